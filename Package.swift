@@ -1,0 +1,34 @@
+// swift-tools-version:6.1
+// SPDX-License-Identifier: Apache-2.0
+
+import PackageDescription
+
+/// The settings of every target; docs/ARCHITECTURE.md says why each is on.
+let settings: [SwiftSetting] = [
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+]
+
+let nio = "swift-nio"
+let package = Package(
+    name: "beeline",
+    platforms: [.macOS(.v13), .iOS(.v16), .tvOS(.v16), .watchOS(.v9), .visionOS(.v1)],
+    products: [
+        .library(name: "CookieJar", targets: ["CookieJar"]),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.2")
+    ],
+    targets: [
+        .target(name: "Names", swiftSettings: settings),
+        .target(
+            name: "CookieJar",
+            dependencies: ["Names", .product(name: "NIOConcurrencyHelpers", package: nio)],
+            swiftSettings: settings
+        ),
+        .testTarget(name: "NamesTests", dependencies: ["Names"], swiftSettings: settings),
+        .testTarget(name: "CookieJarTests", dependencies: ["CookieJar", "Names"], swiftSettings: settings),
+    ]
+)

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+
+extension IPAddress: CustomStringConvertible, LosslessStringConvertible {
+    /// Reads the dotted form of IPv4 (four decimal parts, no leading zeros) or any RFC 4291 form of IPv6 without
+    /// brackets and without a zone; nil for everything else.
+    public init?(_ text: String) {
+        var text = text
+        let parsed = text.withUTF8 { bytes -> IPAddress? in
+            bytes.contains(UInt8(ascii: ":")) ? IPAddress.parseV6(bytes[...]) : IPAddress.parseV4(bytes[...])
+        }
+        guard let parsed else { return nil }
+        self = parsed
+    }
+
+    /// Dotted decimal, or the form of RFC 5952: lower case, the longest run of zeros as `::`.
+    public var description: String {
+        switch family {
+        case .v4:
+            return "\(low >> 24 & 255).\(low >> 16 & 255).\(low >> 8 & 255).\(low & 255)"
+        case .v6:
+            return describeV6()
+        }
+    }
+
+    typealias Bytes = Slice<UnsafeBufferPointer<UInt8>>
+
+    private static func parseV4(_ bytes: Bytes) -> IPAddress? {
+        var result: UInt32 = 0
+        var parts = 0
+        for part in bytes.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false) {
+            guard (1...3).contains(part.count), parts < 4, part.count == 1 || part.first != UInt8(ascii: "0") else {
+                return nil
+            }
+            var value: UInt32 = 0
+            for byte in part {
+                guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) else { return nil }
+                value = value * 10 + UInt32(byte - UInt8(ascii: "0"))
+            }
+            guard value <= 255 else { return nil }
+            result = result << 8 | value
+            parts += 1
+        }
+        return parts == 4 ? IPAddress(v4: result) : nil
+    }
+
+    private static func parseV6(_ bytes: Bytes) -> IPAddress? {
+        guard (2...45).contains(bytes.count) else { return nil }
+        var groups: [UInt16] = []
+        var gap: Int?
+        var rest = bytes
+        if rest.starts(with: "::".utf8) {
+            gap = 0
+            rest = rest.dropFirst(2)
+        }
+        while !rest.isEmpty {
+            guard groups.count < 8 else { return nil }
+            let group = rest.prefix { $0 != UInt8(ascii: ":") }
+            if group.contains(UInt8(ascii: ".")) {
+                // The last 32 bits may stand in dotted form (RFC 4291 §2.2 form 3).
+                guard group.endIndex == rest.endIndex, groups.count <= 6, let v4 = parseV4(group) else { return nil }
+                groups += [UInt16(truncatingIfNeeded: v4.low >> 16), UInt16(truncatingIfNeeded: v4.low)]
+                rest = rest[rest.endIndex...]
+                break
+            }
+            guard (1...4).contains(group.count), let value = hexadecimal(group) else { return nil }
+            groups.append(value)
+            rest = rest[group.endIndex...]
+            guard !rest.isEmpty else { break }
+            rest = rest.dropFirst()
+            guard !rest.isEmpty else { return nil }
+            if rest.first == UInt8(ascii: ":") {
+                guard gap == nil else { return nil }
+                gap = groups.count
+                rest = rest.dropFirst()
+            }
+        }
+        if let gap {
+            guard groups.count < 8 else { return nil }
+            groups.insert(contentsOf: repeatElement(0, count: 8 - groups.count), at: gap)
+        }
+        guard groups.count == 8 else { return nil }
+        return IPAddress(
+            v6: groups[..<4].reduce(0) { $0 << 16 | UInt64($1) },
+            groups[4...].reduce(0) { $0 << 16 | UInt64($1) }
+        )
+    }
+
+    private static func hexadecimal(_ digits: Bytes) -> UInt16? {
+        var value: UInt16 = 0
+        for digit in digits {
+            guard let nibble = Character(Unicode.Scalar(digit)).hexDigitValue else { return nil }
+            value = value << 4 | UInt16(nibble)
+        }
+        return value
+    }
+
+    private func describeV6() -> String {
+        let groups = (0..<8).map { index in
+            UInt16(truncatingIfNeeded: (index < 4 ? high : low) >> (UInt64(3 - index & 3) * 16))
+        }
+        // RFC 5952 §4.2: the first longest run of two or more zero groups is shortened.
+        var best = 0..<0
+        var start = 0
+        while start < 8 {
+            let run = groups[start...].prefix { $0 == 0 }.count
+            if run >= 2, run > best.count { best = start..<start + run }
+            start += max(run, 1)
+        }
+        let text = { (part: ArraySlice<UInt16>) in part.map { String($0, radix: 16) }.joined(separator: ":") }
+        guard !best.isEmpty else { return text(groups[...]) }
+        return text(groups[..<best.lowerBound]) + "::" + text(groups[best.upperBound...])
+    }
+}

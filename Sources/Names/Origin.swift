@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Scheme, host and port that a request is for (RFC 9110 §4.3.1, RFC 6454).
+///
+/// The origin decides the Host header, the TLS server name, the certificate check, the cookies and which connections a
+/// request may use. It never holds an address that was merely dialled: that is an ``Endpoint``.
+public struct Origin: Hashable, Sendable, CustomStringConvertible {
+    /// The scheme of the URL, without the colon.
+    public let scheme: Scheme
+    /// The host of the URL, canonical.
+    public let host: Host
+    /// The port of the URL, or the scheme's own.
+    public let port: UInt16
+
+    /// An origin of parts; `port` nil means the scheme's own.
+    public init(scheme: Scheme, host: Host, port: UInt16? = nil) {
+        self.scheme = scheme
+        self.host = host
+        self.port = port ?? scheme.defaultPort
+    }
+
+    /// `host` or `host:port`, as the Host header and `:authority` carry it; the scheme's own port is left out.
+    public var authority: String {
+        port == scheme.defaultPort ? host.urlForm : "\(host.urlForm):\(port)"
+    }
+
+    public var description: String { "\(scheme.name)://\(authority)" }
+}
+
+/// A URL scheme that HTTP serves.
+public enum Scheme: Hashable, Sendable, CaseIterable {
+    /// HTTP in the clear.
+    case http
+    /// HTTP over TLS.
+    case https
+    /// WebSocket in the clear (RFC 6455).
+    case ws
+    /// WebSocket over TLS.
+    case wss
+
+    /// The scheme as a URL writes it.
+    public var name: String {
+        switch self {
+        case .http: "http"
+        case .https: "https"
+        case .ws: "ws"
+        case .wss: "wss"
+        }
+    }
+
+    /// 443 over TLS, else 80.
+    public var defaultPort: UInt16 { isSecure ? 443 : 80 }
+
+    /// Whether TLS carries it.
+    public var isSecure: Bool { self == .https || self == .wss }
+
+    /// The scheme of a name, whatever its case.
+    public init?(_ name: some StringProtocol) {
+        switch name.lowercased() {
+        case "http": self = .http
+        case "https": self = .https
+        case "ws": self = .ws
+        case "wss": self = .wss
+        default: return nil
+        }
+    }
+}
