@@ -27,6 +27,8 @@ public struct PreparedRequest: Sendable {
     /// The Host header or `:authority`: the origin's own, or what the caller set on purpose.
     let authority: String
     let framing: Framing
+    /// Whether a gzip or deflate body is decoded before it is handed out. Default true.
+    public var decodesContent = true
 
     /// Checks a request.
     ///

@@ -11,6 +11,8 @@ struct Dialer: Sendable {
     let resolveTime: Duration
     let configuration: EngineConfiguration
     let pool: ConnectionPool
+    /// The pool's epoch before the endpoints were asked for: what is retired meanwhile is not kept.
+    let epoch: Int
 
     private typealias Outcome = Result<Connection, DirectHTTPError>
 
@@ -66,7 +68,7 @@ struct Dialer: Sendable {
                     pool.closed(connection)
                 }
             }
-            let connection = Connection(info: info, key: target.key, eventLoop: loop, handler: handler)
+            let connection = Connection(info: info, key: target.key, epoch: epoch, eventLoop: loop, handler: handler)
             do {
                 try won.channel.pipeline.syncOperations.addHandler(handler)
             } catch {

@@ -65,6 +65,7 @@ public final class Engine: Sendable {
                 return ExchangeResponse(
                     head: head.response,
                     exchange: exchange,
+                    decodes: request.decodesContent,
                     connection: lease.connection.info,
                     isReused: lease.isReused,
                     timings: ExchangeTimings(
@@ -84,9 +85,15 @@ public final class Engine: Sendable {
         }
     }
 
-    /// Closes every connection that serves nobody; new requests dial anew.
+    /// Closes every connection that serves nobody.
     public func closeIdle() {
         pool.closeIdle()
+    }
+
+    /// Lets no connection that is open now serve another exchange: after a change of network, or when the way to name
+    /// endpoints was switched. What is under way goes on to its end.
+    public func retireConnections() {
+        pool.retire()
     }
 
     /// Open connections, lent and idle.
@@ -126,7 +133,8 @@ public final class Engine: Sendable {
         clock: ExchangeClock
     ) async throws(DirectHTTPError) -> Connection {
         let start = NIODeadline.now()
-        let list = try await resolve(key, source)
+        let epoch = pool.epoch
+        let list = try await resolve(key, source, deadline: clock.connectDeadline)
         let resolveTime = Duration(NIODeadline.now() - start)
         let target = DialTarget(
             key: key,
@@ -137,7 +145,8 @@ public final class Engine: Sendable {
             list: list,
             resolveTime: resolveTime,
             configuration: configuration,
-            pool: pool
+            pool: pool,
+            epoch: epoch
         )
         let loop = MultiThreadedEventLoopGroup.currentEventLoop ?? group.next()
         return try await dialer.dial(on: loop, deadline: clock.connectDeadline)
@@ -145,41 +154,46 @@ public final class Engine: Sendable {
 
     private func resolve(
         _ key: PoolKey,
-        _ source: some EndpointSource
+        _ source: some EndpointSource,
+        deadline: NIODeadline?
     ) async throws(DirectHTTPError) -> EndpointList {
         let dialled: Origin
         switch key.route {
         case .direct: dialled = key.origin
         case .proxy(let proxy): dialled = proxy.origin
         }
-        do {
-            let list = try await source.endpoints(for: dialled)
+        // A task of its own, so that the time limit can cancel the question without cancelling the caller.
+        let question = Task { try await source.endpoints(for: dialled) }
+        let timer = deadline.map { group.next().scheduleTask(deadline: $0) { question.cancel() } }
+        let answer = await withTaskCancellationHandler {
+            await question.result
+        } onCancel: {
+            question.cancel()
+        }
+        timer?.cancel()
+        switch answer {
+        case .success(let list):
             guard !list.endpoints.isEmpty else {
                 throw DirectHTTPError(.unresolved, "nobody knows an address of \(dialled.host)")
             }
             return list
-        } catch let error as DirectHTTPError {
+        case .failure(let error as DirectHTTPError):
             throw error
-        } catch is CancellationError {
+        case .failure where Task.isCancelled:
             throw DirectHTTPError(.cancelled, "the request to \(key.origin) was cancelled")
-        } catch {
-            throw DirectHTTPError(.unresolved, "\(dialled.host) was not resolved: \(error)", underlyingError: error)
+        case .failure(let error) where deadline.map({ $0 <= .now() }) ?? false:
+            throw DirectHTTPError(
+                .connectTimeout,
+                "\(dialled.host) was not resolved in time",
+                underlyingError: error
+            )
+        case .failure(let error):
+            throw DirectHTTPError(
+                .unresolved,
+                "\(dialled.host) was not resolved: \(error)",
+                underlyingError: error
+            )
         }
-    }
-}
-
-/// When an exchange began, and when it must be over.
-struct ExchangeClock {
-    let begin = NIODeadline.now()
-    let deadline: NIODeadline?
-    let connectDeadline: NIODeadline?
-
-    init(limits: TimeLimits) {
-        let begin = begin
-        let whole = limits.whole.map { begin + TimeAmount($0) }
-        let connect = limits.connect.map { begin + TimeAmount($0) }
-        deadline = whole
-        connectDeadline = [whole, connect].compactMap(\.self).min()
     }
 }
 

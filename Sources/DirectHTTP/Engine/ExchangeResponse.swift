@@ -8,7 +8,7 @@ public struct ExchangeResponse: Sendable {
     /// Status and fields, as they came. Where the body is decoded, `Content-Encoding` and `Content-Length` still say what
     /// was on the wire.
     public let head: HTTPResponse
-    /// The body, decoded where its coding is gzip or deflate.
+    /// The body, decoded where its coding is gzip or deflate and the request asked for that.
     public let body: ResponseBody
     /// The connection that carried it.
     public let connection: ConnectionInfo
@@ -21,6 +21,7 @@ public struct ExchangeResponse: Sendable {
     init(
         head: HTTPResponse,
         exchange: Exchange,
+        decodes: Bool,
         connection: ConnectionInfo,
         isReused: Bool,
         timings: ExchangeTimings
@@ -32,7 +33,7 @@ public struct ExchangeResponse: Sendable {
         self.exchange = exchange
         body = ResponseBody(
             exchange: exchange,
-            coding: head.headerFields[.contentEncoding].flatMap(Inflater.Coding.init(fieldValue:))
+            coding: decodes ? head.headerFields[.contentEncoding].flatMap(Inflater.Coding.init(fieldValue:)) : nil
         )
     }
 

@@ -7,11 +7,14 @@ final class Connection: ExchangeCarrier {
     let info: ConnectionInfo
     let key: PoolKey
     let eventLoop: any EventLoop
+    /// The pool's epoch when it was dialled.
+    let epoch: Int
     private let handler: NIOLoopBound<HTTP1Handler>
 
-    init(info: ConnectionInfo, key: PoolKey, eventLoop: any EventLoop, handler: HTTP1Handler) {
+    init(info: ConnectionInfo, key: PoolKey, epoch: Int, eventLoop: any EventLoop, handler: HTTP1Handler) {
         self.info = info
         self.key = key
+        self.epoch = epoch
         self.eventLoop = eventLoop
         self.handler = NIOLoopBound(handler, eventLoop: eventLoop)
     }

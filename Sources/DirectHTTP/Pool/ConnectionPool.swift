@@ -26,6 +26,8 @@ final class ConnectionPool: Sendable {
         /// Turns that came between a waiter's joining the queue and its falling asleep.
         var early: [State.WaiterID: Turn] = [:]
         var isShutDown = false
+        /// Connections opened in an earlier epoch serve no further exchange.
+        var epoch = 0
         /// Who waits for the last connection to close.
         var drained: [UnsafeContinuation<Void, Never>] = []
         /// Every open connection, so that shutting down can close them all.
@@ -91,8 +93,9 @@ final class ConnectionPool: Sendable {
     /// The lent connection can serve somebody else.
     func release(_ connection: Connection) {
         let (wake, keep) = shared.withLockedValue { shared -> (WokenTurn?, Bool) in
+            guard connection.epoch == shared.epoch, !shared.isShutDown else { return (nil, false) }
             let (wake, keep) = shared.pool.release(connection, connection.key)
-            return (shared.take(wake), keep && !shared.isShutDown)
+            return (shared.take(wake), keep)
         }
         wake?.resume()
         if !keep { connection.close() }
@@ -128,6 +131,17 @@ final class ConnectionPool: Sendable {
     func closeIdle() {
         for connection in shared.withLockedValue({ $0.pool.takeIdle() }) { connection.close() }
     }
+
+    /// Lets no open connection serve another exchange.
+    func retire() {
+        let idle = shared.withLockedValue { shared in
+            shared.epoch += 1
+            return shared.pool.takeIdle()
+        }
+        for connection in idle { connection.close() }
+    }
+
+    var epoch: Int { shared.withLockedValue(\.epoch) }
 
     /// Closes everything and refuses what comes after.
     func shutDown() {

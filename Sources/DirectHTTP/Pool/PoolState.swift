@@ -79,8 +79,9 @@ struct PoolState<Key: Hashable & Sendable, Connection: AnyObject & Sendable>: Se
         guard var origin = origins[key] else { return (nil, false) }
         defer { store(origin, key) }
         if let waiter = origin.waiters.popFirst() { return (.reuse(waiter, connection), true) }
-        origin.busy -= 1
+        // One that is not kept stays busy until it says that it closed.
         guard idleCount < maximumIdle else { return (nil, false) }
+        origin.busy -= 1
         origin.idle.append(connection)
         idleCount += 1
         return (nil, true)
