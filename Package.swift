@@ -11,14 +11,12 @@ let settings: [SwiftSetting] = [
     .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
 ]
 
-let nio = "swift-nio"
-let nioCore = Target.Dependency.product(name: "NIOCore", package: nio)
-let nioPosix = Target.Dependency.product(name: "NIOPosix", package: nio)
-let nioLocks = Target.Dependency.product(name: "NIOConcurrencyHelpers", package: nio)
-let nioTLS = Target.Dependency.product(name: "NIOTLS", package: nio)
+func nio(_ name: String) -> Target.Dependency { .product(name: name, package: "swift-nio") }
 let nioSSL = Target.Dependency.product(name: "NIOSSL", package: "swift-nio-ssl")
+let nioHTTP2 = Target.Dependency.product(name: "NIOHTTP2", package: "swift-nio-http2")
 let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
 let deque = Target.Dependency.product(name: "DequeModule", package: "swift-collections")
+let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
 
 let package = Package(
     name: "beeline",
@@ -26,24 +24,51 @@ let package = Package(
     products: [
         .library(name: "CookieJar", targets: ["CookieJar"]),
         .library(name: "DirectHTTP", targets: ["DirectHTTP"]),
+        .library(name: "BeelineTesting", targets: ["BeelineTesting"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
+        .package(url: "https://github.com/apple/swift-nio-http2", from: "1.46.0"),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
+        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+        .package(url: "https://github.com/apple/swift-certificates", from: "1.21.1"),
+        .package(url: "https://github.com/apple/swift-asn1", from: "1.7.4"),
     ],
     targets: [
         .target(name: "Names", swiftSettings: settings),
-        .target(name: "CookieJar", dependencies: ["Names", nioLocks], swiftSettings: settings),
+        .target(name: "CookieJar", dependencies: ["Names", nio("NIOConcurrencyHelpers")], swiftSettings: settings),
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
         .target(
             name: "DirectHTTP",
-            dependencies: ["Names", "CZlib", nioCore, nioPosix, nioLocks, nioTLS, nioSSL, httpTypes, deque],
+            dependencies: [
+                "Names", "CZlib", nio("NIOCore"), nio("NIOPosix"), nio("NIOConcurrencyHelpers"), nio("NIOTLS"), nioSSL,
+                httpTypes, deque,
+            ],
+            swiftSettings: settings
+        ),
+        .target(
+            name: "BeelineTesting",
+            dependencies: [
+                "Names", nio("NIOConcurrencyHelpers"), nio("NIOCore"), nio("NIOPosix"), nio("NIOHTTP1"),
+                nio("NIOWebSocket"), nioHTTP2, nioSSL, httpTypes, crypto,
+                .product(name: "X509", package: "swift-certificates"),
+                .product(name: "SwiftASN1", package: "swift-asn1"),
+            ],
             swiftSettings: settings
         ),
         .testTarget(name: "NamesTests", dependencies: ["Names"], swiftSettings: settings),
         .testTarget(name: "CookieJarTests", dependencies: ["CookieJar", "Names"], swiftSettings: settings),
-        .testTarget(name: "DirectHTTPTests", dependencies: ["DirectHTTP", "Names"], swiftSettings: settings),
+        .testTarget(
+            name: "DirectHTTPTests",
+            dependencies: ["DirectHTTP", "Names", "BeelineTesting", nio("NIOCore"), nio("NIOPosix"), httpTypes],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "BeelineTestingTests",
+            dependencies: ["BeelineTesting", "Names", httpTypes],
+            swiftSettings: settings
+        ),
     ]
 )
