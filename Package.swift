@@ -16,7 +16,7 @@ let package = Package(
     name: "beeline",
     platforms: [.macOS(.v13), .iOS(.v16), .tvOS(.v16), .watchOS(.v9), .visionOS(.v1)],
     products: [
-        .library(name: "CookieJar", targets: ["CookieJar"]),
+        .library(name: "CookieJar", targets: ["CookieJar"])
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2")
