@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension Host {
-    /// The host parser of the WHATWG URL standard (§3.5), stricter in three points: octets that are no UTF-8 are refused
-    /// and not replaced, lengths are those of DNS, and an IPv6 address may stand without brackets.
+    /// The host parser of the WHATWG URL standard (§3.5), with three differences: octets that are no UTF-8 are refused and
+    /// not replaced, labels and names over the lengths of DNS are refused, and an IPv6 address may stand without brackets.
     static func parse(_ bytes: UnsafeBufferPointer<UInt8>) throws(NameError) -> (text: String, address: IPAddress?) {
         guard let first = bytes.first else {
             throw NameError(.malformedHost, "the host is empty: write a domain or an IP address")
@@ -112,11 +112,10 @@ extension Host {
         guard relative.count <= maximumLength else {
             throw malformed(bytes, "a domain has at most \(maximumLength) octets")
         }
-        for label in relative.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false) {
-            guard !label.isEmpty else { throw malformed(bytes, "a domain has no empty label; check its dots") }
-            guard label.count <= maximumLabelLength else {
-                throw malformed(bytes, "a label of a domain has at most 63 octets")
-            }
+        let labels = relative.split(separator: UInt8(ascii: "."))
+        guard !labels.isEmpty else { throw malformed(bytes, "nothing is left of it but dots") }
+        guard labels.allSatisfy({ $0.count <= maximumLabelLength }) else {
+            throw malformed(bytes, "a label of a domain has at most \(maximumLabelLength) octets")
         }
     }
 

@@ -21,8 +21,9 @@ public struct Host: Hashable, Sendable, CustomStringConvertible {
     /// Reads the host of a URL (WHATWG URL §3.5): a domain (other scripts become A-labels by UTS #46), an IPv4 address
     /// in any form that browsers read, an IPv6 address with or without brackets. Percent-encoded octets are decoded.
     ///
-    /// A domain has labels of 1 to 63 octets and 253 octets in all; one dot may trail it. Zones of IPv6 addresses
-    /// (`fe80::1%eth0`) are refused.
+    /// A label of a domain has at most 63 octets, a domain 253 and a dot that may trail it. Empty labels (`a..b`) are let
+    /// through as by browsers and curl, since cookies are filed under such names; ``dnsName`` is nil for them. Zones of
+    /// IPv6 addresses (`fe80::1%eth0`) are refused.
     ///
     /// - Throws: ``NameError`` with code `malformedHost`.
     public init(_ text: String) throws(NameError) {
@@ -59,10 +60,17 @@ public struct Host: Hashable, Sendable, CustomStringConvertible {
     /// To DNS it is the same name; to URLs, the Host header and cookies it is another one, as in browsers and curl.
     public var hasTrailingDot: Bool { text.utf8.last == UInt8(ascii: ".") }
 
-    /// The host without the dot that trails it: what DNS is asked for, and what TLS server names and certificates carry
-    /// (RFC 6066 §3).
-    public var withoutTrailingDot: Host {
-        hasTrailingDot ? Host(text: String(text.dropLast()), address: nil) : self
+    /// What DNS is asked for, and what TLS server names and certificates carry (RFC 6066 §3): the domain without the dot
+    /// that may trail it. Nil for an address, and for a domain with an empty label, which DNS cannot carry.
+    public var dnsName: String? {
+        guard address == nil else { return nil }
+        let name = hasTrailingDot ? text.dropLast() : text[...]
+        var label = 0
+        for byte in name.utf8 {
+            if byte == UInt8(ascii: "."), label == 0 { return nil }
+            label = byte == UInt8(ascii: ".") ? 0 : label + 1
+        }
+        return label > 0 ? String(name) : nil
     }
 
     /// Whether the name is `localhost` or below it (RFC 6761 §6.3), with or without a trailing dot.

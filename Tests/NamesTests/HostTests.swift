@@ -88,7 +88,7 @@ struct HostTests {
             ("", "empty"), ("a b", "a space"), ("a\nb", "LF"), ("a\r\nb", "CR"), ("a\0b", "NUL"), ("a%00b", "NUL"),
             ("a%0d%0ab", "CR"), ("a%20b", "a space"), ("a\u{7f}b", "0x7f"), ("a/b", "\"/\""), ("user@host", "\"@\""),
             ("a%2fb", "\"/\""), ("a%", "two hexadecimal"), ("a%zz", "two hexadecimal"), ("a%ff", "UTF-8"),
-            ("a..b", "empty label"), (".a", "empty label"), ("a..", "empty label"), (".", "empty label"),
+            (".", "dots"), ("...", "dots"),
             ("1.2.3.4.5", "IPv4"), ("1.2.3.256", "IPv4"), ("1.2.3.08", "IPv4"), ("a.0x1", "IPv4"), ("256.1", "IPv4"),
             ("4294967296", "IPv4"), ("1..2", "IPv4"), ("0x100000000000000000000", "IPv4"),
             ("[::1", "never closed"), ("[1.2.3.4]", "IPv6"), ("[::g]", "IPv6"), ("[fe80::1%eth0]", "zones"),
@@ -99,7 +99,7 @@ struct HostTests {
             ("a\u{2028}b", "U+2028"), ("\u{301}a", "combining mark"), ("a\u{200d}b", "joiner"),
             ("a\u{200c}b", "joiner"),
             ("אa.example", "bidi"), ("0א.example", "bidi"), ("1.א", "bidi"), ("٠۰א", "bidi"), ("℀.example", "\"/\""),
-            ("\u{ad}", "empty label"), ("ⓓ℅ⓝ", "\"/\""),
+            ("\u{ad}", "dots"), ("ⓓ℅ⓝ", "\"/\""),
         ]
     )
     func refused(text: String, reason: String) {
@@ -122,14 +122,19 @@ struct HostTests {
         #expect(try Host(encoded).text == longest)
     }
 
-    @Test("a fully qualified name is told from the bare one, and can be made it")
+    @Test("a fully qualified name is told from the bare one, and DNS is asked for the same")
     func trailingDot() throws {
         let qualified = try Host("www.foo.com.")
         #expect(try qualified != Host("www.foo.com"))
         #expect(qualified.hasTrailingDot)
-        #expect(try qualified.withoutTrailingDot == Host("www.foo.com"))
+        #expect(qualified.dnsName == "www.foo.com")
         #expect(try !Host("www.foo.com").hasTrailingDot)
         #expect(try !Host("127.0.0.1.").hasTrailingDot)
+    }
+
+    @Test("DNS carries neither addresses nor empty labels", arguments: ["a..b", ".a", "a..", "192.0.2.1", "[::1]"])
+    func noDNSName(text: String) throws {
+        #expect(try Host(text).dnsName == nil)
     }
 
     @Test("localhost and the names below it are local, with and without a trailing dot (RFC 6761 §6.3)")
