@@ -24,6 +24,12 @@ extension IPAddress: CustomStringConvertible, LosslessStringConvertible {
 
     typealias Bytes = Slice<UnsafeBufferPointer<UInt8>>
 
+    /// Reads any RFC 4291 form of IPv6, without brackets and without a zone.
+    init?(v6 bytes: Bytes) {
+        guard let address = Self.parseV6(bytes) else { return nil }
+        self = address
+    }
+
     private static func parseV4(_ bytes: Bytes) -> IPAddress? {
         var result: UInt32 = 0
         var parts = 0

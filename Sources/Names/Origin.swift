@@ -24,6 +24,7 @@ public struct Origin: Hashable, Sendable, CustomStringConvertible {
         port == scheme.defaultPort ? host.urlForm : "\(host.urlForm):\(port)"
     }
 
+    /// `https://www.example.com`, or with the port where it is not the scheme's own.
     public var description: String { "\(scheme.name)://\(authority)" }
 }
 
