@@ -59,6 +59,7 @@ let package = Package(
             name: "BeelineTestingTests",
             dependencies: [
                 "BeelineTesting", "Names", .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "NIOCore", package: nio),
             ],
             swiftSettings: settings
         ),
