@@ -67,7 +67,7 @@ let package = Package(
         ),
         .testTarget(
             name: "BeelineTestingTests",
-            dependencies: ["BeelineTesting", "Names", httpTypes],
+            dependencies: ["BeelineTesting", "Names", httpTypes, nio("NIOCore")],
             swiftSettings: settings
         ),
     ]
