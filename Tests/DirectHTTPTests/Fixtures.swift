@@ -10,7 +10,7 @@ import Foundation
 
 /// The same piece a number of times, and then perhaps an error.
 struct PieceSequence: AsyncSequence, Sendable {
-    struct Failure: Error {}
+    struct Broken: Error {}
 
     let piece: ByteBuffer
     let count: Int
@@ -28,7 +28,7 @@ struct PieceSequence: AsyncSequence, Sendable {
 
         mutating func next() async throws -> ByteBuffer? {
             guard given < sequence.count else {
-                if sequence.failing { throw Failure() }
+                if sequence.failing { throw Broken() }
                 return nil
             }
             given += 1

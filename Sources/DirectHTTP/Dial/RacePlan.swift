@@ -61,7 +61,7 @@ struct RacePlan {
             if let since = handshakeStart, now < since + patience { return [.wake(since + patience)] }
             return beginReserve(now: now) ?? dialNext(now: now)
         case .connected(let lane):
-            if handshakeStart != nil {
+            if let since = handshakeStart, now < since + patience {
                 lanes[lane] = .reserve
                 return []
             }
