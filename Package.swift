@@ -17,15 +17,25 @@ let package = Package(
     platforms: [.macOS(.v13), .iOS(.v16), .tvOS(.v16), .watchOS(.v9), .visionOS(.v1)],
     products: [
         .library(name: "CookieJar", targets: ["CookieJar"]),
+        .executable(name: "beeline", targets: ["BeelineCommand"]),
     ],
     dependencies: [
-        .package(url: "https://github.com/apple/swift-nio", from: "2.101.2")
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+        .package(url: "https://github.com/apple/swift-atomics", from: "1.2.0"),
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
     ],
     targets: [
         .target(name: "Names", swiftSettings: settings),
         .target(
             name: "CookieJar",
-            dependencies: ["Names", .product(name: "NIOConcurrencyHelpers", package: nio)],
+            dependencies: ["Names", .product(name: "Atomics", package: "swift-atomics")],
+            swiftSettings: settings
+        ),
+        .executableTarget(
+            name: "BeelineCommand",
+            dependencies: [
+                "Names", "CookieJar", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
             swiftSettings: settings
         ),
         .testTarget(name: "NamesTests", dependencies: ["Names"], swiftSettings: settings),
