@@ -42,3 +42,16 @@ let package = Package(
         .testTarget(name: "CookieJarTests", dependencies: ["CookieJar", "Names"], swiftSettings: settings),
     ]
 )
+
+// Benchmarks are for those who work on the package, not for those who build it.
+if Context.environment["BEELINE_BENCHMARKS"] == "1" {
+    package.products.append(.executable(name: "beeline-bench", targets: ["BeelineBench"]))
+    package.targets.append(
+        .executableTarget(
+            name: "BeelineBench",
+            dependencies: ["Names", "CookieJar"],
+            path: "Benchmarks/BeelineBench",
+            swiftSettings: settings
+        )
+    )
+}

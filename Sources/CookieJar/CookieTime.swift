@@ -41,6 +41,7 @@ public struct CookieTime: Hashable, Comparable, Sendable {
     /// Later than every expiry.
     public static let distantFuture = CookieTime(microseconds: .max)
 
+    /// Whether `left` is earlier.
     public static func < (left: CookieTime, right: CookieTime) -> Bool {
         left.microseconds < right.microseconds
     }

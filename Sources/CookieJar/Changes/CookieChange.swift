@@ -42,7 +42,9 @@ public struct ChangeSource: Hashable, Sendable {
     /// A source that is equal only to itself and its copies.
     public init() {}
 
+    /// Whether both are copies of one source.
     public static func == (left: ChangeSource, right: ChangeSource) -> Bool { left.identity === right.identity }
 
+    /// Hashes what makes the source itself.
     public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(identity)) }
 }

@@ -9,6 +9,7 @@ public struct CookieImport: Hashable, Sendable {
         /// What is wrong with it.
         public let reason: String
 
+        /// `line 3: ` and what is wrong.
         public var description: String { "line \(line): \(reason)" }
     }
 

@@ -26,7 +26,8 @@ extension CookieStore {
                             of: field,
                             domain: domain,
                             request: request,
-                            context: context
+                            context: context,
+                            acceptsInsecureNone: configuration.acceptsInsecureSameSiteNone
                         )
                         try checkPolicy(cookie, from: url, context: context, now: now)
                         // Step 16.

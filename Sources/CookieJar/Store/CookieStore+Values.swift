@@ -9,7 +9,10 @@ extension CookieStore {
         let limit = now.advanced(bySeconds: configuration.maximumAge.components.seconds)
         return cookie.withReceived(isOfThisSession: isOfThisSession, expiryLimit: limit) { received, partition in
             do throws(CookieRejection) {
-                try received.checkValue(isPartitioned: !partition.isEmpty)
+                try received.checkValue(
+                    isPartitioned: !partition.isEmpty,
+                    acceptsInsecureNone: configuration.acceptsInsecureSameSiteNone
+                )
                 return try insert(received, partition: partition, api: .http, now: now)
             } catch {
                 return .rejected(error)

@@ -28,7 +28,8 @@ extension ReceivedCookie {
         of field: Octets,
         domain: Octets,
         request: CookieRequest,
-        context: CookieContext
+        context: CookieContext,
+        acceptsInsecureNone: Bool = false
     ) throws(CookieRejection) {
         name = field.part(parsed.name)
         value = field.part(parsed.value)
@@ -49,13 +50,13 @@ extension ReceivedCookie {
         guard !isHTTPOnly || context.api == .http else { throw .httpOnlyFromScript }
         // Steps 18 and 19.
         guard context.stores(sameSite) else { throw .crossSite }
-        guard sameSite != .none || isSecure else { throw .sameSiteNoneWithoutSecure }
+        guard sameSite != .none || isSecure || acceptsInsecureNone else { throw .sameSiteNoneWithoutSecure }
         guard !parsed.isPartitioned || isSecure else { throw .partitionedWithoutSecure }
         try checkPrefixes(hasRootPath: hasRootPath)
     }
 
     /// The same steps for a cookie that is no server's: what its parts alone can break.
-    func checkValue(isPartitioned: Bool) throws(CookieRejection) {
+    func checkValue(isPartitioned: Bool, acceptsInsecureNone: Bool) throws(CookieRejection) {
         guard !name.hasForbiddenControl, !value.hasForbiddenControl, !path.hasForbiddenControl else {
             throw .controlCharacter
         }
@@ -72,7 +73,7 @@ extension ReceivedCookie {
         guard path.count <= UInt16.max else { throw .pathTooLong }
         let isAddress = (try? Host(String(decoding: domain, as: UTF8.self)))?.address != nil
         guard isHostOnly || isAddress || !PublicSuffixList.isPublicSuffix(domain) else { throw .publicSuffix }
-        guard sameSite != .none || isSecure else { throw .sameSiteNoneWithoutSecure }
+        guard sameSite != .none || isSecure || acceptsInsecureNone else { throw .sameSiteNoneWithoutSecure }
         guard !isPartitioned || isSecure else { throw .partitionedWithoutSecure }
         try checkPrefixes(hasRootPath: path.count == 1)
     }
