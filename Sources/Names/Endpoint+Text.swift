@@ -32,6 +32,8 @@ extension Endpoint: LosslessStringConvertible {
     }
 
     private static func split(_ text: String) -> (host: Substring, port: Substring?) {
+        // No address and port are so long; the reading below need not go over a text that is.
+        guard text.utf8.count <= 64 else { return ("", nil) }
         if text.utf8.first == UInt8(ascii: "["), let end = text.utf8.firstIndex(of: UInt8(ascii: "]")) {
             let host = text[text.utf8.index(after: text.startIndex)..<end]
             let rest = text[text.utf8.index(after: end)...]

@@ -10,12 +10,13 @@ extension Host {
         guard bytes.count <= maximumInputLength else {
             throw malformed(bytes, "it is over \(maximumInputLength) octets")
         }
-        if first == UInt8(ascii: "[") || first == UInt8(ascii: ":") || bytes.contains(UInt8(ascii: ":")) {
+        if first == UInt8(ascii: "[") || bytes.contains(UInt8(ascii: ":")) {
             let address = try parseV6(bytes)
             return (address.description, address)
         }
         // Nearly every host ends here: one pass, and no allocation but the text's own.
         if let text = plainDomain(bytes) { return (text, nil) }
+        if let address = IPAddress(v4: bytes[...]) { return (address.description, address) }
         let domain = try toASCII(bytes)
         try checkOctets(domain, of: bytes)
         if isNumberLast(domain) {

@@ -46,10 +46,8 @@ public struct Host: Hashable, Sendable, CustomStringConvertible {
         self.address = address
     }
 
-    /// A host of canonical parts.
-    init(text: String, address: IPAddress?) {
-        self.text = text
-        self.address = address
+    init(bytes: Slice<UnsafeBufferPointer<UInt8>>) throws(NameError) {
+        (text, address) = try Host.parse(UnsafeBufferPointer(rebasing: bytes))
     }
 
     /// The host as a URL writes it: an IPv6 address in brackets.

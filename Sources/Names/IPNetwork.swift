@@ -43,6 +43,7 @@ extension IPNetwork: CustomStringConvertible, LosslessStringConvertible {
     /// Reads `10.0.0.0/8`, `2001:db8::/32`, or an address alone, which is a block of one. Bits after the prefix are
     /// cleared, as by most tools that read such lists. Nil for everything else.
     public init?(_ text: String) {
+        guard text.utf8.count <= 64 else { return nil }
         let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
         guard let address = parts.first.flatMap({ IPAddress(String($0)) }) else { return nil }
         guard parts.count == 2 else {

@@ -17,6 +17,13 @@ extension PercentEncoding {
         /// What a user or a password keeps (RFC 3986 §3.2.1), without the colon between them and without `%`.
         public static let userInfo = Allowed("-._~!$&'()*+,;=")
 
+        /// What browsers send of a path as it is (the complement of WHATWG URL §1.3's path set).
+        static let pathOfURL = Allowed("!$%&'()*+,-./:;=@[\\]_|~")
+        /// What browsers send of a query as it is (the special-query set).
+        static let queryOfURL = Allowed("!$%&()*+,-./:;=?@[\\]^_`{|}~")
+        /// What browsers keep of a fragment as it is (the fragment set).
+        static let fragmentOfURL = Allowed("!#$%&'()*+,-./:;=?@[\\]^_{|}~")
+
         /// Letters and digits, and these.
         private init(_ others: StaticString) {
             var low: UInt64 = 0

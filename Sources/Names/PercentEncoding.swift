@@ -19,9 +19,7 @@ public enum PercentEncoding {
         guard !octets.allSatisfy(allowed.contains) else { return String(decoding: octets, as: UTF8.self) }
         var result: [UInt8] = []
         result.reserveCapacity(octets.count + 16)
-        for octet in octets {
-            if allowed.contains(octet) { result.append(octet) } else { append(octet, to: &result) }
-        }
+        append(octets, keeping: allowed, to: &result)
         return String(decoding: result, as: UTF8.self)
     }
 
@@ -60,10 +58,16 @@ public enum PercentEncoding {
         return text.utf8.elementsEqual(octets) ? text : nil
     }
 
-    static func append(_ octet: UInt8, to result: inout [UInt8]) {
-        result.append(UInt8(ascii: "%"))
-        result.append(hexDigit(octet >> 4))
-        result.append(hexDigit(octet & 15))
+    static func append(_ octets: some Collection<UInt8>, keeping allowed: Allowed, to result: inout [UInt8]) {
+        for octet in octets {
+            if allowed.contains(octet) {
+                result.append(octet)
+            } else {
+                result.append(UInt8(ascii: "%"))
+                result.append(hexDigit(octet >> 4))
+                result.append(hexDigit(octet & 15))
+            }
+        }
     }
 
     static func hexValue(_ digit: UInt8) -> UInt8? {
