@@ -22,7 +22,7 @@ extension Reply {
     /// A value as JSON with sorted keys.
     public static func json(_ value: some Encodable, status: HTTPResponse.Status = .ok) throws -> Reply {
         let encoder = JSONEncoder()
-        encoder.outputFormatting = .sortedKeys
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         let body = try encoder.encode(value)
         return Reply(status: status, fields: [.contentType: "application/json"], body: [.bytes(Array(body))])
     }
