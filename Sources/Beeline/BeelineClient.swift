@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import CookieJar
+import CookieJar
 public import DirectHTTP
 public import HTTPDNS
 public import HTTPTypes

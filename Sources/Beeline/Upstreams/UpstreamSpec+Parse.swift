@@ -20,7 +20,7 @@ extension UpstreamSpec {
         case ("system", true): self = .system
         case ("dnspod", true): self = .dnspod()
         case ("dnspod", false):
-            guard let endpoint = Endpoint(parsing: rest, defaultPort: 80) else {
+            guard let endpoint = try? Endpoint(parsing: rest, defaultPort: 80) else {
                 throw Self.wrong(spec, "\"\(rest)\" is no ADDR or ADDR:PORT")
             }
             self = .dnspod([endpoint])

@@ -41,14 +41,9 @@ public struct UpstreamSpec: Sendable, Hashable {
     public static func hosts(_ table: HostsTable) -> UpstreamSpec { UpstreamSpec(kind: .hosts(table)) }
 
     /// Those that are asked where nobody says otherwise: two public DoH services by their addresses, DNSPod, and the system.
-    public static let standard: [UpstreamSpec] = [
-        publicDoH(0x0101_0101), publicDoH(0xdf05_0505), .dnspod(), .system,
-    ]
-
-    private static func publicDoH(_ address: UInt32) -> UpstreamSpec {
-        let origin = Origin(scheme: .https, host: Host(IPAddress(v4: address)))
-        return UpstreamSpec(kind: .doh(HTTPURL(at: origin, service: "/dns-query"), [], post: false))
-    }
+    public static let standard: [UpstreamSpec] =
+        ["https://1.1.1.1/dns-query", "https://223.5.5.5/dns-query"].compactMap { try? HTTPURL($0) }.map { .doh($0) }
+        + [.dnspod(), .system]
 
     /// The upstream that it names.
     ///
