@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CookieJar
+import Names
+
 #if canImport(Darwin)
 import Darwin
 #elseif canImport(Glibc)
@@ -7,8 +10,6 @@ import Glibc
 #elseif canImport(Musl)
 import Musl
 #endif
-import CookieJar
-import Names
 
 /// `beeline-bench cookies`: fills a jar, looks up, stores, and prints one line of JSON.
 struct CookieBench {

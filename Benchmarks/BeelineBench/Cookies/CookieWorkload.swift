@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Names
+
 #if canImport(Darwin)
 import Darwin
 #elseif canImport(Glibc)
@@ -7,7 +9,6 @@ import Glibc
 #elseif canImport(Musl)
 import Musl
 #endif
-import Names
 
 /// A workload file: cookies to fill a jar with, URLs to look up, cookies to store into the full jar.
 struct CookieWorkload {

@@ -100,6 +100,11 @@ struct CookieBucket {
         Octets(start: texts + record.value, count: Int(record.valueLength))
     }
 
+    /// `name=value`, or the value of a nameless cookie.
+    func pair(_ record: borrowing CookieRecord) -> Octets {
+        Octets(start: texts + Int(record.text), count: record.pairLength)
+    }
+
     func path(_ record: borrowing CookieRecord) -> Octets {
         Octets(start: texts + Int(record.path), count: Int(record.pathLength))
     }
@@ -139,6 +144,7 @@ struct CookieBucket {
         record.nameLength = UInt16(name.count)
         record.valueLength = UInt16(value.count)
         record.pathLength = UInt16(path.count)
+        record.pathHash = PathPrefixes.hash(path)
         reserve(records: 1, text: record.pairLength + path.count)
         let place = self.place(of: record)
         if place > 0, self.path(records[place - 1]).isSame(as: path) {

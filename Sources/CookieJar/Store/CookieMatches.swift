@@ -4,10 +4,7 @@
 struct CookieMatches: ~Copyable {
     struct Element {
         let record: UnsafeMutablePointer<CookieRecord>
-        let texts: UnsafeMutablePointer<UInt8>
         let bucket: CookieBucket
-
-        var pair: Octets { Octets(start: texts + Int(record.pointee.text), count: record.pointee.pairLength) }
     }
 
     private(set) var count = 0
@@ -15,9 +12,12 @@ struct CookieMatches: ~Copyable {
     private var elements: UnsafeMutablePointer<Element>
     private var isOnHeap = false
 
-    private init(_ memory: UnsafeMutableBufferPointer<Element>, base: UnsafeMutablePointer<Element>) {
-        elements = base
-        capacity = memory.count
+    /// As many as 1 KiB holds, which is what the stack gives without asking.
+    private static let stackCapacity = 1024 / MemoryLayout<Element>.stride
+
+    private init(_ elements: UnsafeMutablePointer<Element>, capacity: Int) {
+        self.elements = elements
+        self.capacity = capacity
     }
 
     deinit {
@@ -27,21 +27,25 @@ struct CookieMatches: ~Copyable {
     /// Calls `body` with an empty list.
     @inline(__always)
     static func with<Result>(_ body: (inout CookieMatches) -> Result) -> Result {
-        // 1 KiB is what the stack gives without asking.
-        withUnsafeTemporaryAllocation(of: Element.self, capacity: 1024 / MemoryLayout<Element>.stride) { memory in
+        withUnsafeTemporaryAllocation(of: Element.self, capacity: stackCapacity) { memory in
             guard let base = memory.baseAddress else { preconditionFailure("no stack memory") }
-            var matches = CookieMatches(memory, base: base)
+            var matches = CookieMatches(base, capacity: stackCapacity)
             return body(&matches)
         }
     }
 
     subscript(index: Int) -> Element { elements[index] }
 
+    /// Adds an element if it is wanted, which costs the same if it is not.
     @inline(__always)
-    mutating func append(_ element: Element) {
+    mutating func append(
+        _ record: UnsafeMutablePointer<CookieRecord>,
+        of bucket: CookieBucket,
+        if isWanted: Bool
+    ) {
         if count == capacity { grow() }
-        elements[count] = element
-        count += 1
+        elements[count] = Element(record: record, bucket: bucket)
+        count += isWanted ? 1 : 0
     }
 
     private mutating func grow() {
@@ -51,24 +55,37 @@ struct CookieMatches: ~Copyable {
         (elements, capacity, isOnHeap) = (larger, capacity * 4, true)
     }
 
+    /// Takes out the elements from `start` on for whose record the closure is true.
+    @inline(__always)
+    mutating func removeAll(from start: Int, where isUnwanted: (CookieRecord) -> Bool) {
+        var kept = start
+        for index in start..<count where !isUnwanted(elements[index].record.pointee) {
+            if kept != index { elements[kept] = elements[index] }
+            kept += 1
+        }
+        count = kept
+    }
+
     /// Merges the elements before and from `middle` on, each in order, into one order.
     mutating func merge(from middle: Int) {
         guard middle > 0, middle < count,
             elements[middle].record.pointee.precedes(elements[middle - 1].record.pointee)
         else { return }
-        let early = UnsafeMutablePointer<Element>.allocate(capacity: middle)
-        defer { early.deallocate() }
-        early.update(from: elements, count: middle)
-        var (left, right, place) = (0, middle, 0)
-        while left < middle {
-            if right < count, elements[right].record.pointee.precedes(early[left].record.pointee) {
-                elements[place] = elements[right]
-                right += 1
-            } else {
+        withUnsafeTemporaryAllocation(of: Element.self, capacity: middle) { early in
+            for index in 0..<middle { early[index] = elements[index] }
+            var (left, right, place) = (0, middle, 0)
+            while left < middle, right < count {
+                let takesRight = elements[right].record.pointee.precedes(early[left].record.pointee)
+                elements[place] = takesRight ? elements[right] : early[left]
+                right += takesRight ? 1 : 0
+                left += takesRight ? 0 : 1
+                place += 1
+            }
+            while left < middle {
                 elements[place] = early[left]
                 left += 1
+                place += 1
             }
-            place += 1
         }
     }
 
@@ -86,7 +103,7 @@ struct CookieMatches: ~Copyable {
                 place[1] = .space
                 place += 2
             }
-            let pair = elements[index].pair
+            let pair = elements[index].bucket.pair(elements[index].record.pointee)
             if let from = pair.baseAddress { place.update(from: from, count: pair.count) }
             place += pair.count
         }

@@ -12,29 +12,31 @@ struct CookieRecord {
         static let hostOnly = Flags(rawValue: 4)
         /// Set by this session (``CookieJar/clearSession()``).
         static let ofThisSession = Flags(rawValue: 8)
-        /// The two bits of ``Cookie/SameSite``.
-        static let sameSiteShift: UInt16 = 4
+        /// One bit for each ``Cookie/SameSite``, so that several can be excluded at once.
+        static let firstSameSite: UInt16 = 16
 
         init(rawValue: UInt16) { self.rawValue = rawValue }
 
-        init(_ sameSite: Cookie.SameSite) { rawValue = UInt16(sameSite.rawValue) << Self.sameSiteShift }
+        init(_ sameSite: Cookie.SameSite) { rawValue = Self.firstSameSite << UInt16(sameSite.rawValue) }
 
         var sameSite: Cookie.SameSite {
-            Cookie.SameSite(rawValue: UInt8(truncatingIfNeeded: rawValue >> Self.sameSiteShift & 3)) ?? .unspecified
+            Cookie.SameSite(rawValue: UInt8((rawValue / Self.firstSameSite).trailingZeroBitCount)) ?? .unspecified
         }
     }
 
     /// An expiry that stands for none.
     static let session = Int64.max
 
-    /// Last access in microseconds. It is the first field because readers write it, atomically: ``access(_:at:)``.
-    var accessed: Int64
+    /// Last access in seconds since 1970. It is the first field because readers write it, atomically: ``access(_:at:)``.
+    var accessed: UInt32
+    /// The hash of the path (``PathPrefixes``).
+    var pathHash: UInt32 = 0
+    /// Expiry in microseconds, or ``session``.
+    var expires: Int64
     /// Creation in microseconds.
     var created: Int64
     /// The order of storing, for cookies created in one microsecond.
     var sequence: UInt64
-    /// Expiry in microseconds, or ``session``.
-    var expires: Int64
     /// Where `name=value` begins in the texts.
     var text: UInt32 = 0
     /// Where the path begins in the texts.
@@ -45,7 +47,7 @@ struct CookieRecord {
     var flags: Flags
 
     /// Octets of `name=value`; a nameless cookie is its value.
-    var pairLength: Int { nameLength == 0 ? Int(valueLength) : Int(nameLength) + 1 + Int(valueLength) }
+    var pairLength: Int { Int(nameLength) + Int(valueLength) + (nameLength == 0 ? 0 : 1) }
     /// Where the value begins in the texts.
     var value: Int { Int(text) + (nameLength == 0 ? 0 : Int(nameLength) + 1) }
 
@@ -55,22 +57,24 @@ struct CookieRecord {
     /// The order of the Cookie header (RFC 6265bis §5.8.3 step 4): longer paths first, then earlier creation.
     @inline(__always)
     func precedes(_ other: borrowing CookieRecord) -> Bool {
-        if pathLength != other.pathLength { return pathLength > other.pathLength }
-        if created != other.created { return created < other.created }
-        return sequence < other.sequence
+        // Without branches: which cookie of two is the earlier one cannot be foreseen.
+        let sequence = sequence < other.sequence ? 1 : 0
+        let created = created < other.created ? 1 : created == other.created ? sequence : 0
+        return (pathLength > other.pathLength ? 1 : pathLength == other.pathLength ? created : 0) != 0
     }
+
+    /// A time in the seconds that ``accessed`` counts, from 1970 to 2106.
+    static func seconds(_ time: CookieTime) -> UInt32 { UInt32(clamping: time.microseconds / 1_000_000) }
 
     /// Notes that the cookie at `record` was sent (§5.8.3 step 5). Several readers may do so at once.
     ///
     /// It is kept to the second: a cookie that each request carries is not written by each request, so that readers on
     /// many processors do not fight for its memory.
     @inline(__always)
-    static func access(_ record: UnsafeMutablePointer<CookieRecord>, at now: Int64) {
-        let accessed = UnsafeAtomic<Int64>(
-            at: UnsafeMutableRawPointer(record).assumingMemoryBound(to: UnsafeAtomic<Int64>.Storage.self)
+    static func access(_ record: UnsafeMutablePointer<CookieRecord>, at seconds: UInt32) {
+        let accessed = UnsafeAtomic<UInt32>(
+            at: UnsafeMutableRawPointer(record).assumingMemoryBound(to: UnsafeAtomic<UInt32>.Storage.self)
         )
-        if (now &- accessed.load(ordering: .relaxed)).magnitude >= 1_000_000 {
-            accessed.store(now, ordering: .relaxed)
-        }
+        if accessed.load(ordering: .relaxed) != seconds { accessed.store(seconds, ordering: .relaxed) }
     }
 }

@@ -6,7 +6,7 @@ extension CookieStore {
     private struct Candidate: Comparable {
         /// 0 expired, 1 not Secure, 2 Secure; in a full jar 1 and 2 are for crowded domains, and 3 is the rest.
         let priority: Int
-        let accessed: Int64
+        let accessed: UInt32
         let sequence: UInt64
         let bucket: Int
 

@@ -7,7 +7,6 @@ extension CookieStore {
     /// Calls `body` with the cookies that a request gets, in the order of the Cookie header.
     ///
     /// Nothing is allocated where they are few, and nothing in the store changes but the times of last access.
-    @inline(__always)
     func withMatches<Result>(
         for url: HTTPURL,
         context: CookieContext,
@@ -16,19 +15,20 @@ extension CookieStore {
     ) -> Result {
         CookieRequest.with(url) { request in
             CookieMatches.with { matches in
-                let nowhere = Octets(start: nil, count: 0)
-                collect(request, context, partition: nowhere, now: now, into: &matches)
+                collect(request, context, partition: Octets(start: nil, count: 0), now: now, into: &matches)
                 if partitionedCount > 0 {
                     context.withPartition(true, of: url) { partition in
                         collect(request, context, partition: partition, now: now, into: &matches)
                     }
                 }
+                // Step 5.
+                let seconds = CookieRecord.seconds(now)
+                for index in 0..<matches.count { CookieRecord.access(matches[index].record, at: seconds) }
                 return body(matches)
             }
         }
     }
 
-    @inline(__always)
     private func collect(
         _ request: CookieRequest,
         _ context: CookieContext,
@@ -36,35 +36,33 @@ extension CookieStore {
         now: CookieTime,
         into matches: inout CookieMatches
     ) {
-        // Step 3, the parts that are the same for all cookies.
+        // Step 3: what excludes a cookie, whichever it is.
         var excluded: CookieRecord.Flags = []
         if !request.isSecure { excluded.insert(.secure) }
         if context.api == .dom { excluded.insert(.httpOnly) }
-        let isSameSite = context.site == .same
-        table.forEachBucket(of: request.host, isAddress: request.isAddress, partition: partition) { bucket, isHost in
-            let excluded = isHost ? excluded : excluded.union(.hostOnly)
-            let records = bucket.records
-            let texts = bucket.texts
-            let start = matches.count
-            // Cookies of one path stand together, so a path is seldom compared twice.
-            var path = UInt32.max
-            var matchesPath = false
-            for index in 0..<bucket.count {
-                let record = records + index
-                guard record.pointee.flags.isDisjoint(with: excluded), record.pointee.expires > now.microseconds,
-                    isSameSite || context.sends(record.pointee.flags.sameSite)
-                else { continue }
-                if record.pointee.path != path {
-                    path = record.pointee.path
-                    matchesPath = PathMatch.matches(request.path, cookiePath: bucket.path(record.pointee))
+        if context.site != .same {
+            for sameSite in Cookie.SameSite.allCases where !context.sends(sameSite) { excluded.insert(.init(sameSite)) }
+        }
+        PathPrefixes.with(request.path) { prefixes in
+            table.forEachBucket(of: request.host, isAddress: request.isAddress, partition: partition) {
+                bucket,
+                isHost in
+                let excluded = isHost ? excluded : excluded.union(.hostOnly)
+                let middle = matches.count
+                var record = bucket.records
+                for _ in 0..<bucket.count {
+                    // One condition without branches, for which cookies match cannot be foreseen.
+                    let isExcluded = record.pointee.flags.rawValue & excluded.rawValue
+                    let isWanted =
+                        isExcluded == 0 && record.pointee.expires > now.microseconds
+                        && prefixes.mayContain(record.pointee)
+                    matches.append(record, of: bucket, if: isWanted)
+                    record += 1
                 }
-                guard matchesPath else { continue }
-                // Step 5.
-                CookieRecord.access(record, at: now.microseconds)
-                matches.append(CookieMatches.Element(record: record, texts: texts, bucket: bucket))
+                matches.removeAll(from: middle) { !PathMatch.matches(request.path, cookiePath: bucket.path($0)) }
+                // Step 4: each bucket is in order already.
+                matches.merge(from: middle)
             }
-            // Step 4: each bucket is in order already.
-            matches.merge(from: start)
         }
     }
 }

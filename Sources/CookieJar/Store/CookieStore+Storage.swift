@@ -76,7 +76,7 @@ extension CookieStore {
         _ = table.withBucket(number) { bucket in
             bucket.replaceValue(at: index, with: cookie.value)
             bucket.records[index].expires = cookie.expires?.microseconds ?? CookieRecord.session
-            bucket.records[index].accessed = (cookie.accessed ?? now).microseconds
+            bucket.records[index].accessed = CookieRecord.seconds(cookie.accessed ?? now)
             bucket.records[index].flags = cookie.flags
         }
         note(.replaced, index, of: number)
@@ -89,10 +89,10 @@ extension CookieStore {
         let place = table.withBucket(number) { bucket in
             bucket.insert(
                 CookieRecord(
-                    accessed: (cookie.accessed ?? now).microseconds,
+                    accessed: CookieRecord.seconds(cookie.accessed ?? now),
+                    expires: cookie.expires?.microseconds ?? CookieRecord.session,
                     created: (cookie.created ?? now).microseconds,
                     sequence: sequence,
-                    expires: cookie.expires?.microseconds ?? CookieRecord.session,
                     flags: cookie.flags
                 ),
                 name: cookie.name,

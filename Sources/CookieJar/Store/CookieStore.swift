@@ -78,7 +78,7 @@ extension Cookie {
             path: String(decoding: bucket.path(record), as: UTF8.self),
             expires: record.expires == CookieRecord.session ? nil : CookieTime(microseconds: record.expires),
             created: CookieTime(microseconds: record.created),
-            lastAccessed: CookieTime(microseconds: record.accessed),
+            lastAccessed: CookieTime(microseconds: Int64(record.accessed) * 1_000_000),
             isSecure: record.flags.contains(.secure),
             isHTTPOnly: record.flags.contains(.httpOnly),
             sameSite: record.flags.sameSite,
