@@ -90,6 +90,11 @@ let package = Package(
             swiftSettings: settings
         ),
         .testTarget(
+            name: "BeelineTests",
+            dependencies: ["Beeline", "BeelineTesting", nio("NIOCore")],
+            swiftSettings: settings
+        ),
+        .testTarget(
             name: "BeelineTestingTests",
             dependencies: ["BeelineTesting", "Names", httpTypes, nio("NIOCore")],
             swiftSettings: settings
