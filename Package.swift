@@ -79,7 +79,7 @@ let package = Package(
         ),
         .executableTarget(
             name: "BeelineCommand",
-            dependencies: ["Names", "CookieJar", "Beeline", "BeelineTesting", argumentParser],
+            dependencies: ["Names", "CookieJar", "Beeline", "BeelineTesting", nio("NIOCore"), argumentParser],
             swiftSettings: settings
         ),
         .testTarget(name: "NamesTests", dependencies: ["Names"], swiftSettings: settings),
