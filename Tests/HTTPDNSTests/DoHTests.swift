@@ -128,12 +128,10 @@ struct DoHTests {
     @Test("a name that DNS cannot carry is not sent")
     func unspeakable() async throws {
         let upstream = try Self.upstream(through: ScriptedTransport())
-        for text in ["192.0.2.1", String(repeating: "a", count: 64) + ".example"] {
-            let error = await #expect(throws: UpstreamError.self) {
-                try await upstream.answer(Question(host(text), families: .v4))
-            }
-            #expect(error?.code == .questionRefused)
+        let error = await #expect(throws: UpstreamError.self) {
+            try await upstream.answer(Question(host("192.0.2.1"), families: .v4))
         }
+        #expect(error?.code == .questionRefused)
     }
 
     @Test("base64 is read in both alphabets, and nothing else is")

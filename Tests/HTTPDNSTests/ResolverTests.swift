@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import BeelineTesting
 import HTTPDNS
 import Names
 import Testing
@@ -12,7 +13,7 @@ struct ResolverTests {
     static func resolver(
         _ upstreams: [ScriptedUpstream],
         system: ScriptedUpstream? = nil,
-        clock: HandClock = HandClock(),
+        clock: ManualClock = ManualClock(),
         families: Families = .v4,
         _ change: (inout ResolverConfiguration) -> Void = { _ in }
     ) -> Resolver {
@@ -24,7 +25,7 @@ struct ResolverTests {
 
     @Test("a fresh answer says who gave it, and its TTL runs down in the cache")
     func freshThenCached() async throws {
-        let clock = HandClock()
+        let clock = ManualClock()
         let upstream = ScriptedUpstream("one", .answer(v4("192.0.2.1 192.0.2.2", ttl: 60)))
         let resolver = Self.resolver([upstream], clock: clock)
         let fresh = try await resolver.resolve(Self.www, port: 8_443)
@@ -45,7 +46,7 @@ struct ResolverTests {
 
     @Test("when the TTL is over the upstream is asked again")
     func expires() async throws {
-        let clock = HandClock()
+        let clock = ManualClock()
         let upstream = ScriptedUpstream("one", .answer(v4("192.0.2.1", ttl: 60)), .answer(v4("192.0.2.2", ttl: 60)))
         let resolver = Self.resolver([upstream], clock: clock)
         _ = try await resolver.resolve(Self.www)
@@ -94,7 +95,7 @@ struct ResolverTests {
 
     @Test("a failure is kept for a second (RFC 9520), so that a broken name is not asked for at each use")
     func failureIsKept() async throws {
-        let clock = HandClock()
+        let clock = ManualClock()
         let upstream = ScriptedUpstream("one", .fail(Self.failure), .answer(v4("192.0.2.1")))
         let resolver = Self.resolver([upstream], clock: clock)
         for _ in 0..<3 {
@@ -120,12 +121,12 @@ struct ResolverTests {
 
     @Test("a silent upstream has its budget, then the next is asked")
     func budget() async throws {
-        let clock = HandClock()
+        let clock = ManualClock()
         let silent = ScriptedUpstream("silent", .silence)
         let second = ScriptedUpstream("two", .answer(v4("192.0.2.1")))
         let resolver = Self.resolver([silent, second], clock: clock)
         async let resolution = resolver.resolve(Self.www)
-        await clock.someoneSleeps()
+        try await clock.sleepers(atLeast: 1)
         clock.advance(by: .seconds(2))
         #expect(try await resolution.upstream == "two")
         #expect(try await resolution.failures.map(\.error.code) == [.timeLimit])
@@ -139,7 +140,7 @@ struct ResolverTests {
         let resolver = Self.resolver([upstream])
         try await withThrowingTaskGroup(of: Resolution.self) { group in
             for _ in 0..<50 { group.addTask { try await resolver.resolve(Self.www) } }
-            await gate.arrived()
+            try await gate.arrivals(atLeast: 1)
             gate.open()
             for try await resolution in group { #expect(resolution.addresses == addresses("192.0.2.1")) }
         }
@@ -152,7 +153,7 @@ struct ResolverTests {
         let upstream = ScriptedUpstream("one", .hold(gate, v4("192.0.2.1")))
         let resolver = Self.resolver([upstream])
         let leaver = Task { try await resolver.resolve(Self.www) }
-        await gate.arrived()
+        try await gate.arrivals(atLeast: 1)
         let stayer = Task { try await resolver.resolve(Self.www) }
         await until { resolver.waitingCallers == 2 }
         leaver.cancel()
@@ -169,7 +170,7 @@ struct ResolverTests {
         let upstream = ScriptedUpstream("one", .hold(gate, v4("192.0.2.1")), .answer(v4("192.0.2.2")))
         let resolver = Self.resolver([upstream])
         let caller = Task { try await resolver.resolve(Self.www) }
-        await gate.arrived()
+        try await gate.arrivals(atLeast: 1)
         caller.cancel()
         _ = await #expect(throws: ResolutionError.self) { try await caller.value }
         await until { upstream.cancelled == 1 }
@@ -189,7 +190,7 @@ struct ResolverTests {
 
     @Test("cached never waits, and refreshes behind")
     func cachedRefreshesBehind() async throws {
-        let clock = HandClock()
+        let clock = ManualClock()
         let upstream = ScriptedUpstream("one", .answer(v4("192.0.2.1", ttl: 60)), .answer(v4("192.0.2.2", ttl: 60)))
         let resolver = Self.resolver([upstream], clock: clock)
         #expect(resolver.cached(Self.www) == nil)
@@ -206,7 +207,7 @@ struct ResolverTests {
 
     @Test("when nobody answers, an answer past its TTL is used, for a bounded time")
     func staleIfError() async throws {
-        let clock = HandClock()
+        let clock = ManualClock()
         let upstream = ScriptedUpstream("one", .answer(v4("192.0.2.1", ttl: 60)))
         let resolver = Self.resolver([upstream], clock: clock)
         _ = try await resolver.resolve(Self.www)
@@ -224,7 +225,7 @@ struct ResolverTests {
 
     @Test("\"no such name\" is an error, kept as long as the SOA says")
     func negative() async throws {
-        let clock = HandClock()
+        let clock = ManualClock()
         let none = Answer(v4: .absent(.noName, ttl: .seconds(30)))
         let upstream = ScriptedUpstream("one", .answer(none), .answer(v4("192.0.2.1")))
         let other = ScriptedUpstream("two")
@@ -295,7 +296,7 @@ struct ResolverTests {
         let table = FixedUpstream(HostsTable(parsing: "127.0.0.1 www.example.com"))
         var configuration = ResolverConfiguration(upstreams: [table], system: nil)
         configuration.families = .v4
-        let resolver = Resolver(configuration, clock: HandClock())
+        let resolver = Resolver(configuration, clock: ManualClock())
         for _ in 0..<2 {
             let resolution = try await resolver.resolve(Self.www)
             #expect(resolution.source == .fixed)
@@ -305,15 +306,15 @@ struct ResolverTests {
 
     @Test("both families are asked at once of a DNS upstream; a late AAAA is not waited for, and enters the cache")
     func lateFamily() async throws {
-        let clock = HandClock()
+        let clock = ManualClock()
         let gate = Gate()
         let upstream = FamilyUpstream(v4("192.0.2.1"), late: (.v6, gate, .both("192.0.2.1", "2001:db8::1")))
         var configuration = ResolverConfiguration(upstreams: [upstream], system: nil)
         configuration.families = .both
         let resolver = Resolver(configuration, clock: clock)
         async let first = resolver.resolve(Self.www)
-        await gate.arrived()
-        await until { clock.nextDeadline == .milliseconds(50) }
+        try await gate.arrivals(atLeast: 1)
+        await until { clock.nextDeadline?.sinceStart == .milliseconds(50) }
         clock.advance(by: .milliseconds(50))
         #expect(try await first.addresses == addresses("192.0.2.1"))
         gate.open()
@@ -324,7 +325,7 @@ struct ResolverTests {
 
     @Test("a name of one family is not asked for again while its addresses last")
     func oneFamilyOnly() async throws {
-        let clock = HandClock()
+        let clock = ManualClock()
         let upstream = ScriptedUpstream(
             "one",
             .answer(Answer(v4: .addresses(addresses("192.0.2.1"), ttl: .seconds(60))))
@@ -351,7 +352,7 @@ struct ResolverTests {
 
     @Test("an upstream that is down is passed over, and a probe brings it back")
     func health() async throws {
-        let clock = HandClock()
+        let clock = ManualClock()
         let first = ScriptedUpstream("one", .fail(Self.failure), .fail(Self.failure), .fail(Self.failure))
         let second = ScriptedUpstream("two") { _ in .answer(v4("192.0.2.2")) }
         let resolver = Self.resolver([first, second], clock: clock)
@@ -385,7 +386,7 @@ struct ResolverTests {
         let upstream = ScriptedUpstream("one") { _ in .hold(gate, v4("192.0.2.1")) }
         let resolver = Self.resolver([upstream]) { $0.maxFlights = 1 }
         async let first = resolver.resolve(host("a.example"))
-        await gate.arrived()
+        try await gate.arrivals(atLeast: 1)
         let error = await #expect(throws: ResolutionError.self) { try await resolver.resolve(host("b.example")) }
         #expect(error?.code == .tooManyFlights)
         gate.open()
@@ -444,7 +445,7 @@ struct FamilyUpstream: Upstream {
         var answer = Answer()
         for family in question.families.members {
             if family == late.family {
-                _ = await late.gate.wait()
+                _ = try? await late.gate.wait()
                 answer[family] = late.answer[family]
             } else {
                 answer[family] = now[family]

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Names
+public import Names
 
 /// What an answer must be like to be used: the last gate before the cache.
 public struct AnswerCheck: Hashable, Sendable {
@@ -52,7 +52,7 @@ public struct AnswerCheck: Hashable, Sendable {
 
     private func check(_ address: IPAddress) throws(UpstreamError) {
         // An IPv4 address in IPv6 clothes (RFC 4291 §2.5.5.2) is judged as what a socket makes of it.
-        let bare = address.embeddedV4 ?? address
+        let bare = address.unmapped
         let refusal: String
         if let network = refusedNetworks.first(where: { $0.contains(bare) }) {
             refusal = "is in \(network), which the configuration refuses"
@@ -68,13 +68,5 @@ public struct AnswerCheck: Hashable, Sendable {
 
     private static func networks(_ list: String) -> [IPNetwork] {
         list.split(separator: " ").compactMap { IPNetwork(String($0)) }
-    }
-}
-
-extension IPAddress {
-    /// The IPv4 address in `::ffff:a.b.c.d`; nil for any other address.
-    var embeddedV4: IPAddress? {
-        guard family == .v6, high == 0, low >> 32 == 0xffff else { return nil }
-        return IPAddress(v4: UInt32(truncatingIfNeeded: low))
     }
 }

@@ -38,7 +38,7 @@ public struct DNSPodUpstream: Upstream {
             case .v6: "&type=aaaa"
             default: ""
             }
-        let target = "/d?dn=\(PercentEncoding.query(host))&ttl=1\(type)"
+        let target = "/d?dn=\(PercentEncoding.encode(host, keeping: .unreserved))&ttl=1\(type)"
         let reply = try await transport.exchange(
             UpstreamRequest(origin: origin, endpoints: endpoints, target: target)
         )

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import BeelineTesting
 import HTTPDNS
 import NIOConcurrencyHelpers
 import Names
@@ -57,77 +58,18 @@ final class ScriptedUpstream: Upstream {
         case .answer(let answer): return answer
         case .fail(let error): throw error
         case .hold(let gate, let answer):
-            guard await gate.wait() else {
+            guard (try? await gate.wait()) != nil else {
                 state.withLockedValue { $0.cancelled += 1 }
                 throw UpstreamError(.cancelled, "cancelled")
             }
             return answer
         case .silence:
-            _ = await Gate().wait()
+            _ = try? await Gate().wait()
             state.withLockedValue { $0.cancelled += 1 }
             throw UpstreamError(.cancelled, "cancelled")
         case nil:
             Issue.record("\(name) was asked for \(question) without a script")
             throw UpstreamError(.unsupported, "no script")
-        }
-    }
-}
-
-/// Holds tasks until it is opened.
-final class Gate: Sendable {
-    private let state = NIOLockedValueBox(
-        (isOpen: false, nextID: 0, waiters: [Int: CheckedContinuation<Bool, Never>]())
-    )
-    private let arrivals = NIOLockedValueBox((count: 0, watchers: [(Int, CheckedContinuation<Void, Never>)]()))
-
-    /// Waits; false when the task was cancelled.
-    func wait() async -> Bool {
-        let id = state.withLockedValue { state in
-            state.nextID += 1
-            return state.nextID
-        }
-        let watchers = arrivals.withLockedValue { arrivals in
-            arrivals.count += 1
-            defer { arrivals.watchers.removeAll { $0.0 <= arrivals.count } }
-            return arrivals.watchers.filter { $0.0 <= arrivals.count }.map(\.1)
-        }
-        for watcher in watchers { watcher.resume() }
-        return await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                let isOpen = state.withLockedValue { state in
-                    if !state.isOpen { state.waiters[id] = continuation }
-                    return state.isOpen
-                }
-                if isOpen { continuation.resume(returning: true) }
-                if Task.isCancelled { drop(id) }
-            }
-        } onCancel: {
-            drop(id)
-        }
-    }
-
-    private func drop(_ id: Int) {
-        state.withLockedValue { $0.waiters.removeValue(forKey: id) }?.resume(returning: false)
-    }
-
-    func open() {
-        let waiters = state.withLockedValue { state in
-            state.isOpen = true
-            defer { state.waiters = [:] }
-            return state.waiters.values
-        }
-        for waiter in waiters { waiter.resume(returning: true) }
-    }
-
-    /// Returns when so many tasks have come to wait.
-    func arrived(_ count: Int = 1) async {
-        await withCheckedContinuation { continuation in
-            let isThere = arrivals.withLockedValue { arrivals in
-                guard arrivals.count < count else { return true }
-                arrivals.watchers.append((count, continuation))
-                return false
-            }
-            if isThere { continuation.resume() }
         }
     }
 }

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+
+/// `beeline cookies`: a jar, looked at and changed by hand.
+struct CookiesCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "cookies",
+        abstract: "Look at a cookie jar and change it.",
+        subcommands: [CookiesReplay.self]
+    )
+}

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Something that happened to a cookie in a jar.
+public struct CookieChange: Hashable, Sendable {
+    /// What happened.
+    public enum Kind: Hashable, Sendable {
+        /// The cookie came, and there was none of its name, domain and path.
+        case added
+        /// The cookie took the place of the one with its name, domain and path.
+        case replaced
+        /// The cookie went.
+        case removed(Cause)
+    }
+
+    /// Why a cookie went.
+    public enum Cause: Hashable, Sendable {
+        /// Its time was over.
+        case expired
+        /// The jar or its domain was full.
+        case evicted
+        /// The program deleted it.
+        case explicit
+        /// A response set it anew, with an expiry in the past.
+        case overwritten
+    }
+
+    /// What happened.
+    public let kind: Kind
+    /// The cookie as it is now, or as it was when it went.
+    public let cookie: Cookie
+    /// Who did it, where that was said.
+    public let source: ChangeSource?
+}
+
+/// A mark that somebody who changes a jar puts on its changes, to know them again when the jar tells of them: so two
+/// stores that mirror each other do not answer each other's changes for ever.
+public struct ChangeSource: Hashable, Sendable {
+    private final class Identity: Sendable {}
+
+    private let identity = Identity()
+
+    /// A source that is equal only to itself and its copies.
+    public init() {}
+
+    /// Whether both are copies of one source.
+    public static func == (left: ChangeSource, right: ChangeSource) -> Bool { left.identity === right.identity }
+
+    /// Hashes what makes the source itself.
+    public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(identity)) }
+}

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import Names
+
+/// Cookies handed over as values.
+extension CookieJar {
+    /// Puts a cookie into the jar, whoever made it.
+    ///
+    /// The rules that a cookie can break by itself hold: sizes, control characters, public suffixes, prefixes,
+    /// SameSite=None without Secure, the longest life. An expired cookie deletes the one of its name, domain and path.
+    ///
+    /// - Parameters:
+    ///   - cookie: The cookie. Its creation time is kept, unless it is `.distantPast`.
+    ///   - isOfThisSession: Whether ``clearSession()`` takes it away; default true.
+    ///   - source: Who does it, for those that follow `changes`.
+    ///   - now: The time; default what the jar's clock says.
+    /// - Returns: What became of it.
+    @discardableResult
+    public func insert(
+        _ cookie: Cookie,
+        isOfThisSession: Bool = true,
+        source: ChangeSource? = nil,
+        now: CookieTime? = nil
+    ) -> CookieOutcome {
+        insert([cookie], isOfThisSession: isOfThisSession, source: source, now: now).first ?? .deleted
+    }
+
+    /// Puts cookies into the jar at once: no reader sees a part of them.
+    ///
+    /// - Returns: What became of each.
+    @discardableResult
+    public func insert(
+        _ cookies: [Cookie],
+        isOfThisSession: Bool = true,
+        source: ChangeSource? = nil,
+        now: CookieTime? = nil
+    ) -> [CookieOutcome] {
+        let now = now ?? clock()
+        return change(source) { store in
+            cookies.map { store.insert($0, isOfThisSession: isOfThisSession, now: now) }
+        }
+    }
+
+    /// Deletes the cookies for which the closure is true. It runs while the jar is locked, so it must not use the jar.
+    ///
+    /// - Returns: How many they were.
+    @discardableResult
+    public func remove(
+        source: ChangeSource? = nil,
+        where isWanted: (Cookie) -> Bool
+    ) -> Int {
+        change(source) { $0.remove(cause: .explicit) { isWanted(Cookie($0, in: $1)) } }
+    }
+
+    /// Deletes one cookie: the one of this cookie's name, domain, host-only flag, path and partition.
+    ///
+    /// - Returns: Whether there was one.
+    @discardableResult
+    public func remove(_ cookie: Cookie, source: ChangeSource? = nil) -> Bool {
+        change(source) { $0.remove(cookie) }
+    }
+
+    /// Deletes the cookies that a request for `url` would get, HttpOnly and Secure ones included.
+    ///
+    /// - Returns: How many they were.
+    @discardableResult
+    public func removeAll(for url: HTTPURL, source: ChangeSource? = nil) -> Int {
+        let cookies = cookies(for: url)
+        return change(source) { store in cookies.reduce(0) { $0 + (store.remove($1) ? 1 : 0) } }
+    }
+
+    /// Deletes all cookies.
+    ///
+    /// - Returns: How many they were.
+    @discardableResult
+    public func removeAll(source: ChangeSource? = nil) -> Int {
+        change(source) { $0.remove(cause: .explicit) { _, _ in true } }
+    }
+
+    /// Deletes what has expired, and gives its memory back. Nothing expired is ever sent, whether this is called or not.
+    public func removeExpired(now: CookieTime? = nil) {
+        let now = now ?? clock()
+        change(nil) { $0.removeExpired(at: now) }
+    }
+
+    /// Ends the session (RFC 6265bis §5.7): deletes the cookies without an expiry.
+    ///
+    /// - Returns: How many they were.
+    @discardableResult
+    public func endSession() -> Int {
+        change(nil) { $0.remove(cause: .explicit) { record, _ in record.expires == CookieRecord.session } }
+    }
+
+    /// Deletes what this session stored, with or without an expiry, and nothing that was there before it.
+    ///
+    /// - Returns: How many they were.
+    @discardableResult
+    public func clearSession() -> Int {
+        change(nil) { $0.remove(cause: .explicit) { record, _ in record.flags.contains(.ofThisSession) } }
+    }
+}

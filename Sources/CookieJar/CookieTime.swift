@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#elseif canImport(Android)
+import Android
+#endif
+
+/// A point in time, in whole microseconds since 1 January 1970 UTC, without leap seconds.
+public struct CookieTime: Hashable, Comparable, Sendable {
+    /// Microseconds since 1970.
+    public var microseconds: Int64
+
+    /// The time that is this many microseconds after 1970.
+    public init(microseconds: Int64) {
+        self.microseconds = microseconds
+    }
+
+    /// The time that is this many seconds after 1970, to the microsecond; what cannot be held is brought to the nearest
+    /// time that can.
+    public init(secondsSince1970 seconds: Double) {
+        microseconds = Int64(exactly: (seconds * 1e6).rounded()) ?? (seconds > 0 ? .max : .min)
+    }
+
+    /// Seconds since 1970.
+    public var secondsSince1970: Double { Double(microseconds) / 1e6 }
+
+    /// What the system's clock says.
+    public static var now: CookieTime {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        return CookieTime(microseconds: Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1000)
+    }
+
+    /// Earlier than every expiry: what an expired cookie carries (RFC 6265bis §5.6.2 step 7).
+    public static let distantPast = CookieTime(microseconds: .min)
+    /// Later than every expiry.
+    public static let distantFuture = CookieTime(microseconds: .max)
+
+    /// Whether `left` is earlier.
+    public static func < (left: CookieTime, right: CookieTime) -> Bool {
+        left.microseconds < right.microseconds
+    }
+
+    /// The time `seconds` later (or earlier, below zero), or the nearest that can be held.
+    func advanced(bySeconds seconds: Int64) -> CookieTime {
+        let (span, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000)
+        let (sum, over) = microseconds.addingReportingOverflow(overflow ? (seconds > 0 ? .max : .min) : span)
+        return CookieTime(microseconds: over ? (seconds > 0 ? .max : .min) : sum)
+    }
+}

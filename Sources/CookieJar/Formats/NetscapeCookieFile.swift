@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The `cookies.txt` of Netscape, as curl, wget and yt-dlp read and write it.
+///
+/// A line is a cookie: domain, whether hosts below it get it, path, Secure, expiry in seconds since 1970 (0: a session
+/// cookie), name and value, parted by tabs. `#HttpOnly_` before the domain marks an HttpOnly cookie. The format has no
+/// place for SameSite, Partitioned and the times of creation and access, nor for a name with a tab.
+public enum NetscapeCookieFile {
+    private static let httpOnlyMark: StaticString = "#httponly_"
+
+    /// Reads a file. Lines that are no cookies are reported, and the rest is read.
+    public static func read(_ octets: some Collection<UInt8>) -> CookieImport {
+        var result = CookieImport()
+        let all = Array(octets)
+        all.withUnsafeBufferPointer { all in
+            var start = 0
+            var line = 0
+            while start < all.count {
+                let end = all.first(0x0a, in: start..<all.count) ?? all.count
+                line += 1
+                let content = start..<(end > start && all[end - 1] == 0x0d ? end - 1 : end)
+                read(line: all.part(content), number: line, into: &result)
+                start = end + 1
+            }
+        }
+        return result
+    }
+
+    private static func read(line: Octets, number: Int, into result: inout CookieImport) {
+        var line = line
+        let isHTTPOnly = line.startsCaseInsensitively(with: httpOnlyMark)
+        if isHTTPOnly { line = line.part(httpOnlyMark.utf8CodeUnitCount..<line.count) }
+        guard !line.isEmpty, isHTTPOnly || line[0] != 0x23 else { return }
+        // A value may hold tabs, so what follows the sixth is one field.
+        let fields = line.split(separator: .tab, maxSplits: 6, omittingEmptySubsequences: false)
+        guard fields.count >= 6 else {
+            if line.allSatisfy({ $0.isWhitespace }) { return }
+            return result.skip(line: number, "\(fields.count) fields where a cookie has 7, parted by tabs")
+        }
+        let text = { (index: Int) in String(decoding: fields[index], as: UTF8.self) }
+        guard let isForSubdomains = boolean(fields[1]), let isSecure = boolean(fields[3]) else {
+            return result.skip(line: number, "fields 2 and 4 must be TRUE or FALSE")
+        }
+        guard let expires = Double(text(4)), !expires.isNaN else {
+            return result.skip(line: number, "expiry \"\(text(4))\" is not a number of seconds")
+        }
+        result.add(
+            Cookie(
+                nameOctets: Array(fields[5]),
+                valueOctets: fields.count > 6 ? Array(fields[6]) : [],
+                domain: text(0).hasPrefix(".") ? String(text(0).dropFirst()) : text(0),
+                isHostOnly: !isForSubdomains,
+                path: text(2),
+                expires: expires == 0 ? nil : CookieTime(secondsSince1970: expires),
+                isSecure: isSecure,
+                isHTTPOnly: isHTTPOnly
+            ),
+            line: number
+        )
+    }
+
+    private static func boolean(_ field: Slice<Octets>) -> Bool? {
+        let field = Octets(rebasing: field)
+        return field.isCaseInsensitively("true") ? true : field.isCaseInsensitively("false") ? false : nil
+    }
+
+    /// Writes a file that other programs read too. A cookie whose name has a tab is left out.
+    public static func write(_ cookies: some Sequence<Cookie>) -> [UInt8] {
+        var octets = Array("# Netscape HTTP Cookie File\n\n".utf8)
+        for cookie in cookies where !cookie.nameOctets.contains(.tab) {
+            // A session cookie has expiry 0, so one that expired before 1970 must not round to it.
+            let expires = cookie.expires.map { max(1, $0.microseconds / 1_000_000) } ?? 0
+            let fields = [
+                (cookie.isHTTPOnly ? "#HttpOnly_" : "") + (cookie.isHostOnly ? "" : ".") + cookie.domain,
+                cookie.isHostOnly ? "FALSE" : "TRUE",
+                cookie.path,
+                cookie.isSecure ? "TRUE" : "FALSE",
+                String(expires),
+            ]
+            for field in fields { octets += Array(field.utf8) + [.tab] }
+            octets += cookie.nameOctets + [.tab] + cookie.valueOctets + [0x0a]
+        }
+        return octets
+    }
+}

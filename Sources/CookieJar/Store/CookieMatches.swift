@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The cookies that a request gets: places in a store, in memory of the stack as long as they are few.
+struct CookieMatches: ~Copyable {
+    struct Element {
+        let record: UnsafeMutablePointer<CookieRecord>
+        let bucket: CookieBucket
+    }
+
+    private(set) var count = 0
+    private var capacity: Int
+    private var elements: UnsafeMutablePointer<Element>
+    private var isOnHeap = false
+
+    /// As many as 1 KiB holds, which is what the stack gives without asking.
+    private static let stackCapacity = 1024 / MemoryLayout<Element>.stride
+
+    private init(_ elements: UnsafeMutablePointer<Element>, capacity: Int) {
+        self.elements = elements
+        self.capacity = capacity
+    }
+
+    deinit {
+        if isOnHeap { elements.deallocate() }
+    }
+
+    /// Calls `body` with an empty list.
+    @inline(__always)
+    static func with<Result>(_ body: (inout CookieMatches) -> Result) -> Result {
+        withUnsafeTemporaryAllocation(of: Element.self, capacity: stackCapacity) { memory in
+            guard let base = memory.baseAddress else { preconditionFailure("no stack memory") }
+            var matches = CookieMatches(base, capacity: stackCapacity)
+            return body(&matches)
+        }
+    }
+
+    subscript(index: Int) -> Element { elements[index] }
+
+    /// Adds an element if it is wanted, which costs the same if it is not.
+    @inline(__always)
+    mutating func append(
+        _ record: UnsafeMutablePointer<CookieRecord>,
+        of bucket: CookieBucket,
+        if isWanted: Bool
+    ) {
+        if count == capacity { grow() }
+        elements[count] = Element(record: record, bucket: bucket)
+        count += isWanted ? 1 : 0
+    }
+
+    private mutating func grow() {
+        let larger = UnsafeMutablePointer<Element>.allocate(capacity: capacity * 4)
+        larger.update(from: elements, count: count)
+        if isOnHeap { elements.deallocate() }
+        (elements, capacity, isOnHeap) = (larger, capacity * 4, true)
+    }
+
+    /// Takes out the elements from `start` on for whose record the closure is true.
+    @inline(__always)
+    mutating func removeAll(from start: Int, where isUnwanted: (CookieRecord) -> Bool) {
+        var kept = start
+        for index in start..<count where !isUnwanted(elements[index].record.pointee) {
+            if kept != index { elements[kept] = elements[index] }
+            kept += 1
+        }
+        count = kept
+    }
+
+    /// Merges the elements before and from `middle` on, each in order, into one order.
+    mutating func merge(from middle: Int) {
+        guard middle > 0, middle < count,
+            elements[middle].record.pointee.precedes(elements[middle - 1].record.pointee)
+        else { return }
+        withUnsafeTemporaryAllocation(of: Element.self, capacity: middle) { early in
+            for index in 0..<middle { early[index] = elements[index] }
+            var (left, right, place) = (0, middle, 0)
+            while left < middle, right < count {
+                let takesRight = elements[right].record.pointee.precedes(early[left].record.pointee)
+                elements[place] = takesRight ? elements[right] : early[left]
+                right += takesRight ? 1 : 0
+                left += takesRight ? 0 : 1
+                place += 1
+            }
+            while left < middle {
+                elements[place] = early[left]
+                left += 1
+                place += 1
+            }
+        }
+    }
+
+    /// Octets of the Cookie header.
+    var headerCount: Int {
+        (0..<count).reduce(max(count - 1, 0) * 2) { $0 + elements[$1].record.pointee.pairLength }
+    }
+
+    /// Writes the Cookie header (RFC 6265bis §5.8.3 step 6) to memory of `headerCount` octets.
+    func writeHeader(to start: UnsafeMutablePointer<UInt8>) {
+        var place = start
+        for index in 0..<count {
+            if index > 0 {
+                place[0] = .semicolon
+                place[1] = .space
+                place += 2
+            }
+            let pair = elements[index].bucket.pair(elements[index].record.pointee)
+            if let from = pair.baseAddress { place.update(from: from, count: pair.count) }
+            place += pair.count
+        }
+    }
+}

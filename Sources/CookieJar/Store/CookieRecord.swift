@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Atomics
+
+/// One stored cookie, packed: 48 octets, and its texts in the ``CookieBucket`` that it is in.
+struct CookieRecord {
+    /// What a cookie says yes or no to.
+    struct Flags: OptionSet {
+        let rawValue: UInt16
+        static let secure = Flags(rawValue: 1)
+        static let httpOnly = Flags(rawValue: 2)
+        static let hostOnly = Flags(rawValue: 4)
+        /// Set by this session (``CookieJar/clearSession()``).
+        static let ofThisSession = Flags(rawValue: 8)
+        /// One bit for each ``Cookie/SameSite``, so that several can be excluded at once.
+        static let firstSameSite: UInt16 = 16
+
+        init(rawValue: UInt16) { self.rawValue = rawValue }
+
+        init(_ sameSite: Cookie.SameSite) { rawValue = Self.firstSameSite << UInt16(sameSite.rawValue) }
+
+        var sameSite: Cookie.SameSite {
+            Cookie.SameSite(rawValue: UInt8((rawValue / Self.firstSameSite).trailingZeroBitCount)) ?? .unspecified
+        }
+    }
+
+    /// An expiry that stands for none.
+    static let session = Int64.max
+
+    /// Last access in seconds since 1970. It is the first field because readers write it, atomically: ``access(_:at:)``.
+    var accessed: UInt32
+    /// The hash of the path (``PathPrefixes``).
+    var pathHash: UInt32 = 0
+    /// Expiry in microseconds, or ``session``.
+    var expires: Int64
+    /// Creation in microseconds.
+    var created: Int64
+    /// The order of storing, for cookies created in one microsecond.
+    var sequence: UInt64
+    /// Where `name=value` begins in the texts.
+    var text: UInt32 = 0
+    /// Where the path begins in the texts.
+    var path: UInt32 = 0
+    var nameLength: UInt16 = 0
+    var valueLength: UInt16 = 0
+    var pathLength: UInt16 = 0
+    var flags: Flags
+
+    /// Octets of `name=value`; a nameless cookie is its value.
+    var pairLength: Int { Int(nameLength) + Int(valueLength) + (nameLength == 0 ? 0 : 1) }
+    /// Where the value begins in the texts.
+    var value: Int { Int(text) + (nameLength == 0 ? 0 : Int(nameLength) + 1) }
+
+    /// Whether it has expired.
+    func isExpired(at now: Int64) -> Bool { expires <= now }
+
+    /// The order of the Cookie header (RFC 6265bis §5.8.3 step 4): longer paths first, then earlier creation.
+    @inline(__always)
+    func precedes(_ other: borrowing CookieRecord) -> Bool {
+        // Without branches: which cookie of two is the earlier one cannot be foreseen.
+        let sequence = sequence < other.sequence ? 1 : 0
+        let created = created < other.created ? 1 : created == other.created ? sequence : 0
+        return (pathLength > other.pathLength ? 1 : pathLength == other.pathLength ? created : 0) != 0
+    }
+
+    /// A time in the seconds that ``accessed`` counts, from 1970 to 2106.
+    static func seconds(_ time: CookieTime) -> UInt32 { UInt32(clamping: time.microseconds / 1_000_000) }
+
+    /// Notes that the cookie at `record` was sent (§5.8.3 step 5). Several readers may do so at once.
+    ///
+    /// It is kept to the second: a cookie that each request carries is not written by each request, so that readers on
+    /// many processors do not fight for its memory.
+    @inline(__always)
+    static func access(_ record: UnsafeMutablePointer<CookieRecord>, at seconds: UInt32) {
+        let accessed = UnsafeAtomic<UInt32>(
+            at: UnsafeMutableRawPointer(record).assumingMemoryBound(to: UnsafeAtomic<UInt32>.Storage.self)
+        )
+        if accessed.load(ordering: .relaxed) != seconds { accessed.store(seconds, ordering: .relaxed) }
+    }
+}

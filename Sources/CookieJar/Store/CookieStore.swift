@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Names
+
+/// The cookie store of RFC 6265bis §5.7, without clock and lock: each operation is told the time.
+///
+/// `CookieStore+Storage.swift` has the storage model, `CookieStore+Retrieval.swift` the retrieval model,
+/// `CookieStore+Eviction.swift` the order of eviction. ``CookieJar`` makes it safe for many threads.
+struct CookieStore: ~Copyable {
+    let configuration: CookieJarConfiguration
+    var table: CookieTable
+    /// How many cookies there are, expired ones included.
+    var count = 0
+    /// How many of them are Partitioned: while none is, no look-up asks for partitions.
+    var partitionedCount = 0
+    /// The sequence number of the next cookie.
+    var nextSequence: UInt64 = 1
+    /// Whether changes are noted in `changes`: somebody listens.
+    var recordsChanges = false
+    /// Who makes the changes of the operation that runs.
+    var source: ChangeSource?
+    /// What changed since the shell last took it.
+    var changes: [CookieChange] = []
+
+    init(configuration: CookieJarConfiguration, seed: UInt64) {
+        self.configuration = configuration
+        table = CookieTable(seed: seed)
+    }
+
+    /// The cookies that have not expired, in no order.
+    func cookies(at now: CookieTime) -> [Cookie] {
+        var cookies: [Cookie] = []
+        cookies.reserveCapacity(count)
+        for case let bucket? in table.buckets {
+            for index in 0..<bucket.count where !bucket.records[index].isExpired(at: now.microseconds) {
+                cookies.append(Cookie(bucket.records[index], in: bucket))
+            }
+        }
+        return cookies
+    }
+
+    /// Notes what happened to the cookie at a place, if anybody listens.
+    mutating func note(_ kind: CookieChange.Kind, _ index: Int, of number: Int) {
+        guard recordsChanges, let bucket = table.buckets[number] else { return }
+        changes.append(CookieChange(kind: kind, cookie: Cookie(bucket.records[index], in: bucket), source: source))
+    }
+
+    /// Takes out the cookie at a place.
+    mutating func remove(_ index: Int, of number: Int, cause: CookieChange.Cause) {
+        note(.removed(cause), index, of: number)
+        if let bucket = table.buckets[number], !bucket.partition.isEmpty { partitionedCount -= 1 }
+        _ = table.withBucket(number) { $0.remove(at: index) }
+        count -= 1
+    }
+
+    /// Takes out the cookies for which `isWanted` is true, and says how many they were.
+    mutating func remove(cause: CookieChange.Cause, where isWanted: (CookieRecord, CookieBucket) -> Bool) -> Int {
+        let before = count
+        for number in table.buckets.indices {
+            guard let bucket = table.buckets[number] else { continue }
+            for index in (0..<bucket.count).reversed() where isWanted(bucket.records[index], bucket) {
+                remove(index, of: number, cause: cause)
+            }
+            table.removeIfEmpty(number)
+        }
+        return before - count
+    }
+}
+
+extension Cookie {
+    /// The cookie that a record and its texts are.
+    init(_ record: borrowing CookieRecord, in bucket: CookieBucket) {
+        self.init(
+            nameOctets: Array(bucket.name(record)),
+            valueOctets: Array(bucket.value(record)),
+            domain: String(decoding: bucket.domain, as: UTF8.self),
+            isHostOnly: record.flags.contains(.hostOnly),
+            path: String(decoding: bucket.path(record), as: UTF8.self),
+            expires: record.expires == CookieRecord.session ? nil : CookieTime(microseconds: record.expires),
+            created: CookieTime(microseconds: record.created),
+            lastAccessed: CookieTime(microseconds: Int64(record.accessed) * 1_000_000),
+            isSecure: record.flags.contains(.secure),
+            isHTTPOnly: record.flags.contains(.httpOnly),
+            sameSite: record.flags.sameSite,
+            partition: bucket.partition.isEmpty ? nil : Site(String(decoding: bucket.partition, as: UTF8.self))
+        )
+    }
+}
