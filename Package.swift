@@ -79,7 +79,7 @@ let package = Package(
         ),
         .executableTarget(
             name: "BeelineCommand",
-            dependencies: ["Names", "CookieJar", "Beeline", "BeelineTesting", nio("NIOCore"), argumentParser],
+            dependencies: ["Names", "CookieJar", "Beeline", "BeelineTesting", argumentParser],
             swiftSettings: settings
         ),
         .testTarget(name: "NamesTests", dependencies: ["Names"], swiftSettings: settings),
@@ -90,8 +90,10 @@ let package = Package(
             swiftSettings: settings
         ),
         .testTarget(
-            name: "BeelineTests",
-            dependencies: ["Beeline", "BeelineTesting", nio("NIOCore")],
+            name: "HTTPDNSTests",
+            dependencies: [
+                "HTTPDNS", "Names", "DirectHTTP", "BeelineTesting", nio("NIOConcurrencyHelpers"), httpTypes,
+            ],
             swiftSettings: settings
         ),
         .testTarget(
