@@ -129,7 +129,7 @@ public final class BeelineClient: Sendable {
         _ options: RequestOptions
     ) throws(BeelineError) -> HopRequest? {
         guard case .follow(let limit) = options.redirects ?? configuration.redirects else { return nil }
-        do {
+        do throws(BeelineError) {
             guard let next = try Redirect.next(after: hop, response) else { return nil }
             guard hops.count <= limit else {
                 throw BeelineError(
