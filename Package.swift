@@ -28,7 +28,10 @@ let package = Package(
         .target(name: "Names", swiftSettings: settings),
         .target(
             name: "CookieJar",
-            dependencies: ["Names", .product(name: "Atomics", package: "swift-atomics")],
+            dependencies: [
+                "Names", .product(name: "Atomics", package: "swift-atomics"),
+                .product(name: "NIOConcurrencyHelpers", package: nio),
+            ],
             swiftSettings: settings
         ),
         .executableTarget(
