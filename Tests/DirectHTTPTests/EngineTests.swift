@@ -132,7 +132,7 @@ struct EngineTests {
         let refused = try RefusedEndpoint()
         let hole = try BlackHole()
         var limits = TimeLimits()
-        limits.connect = .milliseconds(400)
+        limits.connect = .seconds(2)
         let error = await #expect(throws: DirectHTTPError.self) {
             _ = try await lab.get(at: [refused.endpoint, hole.endpoint], limits: limits)
         }
