@@ -11,38 +11,96 @@ let settings: [SwiftSetting] = [
     .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
 ]
 
-let nio = "swift-nio"
+func nio(_ name: String) -> Target.Dependency { .product(name: name, package: "swift-nio") }
+let atomics = Target.Dependency.product(name: "Atomics", package: "swift-atomics")
+let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
+let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
+let deque = Target.Dependency.product(name: "DequeModule", package: "swift-collections")
+let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
+let nioHTTP2 = Target.Dependency.product(name: "NIOHTTP2", package: "swift-nio-http2")
+let nioSSL = Target.Dependency.product(name: "NIOSSL", package: "swift-nio-ssl")
+
 let package = Package(
     name: "beeline",
     platforms: [.macOS(.v13), .iOS(.v16), .tvOS(.v16), .watchOS(.v9), .visionOS(.v1)],
     products: [
+        .library(name: "Beeline", targets: ["Beeline"]),
         .library(name: "CookieJar", targets: ["CookieJar"]),
+        .library(name: "DirectHTTP", targets: ["DirectHTTP"]),
+        .library(name: "HTTPDNS", targets: ["HTTPDNS"]),
+        .library(name: "BeelineTesting", targets: ["BeelineTesting"]),
         .executable(name: "beeline", targets: ["BeelineCommand"]),
     ],
     dependencies: [
-        .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
-        .package(url: "https://github.com/apple/swift-atomics", from: "1.2.0"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-asn1", from: "1.7.4"),
+        .package(url: "https://github.com/apple/swift-atomics", from: "1.3.0"),
+        .package(url: "https://github.com/apple/swift-certificates", from: "1.21.1"),
+        .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
+        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+        .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+        .package(url: "https://github.com/apple/swift-nio-http2", from: "1.46.0"),
+        .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
     ],
     targets: [
         .target(name: "Names", swiftSettings: settings),
+        .target(name: "CookieJar", dependencies: ["Names", atomics], swiftSettings: settings),
+        .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
         .target(
-            name: "CookieJar",
+            name: "DirectHTTP",
             dependencies: [
-                "Names", .product(name: "Atomics", package: "swift-atomics"),
-                .product(name: "NIOConcurrencyHelpers", package: nio),
+                "Names", "CZlib", nio("NIOCore"), nio("NIOPosix"), nio("NIOConcurrencyHelpers"), nio("NIOTLS"), nioSSL,
+                httpTypes, deque,
+            ],
+            swiftSettings: settings
+        ),
+        .target(
+            name: "HTTPDNS",
+            dependencies: [
+                "Names", "DirectHTTP", nio("NIOCore"), nio("NIOPosix"), nio("NIOConcurrencyHelpers"), httpTypes,
+            ],
+            swiftSettings: settings
+        ),
+        .target(
+            name: "Beeline",
+            dependencies: ["Names", "CookieJar", "DirectHTTP", "HTTPDNS", nio("NIOCore"), httpTypes],
+            swiftSettings: settings
+        ),
+        .target(
+            name: "BeelineTesting",
+            dependencies: [
+                "Names", nio("NIOConcurrencyHelpers"), nio("NIOCore"), nio("NIOPosix"), nio("NIOHTTP1"),
+                nio("NIOWebSocket"), nioHTTP2, nioSSL, httpTypes, crypto,
+                .product(name: "X509", package: "swift-certificates"),
+                .product(name: "SwiftASN1", package: "swift-asn1"),
             ],
             swiftSettings: settings
         ),
         .executableTarget(
             name: "BeelineCommand",
-            dependencies: [
-                "Names", "CookieJar", .product(name: "ArgumentParser", package: "swift-argument-parser"),
-            ],
+            dependencies: ["Names", "CookieJar", "Beeline", "BeelineTesting", argumentParser],
             swiftSettings: settings
         ),
         .testTarget(name: "NamesTests", dependencies: ["Names"], swiftSettings: settings),
         .testTarget(name: "CookieJarTests", dependencies: ["CookieJar", "Names"], swiftSettings: settings),
+        .testTarget(
+            name: "DirectHTTPTests",
+            dependencies: ["DirectHTTP", "Names", "BeelineTesting", nio("NIOCore"), nio("NIOPosix"), httpTypes],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "HTTPDNSTests",
+            dependencies: [
+                "HTTPDNS", "Names", "DirectHTTP", "BeelineTesting", nio("NIOConcurrencyHelpers"), httpTypes,
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "BeelineTestingTests",
+            dependencies: ["BeelineTesting", "Names", httpTypes, nio("NIOCore")],
+            swiftSettings: settings
+        ),
     ]
 )
 

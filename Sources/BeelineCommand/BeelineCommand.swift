@@ -8,6 +8,6 @@ struct BeelineCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "beeline",
         abstract: "Requests that go to the right address and stay what they are.",
-        subcommands: [CookiesCommand.self]
+        subcommands: [CookiesCommand.self, DemoCommand.self]
     )
 }

@@ -1,20 +1,142 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension Host {
-    static func parse(_ text: String) throws(NameError) -> (String, IPAddress?) {
-        if text.hasPrefix("["), text.hasSuffix("]") {
-            guard let address = IPAddress(String(text.dropFirst().dropLast())), address.family == .v6 else {
-                throw NameError(.malformedHost, "host \"\(text)\": not an IPv6 address in brackets")
+    /// The host parser of the WHATWG URL standard (§3.5), with three differences: octets that are no UTF-8 are refused and
+    /// not replaced, labels and names over the lengths of DNS are refused, and an IPv6 address may stand without brackets.
+    static func parse(_ bytes: UnsafeBufferPointer<UInt8>) throws(NameError) -> (text: String, address: IPAddress?) {
+        guard let first = bytes.first else {
+            throw NameError(.malformedHost, "the host is empty: write a domain or an IP address")
+        }
+        guard bytes.count <= maximumInputLength else {
+            throw malformed(bytes, "it is over \(maximumInputLength) octets")
+        }
+        if first == UInt8(ascii: "[") || bytes.contains(UInt8(ascii: ":")) {
+            let address = try parseV6(bytes)
+            return (address.description, address)
+        }
+        // Nearly every host ends here: one pass, and no allocation but the text's own.
+        if let text = plainDomain(bytes) { return (text, nil) }
+        if let address = IPAddress(v4: bytes[...]) { return (address.description, address) }
+        let domain = try toASCII(bytes)
+        try checkOctets(domain, of: bytes)
+        if isNumberLast(domain) {
+            guard let address = IPAddress(urlForm: domain) else {
+                throw malformed(bytes, "it ends in a number and is not an IPv4 address")
             }
             return (address.description, address)
         }
-        if let address = IPAddress(text) { return (address.description, address) }
-        let ascii = text.lowercased()
-        guard !ascii.isEmpty, ascii.utf8.count <= 255,
-            ascii.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f && !"#/:<>?@[\\]^|%".utf8.contains($0) })
-        else {
-            throw NameError(.malformedHost, "host \"\(text)\": write a domain or an IP address")
+        try checkLengths(domain, of: bytes)
+        return (String(decoding: domain, as: UTF8.self), nil)
+    }
+
+    private static func parseV6(_ bytes: UnsafeBufferPointer<UInt8>) throws(NameError) -> IPAddress {
+        var inner = bytes[...]
+        if inner.first == UInt8(ascii: "[") {
+            guard inner.last == UInt8(ascii: "]") else { throw malformed(bytes, "its [ is never closed") }
+            inner = inner.dropFirst().dropLast()
         }
-        return (ascii, nil)
+        if inner.contains(UInt8(ascii: "%")) {
+            throw malformed(bytes, "zones of IPv6 addresses have no place in URLs; leave out % and what follows it")
+        }
+        guard let address = IPAddress(v6: inner) else {
+            throw malformed(bytes, "it is not an IPv6 address, and no other host has a colon")
+        }
+        return address
+    }
+
+    /// The domain, if it is plain: letters, digits, hyphens and underscores in labels that are no A-labels, the last of
+    /// which cannot begin a number. Nil says only that the domain needs the long way.
+    private static func plainDomain(_ bytes: UnsafeBufferPointer<UInt8>) -> String? {
+        guard bytes.count <= maximumLength else { return nil }
+        var labelStart = 0
+        var hasUpperCase = false
+        for (index, byte) in bytes.enumerated() {
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
+                UInt8(ascii: "-"), UInt8(ascii: "_"):
+                break
+            case UInt8(ascii: "A")...UInt8(ascii: "Z"):
+                hasUpperCase = true
+            case UInt8(ascii: "."):
+                guard index > labelStart, index - labelStart <= maximumLabelLength else { return nil }
+                labelStart = index + 1
+            default:
+                return nil
+            }
+            // "xn--", and the few other labels with hyphens in these places.
+            if index == labelStart + 3, byte == UInt8(ascii: "-"), bytes[index - 1] == byte { return nil }
+        }
+        guard labelStart < bytes.count, bytes.count - labelStart <= maximumLabelLength,
+            !(UInt8(ascii: "0")...UInt8(ascii: "9")).contains(bytes[labelStart])
+        else { return nil }
+        guard hasUpperCase else { return String(decoding: bytes, as: UTF8.self) }
+        return String(unsafeUninitializedCapacity: bytes.count) { buffer in
+            for (index, byte) in bytes.enumerated() { buffer[index] = lowercased(byte) }
+            return bytes.count
+        }
+    }
+
+    /// Percent-decoding, then UTS #46.
+    private static func toASCII(_ bytes: UnsafeBufferPointer<UInt8>) throws(NameError) -> [UInt8] {
+        var decoded = Array(bytes)
+        if bytes.contains(UInt8(ascii: "%")) {
+            guard let octets = PercentEncoding.decode(bytes) else {
+                throw malformed(bytes, "its % is not followed by two hexadecimal digits")
+            }
+            decoded = octets
+        }
+        // Pure ASCII without A-labels needs no table (WHATWG URL §3.3).
+        if decoded.allSatisfy({ $0 < 0x80 }), !hasALabel(decoded) { return decoded.map(lowercased) }
+        guard let text = PercentEncoding.validated(decoded) else {
+            throw malformed(bytes, "it is not UTF-8")
+        }
+        do throws(IDNA.Failure) {
+            return try IDNA.toASCII(text.unicodeScalars)
+        } catch {
+            throw malformed(bytes, error.reason)
+        }
+    }
+
+    private static func hasALabel(_ domain: [UInt8]) -> Bool {
+        domain.split(separator: UInt8(ascii: ".")).contains { $0.prefix(4).map(lowercased).elementsEqual("xn--".utf8) }
+    }
+
+    /// The forbidden domain code points (WHATWG URL §3.1); a control or space among them would be a header injection.
+    private static func checkOctets(_ domain: [UInt8], of bytes: UnsafeBufferPointer<UInt8>) throws(NameError) {
+        let wrong = domain.first { $0 <= 0x20 || $0 >= 0x7f || "#/:<>?@[\\]^|%".utf8.contains($0) }
+        guard let wrong else { return }
+        throw malformed(bytes, "\(NameError.name(of: wrong)) cannot stand in a host")
+    }
+
+    private static func checkLengths(_ domain: [UInt8], of bytes: UnsafeBufferPointer<UInt8>) throws(NameError) {
+        let relative = domain.last == UInt8(ascii: ".") ? domain.dropLast() : domain[...]
+        guard relative.count <= maximumLength else {
+            throw malformed(bytes, "a domain has at most \(maximumLength) octets")
+        }
+        let labels = relative.split(separator: UInt8(ascii: "."))
+        guard !labels.isEmpty else { throw malformed(bytes, "nothing is left of it but dots") }
+        guard labels.allSatisfy({ $0.count <= maximumLabelLength }) else {
+            throw malformed(bytes, "a label of a domain has at most \(maximumLabelLength) octets")
+        }
+    }
+
+    /// The ends-in-a-number checker (WHATWG URL §3.5).
+    private static func isNumberLast(_ domain: [UInt8]) -> Bool {
+        var labels = domain.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        if labels.last?.isEmpty == true {
+            guard labels.count > 1 else { return false }
+            labels.removeLast()
+        }
+        guard let last = labels.last, !last.isEmpty else { return false }
+        return last.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+            || IPAddress.number(last) != nil
+    }
+
+    private static func lowercased(_ byte: UInt8) -> UInt8 {
+        (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) ? byte | 0x20 : byte
+    }
+
+    private static func malformed(_ bytes: UnsafeBufferPointer<UInt8>, _ reason: String) -> NameError {
+        NameError(.malformedHost, "host \(NameError.quoted(bytes)): \(reason)")
     }
 }

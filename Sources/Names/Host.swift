@@ -1,18 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// The host of a URL, canonical: a domain in lower-case A-labels (RFC 5890) or an IP address.
+///
+///     try Host("Bücher.example").text        // xn--bcher-kva.example
+///     try Host("0x7f.1").address             // 127.0.0.1, as browsers read it
+///     try Host("www.example.com.") == Host("www.example.com")  // false: see ``hasTrailingDot``
 public struct Host: Hashable, Sendable, CustomStringConvertible {
+    /// How many octets a text may have before it is read as a host: every domain of 253 octets fits, percent-encoded.
+    public static let maximumInputLength = 4096
+    /// The octets of a domain without the dot that may trail it: the 255 of RFC 1035 §2.3.4 less what only the wire has.
+    static let maximumLength = 253
+    /// RFC 1035 §2.3.4.
+    static let maximumLabelLength = 63
+
     /// `www.example.com`, `xn--bcher-kva.example`, `192.0.2.1` or `2001:db8::1` (no brackets).
     public let text: String
     /// The address, where the host is one; nil for a domain.
     public let address: IPAddress?
 
-    /// Reads the host of a URL: a domain (IDNA hosts become A-labels), an IPv4 address in any form that browsers read
-    /// (WHATWG URL §3.5), an IPv6 address with or without brackets.
+    /// Reads the host of a URL (WHATWG URL §3.5): a domain (other scripts become A-labels by UTS #46), an IPv4 address
+    /// in any form that browsers read, an IPv6 address with or without brackets. Percent-encoded octets are decoded.
+    ///
+    /// A label of a domain has at most 63 octets, a domain 253 and a dot that may trail it. Empty labels (`a..b`) are let
+    /// through as by browsers and curl, since cookies are filed under such names; ``dnsName`` is nil for them. Zones of
+    /// IPv6 addresses (`fe80::1%eth0`) are refused.
+    ///
+    /// - Throws: ``NameError`` with code `malformedHost`.
+    public init(_ text: String) throws(NameError) {
+        var text = text
+        (self.text, self.address) = try text.withUTF8 { bytes in
+            Result { () throws(NameError) in try Host.parse(bytes) }
+        }.get()
+    }
+
+    /// The same for parts of a string.
     ///
     /// - Throws: ``NameError`` with code `malformedHost`.
     public init(_ text: some StringProtocol) throws(NameError) {
-        (self.text, self.address) = try Host.parse(String(text))
+        try self.init(String(text))
     }
 
     /// The host that is an address.
@@ -21,13 +46,37 @@ public struct Host: Hashable, Sendable, CustomStringConvertible {
         self.address = address
     }
 
+    init(bytes: Slice<UnsafeBufferPointer<UInt8>>) throws(NameError) {
+        (text, address) = try Host.parse(UnsafeBufferPointer(rebasing: bytes))
+    }
+
     /// The host as a URL writes it: an IPv6 address in brackets.
     public var urlForm: String { address?.family == .v6 ? "[\(text)]" : text }
 
-    /// Whether the name is `localhost` or below it (RFC 6761 §6.3).
-    public var isLocalhost: Bool {
-        text == "localhost" || text.hasSuffix(".localhost")
+    /// Whether the domain is written as fully qualified, `www.example.com.`.
+    ///
+    /// To DNS it is the same name; to URLs, the Host header and cookies it is another one, as in browsers and curl.
+    public var hasTrailingDot: Bool { text.utf8.last == UInt8(ascii: ".") }
+
+    /// What DNS is asked for, and what TLS server names and certificates carry (RFC 6066 §3): the domain without the dot
+    /// that may trail it. Nil for an address, and for a domain with an empty label, which DNS cannot carry.
+    public var dnsName: String? {
+        guard address == nil else { return nil }
+        let name = hasTrailingDot ? text.dropLast() : text[...]
+        var label = 0
+        for byte in name.utf8 {
+            if byte == UInt8(ascii: "."), label == 0 { return nil }
+            label = byte == UInt8(ascii: ".") ? 0 : label + 1
+        }
+        return label > 0 ? String(name) : nil
     }
 
+    /// Whether the name is `localhost` or below it (RFC 6761 §6.3), with or without a trailing dot.
+    public var isLocalhost: Bool {
+        let name = hasTrailingDot ? text.dropLast() : text[...]
+        return name == "localhost" || name.hasSuffix(".localhost")
+    }
+
+    /// The form of ``urlForm``.
     public var description: String { urlForm }
 }

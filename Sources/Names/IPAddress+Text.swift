@@ -6,7 +6,8 @@ extension IPAddress: CustomStringConvertible, LosslessStringConvertible {
     public init?(_ text: String) {
         var text = text
         let parsed = text.withUTF8 { bytes -> IPAddress? in
-            bytes.contains(UInt8(ascii: ":")) ? IPAddress.parseV6(bytes[...]) : IPAddress.parseV4(bytes[...])
+            guard bytes.count <= Self.longestText else { return nil }
+            return bytes.contains(UInt8(ascii: ":")) ? IPAddress.parseV6(bytes[...]) : IPAddress.parseV4(bytes[...])
         }
         guard let parsed else { return nil }
         self = parsed
@@ -22,29 +23,47 @@ extension IPAddress: CustomStringConvertible, LosslessStringConvertible {
         }
     }
 
+    /// "ffff:" six times, and dotted decimal at its longest.
+    private static let longestText = 45
+
     typealias Bytes = Slice<UnsafeBufferPointer<UInt8>>
+
+    /// Reads the dotted form of IPv4.
+    init?(v4 bytes: Bytes) {
+        guard let address = Self.parseV4(bytes) else { return nil }
+        self = address
+    }
+
+    /// Reads any RFC 4291 form of IPv6, without brackets and without a zone.
+    init?(v6 bytes: Bytes) {
+        guard let address = Self.parseV6(bytes) else { return nil }
+        self = address
+    }
 
     private static func parseV4(_ bytes: Bytes) -> IPAddress? {
         var result: UInt32 = 0
-        var parts = 0
-        for part in bytes.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false) {
-            guard (1...3).contains(part.count), parts < 4, part.count == 1 || part.first != UInt8(ascii: "0") else {
-                return nil
+        var part: UInt32 = 0
+        var digits = 0
+        var dots = 0
+        for byte in bytes {
+            if byte == UInt8(ascii: ".") {
+                guard digits > 0, dots < 3 else { return nil }
+                result = result << 8 | part
+                (part, digits, dots) = (0, 0, dots + 1)
+                continue
             }
-            var value: UInt32 = 0
-            for byte in part {
-                guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) else { return nil }
-                value = value * 10 + UInt32(byte - UInt8(ascii: "0"))
-            }
-            guard value <= 255 else { return nil }
-            result = result << 8 | value
-            parts += 1
+            guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) else { return nil }
+            // 012 is octal to some readers and decimal to others, so it is an address to none.
+            guard digits == 0 || part > 0 else { return nil }
+            part = part * 10 + UInt32(byte - UInt8(ascii: "0"))
+            digits += 1
+            guard part <= 255 else { return nil }
         }
-        return parts == 4 ? IPAddress(v4: result) : nil
+        return dots == 3 && digits > 0 ? IPAddress(v4: result << 8 | part) : nil
     }
 
     private static func parseV6(_ bytes: Bytes) -> IPAddress? {
-        guard (2...45).contains(bytes.count) else { return nil }
+        guard (2...longestText).contains(bytes.count) else { return nil }
         var groups: [UInt16] = []
         var gap: Int?
         var rest = bytes

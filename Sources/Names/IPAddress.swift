@@ -13,9 +13,9 @@ public struct IPAddress: Hashable, Sendable {
     /// The family.
     public let family: Family
     /// Bits 127…64 of an IPv6 address; zero for IPv4.
-    let high: UInt64
+    package let high: UInt64
     /// Bits 63…0 of an IPv6 address; the 32 bits of an IPv4 address.
-    let low: UInt64
+    package let low: UInt64
 
     init(family: Family, high: UInt64, low: UInt64) {
         self.family = family

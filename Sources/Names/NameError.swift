@@ -29,5 +29,39 @@ public struct NameError: Error, Hashable, Sendable, CustomStringConvertible {
         self.message = message
     }
 
+    /// The message.
     public var description: String { message }
+}
+
+extension NameError {
+    /// A text as messages quote it: whatever does not show is escaped, so that it cannot forge a line of a log, and it is
+    /// cut at 80 octets.
+    static func quoted(_ bytes: some Collection<UInt8>) -> String {
+        var result = "\""
+        for scalar in String(decoding: bytes.prefix(80), as: UTF8.self).unicodeScalars {
+            result += scalar.escaped(asASCII: !isPrintable(scalar))
+        }
+        return result + (bytes.count > 80 ? "…\"" : "\"")
+    }
+
+    /// An octet as messages name it: the character, or its name where it does not show.
+    static func name(of octet: UInt8) -> String {
+        switch octet {
+        case 0: "NUL"
+        case 9: "a tab"
+        case 10: "LF"
+        case 13: "CR"
+        case 32: "a space"
+        case 0x21..<0x7f: "\"\(Unicode.Scalar(octet))\""
+        case 0x80...: "a character that is not ASCII"
+        default: "a control character (0x\(String(octet, radix: 16)))"
+        }
+    }
+
+    private static func isPrintable(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.properties.generalCategory {
+        case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse, .unassigned: false
+        default: true
+        }
+    }
 }

@@ -4,6 +4,8 @@
 ///
 /// The origin decides the Host header, the TLS server name, the certificate check, the cookies and which connections a
 /// request may use. It never holds an address that was merely dialled: that is an ``Endpoint``.
+///
+/// Two URLs are of the same origin if their origins are equal (RFC 6454 §5).
 public struct Origin: Hashable, Sendable, CustomStringConvertible {
     /// The scheme of the URL, without the colon.
     public let scheme: Scheme
@@ -24,6 +26,21 @@ public struct Origin: Hashable, Sendable, CustomStringConvertible {
         port == scheme.defaultPort ? host.urlForm : "\(host.urlForm):\(port)"
     }
 
+    /// The origin as the `Origin` header carries it (RFC 6454 §6.2): `https://www.example.com`, or with the port where it
+    /// is not the scheme's own.
+    public var serialized: String { description }
+
+    /// The origin of the HTTP request that opens a WebSocket (RFC 6455 §4.1): `https` for `wss` and `http` for `ws`; every
+    /// other origin as it is. Cookies, connections and stored credentials go by this one.
+    public var httpEquivalent: Origin {
+        switch scheme {
+        case .ws: Origin(scheme: .http, host: host, port: port)
+        case .wss: Origin(scheme: .https, host: host, port: port)
+        case .http, .https: self
+        }
+    }
+
+    /// The same as ``serialized``.
     public var description: String { "\(scheme.name)://\(authority)" }
 }
 
@@ -56,12 +73,26 @@ public enum Scheme: Hashable, Sendable, CaseIterable {
 
     /// The scheme of a name, whatever its case.
     public init?(_ name: some StringProtocol) {
-        switch name.lowercased() {
-        case "http": self = .http
-        case "https": self = .https
-        case "ws": self = .ws
-        case "wss": self = .wss
-        default: return nil
+        self.init(bytes: name.utf8)
+    }
+
+    init?(bytes: some Collection<UInt8>) {
+        // A letter differs from its capital in one bit, and no other character becomes one of these letters by it.
+        func reads(_ name: StaticString) -> Bool {
+            bytes.elementsEqual(UnsafeBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount)) {
+                $0 | 0x20 == $1
+            }
+        }
+        if reads("https") {
+            self = .https
+        } else if reads("http") {
+            self = .http
+        } else if reads("wss") {
+            self = .wss
+        } else if reads("ws") {
+            self = .ws
+        } else {
+            return nil
         }
     }
 }

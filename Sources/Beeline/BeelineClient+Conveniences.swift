@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import DirectHTTP
+public import HTTPTypes
+public import Names
+
+extension BeelineClient {
+    /// Sends a request that carries its own scheme, authority and path.
+    ///
+    /// - Throws: ``BeelineError``, with code `malformedURL` or `unsupportedScheme` where the three make no URL.
+    public func send(
+        _ request: HTTPRequest,
+        body: RequestBody = .none,
+        options: RequestOptions = RequestOptions()
+    ) async throws(BeelineError) -> Response {
+        let url = "\(request.scheme ?? "https")://\(request.authority ?? "")\(request.path ?? "/")"
+        return try await send(request, to: try Self.parse(url), body: body, options: options)
+    }
+
+    /// Gets a resource.
+    ///
+    /// - Throws: ``BeelineError``.
+    public func get(
+        _ url: String,
+        fields: HTTPFields = [:],
+        options: RequestOptions = RequestOptions()
+    ) async throws(BeelineError) -> Response {
+        try await send(.get, url, fields: fields, options: options)
+    }
+
+    /// Posts a body.
+    ///
+    /// - Throws: ``BeelineError``.
+    public func post(
+        _ url: String,
+        fields: HTTPFields = [:],
+        body: RequestBody,
+        options: RequestOptions = RequestOptions()
+    ) async throws(BeelineError) -> Response {
+        try await send(.post, url, fields: fields, body: body, options: options)
+    }
+
+    /// Sends a request of any method.
+    ///
+    /// - Throws: ``BeelineError``.
+    public func send(
+        _ method: HTTPRequest.Method,
+        _ url: String,
+        fields: HTTPFields = [:],
+        body: RequestBody = .none,
+        options: RequestOptions = RequestOptions()
+    ) async throws(BeelineError) -> Response {
+        let url = try Self.parse(url)
+        let request = HTTPRequest(method: method, scheme: nil, authority: nil, path: nil, headerFields: fields)
+        return try await send(request, to: url, body: body, options: options)
+    }
+
+    private static func parse(_ url: String) throws(BeelineError) -> HTTPURL {
+        do {
+            return try HTTPURL(url)
+        } catch {
+            throw BeelineError(error)
+        }
+    }
+}
+
+extension BeelineError {
+    /// The error of a URL that cannot be asked for.
+    public init(_ error: NameError) {
+        self.init(error.code == .unsupportedScheme ? .unsupportedScheme : .malformedURL, error.message)
+    }
+}

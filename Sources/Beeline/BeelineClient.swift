@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CookieJar
+public import DirectHTTP
+public import HTTPDNS
+public import HTTPTypes
+import NIOCore
+public import Names
+
+/// An HTTP client that finds its origins by HTTPDNS and lets every request stay who it is.
+///
+/// ```swift
+/// let client = try BeelineClient()
+/// let response = try await client.get("https://www.example.com/")
+/// print(response.status, response.endpoint, response.resolution?.source ?? .literal)
+/// print(String(buffer: try await response.collect(upTo: 1 << 20)))
+/// await client.shutDown()
+/// ```
+///
+/// One client serves any number of tasks. It holds sockets and a resolver: ``shutDown()`` ends both.
+public final class BeelineClient: Sendable {
+    /// The version of this library.
+    public static let version = "0.1.0"
+
+    /// What the client was made with.
+    public let configuration: ClientConfiguration
+    /// The resolver; shared with everybody who should know what this client knows.
+    public let resolver: Resolver
+    private let engine: Engine
+
+    /// A client.
+    ///
+    /// - Throws: ``UpstreamError`` with code `misconfigured` for an upstream that cannot be asked.
+    public init(_ configuration: ClientConfiguration = ClientConfiguration()) throws(UpstreamError) {
+        self.configuration = configuration
+        engine = Engine(configuration: configuration.engine)
+        let transport = EngineTransport(engine: engine, tls: configuration.tls)
+        var settings = configuration.resolver
+        for spec in configuration.upstreams {
+            let upstream = try spec.upstream(transport: transport, system: settings.system)
+            if let upstream { settings.upstreams.append(upstream) }
+        }
+        resolver = Resolver(settings)
+        resolver.isEnabled = configuration.isHTTPDNSEnabled
+    }
+
+    // MARK: The nine steps of a request
+
+    /// Sends a request for `url` and follows its redirects.
+    ///
+    /// - Parameters:
+    ///   - request: method and fields. Its `authority`, where it is not the URL's, is sent as the Host header and changes
+    ///     nothing else.
+    ///   - url: what is asked for; the name in it decides SNI, certificate, cookies and connection.
+    /// - Throws: ``BeelineError``.
+    public func send(
+        _ request: HTTPRequest,
+        to url: HTTPURL,
+        body: RequestBody = .none,
+        options: RequestOptions = RequestOptions()
+    ) async throws(BeelineError) -> Response {
+        // 1 Prepare.
+        var hop = HopRequest(request, url: url, body: body, configuration: configuration)
+        var hops: [Hop] = []
+        let limits = HopLimits(options.limits ?? configuration.limits)
+        while true {
+            // 2 Cookies out.
+            let cookies = CookieStep.outgoing(
+                options.sendsCookies ? jar : nil,
+                url: hop.url,
+                explicit: hop.explicitCookies
+            )
+            // 3 Route, 4 Resolve (only where a connection must be dialled), 5 Lease, 6 Exchange.
+            let route = configuration.proxies.route(to: hop.url.origin)
+            let response: ExchangeResponse
+            do {
+                response = try await exchange(try hop.prepared(cookie: cookies.field), route, limits.left())
+            } catch {
+                throw BeelineError(error, hops: hops)
+            }
+            // 7 Cookies in, under this hop's name.
+            let received = CookieStep.incoming(
+                options.keepsCookies ? jar : nil,
+                url: hop.url,
+                fields: response.head.headerFields
+            )
+            hops.append(Hop(hop, response, route, cookiesSent: cookies.names, cookiesReceived: received))
+            // 8 Redirect.
+            guard let next = try redirect(hop, response.head, hops, options) else {
+                // 9 Done.
+                return Response(response, hops: hops)
+            }
+            await response.body.discard()
+            hop = next
+        }
+    }
+
+    /// Leases a connection and carries one request over it; tells the resolver how the attempts went.
+    private func exchange(
+        _ request: PreparedRequest,
+        _ route: Route,
+        _ limits: TimeLimits
+    ) async throws(DirectHTTPError) -> ExchangeResponse {
+        guard case .direct = route else {
+            let source = ProxyEndpoints(system: resolver.configuration.system)
+            return try await engine.exchange(
+                request,
+                from: source,
+                route: route,
+                tls: configuration.tls,
+                limits: limits
+            )
+        }
+        let source = OriginEndpoints(resolver: resolver, pinned: configuration.pinned)
+        do {
+            let response = try await engine.exchange(request, from: source, tls: configuration.tls, limits: limits)
+            if !response.isReused { learn(from: response.connection.attempts, of: request.origin.host) }
+            return response
+        } catch {
+            learn(from: error.attempts, of: request.origin.host)
+            throw error
+        }
+    }
+
+    private var jar: CookieJar? { configuration.jar }
+
+    private func learn(from attempts: [Attempt], of host: Host) {
+        resolver.learn(from: attempts, of: host, stagger: configuration.engine.dial.stagger)
+    }
+
+    private func redirect(
+        _ hop: HopRequest,
+        _ response: HTTPResponse,
+        _ hops: [Hop],
+        _ options: RequestOptions
+    ) throws(BeelineError) -> HopRequest? {
+        guard case .follow(let limit) = options.redirects ?? configuration.redirects else { return nil }
+        do throws(BeelineError) {
+            guard let next = try Redirect.next(after: hop, response) else { return nil }
+            guard hops.count <= limit else {
+                throw BeelineError(
+                    .tooManyRedirects,
+                    "\(hops[0].url) was redirected \(limit) times, last to \(next.url): raise the limit if that is right"
+                )
+            }
+            return next
+        } catch {
+            var error = error
+            error.hops = hops
+            throw error
+        }
+    }
+
+    // MARK: The switch, and the end
+
+    /// The switch. Off: every name goes to the system's resolver, as if this library were not there. Connections that were
+    /// dialled before it moved serve no further request.
+    public var isHTTPDNSEnabled: Bool {
+        get { resolver.isEnabled }
+        set {
+            guard resolver.isEnabled != newValue else { return }
+            resolver.isEnabled = newValue
+            engine.retireConnections()
+        }
+    }
+
+    /// Closes idle connections.
+    public func closeIdle() { engine.closeIdle() }
+
+    /// Lets no connection that is open now serve another request, after a change of network.
+    public func retireConnections() { engine.retireConnections() }
+
+    /// Ends the client: requests under way fail, sockets are closed, questions ended. Returns when none is left.
+    public func shutDown() async {
+        await resolver.shutdown()
+        await engine.shutDown()
+    }
+}

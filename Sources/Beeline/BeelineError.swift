@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import DirectHTTP
+
+/// Why a request did not bring a response. `description` is one line: what failed, where, and what to try.
+public struct BeelineError: Error, Sendable, CustomStringConvertible {
+    /// What failed, to branch on: the codes of ``DirectHTTPError`` under the same names, and those of the client.
+    public struct Code: Hashable, Sendable, CustomStringConvertible {
+        /// The code's name, for logs and JSON.
+        public let description: String
+
+        /// The code of an exchange.
+        public init(_ code: DirectHTTPError.Code) { description = code.description }
+
+        private init(_ name: String) { description = name }
+
+        /// The URL, of the request or of a redirect, cannot be asked for.
+        public static let malformedURL = Code("malformedURL")
+        /// The URL's scheme is not one that HTTP serves; a redirect to `file:` is one.
+        public static let unsupportedScheme = Code("unsupportedScheme")
+        /// More redirects than ``RedirectPolicy`` allows.
+        public static let tooManyRedirects = Code("tooManyRedirects")
+        /// The proxy's name was not resolved.
+        public static let proxyUnresolved = Code("proxyUnresolved")
+    }
+
+    /// What failed.
+    public var code: Code
+    /// One line: what, where, and what to try.
+    public var message: String
+    /// Every endpoint that was tried in the hop that failed.
+    public var attempts: [Attempt]
+    /// The hops that went well before.
+    public var hops: [Hop]
+    /// The cause, e.g. the resolver's error.
+    public var underlyingError: (any Error)?
+
+    /// Makes an error.
+    public init(
+        _ code: Code,
+        _ message: String,
+        attempts: [Attempt] = [],
+        hops: [Hop] = [],
+        underlyingError: (any Error)? = nil
+    ) {
+        self.code = code
+        self.message = message
+        self.attempts = attempts
+        self.hops = hops
+        self.underlyingError = underlyingError
+    }
+
+    init(_ error: DirectHTTPError, hops: [Hop] = []) {
+        self.init(
+            Code(error.code),
+            error.message,
+            attempts: error.attempts,
+            hops: hops,
+            underlyingError: error.underlyingError
+        )
+    }
+
+    /// The message.
+    public var description: String { message }
+
+    /// Whether this is the exchange's failure `code`.
+    public static func ~= (code: DirectHTTPError.Code, error: BeelineError) -> Bool { error.code == Code(code) }
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import CookieJar
+public import DirectHTTP
+public import HTTPDNS
+public import Names
+
+/// What a ``BeelineClient`` is made of.
+public struct ClientConfiguration: Sendable {
+    /// Who is asked for names, in this order. Default: ``UpstreamSpec/standard``.
+    public var upstreams: [UpstreamSpec] = UpstreamSpec.standard
+    /// The resolver's policy and bounds. Its own `upstreams` are asked before ``upstreams``.
+    public var resolver = ResolverConfiguration()
+    /// Whether HTTPDNS is on when the client starts. Default true; ``BeelineClient/isHTTPDNSEnabled`` switches it later.
+    public var isHTTPDNSEnabled = true
+    /// Endpoints of origins that nobody is asked for, like curl's `--resolve`; they hold whatever the switch says.
+    /// Default none.
+    public var pinned: [Pin: [IPAddress]] = [:]
+    /// The cookies; nil: none are sent and none kept. Default: a jar in memory.
+    public var jar: CookieJar? = CookieJar()
+    /// The proxies. Default: those of the environment, as curl reads them.
+    public var proxies = ProxySettings.environment
+    /// How TLS is done, with origins and upstreams alike.
+    public var tls = TLSSettings()
+    /// How long a request may take, its redirects included.
+    public var limits = TimeLimits()
+    /// What happens to redirects. Default: 20 are followed.
+    public var redirects = RedirectPolicy.follow(limit: 20)
+    /// `User-Agent` of requests that have none; nil: none is sent.
+    public var userAgent: String? = "Beeline/\(BeelineClient.version)"
+    /// Whether gzip and deflate are offered and undone where a request does not say `Accept-Encoding` itself. Default true.
+    public var decodesContent = true
+    /// The bounds of the pool and of responses' heads.
+    public var engine = EngineConfiguration()
+
+    /// The defaults.
+    public init() {}
+
+    /// A host and port with endpoints of its own.
+    public struct Pin: Hashable, Sendable {
+        /// The host.
+        public var host: Host
+        /// The port; nil: every port.
+        public var port: UInt16?
+
+        /// A pin.
+        public init(_ host: Host, port: UInt16? = nil) {
+            self.host = host
+            self.port = port
+        }
+    }
+}
+
+/// What happens to a response that says where to go instead (RFC 9110 §15.4).
+public enum RedirectPolicy: Sendable, Hashable {
+    /// It is the response.
+    case none
+    /// It is followed, this many times at the most; one more is an error (`tooManyRedirects`).
+    case follow(limit: Int)
+}

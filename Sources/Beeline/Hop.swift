@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import DirectHTTP
+public import HTTPDNS
+public import HTTPTypes
+public import Names
+
+/// One request and its response on the way to the final one.
+public struct Hop: Sendable {
+    /// The URL that was asked, with the name.
+    public let url: HTTPURL
+    /// The method.
+    public let method: HTTPRequest.Method
+    /// The status that came back.
+    public let status: HTTPResponse.Status
+    /// Where the socket goes: to the origin, or to the proxy.
+    public let endpoint: Endpoint
+    /// How the endpoint was known when it was dialled; nil through a proxy, and where it was pinned.
+    public let resolution: Resolution?
+    /// The proxy that carried it; nil where it went straight.
+    public let proxy: Proxy?
+    /// Every endpoint that was tried when the connection was dialled.
+    public let attempts: [Attempt]
+    /// Whether the connection had been used before.
+    public let isReused: Bool
+    /// `http/1.1` or `h2`.
+    public let applicationProtocol: String
+    /// How long each phase took.
+    public let timings: ExchangeTimings
+    /// The names of the cookies that were sent.
+    public let cookiesSent: [String]
+    /// What became of each `Set-Cookie`, in their order; the names only, for values are secrets.
+    public let cookiesReceived: [ReceivedCookieOutcome]
+}
+
+extension Hop {
+    init(
+        _ request: HopRequest,
+        _ response: ExchangeResponse,
+        _ route: Route,
+        cookiesSent: [String],
+        cookiesReceived: [ReceivedCookieOutcome]
+    ) {
+        url = request.url
+        method = request.method
+        status = response.head.status
+        endpoint = response.connection.endpoint
+        resolution = response.connection.context as? Resolution
+        if case .proxy(let proxy) = route { self.proxy = proxy } else { proxy = nil }
+        attempts = response.connection.attempts
+        isReused = response.isReused
+        applicationProtocol = response.connection.applicationProtocol
+        timings = response.timings
+        self.cookiesSent = cookiesSent
+        self.cookiesReceived = cookiesReceived
+    }
+}

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import CookieJar
+import HTTPTypes
+import Names
+
+/// What became of a `Set-Cookie` field. It holds the cookie's name, never its value.
+public struct ReceivedCookieOutcome: Hashable, Sendable {
+    /// The name as the field wrote it, cut at 64 characters.
+    public let name: String
+    /// What the jar did.
+    public let outcome: CookieOutcome
+}
+
+/// The cookies of a hop: out with the request, in with the response, both under the hop's own URL.
+enum CookieStep {
+    /// The Cookie field for a hop: the request's own cookies join the jar's and win by name.
+    static func outgoing(_ jar: CookieJar?, url: HTTPURL, explicit: String?) -> (field: HTTPField?, names: [String]) {
+        guard let explicit, !explicit.isEmpty else {
+            guard let octets = jar?.headerOctets(for: url) else { return (nil, []) }
+            return (HTTPField(name: .cookie, lenientValue: octets), names(of: octets[...]))
+        }
+        let own = Set(names(of: Array(explicit.utf8)[...]))
+        let kept = (jar?.cookies(for: url) ?? []).filter { !own.contains($0.name) }
+        var octets = Array(explicit.utf8)
+        for cookie in kept { octets += Array("; ".utf8) + cookie.pairOctets }
+        return (HTTPField(name: .cookie, lenientValue: octets), names(of: octets[...]))
+    }
+
+    /// Files a response's cookies under its hop's URL.
+    static func incoming(_ jar: CookieJar?, url: HTTPURL, fields: HTTPFields) -> [ReceivedCookieOutcome] {
+        guard let jar, fields.contains(.setCookie) else { return [] }
+        return fields[fields: .setCookie].map { field in
+            field.withUnsafeBytesOfValue { octets in
+                ReceivedCookieOutcome(name: name(of: octets), outcome: jar.store(octets: octets, from: url))
+            }
+        }
+    }
+
+    private static func names(of header: ArraySlice<UInt8>) -> [String] {
+        header.split(separator: UInt8(ascii: ";")).map { pair in
+            let name = pair.prefix { $0 != UInt8(ascii: "=") }
+            return String(String(decoding: name, as: UTF8.self).drop { $0 == " " })
+        }
+    }
+
+    private static func name(of field: UnsafeBufferPointer<UInt8>) -> String {
+        let name = field.prefix { $0 != UInt8(ascii: "=") && $0 != UInt8(ascii: ";") }
+        return String(String(decoding: name, as: UTF8.self).drop { $0 == " " }.prefix(64))
+    }
+}

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import DirectHTTP
+import HTTPDNS
+import Names
+
+/// Names the endpoints of an origin when the engine must dial: pins first, then the resolver.
+struct OriginEndpoints: EndpointSource {
+    let resolver: Resolver
+    let pinned: [ClientConfiguration.Pin: [IPAddress]]
+
+    func endpoints(for origin: Origin) async throws -> EndpointList {
+        if !pinned.isEmpty,
+            let addresses = pinned[.init(origin.host, port: origin.port)] ?? pinned[.init(origin.host)]
+        {
+            return EndpointList(addresses.map { Endpoint($0, port: origin.port) })
+        }
+        let resolution = try await resolver.resolve(origin)
+        return EndpointList(resolution.endpoints, context: resolution)
+    }
+}
+
+/// Names the endpoints of a proxy: an address as it is, a name by the system's resolver. HTTPDNS is for origins.
+struct ProxyEndpoints: EndpointSource {
+    let system: (any Upstream)?
+
+    func endpoints(for origin: Origin) async throws -> EndpointList {
+        if let address = origin.host.address { return EndpointList([Endpoint(address, port: origin.port)]) }
+        guard let answer = try await system?.answer(Question(origin.host)) else { return EndpointList([]) }
+        let addresses = (answer.v4?.addresses ?? []) + (answer.v6?.addresses ?? [])
+        return EndpointList(addresses.map { Endpoint($0, port: origin.port) })
+    }
+}

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CookieJar
+import DirectHTTP
+import HTTPTypes
+import Names
+
+/// Where a response sends its request, and what becomes of it there (RFC 9110 §15.4).
+enum Redirect {
+    /// The next hop; nil where the response is not a redirect, or names no place to go.
+    static func next(after hop: HopRequest, _ response: HTTPResponse) throws(BeelineError) -> HopRequest? {
+        guard [301, 302, 303, 307, 308].contains(response.status.code),
+            let location = response.headerFields[.location], !location.isEmpty
+        else { return nil }
+        var next = hop
+        next.url = try resolve(location, hop)
+        let status = response.status.code
+        if status == 303 && hop.method != .head || status < 303 && hop.method == .post {
+            next.method = hop.method == .head ? .head : .get
+            next.body = .none
+            for name in next.fields.map(\.name) where name.canonicalName.hasPrefix("content-") {
+                next.fields[name] = nil
+            }
+        } else if !hop.body.isReplayable {
+            throw BeelineError(
+                BeelineError.Code(.bodyNotReplayable),
+                "\(hop.url) redirects to \(next.url) with the body, which can be read only once: use RequestBody.stream"
+            )
+        }
+        if next.url.origin != hop.url.origin {
+            next.fields[.authorization] = nil
+            next.fields[.proxyAuthorization] = nil
+            next.authority = nil
+            // Within a site, what the caller gave for it may travel on; elsewhere it is a secret.
+            if Site(of: next.url) != Site(of: hop.url) { next.explicitCookies = nil }
+        }
+        return next
+    }
+
+    private static func resolve(_ location: String, _ hop: HopRequest) throws(BeelineError) -> HTTPURL {
+        do {
+            return try hop.url.resolving(location)
+        } catch {
+            throw BeelineError(
+                error.code == .unsupportedScheme ? .unsupportedScheme : .malformedURL,
+                "\(hop.url) redirects to a place that cannot be asked: \(error.message)"
+            )
+        }
+    }
+}

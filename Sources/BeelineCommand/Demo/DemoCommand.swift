@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import BeelineTesting
+
+/// `beeline demo`: the whole story on this machine alone.
+struct DemoCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "demo",
+        abstract: "Show on this machine alone what Beeline does; nothing leaves it.",
+        discussion: """
+            Starts an HTTPDNS service, two HTTPS sites on one address and an impostor, all on loopback, and checks line by \
+            line that requests reach the right site and stay logged in. Exits with 1 if a line does not come true.
+            """
+    )
+
+    func run() async throws {
+        let world: DemoWorld
+        do {
+            world = try await DemoWorld()
+        } catch let error as TestingError {
+            print("The demo needs the addresses 127.0.0.11 to 127.0.0.66: \(error.message)")
+            print("On macOS add them first: sudo ifconfig lo0 alias 127.0.0.11 (and .12, .13, .66)")
+            throw ExitCode(1)
+        }
+        var failures = 0
+        for (index, step) in DemoStory.steps.enumerated() {
+            do {
+                let seen = try await step.run(world)
+                print("ok      \(index + 1)  \(step.title)\n           \(seen)")
+            } catch {
+                failures += 1
+                print("FAILED  \(index + 1)  \(step.title)\n           \(error)")
+            }
+        }
+        await world.stop()
+        let count = DemoStory.steps.count
+        print(failures == 0 ? "All \(count) lines came true." : "\(failures) of \(count) lines did not come true.")
+        if failures > 0 { throw ExitCode(1) }
+    }
+}

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NIOCore
+import NIOPosix
+import NIOSSL
+import NIOTLS
+import Names
+
+/// Sets up each accepted channel: counts it, takes it through TLS where there is any, and hands its work out.
+struct Acceptor: Sendable {
+    let settings: LoopbackListener.Settings
+    let contexts: TLSContexts?
+    let tally: Watched<ConnectionTally>
+    let registry: ChannelRegistry
+    let works: LoopbackListener.Works
+    let serve: @Sendable (RawConnection) async throws -> Void
+
+    var bootstrap: ServerBootstrap {
+        ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .serverChannelOption(.backlog, value: 1024)
+            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+            .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
+            .childChannelOption(.allowRemoteHalfClosure, value: settings.allowsHalfClosure && contexts == nil)
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture { try accept(channel) }
+            }
+    }
+
+    /// Runs on the channel's event loop.
+    private func accept(_ channel: any Channel) throws {
+        guard let local = Endpoint(channel.localAddress), let remote = Endpoint(channel.remoteAddress) else {
+            throw TestingError(.badAddress, "a connection without addresses")
+        }
+        try channel.pipeline.syncOperations.addHandler(CutHandler())
+        guard registry.add(channel, limit: settings.connectionLimit) else {
+            throw TestingError(.closed, "stopped, or more than \(settings.connectionLimit) connections")
+        }
+        let number = tally.update { tally in
+            tally.accepted += 1
+            tally.open += 1
+            tally.mostOpen = max(tally.mostOpen, tally.open)
+            return tally.accepted
+        }
+        channel.closeFuture.whenComplete { _ in tally.update { $0.open -= 1 } }
+        let info = ConnectionInfo(number: number, local: local, remote: remote)
+        if let contexts {
+            try startTLS(channel, info, contexts)
+        } else {
+            try handOut(channel, info)
+        }
+    }
+
+    private func startTLS(_ channel: any Channel, _ info: ConnectionInfo, _ contexts: TLSContexts) throws {
+        let pipeline = channel.pipeline.syncOperations
+        // The greeting is read before TLS sees it, so that the name decides the certificate and can be reported.
+        let greeting = ByteToMessageHandler(
+            SNIHandler { result in
+                var info = info
+                info.isSecure = true
+                if case .hostname(let name) = result { info.serverName = name }
+                return channel.eventLoop.makeCompletedFuture {
+                    let pipeline = channel.pipeline.syncOperations
+                    try pipeline.addHandler(NIOSSLServerHandler(context: contexts.context(for: info.serverName)))
+                    try pipeline.addHandler(
+                        HandshakeHandler { context, applicationProtocol in
+                            info.applicationProtocol = applicationProtocol
+                            try handOut(context.channel, info)
+                        } onFailure: { error in
+                            tally.update { tally in
+                                tally.failedHandshakes += 1
+                                tally.lastHandshakeFailure = "\(error)"
+                            }
+                        }
+                    )
+                }
+            }
+        )
+        try pipeline.addHandler(greeting)
+    }
+
+    private func handOut(_ channel: any Channel, _ info: ConnectionInfo) throws {
+        if info.applicationProtocol == "h2", let multiplex = settings.multiplex {
+            return try multiplex(channel, info, works)
+        }
+        let inbox = Inbox<ByteBuffer>()
+        try channel.pipeline.syncOperations.addHandler(InboxHandler(inbox))
+        let connection = RawConnection(info: info, channel: channel, inbox: inbox)
+        works.yield(.init(channel: channel) { [serve] in try await serve(connection) })
+    }
+}

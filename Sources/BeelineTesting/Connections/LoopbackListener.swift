@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NIOConcurrencyHelpers
+import NIOCore
+import NIOPosix
+import NIOSSL
+import NIOTLS
+import Names
+
+/// Listens on loopback and runs one piece of work for each connection: the ground of every server in this module.
+final class LoopbackListener: Sendable {
+    struct Settings: Sendable {
+        /// 127.0.0.0/8 or ::1, at least one.
+        var addresses: [String] = ["127.0.0.1"]
+        /// One port on all of them; 0: one that is free on all of them.
+        var port: UInt16 = 0
+        var tls: ServerTLS?
+        /// Whether the client's FIN ends only its own direction.
+        var allowsHalfClosure = false
+        /// From how many open connections on a new one is closed at once.
+        var connectionLimit = 4096
+        /// Turns a connection that settled on `h2` into streams; nil: it stays bytes.
+        var multiplex: (@Sendable (any Channel, ConnectionInfo, Works) throws -> Void)?
+    }
+
+    /// A piece of work, and what must not outlive it.
+    struct Work: Sendable {
+        let channel: any Channel
+        let run: @Sendable () async throws -> Void
+    }
+
+    typealias Works = AsyncStream<Work>.Continuation
+
+    let endpoints: [Endpoint]
+    let tally: Watched<ConnectionTally>
+    private let servers: [any Channel]
+    private let registry: ChannelRegistry
+    private let works: Works
+    /// Runs the work of all connections; ended by `stop()`.
+    private let runner: Task<Void, Never>
+
+    static func start(
+        _ settings: Settings,
+        serve: @escaping @Sendable (RawConnection) async throws -> Void
+    ) async throws -> LoopbackListener {
+        let contexts = try settings.tls?.contexts()
+        let (stream, works) = AsyncStream<Work>.makeStream()
+        let tally = Watched(ConnectionTally())
+        let registry = ChannelRegistry()
+        let acceptor = Acceptor(
+            settings: settings,
+            contexts: contexts,
+            tally: tally,
+            registry: registry,
+            works: works,
+            serve: serve
+        )
+        let servers = try await bind(settings, acceptor)
+        let runner = Task {
+            await withDiscardingTaskGroup { group in
+                for await work in stream {
+                    group.addTask { await work.runWhileOpen() }
+                }
+                group.cancelAll()
+            }
+        }
+        return LoopbackListener(servers: servers, tally: tally, registry: registry, works: works, runner: runner)
+    }
+
+    private init(
+        servers: [any Channel],
+        tally: Watched<ConnectionTally>,
+        registry: ChannelRegistry,
+        works: Works,
+        runner: Task<Void, Never>
+    ) {
+        self.servers = servers
+        self.tally = tally
+        self.registry = registry
+        self.works = works
+        self.runner = runner
+        endpoints = servers.compactMap { Endpoint($0.localAddress) }
+    }
+
+    /// Stops listening, cuts every connection, cancels its work and returns when all of it is gone.
+    func stop() async {
+        for server in servers { try? await server.close().get() }
+        await registry.cutAll()
+        works.finish()
+        runner.cancel()
+        await runner.value
+    }
+
+    /// Binds all addresses to one port.
+    private static func bind(_ settings: Settings, _ acceptor: Acceptor) async throws -> [any Channel] {
+        let addresses = try settings.addresses.map { text in
+            guard let address = IPAddress(text), address.isLoopback else {
+                throw TestingError(.badAddress, "\"\(text)\": doubles listen on 127.0.0.0/8 and ::1 only")
+            }
+            return text
+        }
+        guard !addresses.isEmpty else { throw TestingError(.badAddress, "no address to listen on") }
+        var last: any Error = TestingError(.noPort, "no port")
+        // A port that is free on the first address may be taken on the second.
+        for _ in 0..<(settings.port == 0 ? 16 : 1) {
+            var channels: [any Channel] = []
+            do {
+                var port = Int(settings.port)
+                for address in addresses {
+                    let channel = try await acceptor.bootstrap.bind(host: address, port: port).get()
+                    channels.append(channel)
+                    port = channel.localAddress?.port ?? port
+                }
+                return channels
+            } catch {
+                last = error
+                for channel in channels { try? await channel.close().get() }
+            }
+        }
+        throw TestingError(.noPort, "\(addresses.joined(separator: ", ")) port \(settings.port): \(last)")
+    }
+}
+
+extension LoopbackListener.Work {
+    /// Runs the work, cancels it when the channel closes, and closes the channel when it has ended.
+    func runWhileOpen() async {
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { [channel] in
+                try? await channel.closeFuture.get()
+            }
+            group.addTask { [channel, run] in
+                // An error of a connection ends that connection; the client sees a close.
+                try? await run()
+                try? await channel.close().get()
+            }
+            await group.next()
+            group.cancelAll()
+        }
+    }
+}
+
+extension IPAddress {
+    /// Whether it never leaves the machine: 127.0.0.0/8 (RFC 1122 §3.2.1.3) or ::1 (RFC 4291 §2.5.3).
+    var isLoopback: Bool {
+        switch family {
+        case .v4: octets[0] == 127
+        case .v6: octets.dropLast().allSatisfy { $0 == 0 } && octets[15] == 1
+        }
+    }
+}

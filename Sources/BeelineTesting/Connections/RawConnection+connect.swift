@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NIOCore
+import NIOPosix
+import NIOSSL
+import NIOTLS
+public import Names
+
+extension RawConnection {
+    /// The client's side of TLS for ``RawConnection/connect(to:tls:within:)``.
+    public struct ClientTLS: Sendable {
+        /// The name that is sent as SNI and that the certificate must be for; nil: no SNI, and any name will do.
+        public var serverName: String?
+        /// The authority whose signature the server must show.
+        public var authority: TestAuthority
+        /// The protocols offered by ALPN, best first.
+        public var applicationProtocols: [String] = []
+        /// A certificate for servers that ask for one.
+        public var certificate: TestCertificate?
+
+        /// TLS to a named server that the authority vouches for.
+        public init(_ serverName: String?, trusting authority: TestAuthority) {
+            self.serverName = serverName
+            self.authority = authority
+        }
+
+        func handler() throws -> NIOSSLClientHandler {
+            var configuration = TLSConfiguration.makeClientConfiguration()
+            configuration.trustRoots = authority.trustRoots
+            configuration.applicationProtocols = applicationProtocols
+            configuration.shutdownTimeout = .seconds(1)
+            if serverName == nil { configuration.certificateVerification = .noHostnameVerification }
+            if let certificate {
+                configuration.certificateChain = certificate.chain.map { .certificate($0) }
+                configuration.privateKey = .privateKey(certificate.key)
+            }
+            return try NIOSSLClientHandler(
+                context: NIOSSLContext(configuration: configuration),
+                serverHostname: serverName
+            )
+        }
+    }
+
+    /// Opens a connection as a client that can send anything: to test servers, one's own or these.
+    ///
+    /// ```swift
+    /// let connection = try await RawConnection.connect(to: proxy.endpoint)
+    /// try await connection.send("GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n")
+    /// let answer = try await connection.receive(until: "\r\n")
+    /// await connection.close()
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - endpoint: where to.
+    ///   - tls: TLS, whose handshake is over when this returns; nil: none.
+    ///   - limit: how long TCP may take. The handshake has the same limit once more.
+    /// - Throws: the error of the socket or of the handshake.
+    public static func connect(
+        to endpoint: Endpoint,
+        tls: ClientTLS? = nil,
+        within limit: Duration = .seconds(10)
+    ) async throws -> RawConnection {
+        let handshaken = MultiThreadedEventLoopGroup.singleton.any().makePromise(of: RawConnection.self)
+        let bootstrap = ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .connectTimeout(TimeAmount(limit))
+            .channelOption(.tcpOption(.tcp_nodelay), value: 1)
+            // NIOSSL, told to allow it, waits out its shutdown timeout when it closes first.
+            .channelOption(.allowRemoteHalfClosure, value: tls == nil)
+            .channelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    let pipeline = channel.pipeline.syncOperations
+                    try pipeline.addHandler(CutHandler())
+                    guard let tls else { return }
+                    try pipeline.addHandler(tls.handler())
+                    try pipeline.addHandler(
+                        HandshakeHandler { context, applicationProtocol in
+                            handshaken.succeed(try wrap(context.channel, tls.serverName, applicationProtocol))
+                        } onFailure: { error in
+                            handshaken.fail(error)
+                        }
+                    )
+                }
+            }
+        let channel: any Channel
+        do {
+            channel = try await bootstrap.connect(host: "\(endpoint.address)", port: Int(endpoint.port)).get()
+        } catch {
+            handshaken.fail(error)
+            throw error
+        }
+        guard tls != nil else {
+            return try await channel.eventLoop.submit {
+                let connection = try wrap(channel, nil, nil)
+                handshaken.succeed(connection)
+                return connection
+            }.get()
+        }
+        let deadline = channel.eventLoop.scheduleTask(in: TimeAmount(limit)) { channel.close(promise: nil) }
+        defer { deadline.cancel() }
+        return try await handshaken.futureResult.get()
+    }
+
+    /// Runs on the channel's event loop.
+    private static func wrap(
+        _ channel: any Channel,
+        _ serverName: String?,
+        _ applicationProtocol: String?
+    ) throws -> RawConnection {
+        guard let local = Endpoint(channel.localAddress), let remote = Endpoint(channel.remoteAddress) else {
+            throw TestingError(.closed, "the connection was closed at once")
+        }
+        var info = ConnectionInfo(number: 1, local: local, remote: remote)
+        info.serverName = serverName
+        info.applicationProtocol = applicationProtocol
+        info.isSecure = serverName != nil
+        let inbox = Inbox<ByteBuffer>()
+        try channel.pipeline.syncOperations.addHandler(InboxHandler(inbox))
+        return RawConnection(info: info, channel: channel, inbox: inbox)
+    }
+}

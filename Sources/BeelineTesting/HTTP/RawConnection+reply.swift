@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import HTTPTypes
+import NIOCore
+
+extension RawConnection {
+    /// Sends a reply to a request of the method; false when the connection is not to be used again.
+    func send(_ reply: Reply, to method: HTTPRequest.Method) async throws -> Bool {
+        if let takeover = reply.takeover {
+            try await takeover(self)
+            return false
+        }
+        let hasNoBody =
+            reply.framing != .none && (method == .head || reply.status.code == 204 || reply.status.code == 304)
+        if reply.framing != .none { try await sendHead(of: reply, hasNoBody: hasNoBody) }
+        if !hasNoBody { try await sendBody(of: reply) }
+        switch reply.ending {
+        case .keepAlive: return reply.framing != .untilClose
+        case .close: return false
+        case .hangUp: await cut()
+        case .reset: await reset()
+        }
+        return false
+    }
+
+    private func sendHead(of reply: Reply, hasNoBody: Bool) async throws {
+        var fields = reply.fields
+        let isFramed = fields[.contentLength] != nil || fields[.transferEncoding] != nil
+        switch reply.framing {
+        case .length where !isFramed && !(hasNoBody && reply.status.code == 204):
+            fields[.contentLength] = "\(reply.body.reduce(0) { $0 + $1.count })"
+        case .chunked where !isFramed:
+            fields[.transferEncoding] = "chunked"
+        default: break
+        }
+        if reply.ending == .close || reply.framing == .untilClose { fields[.connection] = "close" }
+        var text = ""
+        for response in reply.interim { text += Self.head(response.status, response.headerFields) }
+        text += Self.head(reply.status, fields)
+        // Latin-1 is what the parts were read as.
+        try await send(text.unicodeScalars.map { UInt8(truncatingIfNeeded: $0.value) })
+    }
+
+    private static func head(_ status: HTTPResponse.Status, _ fields: HTTPFields) -> String {
+        var text = "HTTP/1.1 \(status.code) \(status.reasonPhrase)\r\n"
+        for field in fields {
+            let value = field.withUnsafeBytesOfValue { String($0.map { Character(Unicode.Scalar($0)) }) }
+            text += "\(field.name.rawName): \(value)\r\n"
+        }
+        return text + "\r\n"
+    }
+
+    private func sendBody(of reply: Reply) async throws {
+        let isChunked = reply.framing == .chunked
+        for piece in reply.body {
+            switch piece.kind {
+            case .wait(let gate): try await gate.wait()
+            case .bytes(let bytes): try await send(piece: bytes, isChunked: isChunked)
+            case .zeros(var left):
+                let block = [UInt8](repeating: 0, count: min(left, 65_536))
+                while left > 0 {
+                    try await send(piece: left < block.count ? Array(block.prefix(left)) : block, isChunked: isChunked)
+                    left -= block.count
+                }
+            }
+        }
+        guard isChunked, reply.ending == .keepAlive || reply.ending == .close else { return }
+        try await send("0\r\n" + reply.trailers.map { "\($0.name.rawName): \($0.value)\r\n" }.joined() + "\r\n")
+    }
+
+    private func send(piece: [UInt8], isChunked: Bool) async throws {
+        // An empty chunk would end the body.
+        guard !piece.isEmpty else { return }
+        try await send(isChunked ? Array("\(String(piece.count, radix: 16))\r\n".utf8) + piece + [13, 10] : piece)
+    }
+}

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import HTTPTypes
+
+/// Compresses for clients to decompress: DEFLATE (RFC 1951) with the fixed code and runs of one byte, which is little
+/// but real, and independent of the library that a client uses.
+public enum Compression: String, Hashable, Sendable, CaseIterable {
+    /// RFC 1952.
+    case gzip
+    /// The zlib form (RFC 1950), as RFC 9110 §8.4.1.2 means it.
+    case deflate
+
+    /// The bytes, compressed.
+    public func compress(_ bytes: [UInt8]) -> [UInt8] {
+        switch self {
+        case .gzip:
+            [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255] + Self.raw(bytes)
+                + Self.littleEndian(Self.crc32(bytes)) + Self.littleEndian(UInt32(truncatingIfNeeded: bytes.count))
+        case .deflate:
+            [0x78, 0x01] + Self.raw(bytes) + Self.littleEndian(Self.adler32(bytes)).reversed()
+        }
+    }
+
+    /// DEFLATE without a wrapping: one last block of the fixed code (RFC 1951 §3.2.6).
+    private static func raw(_ bytes: [UInt8]) -> [UInt8] {
+        var out = BitWriter()
+        out.write(0b011, bits: 3)
+        var index = 0
+        while index < bytes.count {
+            out.writeLiteral(Int(bytes[index]))
+            // The longest match of RFC 1951 is 258 bytes; at distance 1 it repeats the last byte.
+            var run = bytes[(index + 1)...].prefix { $0 == bytes[index] }.count
+            index += 1 + run
+            while run >= 258 {
+                out.writeLiteral(285)
+                out.write(0, bits: 5)
+                run -= 258
+            }
+            for _ in 0..<run { out.writeLiteral(Int(bytes[index - 1])) }
+        }
+        out.writeLiteral(256)
+        return out.finish()
+    }
+
+    private static func littleEndian(_ value: UInt32) -> [UInt8] {
+        (0..<4).map { UInt8(value >> (8 * UInt32($0)) & 255) }
+    }
+
+    /// RFC 1952 §8.
+    private static func crc32(_ bytes: [UInt8]) -> UInt32 {
+        let table = (0..<256 as Range<UInt32>).map { byte in
+            var value = byte
+            for _ in 0..<8 { value = value & 1 == 1 ? (value >> 1) ^ 0xedb8_8320 : value >> 1 }
+            return value
+        }
+        var crc: UInt32 = 0xffff_ffff
+        for byte in bytes { crc = (crc >> 8) ^ table[Int((crc ^ UInt32(byte)) & 255)] }
+        return ~crc
+    }
+
+    /// RFC 1950 §8.2.
+    private static func adler32(_ bytes: [UInt8]) -> UInt32 {
+        var low: UInt32 = 1
+        var high: UInt32 = 0
+        for byte in bytes {
+            low = (low + UInt32(byte)) % 65_521
+            high = (high + low) % 65_521
+        }
+        return high << 16 | low
+    }
+
+    private struct BitWriter {
+        private var bytes: [UInt8] = []
+        private var pending: UInt32 = 0
+        private var count = 0
+
+        /// Least significant bit first (RFC 1951 §3.1.1).
+        mutating func write(_ value: Int, bits: Int) {
+            pending |= UInt32(value) << UInt32(count)
+            count += bits
+            while count >= 8 {
+                bytes.append(UInt8(pending & 255))
+                pending >>= 8
+                count -= 8
+            }
+        }
+
+        /// Huffman codes go most significant bit first.
+        mutating func writeLiteral(_ symbol: Int) {
+            let (code, bits) =
+                switch symbol {
+                case ..<144: (0x30 + symbol, 8)
+                case ..<256: (0x190 + symbol - 144, 9)
+                case ..<280: (symbol - 256, 7)
+                default: (0xc0 + symbol - 280, 8)
+                }
+            write((0..<bits).reduce(0) { $0 | (code >> $1 & 1) << (bits - 1 - $1) }, bits: bits)
+        }
+
+        mutating func finish() -> [UInt8] {
+            if count > 0 { write(0, bits: 8 - count) }
+            return bytes
+        }
+    }
+}
+
+extension Reply {
+    /// The reply with its body compressed, and a Content-Encoding that says so. Gates in the body are dropped.
+    public func compressed(_ coding: Compression) -> Reply {
+        var reply = self
+        let bytes = body.flatMap { piece -> [UInt8] in
+            switch piece.kind {
+            case .bytes(let bytes): bytes
+            case .zeros(let count): [UInt8](repeating: 0, count: count)
+            case .wait: []
+            }
+        }
+        reply.body = [.bytes(coding.compress(bytes))]
+        reply.fields[.contentEncoding] = coding.rawValue
+        return reply
+    }
+}

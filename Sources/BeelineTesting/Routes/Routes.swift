@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import HTTPTypes
+
+/// Handlers for ``LoopbackOrigin`` that most tests need.
+///
+/// ```swift
+/// let origin = try await LoopbackOrigin.start(handler: Routes.standard)
+/// ```
+public enum Routes {
+    /// All of them by path; what is not in the list is a 404.
+    ///
+    /// | path | answers |
+    /// | --- | --- |
+    /// | `/echo…` | ``Echo`` of the request as JSON |
+    /// | `/status/404` | that status, empty |
+    /// | `/bytes/1000` | so many zero bytes |
+    /// | `/chunked/3` | so many chunks `chunk 1\n`, … |
+    /// | `/gzip`, `/deflate` | the echo, compressed so |
+    /// | `/redirect?to=…&status=307` | a redirect, 302 where no status is given |
+    /// | `/set-cookie?…` | a Set-Cookie field of the percent-decoded query part `value`, and of each `value2`… `value9` |
+    /// | `/login` | to POST with `user` and `password` (``login(_:)``) |
+    /// | `/me` | the name of who has logged in, or 401 |
+    /// | `/basic?user=…&password=…` | 200 to those credentials, else 401 with a challenge (RFC 7617) |
+    /// | `/trailers` | a chunked body with the trailer field `Digest: done` |
+    /// | `/hints` | 103 with a Link, then 200 (RFC 8297) |
+    public static let standard: LoopbackOrigin.Handler = { request in
+        let parts = request.path.split(separator: "/").map(String.init)
+        let count = parts.dropFirst().first.flatMap { Int($0) }
+        switch (parts.first ?? "", count) {
+        case ("echo", _): return try echo(request)
+        case ("status", let code?) where (200...599).contains(code):
+            return .status(HTTPResponse.Status(code: code))
+        case ("bytes", let count?) where count >= 0:
+            return Reply(fields: [.contentType: "application/octet-stream"], body: [.zeros(count)])
+        case ("chunked", let count?) where (0...100_000).contains(count):
+            return Reply(body: (0..<count).map { .text("chunk \($0 + 1)\n") }, framing: .chunked)
+        case ("gzip", _): return try echo(request).compressed(.gzip)
+        case ("deflate", _): return try echo(request).compressed(.deflate)
+        case ("redirect", _): return redirect(request)
+        case ("set-cookie", _): return setCookie(request)
+        case ("login", _): return login(request)
+        case ("me", _): return me(request)
+        case ("basic", _): return basic(request)
+        case ("trailers", _): return .chunks("body\n", trailers: [.digest: "done"])
+        case ("hints", _):
+            let hint = HTTPResponse(status: .earlyHints, headerFields: [.link: "</style.css>; rel=preload; as=style"])
+            return Reply(body: ["hinted\n"], interim: [hint])
+        default: return .text("no route for \(request.target)\n", status: .notFound)
+        }
+    }
+
+    /// The request as JSON.
+    public static func echo(_ request: ReceivedRequest) throws -> Reply {
+        try .json(Echo(request))
+    }
+
+    /// Takes a form or a query with `user` and `password`: where the password is the user's name backwards, answers
+    /// with the session cookie that ``me(_:)`` knows; else 403.
+    public static func login(_ request: ReceivedRequest) -> Reply {
+        guard request.method == .post, let user = request.form["user"], !user.isEmpty,
+            request.form["password"] == String(user.reversed())
+        else { return .text("not you\n", status: .forbidden) }
+        return .text("welcome \(user)\n").adding(.setCookie, "session=\(user); Path=/; HttpOnly")
+    }
+
+    /// The name behind the session cookie, or 401.
+    public static func me(_ request: ReceivedRequest) -> Reply {
+        request.cookies["session"].map { .text("\($0)\n") } ?? .text("log in first\n", status: .unauthorized)
+    }
+
+    private static func redirect(_ request: ReceivedRequest) -> Reply {
+        let status = request.query["status"].flatMap { Int($0) }.map { HTTPResponse.Status(code: $0) }
+        return .redirect(to: request.query["to"] ?? "/echo", status: status ?? .found)
+    }
+
+    private static func setCookie(_ request: ReceivedRequest) -> Reply {
+        let query = request.query
+        let values = ["value"] + (2...9).map { "value\($0)" }
+        return values.compactMap { query[$0] }.reduce(.text("set\n")) { $0.adding(.setCookie, $1) }
+    }
+
+    private static func basic(_ request: ReceivedRequest) -> Reply {
+        let credentials = "\(request.query["user"] ?? ""):\(request.query["password"] ?? "")"
+        guard request.fields[.authorization] == "Basic \(Base64.encode(Array(credentials.utf8)))" else {
+            return .text("who are you?\n", status: .unauthorized)
+                .adding(.wwwAuthenticate, "Basic realm=\"test\", charset=\"UTF-8\"")
+        }
+        return .text("hello\n")
+    }
+}
+
+extension HTTPField.Name {
+    /// Digest, made by hand because HTTPTypes does not list it.
+    static var digest: Self { Self("Digest") ?? .eTag }
+    /// Link (RFC 8288).
+    static var link: Self { Self("Link") ?? .eTag }
+}

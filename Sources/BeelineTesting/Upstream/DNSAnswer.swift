@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Names
+
+/// The answer to a query, in parts that faults can spoil before it is written.
+struct DNSAnswer {
+    private typealias RecordType = DNSMessage.RecordType
+    private typealias Record = DNSMessage.Record
+
+    private let query: DNSMessage.Query
+    private var id: UInt16
+    /// QR, RD and RA are set.
+    private var flags: UInt16 = 0x8180
+    private var question: [UInt8]
+    private var records: [DNSMessage.Record] = []
+    private var authority: [DNSMessage.Record] = []
+    /// What ANCOUNT says; nil: the truth.
+    private var count: UInt16?
+
+    /// The right answer.
+    init(_ query: DNSMessage.Query, _ finding: Zone.Finding) {
+        self.query = query
+        id = query.id
+        question = query.question
+        flags |= UInt16(finding.code.rawValue)
+        records = finding.aliases.map { alias in
+            Record(
+                owner: DNSMessage.encode(name: alias.owner),
+                type: RecordType.cname,
+                ttl: alias.ttl,
+                data: DNSMessage.encode(name: alias.target)
+            )
+        }
+        let addresses =
+            switch query.type {
+            case RecordType.a: finding.addresses(.v4)
+            case RecordType.aaaa: finding.addresses(.v6)
+            default: [] as [IPAddress]
+            }
+        let owner = finding.aliases.isEmpty ? DNSMessage.questionPointer : DNSMessage.encode(name: finding.owner)
+        records += addresses.map { Record(owner: owner, type: query.type, ttl: finding.ttl, data: $0.octets) }
+        if addresses.isEmpty, finding.code != .failure { authority = [Self.startOfAuthority] }
+    }
+
+    /// Spoils the answer.
+    mutating func apply(_ fault: UpstreamFault.MessageFault) {
+        if records.isEmpty {
+            // Most faults need a record to show in.
+            let address =
+                query.type == RecordType.aaaa ? IPAddress(v6: 0x2001_0db8 << 32, 1) : IPAddress(v4: 0xc000_0201)
+            records = [record(query.type, address.octets)]
+            authority = []
+        }
+        switch fault {
+        case .cut, .trailingBytes: break
+        case .wrongID: id = ~id
+        case .wrongQuestion: question = DNSMessage.encode(name: "elsewhere.test") + question.suffix(4)
+        case .wrongOwner: eachRecord { $0.owner = DNSMessage.encode(name: "elsewhere.test") }
+        case .wrongClass: eachRecord { $0.recordClass = 3 }
+        case .isQuery: flags &= 0x7fff
+        case .truncatedBit:
+            flags |= 0x0200
+            records = []
+        case .pointerLoop:
+            // The first record begins with its owner, right behind the question: it points to itself.
+            let position = UInt16(12 + question.count)
+            eachRecord { $0.owner = DNSMessage.big(0xc000 | position) }
+        case .aliasLoop:
+            let other = DNSMessage.encode(name: "loop.test")
+            var back = record(RecordType.cname, DNSMessage.questionPointer)
+            back.owner = other
+            records = [record(RecordType.cname, other), back]
+        case .shortAddress: eachRecord { $0.data = Array($0.data.prefix(3)) }
+        case .longRecord: eachRecord { $0.length = 400 }
+        case .countTooHigh: count = 0xffff
+        case .oversized: records = Array(repeating: records[0], count: 70_000 / records[0].bytes.count)
+        }
+    }
+
+    /// The message, with what a fault does to it as a whole.
+    func bytes(_ fault: UpstreamFault.MessageFault? = nil) -> [UInt8] {
+        let counts = [1, count ?? UInt16(clamping: records.count), UInt16(authority.count), 0]
+        let message =
+            ([id, flags] + counts).flatMap(DNSMessage.big) + question + (records + authority).flatMap(\.bytes)
+        return switch fault {
+        case .cut: Array(message.dropLast(2))
+        case .trailingBytes: message + [0, 0, 0]
+        default: message
+        }
+    }
+
+    private func record(_ type: UInt16, _ data: [UInt8]) -> DNSMessage.Record {
+        Record(owner: DNSMessage.questionPointer, type: type, ttl: 60, data: data)
+    }
+
+    private mutating func eachRecord(_ change: (inout DNSMessage.Record) -> Void) {
+        for index in records.indices { change(&records[index]) }
+    }
+
+    /// The record that says how long "there is none" holds: 30 seconds, its last number (RFC 2308 §4).
+    private static var startOfAuthority: DNSMessage.Record {
+        let numbers: [UInt32] = [1, 7200, 900, 1_209_600, 30]
+        let data =
+            DNSMessage.encode(name: "ns.test") + DNSMessage.encode(name: "mail.test")
+            + numbers.flatMap { DNSMessage.big(UInt16($0 >> 16)) + DNSMessage.big(UInt16($0 & 0xffff)) }
+        return Record(owner: DNSMessage.encode(name: "test"), type: RecordType.soa, ttl: 900, data: data)
+    }
+}

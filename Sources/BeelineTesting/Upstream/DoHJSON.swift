@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import HTTPTypes
+import Names
+
+/// The JSON form of DoH, as Google and Cloudflare answer it.
+enum DoHJSON {
+    private struct Answer: Encodable {
+        var Status: Int
+        var TC = false
+        var RD = true
+        var RA = true
+        var AD = false
+        var CD = false
+        var Question: [Row]
+        var Answer: [Row]?
+        var Authority: [Row]?
+    }
+
+    private struct Row: Encodable {
+        var name: String
+        var type: UInt16
+        var TTL: UInt64?
+        var data: String?
+    }
+
+    /// The number of a type that is written as a number or a name; A where none is given.
+    static func type(_ text: String?) -> UInt16 {
+        switch text?.uppercased() {
+        case nil, "", "A": DNSMessage.RecordType.a
+        case "AAAA": DNSMessage.RecordType.aaaa
+        case let text?: UInt16(text) ?? 0
+        }
+    }
+
+    static func answer(_ finding: Zone.Finding, type: UInt16, ttl: String?) throws -> Reply {
+        let ttl = ttl.map { UInt64($0) ?? .max } ?? UInt64(finding.ttl)
+        var rows = finding.aliases.map { alias in
+            Row(
+                name: "\(alias.owner).",
+                type: DNSMessage.RecordType.cname,
+                TTL: UInt64(alias.ttl),
+                data: "\(alias.target)."
+            )
+        }
+        let family: IPAddress.Family = type == DNSMessage.RecordType.aaaa ? .v6 : .v4
+        let isAddress = type == DNSMessage.RecordType.a || type == DNSMessage.RecordType.aaaa
+        rows += (isAddress ? finding.addresses(family) : []).map { address in
+            Row(name: "\(finding.owner).", type: type, TTL: ttl, data: "\(address)")
+        }
+        var answer = Answer(Status: Int(finding.code.rawValue), Question: [Row(name: "\(finding.name).", type: type)])
+        answer.Answer = rows.isEmpty ? nil : rows
+        if rows.count == finding.aliases.count, finding.code != .failure {
+            let data = "ns.test. mail.test. 1 7200 900 1209600 30"
+            answer.Authority = [Row(name: "test.", type: DNSMessage.RecordType.soa, TTL: 900, data: data)]
+        }
+        var reply = try Reply.json(answer)
+        reply.fields[.contentType] = "application/dns-json"
+        return reply
+    }
+}

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import HTTPTypes
+import Names
+
+/// Tells the forms of questions apart and answers each from the zone.
+struct UpstreamResponder: Sendable {
+    let zone: Zone
+    let log: Watched<[UpstreamServer.Query]>
+
+    func answer(_ request: ReceivedRequest) async throws -> Reply {
+        let query = request.query
+        let parts = request.path.split(separator: "/").map(String.init)
+        switch (parts.last, parts.count) {
+        case ("d", 1):
+            return try await answer(request, .dnspod, query["dn"], families(query["type"])) { findings, faults in
+                .text(DNSPodText.answer(findings, query, ttl: faults.ttl))
+            }
+        case ("d", 2) where parts[0] == "v2":
+            return try await answer(request, .aliyun2, query["dn"], families(query["q"])) { findings, faults in
+                try AliyunJSON.version2(findings, families(query["q"]), ttl: faults.ttl)
+            }
+        case ("d", 2):
+            return try await answer(request, .aliyun, query["host"], families(query["query"])) { findings, faults in
+                try AliyunJSON.single(findings, families(query["query"]), ttl: faults.ttl)
+            }
+        case ("resolve", 2):
+            return try await answer(request, .aliyun, query["host"], families(query["query"])) { findings, faults in
+                try AliyunJSON.batch(findings, families(query["query"]), ttl: faults.ttl)
+            }
+        case ("resolve", 1),
+            ("dns-query", 1) where query["name"] != nil:
+            let type = DoHJSON.type(query["type"])
+            return try await answer(request, .dohJSON, query["name"], families(of: type)) { findings, faults in
+                try DoHJSON.answer(findings[0], type: type, ttl: faults.ttl)
+            }
+        case ("dns-query", 1):
+            return try await answerMessage(request)
+        default:
+            return .text("no such form of question: \(request.target)\n", status: .notFound)
+        }
+    }
+
+    private func answerMessage(_ request: ReceivedRequest) async throws -> Reply {
+        let type = "application/dns-message"
+        if request.method == .post, request.fields[.contentType] != type {
+            return .text("a DNS message is of type \(type)\n", status: .unsupportedMediaType)
+        }
+        let bytes = request.method == .post ? request.body : request.query["dns"].flatMap { Base64.decode($0) }
+        guard let message = bytes.flatMap({ DNSMessage.Query($0) }) else {
+            return .text("not a DNS query\n", status: .badRequest)
+        }
+        return try await answer(request, .doh, message.name, families(of: message.type)) { findings, faults in
+            var finding = findings[0]
+            if let ttl = faults.ttl { finding.ttl = UInt32(truncatingIfNeeded: Int64(ttl) ?? .max) }
+            var answer = DNSAnswer(message, finding)
+            if let fault = faults.message { answer.apply(fault) }
+            return .bytes(answer.bytes(faults.message), type: type)
+        }
+    }
+
+    /// What of the faults a form has to see to itself.
+    private struct FormFaults {
+        var ttl: String?
+        var fields: HTTPFields = [:]
+        var message: UpstreamFault.MessageFault?
+    }
+
+    /// Records the question for each of the names (they are parted by commas), looks them up and applies their faults.
+    private func answer(
+        _ request: ReceivedRequest,
+        _ form: UpstreamServer.Query.Form,
+        _ names: String?,
+        _ families: [IPAddress.Family],
+        _ reply: ([Zone.Finding], FormFaults) throws -> Reply
+    ) async throws -> Reply {
+        let names = names?.split(separator: ",").map(String.init) ?? []
+        guard !names.isEmpty else { return .text("no name\n", status: .badRequest) }
+        log.update { log in
+            for name in names where log.count < 10_000 {
+                log.append(.init(name: name, families: families, form: form, request: request))
+            }
+        }
+        var findings: [Zone.Finding] = []
+        var faults = FormFaults()
+        for name in names {
+            let fault = zone.fault(of: name)
+            if case .delay(let gate)? = fault?.kind { try await gate.wait() }
+            var finding = zone.lookUp(name)
+            switch fault?.kind {
+            case .reply(let reply): return reply
+            case .ttl(let text): faults.ttl = text
+            case .message(let message): faults.message = message
+            case .fields(let fields): faults.fields.append(contentsOf: fields)
+            case .manyAddresses(let count):
+                finding.addresses = (0..<UInt32(min(max(0, count), 5000))).flatMap { index in
+                    [IPAddress(v4: 0xc633_6401 + index), IPAddress(v6: 0x2001_0db8 << 32, UInt64(1 + index))]
+                }
+            case .delay, nil: break
+            }
+            findings.append(finding)
+        }
+        // The message form has its own code for this.
+        if form != .doh, form != .dohJSON, findings.contains(where: { $0.code == .failure }) {
+            return .status(.internalServerError)
+        }
+        var reply = try reply(findings, faults)
+        for field in faults.fields { reply.fields[field.name] = field.value }
+        return reply
+    }
+
+    /// The families of a text form's parameter; IPv4 where there is none.
+    private func families(_ text: String?) -> [IPAddress.Family] {
+        switch text?.lowercased() {
+        case "aaaa", "6": [.v6]
+        case "addrs", "4,6", "6,4": [.v4, .v6]
+        default: [.v4]
+        }
+    }
+
+    private func families(of type: UInt16) -> [IPAddress.Family] {
+        switch type {
+        case DNSMessage.RecordType.a: [.v4]
+        case DNSMessage.RecordType.aaaa: [.v6]
+        default: []
+        }
+    }
+}

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NIOCore
+import NIOPosix
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+/// Reads a file in pieces on NIO's thread pool, so that no event loop and no cooperative thread waits for a disk.
+enum FileBody {
+    /// 128 KiB: large enough that the hop to the pool does not count.
+    static let pieceSize = 128 * 1024
+
+    /// The size of a regular file that can be read now.
+    static func length(of path: String) throws(DirectHTTPError) -> Int64 {
+        let descriptor = try open(path)
+        defer { _ = close(descriptor) }
+        var info = stat()
+        guard fstat(descriptor, &info) == 0 else { throw failed(path, "cannot be examined") }
+        guard info.st_mode & S_IFMT == S_IFREG else {
+            throw DirectHTTPError(.bodySourceFailed, "\(path) is not a regular file: send it as a stream")
+        }
+        return Int64(info.st_size)
+    }
+
+    /// Hands the file on piece by piece until `length` bytes were given or the file ends.
+    static func forEachPiece(
+        of path: String,
+        length: Int64,
+        _ body: (ByteBuffer) async throws -> Void
+    ) async throws {
+        let pool = NIOThreadPool.singleton
+        let descriptor = try await pool.runIfActive { try open(path) }
+        defer { _ = close(descriptor) }
+        var offset: Int64 = 0
+        while offset < length {
+            let from = offset
+            let count = Int(min(Int64(pieceSize), length - offset))
+            let piece = try await pool.runIfActive {
+                var piece = ByteBuffer()
+                try piece.writeWithUnsafeMutableBytes(minimumWritableBytes: count) { space in
+                    let got = pread(descriptor, space.baseAddress, count, off_t(from))
+                    guard got >= 0 else { throw failed(path, "cannot be read") }
+                    return got
+                }
+                return piece
+            }
+            guard piece.readableBytes > 0 else { return }
+            offset += Int64(piece.readableBytes)
+            try await body(piece)
+        }
+    }
+
+    private static func open(_ path: String) throws(DirectHTTPError) -> CInt {
+        let descriptor = sysOpen(path)
+        guard descriptor >= 0 else { throw failed(path, "cannot be opened") }
+        return descriptor
+    }
+
+    private static func failed(_ path: String, _ what: String) -> DirectHTTPError {
+        let cause = IOError(errnoCode: errno, reason: "file body")
+        return DirectHTTPError(
+            .bodySourceFailed,
+            "the file \(path) \(what): \(String(cString: strerror(cause.errnoCode)))",
+            underlyingError: cause
+        )
+    }
+}
+
+private func sysOpen(_ path: String) -> CInt {
+    open(path, O_RDONLY | O_CLOEXEC)
+}

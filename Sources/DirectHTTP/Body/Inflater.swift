@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CZlib
+import NIOCore
+
+/// Undoes `Content-Encoding: gzip` and `deflate` (RFC 9110 §8.4.1) a bounded piece at a time, so that a small body that
+/// grows a thousandfold never stands in memory whole.
+///
+/// Not Sendable: it belongs to the one reader of a body.
+final class Inflater {
+    /// What one call gives at the most.
+    static let pieceSize = 64 * 1024
+
+    private var stream = z_stream()
+    private var input = ByteBuffer()
+    private var isOpen = false
+    private(set) var isFinished = false
+    /// Whether anything was handed over: no bytes at all are an empty body, not a broken one.
+    private(set) var hasStarted = false
+    private let coding: Coding
+
+    enum Coding: Sendable {
+        case gzip
+        case deflate
+
+        /// The coding of a `Content-Encoding` value; nil where it is none that we undo.
+        init?(fieldValue: String) {
+            switch fieldValue.lowercased().trimmingBlanks() {
+            case "gzip", "x-gzip": self = .gzip
+            case "deflate": self = .deflate
+            default: return nil
+            }
+        }
+    }
+
+    init(_ coding: Coding) {
+        self.coding = coding
+    }
+
+    deinit {
+        if isOpen { inflateEnd(&stream) }
+    }
+
+    /// Hands over coded bytes; only when ``next()`` has nothing more.
+    func feed(_ bytes: ByteBuffer) {
+        hasStarted = true
+        input.writeImmutableBuffer(bytes)
+    }
+
+    /// The next plain bytes; nil where more input is needed or the coded body is at its end.
+    func next() throws(DirectHTTPError) -> ByteBuffer? {
+        guard input.readableBytes > 0, !isFinished else { return nil }
+        try open()
+        var output = ByteBuffer()
+        var status = Z_OK
+        var read = 0
+        output.writeWithUnsafeMutableBytes(minimumWritableBytes: Self.pieceSize) { space in
+            input.withUnsafeReadableBytes { bytes in
+                // zlib does not write to its input; its C signature cannot say so.
+                stream.next_in = UnsafeMutableRawPointer(mutating: bytes.baseAddress)?
+                    .assumingMemoryBound(to: UInt8.self)
+                stream.avail_in = UInt32(min(bytes.count, 1 << 30))
+                let offered = stream.avail_in
+                stream.next_out = space.baseAddress?.assumingMemoryBound(to: UInt8.self)
+                stream.avail_out = UInt32(Self.pieceSize)
+                status = inflate(&stream, Z_NO_FLUSH)
+                read = Int(offered - stream.avail_in)
+            }
+            return Self.pieceSize - Int(stream.avail_out)
+        }
+        input.moveReaderIndex(forwardBy: read)
+        switch status {
+        case Z_OK, Z_BUF_ERROR:
+            break
+        case Z_STREAM_END:
+            isFinished = try !beginNextMember()
+        default:
+            throw DirectHTTPError(.undecodableBody, "the body is not \(coding) although Content-Encoding says so")
+        }
+        return output.readableBytes > 0 ? output : try next(progressed: read > 0)
+    }
+
+    /// Nothing came out although something went in (a header was read): try on, else wait for input.
+    private func next(progressed: Bool) throws(DirectHTTPError) -> ByteBuffer? {
+        progressed ? try next() : nil
+    }
+
+    /// A gzip body may have several members (RFC 1952 §2.2).
+    private func beginNextMember() throws(DirectHTTPError) -> Bool {
+        guard coding == .gzip, input.getInteger(at: input.readerIndex, as: UInt8.self) == 0x1f else { return false }
+        inflateReset(&stream)
+        return true
+    }
+
+    private func open() throws(DirectHTTPError) {
+        guard !isOpen else { return }
+        // 15 bits of window; +16 asks for a gzip header. "deflate" means zlib's form, but some servers send it raw:
+        // the low four bits of zlib's first byte are always 8.
+        let isRaw = coding == .deflate && (input.getInteger(at: input.readerIndex, as: UInt8.self) ?? 8) & 0x0f != 8
+        guard CZlib_inflateInit2(&stream, coding == .gzip ? 31 : isRaw ? -15 : 15) == Z_OK else {
+            throw DirectHTTPError(.undecodableBody, "zlib could not be started: out of memory")
+        }
+        isOpen = true
+    }
+}

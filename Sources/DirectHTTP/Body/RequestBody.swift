@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import NIOCore
+
+/// The body of a request: nothing, bytes, a file, or an async sequence of buffers.
+///
+/// ```swift
+/// RequestBody.bytes(Array("name=value".utf8))
+/// RequestBody.file("/var/log/upload.bin")
+/// RequestBody.stream(length: nil) { makeSequence() }   // can be read again: redirects and retries work
+/// ```
+public struct RequestBody: Sendable {
+
+    enum Storage: Sendable {
+        case none
+        case bytes(ByteBuffer)
+        case file(path: String)
+        case stream(StreamSource)
+    }
+
+    let storage: Storage
+
+    /// No body: neither `Content-Length` nor `Transfer-Encoding` is sent, except where the method expects a body.
+    public static let none = RequestBody(storage: .none)
+
+    /// Bytes in memory.
+    public static func bytes(_ bytes: ByteBuffer) -> RequestBody { RequestBody(storage: .bytes(bytes)) }
+
+    /// Bytes in memory.
+    public static func bytes(_ bytes: some Sequence<UInt8>) -> RequestBody {
+        RequestBody(storage: .bytes(ByteBuffer(bytes: bytes)))
+    }
+
+    /// The file at `path`, read while it is sent. Its length is taken when sending begins; a file that changes
+    /// meanwhile is an error (`bodySourceFailed`), never a short body.
+    public static func file(_ path: String) -> RequestBody { RequestBody(storage: .file(path: path)) }
+
+    /// A sequence that `make` gives, anew for each time the body is sent, so that redirects and retries can replay it.
+    ///
+    /// - Parameter length: the number of bytes, or nil where it is not known (chunked then). A sequence that gives
+    ///   more or fewer is an error (`bodySourceFailed`).
+    public static func stream<Body: AsyncSequence & Sendable>(
+        length: Int64?,
+        _ make: @escaping @Sendable () throws -> Body
+    ) -> RequestBody where Body.Element == ByteBuffer {
+        RequestBody(storage: .stream(StreamSource(length: length, isReplayable: true, make)))
+    }
+
+    /// A sequence that can be read only once. Where a redirect or a retry would need it again, the exchange ends with
+    /// `bodyNotReplayable`.
+    ///
+    /// - Parameter length: as for ``stream(length:_:)``.
+    public static func once<Body: AsyncSequence & Sendable>(
+        length: Int64?,
+        _ sequence: Body
+    ) -> RequestBody where Body.Element == ByteBuffer {
+        RequestBody(storage: .stream(StreamSource(length: length, isReplayable: false) { sequence }))
+    }
+
+    /// Whether it can be sent more than once.
+    public var isReplayable: Bool {
+        if case .stream(let source) = storage { return source.isReplayable }
+        return true
+    }
+
+    /// Whether there is no body at all.
+    public var isNone: Bool {
+        if case .none = storage { return true }
+        return false
+    }
+}
+
+/// A sequence of buffers behind one closure, whatever its type.
+struct StreamSource: Sendable {
+    let length: Int64?
+    let isReplayable: Bool
+    /// Reads the whole sequence and hands each buffer on.
+    let forEach: @Sendable (_ body: (ByteBuffer) async throws -> Void) async throws -> Void
+
+    init<Body: AsyncSequence & Sendable>(
+        length: Int64?,
+        isReplayable: Bool,
+        _ make: @escaping @Sendable () throws -> Body
+    ) where Body.Element == ByteBuffer {
+        self.length = length
+        self.isReplayable = isReplayable
+        self.forEach = { body in
+            for try await piece in try make() { try await body(piece) }
+        }
+    }
+}

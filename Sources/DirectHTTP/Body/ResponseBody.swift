@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import NIOCore
+
+/// The body of a response, streamed: the socket is read only as fast as the body is taken.
+///
+/// It can be read once. A body that is dropped before its end closes its connection; one that is read to the end (or
+/// ``discard()``ed) gives it back to the pool.
+public struct ResponseBody: AsyncSequence, Sendable {
+    /// A piece as it came, decoded; never empty.
+    public typealias Element = ByteBuffer
+
+    private let owner: BodyOwner
+    let coding: Inflater.Coding?
+
+    init(exchange: Exchange, coding: Inflater.Coding?) {
+        owner = BodyOwner(exchange: exchange)
+        self.coding = coding
+    }
+
+    /// Reads the pieces, in order.
+    public struct AsyncIterator: AsyncIteratorProtocol {
+        private let owner: BodyOwner
+        private let inflater: Inflater?
+
+        fileprivate init(owner: BodyOwner, inflater: Inflater?) {
+            self.owner = owner
+            self.inflater = inflater
+        }
+
+        /// The next piece; nil at the end.
+        ///
+        /// - Throws: ``DirectHTTPError``, e.g. `connectionLost` where the body is cut short.
+        public mutating func next() async throws(DirectHTTPError) -> ByteBuffer? {
+            guard let inflater else { return try await owner.exchange.nextPiece() }
+            while true {
+                if let plain = try inflater.next() { return plain }
+                guard let coded = try await owner.exchange.nextPiece() else {
+                    guard inflater.isFinished || !inflater.hasStarted else {
+                        throw DirectHTTPError(.undecodableBody, "the coded body is cut short")
+                    }
+                    return nil
+                }
+                inflater.feed(coded)
+            }
+        }
+    }
+
+    /// The one reading of the body.
+    public func makeAsyncIterator() -> AsyncIterator {
+        AsyncIterator(owner: owner, inflater: coding.map(Inflater.init))
+    }
+
+    /// The whole body in memory.
+    ///
+    /// - Parameter limit: bytes after decoding; a larger body throws `responseTooLarge` and closes the connection.
+    public func collect(upTo limit: Int) async throws(DirectHTTPError) -> ByteBuffer {
+        var whole = ByteBuffer()
+        var iterator = makeAsyncIterator()
+        while let piece = try await iterator.next() {
+            guard whole.readableBytes + piece.readableBytes <= limit else {
+                owner.exchange.cancel()
+                throw DirectHTTPError(
+                    .responseTooLarge,
+                    "the body is larger than \(limit) bytes: stream it, or allow more"
+                )
+            }
+            if whole.readableBytes == 0 { whole = piece } else { whole.writeImmutableBuffer(piece) }
+        }
+        return whole
+    }
+
+    /// Reads a short rest so that the connection can be kept; a long one is not worth it and closes the connection.
+    ///
+    /// - Parameter limit: how many bytes are worth a connection. Default 64 KiB.
+    public func discard(upTo limit: Int = 64 * 1024) async {
+        var count = 0
+        while let piece = try? await owner.exchange.nextPiece() {
+            count += piece.readableBytes
+            if count > limit { return owner.exchange.cancel() }
+        }
+    }
+}
+
+/// Ends the exchange when nobody can read its body any more.
+private final class BodyOwner: Sendable {
+    let exchange: Exchange
+
+    init(exchange: Exchange) { self.exchange = exchange }
+
+    deinit { exchange.cancel() }
+}

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NIOCore
+
+/// When to try which endpoint (RFC 8305 §5), as a value: no socket, no timer, no clock.
+///
+/// The first endpoint is dialled at once, the next after each `stagger` or as soon as one fails. TCP is what is raced; of the
+/// endpoints that took the connection one at a time does its handshake (TLS, or a proxy's CONNECT), and the others stay in
+/// reserve: if the handshake fails, or takes longer than `patience`, the race goes on.
+struct RacePlan {
+    enum Event: Equatable {
+        case start
+        /// The instant asked for by `.wake` has come.
+        case timer
+        case connected(Int)
+        /// The handshake is done.
+        case ready(Int)
+        case failed(Int)
+    }
+
+    enum Action: Equatable {
+        case dial(Int)
+        case handshake(Int)
+        /// Send `.timer` at this instant, and forget an earlier request.
+        case wake(NIODeadline)
+        /// This one won; drop the rest.
+        case win(Int)
+        /// All failed.
+        case giveUp
+    }
+
+    private enum Lane: Equatable {
+        case connecting
+        case reserve
+        case handshaking(since: NIODeadline)
+        case failed
+    }
+
+    private let count: Int
+    private let stagger: TimeAmount
+    private let patience: TimeAmount
+    private var lanes: [Lane] = []
+    private var isOver = false
+
+    /// - Parameters:
+    ///   - count: how many endpoints there are, in the order to try them.
+    ///   - stagger: RFC 8305's Connection Attempt Delay.
+    ///   - patience: how long a handshake may take before another endpoint is tried beside it.
+    init(count: Int, stagger: TimeAmount, patience: TimeAmount) {
+        self.count = count
+        self.stagger = stagger
+        self.patience = patience
+    }
+
+    mutating func handle(_ event: Event, now: NIODeadline) -> [Action] {
+        guard !isOver else { return [] }
+        switch event {
+        case .start:
+            return dialNext(now: now)
+        case .timer:
+            if let since = handshakeStart, now < since + patience { return [.wake(since + patience)] }
+            return beginReserve(now: now) ?? dialNext(now: now)
+        case .connected(let lane):
+            if let since = handshakeStart, now < since + patience {
+                lanes[lane] = .reserve
+                return []
+            }
+            lanes[lane] = .handshaking(since: now)
+            return [.handshake(lane), .wake(now + patience)]
+        case .ready(let lane):
+            isOver = true
+            return [.win(lane)]
+        case .failed(let lane):
+            lanes[lane] = .failed
+            if handshakeStart != nil { return [] }
+            if let reserve = beginReserve(now: now) { return reserve }
+            return dialNext(now: now)
+        }
+    }
+
+    /// When the youngest handshake began.
+    private var handshakeStart: NIODeadline? {
+        lanes.lazy.compactMap { if case .handshaking(let since) = $0 { since } else { nil } }.max()
+    }
+
+    private mutating func beginReserve(now: NIODeadline) -> [Action]? {
+        guard let lane = lanes.firstIndex(of: .reserve) else { return nil }
+        lanes[lane] = .handshaking(since: now)
+        return [.handshake(lane), .wake(now + patience)]
+    }
+
+    private mutating func dialNext(now: NIODeadline) -> [Action] {
+        guard lanes.count < count else {
+            guard lanes.allSatisfy({ $0 == .failed }) else { return [] }
+            isOver = true
+            return [.giveUp]
+        }
+        lanes.append(.connecting)
+        let dial = Action.dial(lanes.count - 1)
+        return lanes.count < count ? [dial, .wake(now + stagger)] : [dial]
+    }
+}

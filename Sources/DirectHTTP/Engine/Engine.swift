@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import NIOCore
+public import NIOPosix
+import Names
+
+/// HTTP to endpoints that it is told: it dials, races, secures, pools and exchanges, and knows no DNS and no cookies.
+///
+/// ```swift
+/// let engine = Engine()
+/// let request = try PreparedRequest(.get, HTTPURL("https://www.example.com/"))
+/// let response = try await engine.exchange(request, from: EndpointList([Endpoint(address, port: 443)]))
+/// let body = try await response.body.collect(upTo: 1 << 20)
+/// await engine.shutDown()
+/// ```
+///
+/// One engine serves any number of origins and tasks. ``shutDown()`` ends it; what is under way then fails.
+public final class Engine: Sendable {
+    private let configuration: EngineConfiguration
+    private let group: any EventLoopGroup
+    private let contexts = TLSContexts()
+    private let pool: ConnectionPool
+
+    /// An engine on event loops of the process, or on some of your own.
+    public init(
+        configuration: EngineConfiguration = EngineConfiguration(),
+        group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton
+    ) {
+        self.configuration = configuration
+        self.group = group
+        pool = ConnectionPool(configuration: configuration, group: group)
+    }
+
+    /// Sends a request and gives its response as soon as its head is there.
+    ///
+    /// - Parameters:
+    ///   - source: asked for endpoints only when a connection must be opened.
+    ///   - route: the way; `source` is asked for the proxy's endpoints where it leads through one.
+    ///   - tls: how TLS is done; connections with other settings are never shared.
+    ///   - limits: how long it may take.
+    /// - Throws: ``DirectHTTPError``.
+    public func exchange(
+        _ request: PreparedRequest,
+        from source: some EndpointSource,
+        route: Route = .direct,
+        tls: TLSSettings = TLSSettings(),
+        limits: TimeLimits = TimeLimits()
+    ) async throws(DirectHTTPError) -> ExchangeResponse {
+        let clock = ExchangeClock(limits: limits)
+        let key = PoolKey(origin: request.origin, tls: tls, route: route)
+        var fresh = false
+        while true {
+            let lease = try await lease(key, source, fresh: fresh, clock: clock)
+            let exchange = Exchange(
+                request: request,
+                limits: ExchangeLimits(
+                    bufferedBytes: configuration.bufferedBodyBytes,
+                    idle: limits.idle.map { TimeAmount($0) },
+                    deadline: clock.deadline
+                )
+            )
+            let sent = NIODeadline.now()
+            do {
+                let head = try await exchange.head(on: lease.connection)
+                return ExchangeResponse(
+                    head: head.response,
+                    exchange: exchange,
+                    decodes: request.decodesContent,
+                    connection: lease.connection.info,
+                    isReused: lease.isReused,
+                    timings: ExchangeTimings(
+                        info: lease.connection.info,
+                        isReused: lease.isReused,
+                        firstByte: Duration(head.firstByte - sent),
+                        begin: clock.begin
+                    )
+                )
+            } catch {
+                // RFC 9110 §9.2.2: a kept connection may have died of age under an innocent request.
+                guard lease.isReused, error.isBeforeResponse, request.isIdempotent, request.body.isReplayable else {
+                    throw error.with(attempts: lease.connection.info.attempts)
+                }
+                fresh = true
+            }
+        }
+    }
+
+    /// Closes every connection that serves nobody.
+    public func closeIdle() {
+        pool.closeIdle()
+    }
+
+    /// Lets no connection that is open now serve another exchange: after a change of network, or when the way to name
+    /// endpoints was switched. What is under way goes on to its end.
+    public func retireConnections() {
+        pool.retire()
+    }
+
+    /// Open connections, lent and idle.
+    public var openConnections: Int { pool.openCount }
+
+    /// Closes every connection. What is under way fails; what comes after fails with `shutDown`. Returns when no connection
+    /// is left.
+    public func shutDown() async {
+        pool.shutDown()
+        await pool.allClosed()
+    }
+
+    // MARK: Leasing
+
+    private func lease(
+        _ key: PoolKey,
+        _ source: some EndpointSource,
+        fresh: Bool,
+        clock: ExchangeClock
+    ) async throws(DirectHTTPError) -> (connection: Connection, isReused: Bool) {
+        switch try await pool.lease(key, fresh: fresh, deadline: clock.connectDeadline) {
+        case .reuse(let connection):
+            return (connection, true)
+        case .open:
+            do {
+                return (try await open(key, source, clock: clock), false)
+            } catch {
+                pool.openingFailed(key)
+                throw error
+            }
+        }
+    }
+
+    private func open(
+        _ key: PoolKey,
+        _ source: some EndpointSource,
+        clock: ExchangeClock
+    ) async throws(DirectHTTPError) -> Connection {
+        let start = NIODeadline.now()
+        let epoch = pool.epoch
+        let list = try await resolve(key, source, deadline: clock.connectDeadline)
+        let resolveTime = Duration(NIODeadline.now() - start)
+        let target = DialTarget(
+            key: key,
+            tls: key.origin.scheme.isSecure ? try contexts.context(for: key.tls) : nil
+        )
+        let dialer = Dialer(
+            target: target,
+            list: list,
+            resolveTime: resolveTime,
+            configuration: configuration,
+            pool: pool,
+            epoch: epoch
+        )
+        let loop = MultiThreadedEventLoopGroup.currentEventLoop ?? group.next()
+        return try await dialer.dial(on: loop, deadline: clock.connectDeadline)
+    }
+
+    private func resolve(
+        _ key: PoolKey,
+        _ source: some EndpointSource,
+        deadline: NIODeadline?
+    ) async throws(DirectHTTPError) -> EndpointList {
+        let dialled: Origin
+        switch key.route {
+        case .direct: dialled = key.origin
+        case .proxy(let proxy): dialled = proxy.origin
+        }
+        // A task of its own, so that the time limit can cancel the question without cancelling the caller.
+        let question = Task { try await source.endpoints(for: dialled) }
+        let timer = deadline.map { group.next().scheduleTask(deadline: $0) { question.cancel() } }
+        let answer = await withTaskCancellationHandler {
+            await question.result
+        } onCancel: {
+            question.cancel()
+        }
+        timer?.cancel()
+        switch answer {
+        case .success(let list):
+            guard !list.endpoints.isEmpty else {
+                throw DirectHTTPError(.unresolved, "nobody knows an address of \(dialled.host)")
+            }
+            return list
+        case .failure(let error as DirectHTTPError):
+            throw error
+        case .failure where Task.isCancelled:
+            throw DirectHTTPError(.cancelled, "the request to \(key.origin) was cancelled")
+        case .failure(let error) where deadline.map({ $0 <= .now() }) ?? false:
+            throw DirectHTTPError(
+                .connectTimeout,
+                "\(dialled.host) was not resolved in time",
+                underlyingError: error
+            )
+        case .failure(let error):
+            throw DirectHTTPError(
+                .unresolved,
+                "\(dialled.host) was not resolved: \(error)",
+                underlyingError: error
+            )
+        }
+    }
+}
+
+extension DirectHTTPError {
+    static var shutDown: DirectHTTPError {
+        DirectHTTPError(.shutDown, "the engine was shut down: make a new one")
+    }
+
+    func with(attempts: [Attempt]) -> DirectHTTPError {
+        var error = self
+        if error.attempts.isEmpty { error.attempts = attempts }
+        return error
+    }
+}

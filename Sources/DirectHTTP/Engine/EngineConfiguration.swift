@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The bounds and habits of an ``Engine``.
+public struct EngineConfiguration: Sendable {
+    /// Connections to one origin, lent and idle together. Default 64.
+    public var connectionsPerOrigin = 64
+    /// Requests that may wait for a connection to one origin. Default 10,000; one more fails with `poolExhausted`.
+    public var waitersPerOrigin = 10_000
+    /// Idle connections in all. Default 1,024; one more is closed instead of kept.
+    public var maximumIdleConnections = 1_024
+    /// How long an idle connection is kept. Default 60 s.
+    public var keepIdle = Duration.seconds(60)
+    /// Bytes of a response's head (and of its trailers). Default 64 KiB.
+    public var maximumHeadBytes = 64 * 1024
+    /// Fields of a response's head. Default 500.
+    public var maximumHeadFields = 500
+    /// Response bytes that wait for a slow reader before the socket is no longer read. Default 256 KiB.
+    public var bufferedBodyBytes = 256 * 1024
+    /// How connections are opened.
+    public var dial = DialSettings()
+
+    /// The defaults.
+    public init() {}
+}
+
+/// How long an exchange may take. Nil means: for ever.
+public struct TimeLimits: Sendable, Hashable {
+    /// From asking for a connection to having one: waiting for the pool, TCP and TLS of all attempts. Default 10 s.
+    public var connect: Duration? = .seconds(10)
+    /// How long the peer may be silent once the request is on its way. Default 60 s.
+    public var idle: Duration? = .seconds(60)
+    /// The whole exchange, the body's last byte included. Default nil.
+    public var whole: Duration?
+
+    /// The defaults.
+    public init() {}
+}

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import HTTPTypes
+import NIOCore
+
+/// A response whose head is there and whose body is on its way.
+public struct ExchangeResponse: Sendable {
+    /// Status and fields, as they came. Where the body is decoded, `Content-Encoding` and `Content-Length` still say what
+    /// was on the wire.
+    public let head: HTTPResponse
+    /// The body, decoded where its coding is gzip or deflate and the request asked for that.
+    public let body: ResponseBody
+    /// The connection that carried it.
+    public let connection: ConnectionInfo
+    /// Whether the connection had served another exchange before.
+    public let isReused: Bool
+    /// How long each phase took.
+    public let timings: ExchangeTimings
+    private let exchange: Exchange
+
+    init(
+        head: HTTPResponse,
+        exchange: Exchange,
+        decodes: Bool,
+        connection: ConnectionInfo,
+        isReused: Bool,
+        timings: ExchangeTimings
+    ) {
+        self.head = head
+        self.connection = connection
+        self.isReused = isReused
+        self.timings = timings
+        self.exchange = exchange
+        body = ResponseBody(
+            exchange: exchange,
+            coding: decodes ? head.headerFields[.contentEncoding].flatMap(Inflater.Coding.init(fieldValue:)) : nil
+        )
+    }
+
+    /// The trailer fields (RFC 9110 §6.5); nil before the body was read to its end, and where there are none.
+    public var trailers: HTTPFields? { exchange.trailers }
+}
+
+/// How long each phase of an exchange took. A phase that a kept connection spared is nil.
+public struct ExchangeTimings: Sendable, Hashable {
+    /// Naming the endpoints.
+    public let resolve: Duration?
+    /// TCP, from the start of the race.
+    public let connect: Duration?
+    /// TLS, and a proxy's CONNECT.
+    public let handshake: Duration?
+    /// From sending the request to the first byte of the response.
+    public let firstByte: Duration
+    /// From the call to the response's head.
+    public let total: Duration
+
+    init(info: ConnectionInfo, isReused: Bool, firstByte: Duration, begin: NIODeadline) {
+        resolve = isReused ? nil : info.resolveTime
+        connect = isReused ? nil : info.connectTime
+        handshake = isReused ? nil : info.handshakeTime
+        self.firstByte = firstByte
+        total = Duration(NIODeadline.now() - begin)
+    }
+}

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NIOCore
+
+extension Exchange {
+    /// Starts the task that sends a body which is not in memory. The exchange owns it: an answer that comes before the
+    /// body is sent is handed out at once, and whatever ends the exchange ends the task.
+    func startUpload(on carrier: any ExchangeCarrier) {
+        switch request.body.storage {
+        case .none, .bytes:
+            return
+        case .file(let path):
+            guard case .length(let length) = request.framing else { return }
+            own(
+                upload: Task {
+                    await upload(on: carrier, length: length) { body in
+                        try await FileBody.forEachPiece(of: path, length: length, body)
+                    }
+                }
+            )
+        case .stream(let source):
+            let length: Int64? = if case .length(let length) = request.framing { length } else { nil }
+            own(upload: Task { await upload(on: carrier, length: length, source.forEach) })
+        }
+    }
+
+    private func upload(
+        on carrier: any ExchangeCarrier,
+        length: Int64?,
+        _ forEachPiece: ((ByteBuffer) async throws -> Void) async throws -> Void
+    ) async {
+        var sent: Int64 = 0
+        do {
+            try await forEachPiece { piece in
+                sent += Int64(piece.readableBytes)
+                if let length, sent > length {
+                    throw DirectHTTPError(.bodySourceFailed, "the body gives more than the \(length) bytes it said")
+                }
+                let goesOn = await withUnsafeContinuation { waiter in
+                    carrier.send(piece, of: self) { waiter.resume(returning: $0) }
+                }
+                guard goesOn else { throw CancellationError() }
+            }
+            if let length, sent < length {
+                throw DirectHTTPError(.bodySourceFailed, "the body ended after \(sent) of the \(length) bytes it said")
+            }
+            carrier.finishSending(self)
+        } catch let error as DirectHTTPError {
+            abandon(error)
+        } catch {
+            guard !isOver else { return }
+            abandon(DirectHTTPError(.bodySourceFailed, "the request's body failed: \(error)", underlyingError: error))
+        }
+    }
+}

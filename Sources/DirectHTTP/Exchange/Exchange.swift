@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import HTTPTypes
+import NIOConcurrencyHelpers
+import NIOCore
+
+/// One request and its response on one connection: where the event loop that carries it and the task that awaits it meet.
+///
+/// The connection delivers what it parsed in one call for each read of the socket; the caller is resumed at most once for
+/// the head and once for each wait for the body. A small response costs one hop to the loop and one back.
+final class Exchange: Sendable {
+    typealias HeadResult = Result<ExchangeHead, DirectHTTPError>
+    typealias PieceResult = Result<ByteBuffer?, DirectHTTPError>
+
+    /// The head, and what is known of its connection.
+    struct ExchangeHead: Sendable {
+        var response: HTTPResponse
+        /// When the first byte of the response was read.
+        var firstByte: NIODeadline
+    }
+
+    private struct State {
+        var head: HeadResult?
+        var headWaiter: UnsafeContinuation<HeadResult, Never>?
+        var pieces = CircularBuffer<ByteBuffer>()
+        var bufferedBytes = 0
+        var end: Result<HTTPFields?, DirectHTTPError>?
+        var pieceWaiter: UnsafeContinuation<PieceResult, Never>?
+        /// Whether the connection stopped reading until `bufferedBytes` has shrunk.
+        var isStalled = false
+        var isAbandoned = false
+        var carrier: (any ExchangeCarrier)?
+        var upload: Task<Void, Never>?
+    }
+
+    let request: PreparedRequest
+    let limits: ExchangeLimits
+    /// Guards everything that the loop and the caller share.
+    private let state = NIOLockedValueBox(State())
+
+    init(request: PreparedRequest, limits: ExchangeLimits) {
+        self.request = request
+        self.limits = limits
+    }
+
+    // MARK: The caller's side
+
+    /// Gives the exchange to a connection and waits for the response's head.
+    func head(on carrier: any ExchangeCarrier) async throws(DirectHTTPError) -> ExchangeHead {
+        let result = await withTaskCancellationHandler {
+            await withUnsafeContinuation { (waiter: UnsafeContinuation<HeadResult, Never>) in
+                let early = state.withLockedValue { state -> HeadResult? in
+                    guard state.head == nil else { return state.head }
+                    state.headWaiter = waiter
+                    state.carrier = carrier
+                    return nil
+                }
+                if let early { return waiter.resume(returning: early) }
+                carrier.start(self)
+                startUpload(on: carrier)
+            }
+        } onCancel: {
+            cancel()
+        }
+        return try result.get()
+    }
+
+    /// The next piece of the body as it came from the wire; nil at its end.
+    func nextPiece() async throws(DirectHTTPError) -> ByteBuffer? {
+        if let ready = takePiece() { return try ready.get() }
+        let result = await withTaskCancellationHandler {
+            await withUnsafeContinuation { (waiter: UnsafeContinuation<PieceResult, Never>) in
+                if let ready = takePiece(orWait: waiter) { waiter.resume(returning: ready) }
+            }
+        } onCancel: {
+            cancel()
+        }
+        return try result.get()
+    }
+
+    /// Whether it ended, well or badly.
+    var isOver: Bool { state.withLockedValue { $0.end != nil } }
+
+    /// The trailers, once the body was read to its end.
+    var trailers: HTTPFields? {
+        state.withLockedValue { state in
+            if case .success(let trailers)? = state.end, state.pieces.isEmpty { trailers } else { nil }
+        }
+    }
+
+    /// Ends the exchange from the caller's side and frees its connection.
+    func cancel() {
+        abandon(DirectHTTPError(.cancelled, "the request to \(request.origin) was cancelled"))
+    }
+
+    /// Ends the exchange with `error`, unless it is over.
+    func abandon(_ error: DirectHTTPError) {
+        let carrier = state.withLockedValue { state -> (any ExchangeCarrier)? in
+            guard state.end == nil, !state.isAbandoned else { return nil }
+            state.isAbandoned = true
+            return state.carrier
+        }
+        // First the reason, then the socket: its closing must not be taken for the reason.
+        fail(error)
+        carrier?.abandon(self)
+    }
+
+    private func takePiece(orWait waiter: UnsafeContinuation<PieceResult, Never>? = nil) -> PieceResult? {
+        let (result, carrier) = state.withLockedValue { state -> (PieceResult?, (any ExchangeCarrier)?) in
+            if let piece = state.pieces.popFirst() {
+                state.bufferedBytes -= piece.readableBytes
+                guard state.isStalled, state.bufferedBytes <= limits.bufferedBytes / 2 else {
+                    return (.success(piece), nil)
+                }
+                state.isStalled = false
+                return (.success(piece), state.carrier)
+            }
+            switch state.end {
+            case .success: return (.success(nil), nil)
+            case .failure(let error): return (.failure(error), nil)
+            case nil:
+                state.pieceWaiter = waiter
+                return (nil, nil)
+            }
+        }
+        carrier?.resumeReading(self)
+        return result
+    }
+
+    // MARK: The connection's side
+
+    /// Takes the task that sends a streamed body: it is ended with the exchange, whichever way that ends.
+    func own(upload: Task<Void, Never>) {
+        let isOver = state.withLockedValue { state in
+            state.upload = upload
+            return state.end != nil
+        }
+        if isOver { upload.cancel() }
+    }
+
+    /// Takes what one read of the socket gave. Returns false where the caller should read first.
+    func deliver(
+        head: ExchangeHead?,
+        pieces: some Collection<ByteBuffer>,
+        end: Result<HTTPFields?, DirectHTTPError>?
+    ) -> Bool {
+        var headWaiter: UnsafeContinuation<HeadResult, Never>?
+        var pieceWaiter: UnsafeContinuation<PieceResult, Never>?
+        var piece: PieceResult?
+        var upload: Task<Void, Never>?
+        let wantsMore = state.withLockedValue { state -> Bool in
+            guard state.end == nil else { return true }
+            if let head, state.head == nil {
+                state.head = .success(head)
+                headWaiter = state.headWaiter.take()
+            }
+            for piece in pieces {
+                state.pieces.append(piece)
+                state.bufferedBytes += piece.readableBytes
+            }
+            if let end {
+                state.end = end
+                upload = state.upload.take()
+                state.carrier = nil
+                if case .failure(let error) = end, state.head == nil {
+                    state.head = .failure(error)
+                    headWaiter = state.headWaiter.take()
+                }
+            }
+            if state.pieceWaiter != nil {
+                if let first = state.pieces.popFirst() {
+                    state.bufferedBytes -= first.readableBytes
+                    piece = .success(first)
+                } else {
+                    piece = state.end.map { $0.map { _ in nil } }
+                }
+                if piece != nil { pieceWaiter = state.pieceWaiter.take() }
+            }
+            state.isStalled = state.end == nil && state.bufferedBytes >= limits.bufferedBytes
+            return !state.isStalled
+        }
+        upload?.cancel()
+        if let headWaiter, let result = state.withLockedValue({ $0.head }) { headWaiter.resume(returning: result) }
+        if let pieceWaiter, let piece { pieceWaiter.resume(returning: piece) }
+        return wantsMore
+    }
+
+    /// Ends the exchange with an error, unless it is over.
+    func fail(_ error: DirectHTTPError) {
+        _ = deliver(head: nil, pieces: EmptyCollection(), end: .failure(error))
+    }
+}

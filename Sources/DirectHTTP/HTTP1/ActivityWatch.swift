@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NIOCore
+
+/// When a connection falls due: because its exchange is late, because its peer is silent, or because it rested too long.
+struct ActivityWatch {
+    enum Verdict: Equatable {
+        case wait
+        case silent(TimeAmount)
+        case late
+        case restedEnough
+    }
+
+    private enum Mode {
+        case exchange(idle: TimeAmount?, deadline: NIODeadline?)
+        case rest(until: NIODeadline)
+    }
+
+    private var mode = Mode.exchange(idle: nil, deadline: nil)
+    private var lastActivity = NIODeadline.uptimeNanoseconds(0)
+    /// When the timer will fire; nil where none is set.
+    var scheduled: NIODeadline?
+
+    mutating func begin(now: NIODeadline, idle: TimeAmount?, deadline: NIODeadline?) {
+        mode = .exchange(idle: idle, deadline: deadline)
+        lastActivity = now
+    }
+
+    mutating func rest(now: NIODeadline, keep: TimeAmount) {
+        mode = .rest(until: now + keep)
+    }
+
+    mutating func note(now: NIODeadline) {
+        lastActivity = now
+    }
+
+    /// The earliest instant at which ``check(now:isStalled:)`` can say anything but `wait`.
+    var due: NIODeadline? {
+        switch mode {
+        case .rest(let until): until
+        case .exchange(let idle, let deadline):
+            switch (idle, deadline) {
+            case (let idle?, let deadline?): min(lastActivity + idle, deadline)
+            case (let idle?, nil): lastActivity + idle
+            case (nil, let deadline): deadline
+            }
+        }
+    }
+
+    /// - Parameter isStalled: whether it is the caller who does not read, for which the peer is not blamed.
+    mutating func check(now: NIODeadline, isStalled: Bool) -> Verdict {
+        switch mode {
+        case .rest(let until):
+            return until <= now ? .restedEnough : .wait
+        case .exchange(let idle, let deadline):
+            if let deadline, deadline <= now { return .late }
+            if isStalled { lastActivity = now }
+            if let idle, lastActivity + idle <= now { return .silent(idle) }
+            return .wait
+        }
+    }
+}

@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import HTTPTypes
+import NIOCore
+import NIOSSL
+
+/// The last handler of an HTTP/1.1 connection: it writes requests, parses responses and delivers them to the one exchange
+/// that has the connection. Everything here runs on the connection's event loop.
+final class HTTP1Handler: ChannelDuplexHandler {
+    typealias InboundIn = ByteBuffer
+    typealias OutboundIn = Never
+    typealias OutboundOut = ByteBuffer
+
+    /// What the connection tells its owner, on the event loop.
+    enum Notice {
+        /// The exchange is over and the connection can serve another.
+        case idle
+        /// The connection is gone.
+        case closed
+    }
+
+    /// Informational responses that one exchange may bring: a peer that sends them for ever is cut off.
+    static let maximumInformational = 32
+
+    private let targetForm: HTTP1RequestWriter.TargetForm
+    private let keepIdle: TimeAmount
+    private let notify: (Notice) -> Void
+    private var parser: HTTP1ResponseParser
+    private var context: ChannelHandlerContext?
+
+    private var exchange: Exchange?
+    private var isRequestSent = true
+    /// What is left of a body whose length was told. Its last byte ends the request: the response may come before the task
+    /// that read the body hears that it is done.
+    private var unsentBytes: Int64 = 0
+    private var keepAlive = true
+    private var informationalCount = 0
+    private var hasReadResponse = false
+    /// What was parsed since the last delivery.
+    private var pendingHead: Exchange.ExchangeHead?
+    private var pendingPieces: [ByteBuffer] = []
+    private var pendingEnd: Result<HTTPFields?, DirectHTTPError>?
+    private var isStalled = false
+    private var hasHeldRead = false
+    private var sendWaiter: ((Bool) -> Void)?
+    private var watch = ActivityWatch()
+    private var timer: Scheduled<Void>?
+
+    init(
+        targetForm: HTTP1RequestWriter.TargetForm,
+        limits: HTTP1ResponseParser.Limits,
+        keepIdle: TimeAmount,
+        notify: @escaping (Notice) -> Void
+    ) {
+        self.targetForm = targetForm
+        self.keepIdle = keepIdle
+        self.notify = notify
+        parser = HTTP1ResponseParser(limits: limits)
+    }
+
+    // MARK: Exchanges
+
+    func start(_ exchange: Exchange) {
+        guard !exchange.isOver else { return becomeIdle() }
+        guard let context, context.channel.isActive, self.exchange == nil else {
+            exchange.fail(.lostBeforeResponse("the server closed the kept connection"))
+            return
+        }
+        self.exchange = exchange
+        keepAlive = true
+        informationalCount = 0
+        hasReadResponse = false
+        parser.expect(method: exchange.request.method)
+        var head = HTTP1RequestWriter.head(of: exchange.request, form: targetForm)
+        switch exchange.request.body.storage {
+        case .none:
+            isRequestSent = true
+        case .bytes(let bytes):
+            isRequestSent = true
+            if bytes.readableBytes <= 16 * 1024 {
+                // One write, one TLS record.
+                head.writeImmutableBuffer(bytes)
+            } else {
+                context.write(wrapOutboundOut(head), promise: nil)
+                head = bytes
+            }
+        case .file, .stream:
+            isRequestSent = false
+            if case .length(let length) = exchange.request.framing {
+                unsentBytes = length
+                isRequestSent = length == 0
+            }
+        }
+        context.writeAndFlush(wrapOutboundOut(head), promise: nil)
+        watch.begin(now: context.eventLoop.now, idle: exchange.limits.idle, deadline: exchange.limits.deadline)
+        armTimer(context)
+    }
+
+    func send(_ piece: ByteBuffer, of exchange: Exchange, done: @escaping (Bool) -> Void) {
+        guard let context, exchange === self.exchange, !isRequestSent else { return done(false) }
+        if exchange.request.framing == .chunked {
+            guard let chunk = HTTP1RequestWriter.chunk(piece) else { return done(true) }
+            context.writeAndFlush(wrapOutboundOut(chunk), promise: nil)
+        } else {
+            context.writeAndFlush(wrapOutboundOut(piece), promise: nil)
+            unsentBytes -= Int64(piece.readableBytes)
+            isRequestSent = unsentBytes == 0
+        }
+        watch.note(now: context.eventLoop.now)
+        if context.channel.isWritable {
+            done(true)
+        } else {
+            sendWaiter = done
+        }
+    }
+
+    func finishSending(_ exchange: Exchange) {
+        guard let context, exchange === self.exchange, !isRequestSent else { return }
+        isRequestSent = true
+        if exchange.request.framing == .chunked {
+            context.writeAndFlush(wrapOutboundOut(HTTP1RequestWriter.lastChunk), promise: nil)
+        }
+    }
+
+    func resumeReading(_ exchange: Exchange) {
+        guard let context, exchange === self.exchange, isStalled else { return }
+        isStalled = false
+        watch.note(now: context.eventLoop.now)
+        guard hasHeldRead else { return }
+        hasHeldRead = false
+        context.read()
+    }
+
+    func abandon(_ exchange: Exchange) {
+        guard exchange === self.exchange else { return }
+        closeNow()
+    }
+
+    /// Closes the socket without waiting for the peer's side of TLS.
+    func closeNow() {
+        keepAlive = false
+        guard let context else { return }
+        if let tls = try? context.pipeline.syncOperations.context(handlerType: NIOSSLClientHandler.self) {
+            tls.close(promise: nil)
+        } else {
+            context.close(promise: nil)
+        }
+    }
+
+    // MARK: Channel events
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        self.context = context
+        watch.rest(now: context.eventLoop.now, keep: keepIdle)
+        armTimer(context)
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        timer?.cancel()
+        self.context = nil
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard exchange != nil else { return closeNow() }
+        parser.feed(unwrapInboundIn(data))
+        watch.note(now: context.eventLoop.now)
+        do {
+            while pendingEnd == nil, let event = try parser.next() {
+                try take(event, now: context.eventLoop.now)
+            }
+        } catch {
+            pendingEnd = .failure(error)
+            keepAlive = false
+        }
+        if pendingEnd != nil { deliver() }
+    }
+
+    func channelReadComplete(context: ChannelHandlerContext) {
+        deliver()
+    }
+
+    /// The channel asks for the next read; it is held while the caller has enough to chew on.
+    func read(context: ChannelHandlerContext) {
+        if isStalled {
+            hasHeldRead = true
+        } else {
+            context.read()
+        }
+    }
+
+    func channelWritabilityChanged(context: ChannelHandlerContext) {
+        guard context.channel.isWritable, let waiter = sendWaiter.take() else { return }
+        watch.note(now: context.eventLoop.now)
+        waiter(true)
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        if exchange != nil, pendingEnd == nil {
+            do {
+                if case .end(let trailers)? = try parser.finishAtClose() { pendingEnd = .success(trailers) }
+            } catch {
+                pendingEnd = .failure(hasReadResponse ? error : .lostBeforeResponse(error.message))
+            }
+        }
+        keepAlive = false
+        deliver()
+        timer?.cancel()
+        notify(.closed)
+        context.fireChannelInactive()
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        if exchange != nil, pendingEnd == nil {
+            let what = "the connection broke: \(error)"
+            pendingEnd = .failure(
+                hasReadResponse
+                    ? DirectHTTPError(.connectionLost, what, underlyingError: error) : .lostBeforeResponse(what, error)
+            )
+        }
+        keepAlive = false
+        deliver()
+        closeNow()
+    }
+
+    // MARK: Inside
+
+    private func take(_ event: HTTP1ResponseParser.Event, now: NIODeadline) throws(DirectHTTPError) {
+        hasReadResponse = true
+        switch event {
+        case .informational:
+            informationalCount += 1
+            guard informationalCount <= Self.maximumInformational else {
+                throw .malformed("more than \(Self.maximumInformational) informational responses")
+            }
+        case .head(let response, let keepAlive):
+            guard response.status.code != 101 else {
+                throw .malformed("it switches protocols although nobody asked")
+            }
+            self.keepAlive = keepAlive
+            pendingHead = Exchange.ExchangeHead(response: response, firstByte: now)
+        case .body(let piece):
+            pendingPieces.append(piece)
+        case .end(let trailers):
+            pendingEnd = .success(trailers)
+        }
+    }
+
+    private func deliver() {
+        guard let exchange, pendingHead != nil || !pendingPieces.isEmpty || pendingEnd != nil else { return }
+        let (head, pieces, end) = (pendingHead, pendingPieces, pendingEnd)
+        pendingHead = nil
+        pendingPieces.removeAll(keepingCapacity: true)
+        pendingEnd = nil
+        guard let end else {
+            isStalled = !exchange.deliver(head: head, pieces: pieces, end: nil)
+            return
+        }
+        self.exchange = nil
+        isStalled = false
+        // The connection is given back before its caller hears of the end, so that the caller's next request finds it.
+        if keepAlive, isRequestSent, !parser.hasUnexplainedBytes {
+            becomeIdle()
+        } else {
+            closeNow()
+        }
+        sendWaiter.take()?(false)
+        _ = exchange.deliver(head: head, pieces: pieces, end: end)
+    }
+
+    private func becomeIdle() {
+        guard let context else { return }
+        watch.rest(now: context.eventLoop.now, keep: keepIdle)
+        if hasHeldRead {
+            hasHeldRead = false
+            context.read()
+        }
+        notify(.idle)
+    }
+
+    // MARK: Time
+
+    /// One timer serves the connection for its life: it is moved only where something falls due earlier than it fires.
+    private func armTimer(_ context: ChannelHandlerContext) {
+        guard let due = watch.due, watch.scheduled.map({ due < $0 }) ?? true else { return }
+        timer?.cancel()
+        watch.scheduled = due
+        timer = context.eventLoop.assumeIsolated().scheduleTask(deadline: due) { [weak self] in self?.timerFired() }
+    }
+
+    private func timerFired() {
+        watch.scheduled = nil
+        guard let context else { return }
+        switch watch.check(now: context.eventLoop.now, isStalled: isStalled) {
+        case .wait:
+            armTimer(context)
+        case .restedEnough:
+            closeNow()
+        case .silent(let limit):
+            end(
+                with: DirectHTTPError(
+                    .idleTimeout,
+                    "the server was silent for \(Duration.nanoseconds(limit.nanoseconds))"
+                )
+            )
+        case .late:
+            end(with: DirectHTTPError(.deadlineExceeded, "the response was not whole in time"))
+        }
+    }
+
+    private func end(with error: DirectHTTPError) {
+        keepAlive = false
+        pendingEnd = .failure(error)
+        deliver()
+    }
+}
+
+extension DirectHTTPError {
+    /// The connection was lost and not one byte of a response came: RFC 9110 §9.2.2 lets an idempotent request go again.
+    static func lostBeforeResponse(_ message: String, _ cause: (any Error)? = nil) -> DirectHTTPError {
+        var error = DirectHTTPError(.connectionLost, message, underlyingError: cause)
+        error.isBeforeResponse = true
+        return error
+    }
+}

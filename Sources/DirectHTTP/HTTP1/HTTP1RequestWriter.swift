@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import HTTPTypes
+import NIOCore
+import Names
+
+/// Writes a request's head and the frames of a chunked body (RFC 9112 §3, §7.1).
+enum HTTP1RequestWriter {
+    /// The head as it goes on the wire.
+    ///
+    /// - Parameter form: how the target is written: to an origin its path, to a forward proxy the whole URL.
+    static func head(of request: PreparedRequest, form: TargetForm) -> ByteBuffer {
+        var head = ByteBuffer()
+        head.reserveCapacity(512)
+        head.writeString(request.method.rawValue)
+        head.writeStaticString(" ")
+        var proxyCredentials: String?
+        if case .absolute(let credentials) = form {
+            head.writeString(request.origin.description)
+            proxyCredentials = credentials
+        }
+        head.writeString(request.target)
+        head.writeStaticString(" HTTP/1.1\r\nHost: ")
+        head.writeString(request.authority)
+        head.writeStaticString("\r\n")
+        if let proxyCredentials { head.writeField("Proxy-Authorization", proxyCredentials) }
+        writeFields(&head, request)
+        return head
+    }
+
+    /// How the request target is written (RFC 9112 §3.2).
+    enum TargetForm: Sendable {
+        case origin
+        /// To a forward proxy, with its Proxy-Authorization.
+        case absolute(credentials: String?)
+    }
+
+    /// A `CONNECT` for a tunnel to the origin (RFC 9110 §9.3.6): the name travels, never an address.
+    static func connect(to origin: Origin, credentials: String?) -> ByteBuffer {
+        let authority = "\(origin.host.urlForm):\(origin.port)"
+        var head = ByteBuffer(string: "CONNECT \(authority) HTTP/1.1\r\nHost: \(authority)\r\n")
+        if let credentials { head.writeField("Proxy-Authorization", credentials) }
+        head.writeStaticString("\r\n")
+        return head
+    }
+
+    /// One chunk; an empty piece would end the body, so it gives nothing.
+    static func chunk(_ piece: ByteBuffer) -> ByteBuffer? {
+        guard piece.readableBytes > 0 else { return nil }
+        var chunk = ByteBuffer()
+        chunk.reserveCapacity(piece.readableBytes + 16)
+        chunk.writeString(String(piece.readableBytes, radix: 16))
+        chunk.writeStaticString("\r\n")
+        chunk.writeImmutableBuffer(piece)
+        chunk.writeStaticString("\r\n")
+        return chunk
+    }
+
+    /// The end of a chunked body.
+    static let lastChunk = ByteBuffer(staticString: "0\r\n\r\n")
+
+    private static func writeFields(_ head: inout ByteBuffer, _ request: PreparedRequest) {
+        for field in request.fields {
+            head.writeString(field.name.rawName)
+            head.writeStaticString(": ")
+            field.withUnsafeBytesOfValue { _ = head.writeBytes($0) }
+            head.writeStaticString("\r\n")
+        }
+        switch request.framing {
+        case .none: break
+        case .length(let length): head.writeField("Content-Length", String(length))
+        case .chunked: head.writeStaticString("Transfer-Encoding: chunked\r\n")
+        }
+        head.writeStaticString("\r\n")
+    }
+}
+
+extension ByteBuffer {
+    fileprivate mutating func writeField(_ name: StaticString, _ value: String) {
+        writeStaticString(name)
+        writeStaticString(": ")
+        writeString(value)
+        writeStaticString("\r\n")
+    }
+}

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import HTTPTypes
+import NIOCore
+
+/// Turns the bytes of one HTTP/1.x connection into responses (RFC 9112): pure, bounded, in linear time.
+///
+/// The caller feeds what the socket gave, then takes events until there is none. Each request must be announced by
+/// ``expect(method:)``, because the request decides whether its response has a body.
+struct HTTP1ResponseParser {
+    enum Event: Equatable {
+        /// A 1xx response; the final one follows.
+        case informational(HTTPResponse)
+        /// The final response's head, and whether its connection may serve another request afterwards.
+        case head(HTTPResponse, keepAlive: Bool)
+        case body(ByteBuffer)
+        case end(trailers: HTTPFields?)
+    }
+
+    private enum State: Equatable {
+        case head
+        case fixed(remaining: Int64)
+        case chunkSize
+        case chunk(remaining: Int64)
+        case chunkEnd
+        case trailers
+        case untilClose
+        /// The response is whole. Bytes that follow belong to nobody.
+        case done
+    }
+
+    /// The head's limits: all of its bytes, and the number of its fields.
+    struct Limits {
+        var headBytes = 64 * 1024
+        var fieldCount = 500
+    }
+
+    private let limits: Limits
+    private var state = State.done
+    private var buffer = ByteBuffer()
+    /// How much of `buffer` was already searched for the end of a head, so that a head in many pieces costs linear time.
+    private var searched = 0
+    private var method = HTTPRequest.Method.get
+
+    init(limits: Limits = Limits()) {
+        self.limits = limits
+    }
+
+    /// Whether bytes wait that no response explains.
+    var hasUnexplainedBytes: Bool { state == .done && buffer.readableBytes > 0 }
+
+    /// Begins the response to a request of this method.
+    mutating func expect(method: HTTPRequest.Method) {
+        self.method = method
+        state = .head
+        searched = 0
+    }
+
+    mutating func feed(_ bytes: ByteBuffer) {
+        if buffer.readableBytes == 0 {
+            buffer = bytes
+        } else {
+            buffer.writeImmutableBuffer(bytes)
+        }
+    }
+
+    /// The next event; nil where more bytes are needed.
+    mutating func next() throws(DirectHTTPError) -> Event? {
+        while true {
+            switch state {
+            case .done:
+                return nil
+            case .head:
+                guard let block = try takeBlock() else { return nil }
+                return try startResponse(HTTP1HeadParser.parseResponse(block, fieldCount: limits.fieldCount))
+            case .fixed(let remaining):
+                guard let piece = takePiece(atMost: remaining) else {
+                    guard remaining == 0 else { return nil }
+                    return finish(trailers: nil)
+                }
+                state = .fixed(remaining: remaining - Int64(piece.readableBytes))
+                return .body(piece)
+            case .untilClose:
+                return takePiece(atMost: .max).map(Event.body)
+            case .chunkSize:
+                guard let line = try takeLine() else { return nil }
+                let size = try HTTP1HeadParser.parseChunkSize(line)
+                state = size == 0 ? .trailers : .chunk(remaining: size)
+                searched = 0
+            case .chunk(let remaining):
+                guard remaining > 0 else {
+                    state = .chunkEnd
+                    continue
+                }
+                guard let piece = takePiece(atMost: remaining) else { return nil }
+                state = .chunk(remaining: remaining - Int64(piece.readableBytes))
+                return .body(piece)
+            case .chunkEnd:
+                guard let line = try takeLine() else { return nil }
+                guard line.readableBytes == 0 else {
+                    throw .malformed("a chunk is longer than it says")
+                }
+                state = .chunkSize
+            case .trailers:
+                guard let block = try takeBlock() else { return nil }
+                let fields = try HTTP1HeadParser.parseFields(block, fieldCount: limits.fieldCount)
+                return finish(trailers: fields.isEmpty ? nil : fields)
+            }
+        }
+    }
+
+    /// The peer closed: the end of a body that is ended that way, or an error.
+    mutating func finishAtClose() throws(DirectHTTPError) -> Event? {
+        switch state {
+        case .done: return nil
+        case .untilClose: return finish(trailers: nil)
+        case .head where buffer.readableBytes == 0:
+            throw DirectHTTPError(.connectionLost, "the server closed the connection without a response")
+        case .head:
+            throw DirectHTTPError(.connectionLost, "the server closed the connection in the middle of the head")
+        default:
+            throw DirectHTTPError(.connectionLost, "the server closed the connection in the middle of the body")
+        }
+    }
+
+    /// The bytes after a 101 head, for the protocol that took the connection over.
+    mutating func takeRest() -> ByteBuffer {
+        defer { buffer = ByteBuffer() }
+        return buffer
+    }
+
+    private mutating func startResponse(_ head: HTTP1ResponseHead) throws(DirectHTTPError) -> Event {
+        let status = head.response.status
+        if status.kind == .informational, status.code != 101 {
+            return .informational(head.response)
+        }
+        if status.code == 101 || (method == .connect && status.kind == .successful) {
+            // The connection is no longer HTTP.
+            state = .done
+            return .head(head.response, keepAlive: false)
+        }
+        var keepAlive = head.keepAlive
+        // RFC 9112 §6.3, rules 1 to 8, in that order.
+        if method == .head || status.code == 204 || status.code == 304 {
+            state = .fixed(remaining: 0)
+        } else if head.hasTransferCoding {
+            state = head.isChunked ? .chunkSize : .untilClose
+            // Both lengths given is how a response is smuggled past somebody: believe the coding, trust no second one.
+            if head.contentLength != nil || !head.isChunked { keepAlive = false }
+        } else if let length = head.contentLength {
+            state = .fixed(remaining: length)
+        } else {
+            state = .untilClose
+            keepAlive = false
+        }
+        return .head(head.response, keepAlive: keepAlive)
+    }
+
+    private mutating func finish(trailers: HTTPFields?) -> Event {
+        state = .done
+        return .end(trailers: trailers)
+    }
+
+    private mutating func takePiece(atMost limit: Int64) -> ByteBuffer? {
+        let count = Int(min(limit, Int64(buffer.readableBytes)))
+        return count > 0 ? buffer.readSlice(length: count) : nil
+    }
+
+    /// A line without its end; nil until it is whole.
+    private mutating func takeLine() throws(DirectHTTPError) -> ByteBuffer? {
+        guard let end = buffer.firstLineFeed(from: 0) else {
+            guard buffer.readableBytes <= 1024 else { throw .malformed("the size of a chunk has no end") }
+            return nil
+        }
+        var line = buffer.readSlice(length: end + 1)
+        line?.dropLineEnd()
+        return line
+    }
+
+    /// A block of lines up to an empty one; nil until it is whole. The empty line is consumed, not returned.
+    private mutating func takeBlock() throws(DirectHTTPError) -> ByteBuffer? {
+        var from = searched
+        while let end = buffer.firstLineFeed(from: from) {
+            let lineStart = from
+            from = end + 1
+            let length = end - lineStart
+            if length == 0 || (length == 1 && buffer.byte(at: lineStart) == UInt8(ascii: "\r")) {
+                guard from <= limits.headBytes else { break }
+                searched = 0
+                let block = buffer.readSlice(length: lineStart)
+                buffer.moveReaderIndex(forwardBy: from - lineStart)
+                return block
+            }
+            searched = from
+        }
+        guard buffer.readableBytes <= limits.headBytes else {
+            throw DirectHTTPError(
+                .responseTooLarge,
+                "the response's head is larger than \(limits.headBytes) bytes; raise maximumHeadBytes if it should be"
+            )
+        }
+        return nil
+    }
+}
+
+extension DirectHTTPError {
+    static func malformed(_ what: String) -> DirectHTTPError {
+        DirectHTTPError(.malformedResponse, "what the server sent is not HTTP: \(what)")
+    }
+}
+
+extension ByteBuffer {
+    /// The distance of the first line feed at or behind `offset`, both counted from the first readable byte.
+    fileprivate func firstLineFeed(from offset: Int) -> Int? {
+        withUnsafeReadableBytes { bytes in
+            bytes[min(offset, bytes.count)...].firstIndex(of: UInt8(ascii: "\n"))
+        }
+    }
+
+    fileprivate func byte(at offset: Int) -> UInt8? {
+        getInteger(at: readerIndex + offset)
+    }
+
+    fileprivate mutating func dropLineEnd() {
+        moveWriterIndex(to: writerIndex - 1)
+        if readableBytes > 0, getInteger(at: writerIndex - 1) == UInt8(ascii: "\r") {
+            moveWriterIndex(to: writerIndex - 1)
+        }
+    }
+}

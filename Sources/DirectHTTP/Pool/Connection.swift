@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NIOCore
+
+/// A live connection as the pool and the callers hold it: a Sendable handle on the handler that works on the event loop.
+final class Connection: ExchangeCarrier {
+    let info: ConnectionInfo
+    let key: PoolKey
+    let eventLoop: any EventLoop
+    /// The pool's epoch when it was dialled.
+    let epoch: Int
+    private let handler: NIOLoopBound<HTTP1Handler>
+
+    init(info: ConnectionInfo, key: PoolKey, epoch: Int, eventLoop: any EventLoop, handler: HTTP1Handler) {
+        self.info = info
+        self.key = key
+        self.epoch = epoch
+        self.eventLoop = eventLoop
+        self.handler = NIOLoopBound(handler, eventLoop: eventLoop)
+    }
+
+    func start(_ exchange: Exchange) { onLoop { $0.start(exchange) } }
+
+    func resumeReading(_ exchange: Exchange) { onLoop { $0.resumeReading(exchange) } }
+
+    func abandon(_ exchange: Exchange) { onLoop { $0.abandon(exchange) } }
+
+    func send(_ piece: ByteBuffer, of exchange: Exchange, done: @escaping @Sendable (Bool) -> Void) {
+        onLoop { $0.send(piece, of: exchange, done: done) }
+    }
+
+    func finishSending(_ exchange: Exchange) { onLoop { $0.finishSending(exchange) } }
+
+    func close() { onLoop { $0.closeNow() } }
+
+    /// A caller that already runs on the loop pays for no hop.
+    private func onLoop(_ work: @escaping @Sendable (HTTP1Handler) -> Void) {
+        if eventLoop.inEventLoop {
+            work(handler.value)
+        } else {
+            eventLoop.execute { [handler] in work(handler.value) }
+        }
+    }
+}

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import HTTPTypes
+import NIOCore
+import NIOPosix
+public import Names
+
+/// A request that was checked once: nothing that comes after can reject it for what the caller wrote.
+public struct PreparedRequest: Sendable {
+    /// How the body's end is told (RFC 9112 §6).
+    enum Framing: Sendable, Equatable {
+        case none
+        case length(Int64)
+        case chunked
+    }
+
+    /// What the request is for; it decides Host, SNI, the certificate check and the connection.
+    public let origin: Origin
+    /// The method.
+    public let method: HTTPRequest.Method
+    /// Path and query.
+    public let target: String
+    /// All fields but Host and those of framing and connection, which are the engine's.
+    public let fields: HTTPFields
+    /// The body.
+    public let body: RequestBody
+    /// The Host header or `:authority`: the origin's own, or what the caller set on purpose.
+    let authority: String
+    let framing: Framing
+    /// Whether a gzip or deflate body is decoded before it is handed out. Default true.
+    public var decodesContent = true
+
+    /// Checks a request.
+    ///
+    /// `Content-Length` must agree with the body; `Transfer-Encoding`, `Connection`, `Keep-Alive` and `Upgrade`
+    /// belong to the connection and are refused.
+    ///
+    /// - Parameter authority: what the Host header says instead of the origin's own. It changes the header only, never SNI,
+    ///   certificate, cookies or connection.
+    /// - Throws: ``DirectHTTPError`` with code `invalidRequest`, or `bodySourceFailed` for a file that cannot be read.
+    public init(
+        _ method: HTTPRequest.Method,
+        _ url: HTTPURL,
+        fields: HTTPFields = [:],
+        body: RequestBody = .none,
+        authority: String? = nil
+    ) throws(DirectHTTPError) {
+        origin = url.origin
+        self.method = method
+        target = url.target
+        self.body = body
+        guard method != .connect, method != .trace || body.isNone else {
+            throw DirectHTTPError(.invalidRequest, "\(method.rawValue) cannot be sent this way")
+        }
+        for name in Self.connectionFields where fields[name] != nil {
+            throw DirectHTTPError(.invalidRequest, "the field \(name) belongs to the connection: leave it out")
+        }
+        let length = try Self.length(of: body)
+        if let declared = fields[.contentLength] {
+            guard let number = Int64(declared), number >= 0, length == nil || length == number,
+                !body.isNone || number == 0
+            else {
+                throw DirectHTTPError(
+                    .invalidRequest,
+                    "Content-Length \"\(declared)\" is not the length of the body: leave it out"
+                )
+            }
+        }
+        switch body.storage {
+        case .none:
+            // RFC 9110 §8.6: a method that expects a body says that there is none.
+            framing = method == .post || method == .put || method == .patch ? .length(0) : .none
+        default:
+            let declared = fields[.contentLength].flatMap { Int64($0) }
+            framing = (length ?? declared).map(Framing.length) ?? .chunked
+        }
+        self.authority = authority ?? url.origin.authority
+        guard self.authority.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7f }) else {
+            throw DirectHTTPError(.invalidRequest, "the Host \"\(self.authority)\" has a character that no host has")
+        }
+        var rest = fields
+        rest[.contentLength] = nil
+        self.fields = rest
+    }
+
+    private static let connectionFields: [HTTPField.Name] = [.transferEncoding, .connection, .upgrade]
+
+    private static func length(of body: RequestBody) throws(DirectHTTPError) -> Int64? {
+        switch body.storage {
+        case .none: return 0
+        case .bytes(let bytes): return Int64(bytes.readableBytes)
+        case .stream(let source): return source.length
+        case .file(let path): return try FileBody.length(of: path)
+        }
+    }
+
+    /// Whether a request of this kind may be sent again when nobody knows whether it arrived (RFC 9110 §9.2.2).
+    public var isIdempotent: Bool {
+        switch method {
+        case .get, .head, .options, .trace, .put, .delete: true
+        default: false
+        }
+    }
+}

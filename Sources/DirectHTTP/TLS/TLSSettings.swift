@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// How TLS is done: whom to trust and what to accept. The server name is never here: it is the origin's.
+public struct TLSSettings: Hashable, Sendable {
+    /// TLS versions that can be demanded.
+    public enum Version: Hashable, Sendable {
+        /// RFC 5246.
+        case tls12
+        /// RFC 8446.
+        case tls13
+    }
+
+    /// Whether the system's roots are trusted. Default true.
+    public var trustsSystemRoots = true
+    /// PEM files with further roots, as curl's `--cacert`. Default none.
+    public var rootFiles: [String] = []
+    /// PEM texts with further roots. Default none.
+    public var rootPEMs: [String] = []
+    /// Whether the certificate is checked at all. Default true; false is curl's `-k` and gives up all that TLS is for.
+    public var verifiesCertificate = true
+    /// The lowest version accepted. Default TLS 1.2.
+    public var minimumVersion = Version.tls12
+
+    /// The defaults: system roots, full check, TLS 1.2 or later.
+    public init() {}
+}

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import Names
+
+/// A set of address families.
+public struct Families: OptionSet, Hashable, Sendable, CustomStringConvertible {
+    /// The bits.
+    public let rawValue: UInt8
+
+    /// The set of these bits.
+    public init(rawValue: UInt8) {
+        self.rawValue = rawValue
+    }
+
+    /// IPv4: A records.
+    public static let v4 = Families(rawValue: 1)
+    /// IPv6: AAAA records.
+    public static let v6 = Families(rawValue: 2)
+    /// IPv4 and IPv6.
+    public static let both: Families = [.v4, .v6]
+
+    /// The set of one family.
+    public init(_ family: IPAddress.Family) {
+        self = family == .v4 ? .v4 : .v6
+    }
+
+    /// The families in the set, IPv6 first: the order of RFC 6724 where nothing else decides.
+    public var members: [IPAddress.Family] {
+        (contains(.v6) ? [.v6] : []) + (contains(.v4) ? [.v4] : [])
+    }
+
+    /// `IPv4`, `IPv6` or `IPv4 and IPv6`.
+    public var description: String {
+        switch self {
+        case .v4: "IPv4"
+        case .v6: "IPv6"
+        case .both: "IPv4 and IPv6"
+        default: "no family"
+        }
+    }
+}

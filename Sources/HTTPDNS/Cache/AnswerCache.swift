@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Names
+
+/// What is known of names, bounded by entries and by octets; the entry that was used longest ago goes first.
+///
+/// A hash table of indices into one array of nodes, which are also a list in the order of their use: an entry of one
+/// address takes some 300 octets, and a look-up allocates nothing. The resolver keeps several, each behind a lock.
+struct AnswerCache {
+    /// What an entry is filed under.
+    struct Key: Equatable {
+        /// The name, canonical.
+        let name: String
+        /// The network and the manner of asking that the answers belong to.
+        let realm: UInt32
+        let hash: Int
+
+        /// The key of a name whose ``hash(of:)`` is known.
+        init(_ name: String, realm: UInt32, hash: Int) {
+            self.name = name
+            self.realm = realm
+            self.hash = hash
+        }
+
+        /// The hash of a name, by which its shard is chosen too. It is seeded anew in each process, so that nobody can
+        /// choose names that collide.
+        static func hash(of name: String) -> Int {
+            var hasher = Hasher()
+            hasher.combine(name)
+            return hasher.finalize()
+        }
+    }
+
+    /// What an entry holds.
+    struct Entry {
+        /// What is known of each family; nil where nothing is.
+        var v4: Kept?
+        var v6: Kept?
+        /// Who said it.
+        var provenance: Provenance
+        /// After a failure: when the upstreams may be asked again (RFC 8767 §5, RFC 9520).
+        var retryAt = Moment.past
+        /// When failed attempts may force the next refresh.
+        var forceAt = Moment.past
+        /// The addresses in the order to try, made for ``order``; empty where it must be made anew.
+        var ordered: [IPAddress] = []
+        /// What ``ordered`` was made for.
+        var order = Order()
+        /// How often the entry was found since it was stored.
+        var uses: UInt32 = 0
+
+        subscript(family: IPAddress.Family) -> Kept? {
+            get { family == .v4 ? v4 : v6 }
+            set { if family == .v4 { v4 = newValue } else { v6 = newValue } }
+        }
+    }
+
+    /// One family's part of an entry.
+    struct Kept: Hashable {
+        /// Empty where there are none.
+        var addresses: [IPAddress]
+        /// Why there are none.
+        var absence: Answer.Absence?
+        var storedAt: Moment
+        var expiresAt: Moment
+    }
+
+    /// What an order of addresses depends on.
+    struct Order: Equatable {
+        var families: Families = []
+        var port: UInt16 = 0
+        var until = Moment.past
+    }
+
+    private struct Node {
+        var key: Key
+        var entry: Entry
+        var newer: Int32 = -1
+        var older: Int32 = -1
+        var cost: Int32 = 0
+    }
+
+    private let maxEntries: Int
+    private let maxOctets: Int
+    /// Index into `nodes` plus one; 0 is empty. The size is a power of two, at most two thirds are in use.
+    private var slots: [Int32] = []
+    private var nodes: ContiguousArray<Node> = []
+    /// Nodes that are not in use.
+    private var free: [Int32] = []
+    private var newest: Int32 = -1
+    private var oldest: Int32 = -1
+
+    /// Octets that the entries take, by estimate.
+    private(set) var octets = 0
+    /// Entries.
+    var count: Int { nodes.count - free.count }
+
+    init(maxEntries: Int, maxOctets: Int) {
+        self.maxEntries = max(1, maxEntries)
+        self.maxOctets = maxOctets
+    }
+
+    /// Lets `body` read and change the entry of a key, and makes it the newest; nil where there is none.
+    ///
+    /// `body` must not make the entry larger; ``store(_:_:)`` is for that.
+    mutating func find<Result>(_ key: Key, _ body: (inout Entry) -> Result) -> Result? {
+        guard let slot = slot(of: key) else { return nil }
+        let index = slots[slot] - 1
+        if newest != index {
+            unlink(index)
+            link(index)
+        }
+        return body(&nodes[Int(index)].entry)
+    }
+
+    /// Reads an entry without making it newer.
+    func peek(_ key: Key) -> Entry? {
+        slot(of: key).map { nodes[Int(slots[$0] - 1)].entry }
+    }
+
+    /// Makes or replaces the entry of a key, then drops the oldest entries that are too many.
+    mutating func store(_ key: Key, _ entry: Entry) {
+        let cost = Self.cost(key, entry)
+        if let slot = slot(of: key) {
+            let index = Int(slots[slot] - 1)
+            octets += cost - Int(nodes[index].cost)
+            nodes[index].entry = entry
+            nodes[index].cost = Int32(clamping: cost)
+            if newest != index {
+                unlink(Int32(index))
+                link(Int32(index))
+            }
+        } else {
+            octets += cost
+            insert(Node(key: key, entry: entry, cost: Int32(clamping: cost)))
+        }
+        while count > maxEntries || (octets > maxOctets && count > 1) { remove(nodes[Int(oldest)].key) }
+    }
+
+    /// Removes an entry; whether there was one.
+    @discardableResult
+    mutating func remove(_ key: Key) -> Bool {
+        guard var hole = slot(of: key) else { return false }
+        let index = slots[hole] - 1
+        // Entries behind the hole that could not be found across it move into it.
+        let mask = slots.count - 1
+        var next = (hole + 1) & mask
+        while slots[next] != 0 {
+            let home = nodes[Int(slots[next] - 1)].key.hash & mask
+            if (next - home) & mask >= (next - hole) & mask {
+                slots[hole] = slots[next]
+                hole = next
+            }
+            next = (next + 1) & mask
+        }
+        slots[hole] = 0
+        unlink(index)
+        octets -= Int(nodes[Int(index)].cost)
+        nodes[Int(index)].entry = Self.nothing
+        free.append(index)
+        return true
+    }
+
+    /// Removes all entries.
+    mutating func removeAll() {
+        self = AnswerCache(maxEntries: maxEntries, maxOctets: maxOctets)
+    }
+
+    /// Removes the entries for which `body` is true.
+    mutating func removeAll(where body: (Key, Entry) -> Bool) {
+        for node in all() where body(node.key, node.entry) { remove(node.key) }
+    }
+
+    /// All entries, the newest first.
+    func all() -> [(key: Key, entry: Entry)] {
+        var result: [(Key, Entry)] = []
+        var index = newest
+        while index >= 0 {
+            let node = nodes[Int(index)]
+            result.append((node.key, node.entry))
+            index = node.older
+        }
+        return result
+    }
+
+    // MARK: The table
+
+    private func slot(of key: Key) -> Int? {
+        guard !slots.isEmpty else { return nil }
+        let mask = slots.count - 1
+        var slot = key.hash & mask
+        while slots[slot] != 0 {
+            let index = Int(slots[slot] - 1)
+            if nodes[index].key.hash == key.hash, nodes[index].key == key { return slot }
+            slot = (slot + 1) & mask
+        }
+        return nil
+    }
+
+    private mutating func insert(_ node: Node) {
+        if (count + 1) * 3 > slots.count * 2 { grow() }
+        let index: Int32
+        if let reused = free.popLast() {
+            index = reused
+            nodes[Int(index)] = node
+        } else {
+            index = Int32(nodes.count)
+            nodes.append(node)
+        }
+        place(index)
+        link(index)
+    }
+
+    private mutating func grow() {
+        slots = [Int32](repeating: 0, count: max(16, slots.count * 2))
+        var index = newest
+        while index >= 0 {
+            place(index)
+            index = nodes[Int(index)].older
+        }
+    }
+
+    private mutating func place(_ index: Int32) {
+        let mask = slots.count - 1
+        var slot = nodes[Int(index)].key.hash & mask
+        while slots[slot] != 0 { slot = (slot + 1) & mask }
+        slots[slot] = index + 1
+    }
+
+    // MARK: The order of use
+
+    private mutating func link(_ index: Int32) {
+        nodes[Int(index)].older = newest
+        nodes[Int(index)].newer = -1
+        if newest >= 0 { nodes[Int(newest)].newer = index } else { oldest = index }
+        newest = index
+    }
+
+    private mutating func unlink(_ index: Int32) {
+        let (newer, older) = (nodes[Int(index)].newer, nodes[Int(index)].older)
+        if newer >= 0 { nodes[Int(newer)].older = older } else { newest = older }
+        if older >= 0 { nodes[Int(older)].newer = newer } else { oldest = newer }
+    }
+
+    // MARK: Cost
+
+    private static let nothing = Entry(provenance: Provenance(upstream: "", kind: .service))
+
+    /// What an entry takes: its node and slot, the name, and the addresses twice where they were put in another order.
+    private static func cost(_ key: Key, _ entry: Entry) -> Int {
+        let addresses = (entry.v4?.addresses.count ?? 0) + (entry.v6?.addresses.count ?? 0)
+        return MemoryLayout<Node>.stride + 16 + key.name.utf8.count + 32 + (addresses * 24 + 32) * 2
+    }
+}

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Names
+
+/// How long what is said is kept.
+struct KeepingRules {
+    /// See ``ResolverConfiguration``; so for the others.
+    var ttlRange = Duration.zero...Duration.seconds(86_400)
+    var defaultTTL = Duration.seconds(60)
+    var maxNegativeTTL = Duration.seconds(300)
+    var defaultNegativeTTL = Duration.seconds(5)
+
+    /// The two parts of an entry for an answer to a question for `families`.
+    ///
+    /// Where one family has addresses, what is unknown of the other is kept as "none" as long as they are, so that a
+    /// name of one family is not asked for at each use.
+    func kept(
+        _ answer: Answer,
+        asked families: Families,
+        now: Moment
+    ) -> (v4: AnswerCache.Kept?, v6: AnswerCache.Kept?) {
+        let partner = families.members
+            .compactMap { family -> Duration? in
+                guard case .addresses(_, let ttl) = answer[family] else { return nil }
+                return clamped(ttl ?? defaultTTL)
+            }
+            .min()
+        func part(_ family: IPAddress.Family) -> AnswerCache.Kept? {
+            guard families.contains(Families(family)) else { return nil }
+            switch answer[family] {
+            case .addresses(let addresses, let ttl):
+                return AnswerCache.Kept(
+                    addresses: addresses,
+                    absence: nil,
+                    storedAt: now,
+                    expiresAt: now + clamped(ttl ?? defaultTTL)
+                )
+            case .absent(let absence, let ttl):
+                let ttl = min(ttl ?? partner ?? defaultNegativeTTL, maxNegativeTTL)
+                return AnswerCache.Kept(addresses: [], absence: absence, storedAt: now, expiresAt: now + ttl)
+            case nil:
+                guard let partner else { return nil }
+                let ttl = min(partner, defaultTTL, maxNegativeTTL)
+                return AnswerCache.Kept(addresses: [], absence: .noRecord, storedAt: now, expiresAt: now + ttl)
+            }
+        }
+        return (part(.v4), part(.v6))
+    }
+
+    private func clamped(_ ttl: Duration) -> Duration {
+        min(max(ttl, ttlRange.lowerBound), ttlRange.upperBound)
+    }
+}

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Names
+
+/// One question put to several upstreams: whom to ask next, when to stop waiting, which answer to take.
+///
+/// Upstreams are asked in the order given, ``Plan/atOnce`` of them at first. One that fails, or is silent for longer
+/// than its budget, is followed by the next at once; one that is merely slow is joined by the next after its
+/// `hedgeAfter`. The first good answer wins and ends the others.
+struct Inquiry {
+    /// Whom to ask, and how long.
+    struct Plan {
+        /// The upstreams in the order to ask.
+        var candidates: [Candidate]
+        /// How many are asked at the start.
+        var atOnce = 1
+        /// The time for all of them.
+        var limit: Duration
+        /// How long an answer for one family waits for the other (RFC 8305 §3).
+        var resolutionDelay: Duration
+    }
+
+    /// An upstream that may be asked.
+    struct Candidate {
+        /// The upstream's place in the configuration.
+        var upstream: Int
+        /// One question a family, or one for all.
+        var answersOneFamily: Bool
+        /// The time that it has to answer.
+        var budget: Duration
+        /// After how long the next is asked too; nil: only when this one has failed.
+        var hedgeAfter: Duration?
+    }
+
+    /// What happened.
+    enum Event {
+        /// An upstream's answer, checked, to the question for these families.
+        case answered(upstream: Int, Families, Answer)
+        /// An upstream has no answer for these families.
+        case failed(upstream: Int, Families, UpstreamError)
+        /// Time has passed.
+        case tick
+    }
+
+    /// What to do.
+    enum Action {
+        /// Ask an upstream for these families, in one question.
+        case ask(upstream: Int, Families)
+        /// Stop asking an upstream; `timedOut` when it was its own fault.
+        case cancel(upstream: Int, timedOut: Bool)
+        /// Hand this out to those who wait; a later answer completes it.
+        case deliver(Outcome)
+        /// The inquiry is over.
+        case end(Outcome)
+    }
+
+    /// How it came out.
+    struct Outcome {
+        /// What was said; empty where nobody said anything.
+        var answer = Answer()
+        /// Who said it; nil where nobody did.
+        var upstream: Int?
+        /// Who failed, in the order of their ends.
+        var failures: [(upstream: Int, error: UpstreamError)] = []
+        /// The time for all of them ran out.
+        var isOverdue = false
+    }
+
+    private struct Asked {
+        var candidate: Candidate
+        var outstanding: Families
+        var answer = Answer()
+        var failure: UpstreamError?
+        var since: Moment
+    }
+
+    private let plan: Plan
+    private let families: Families
+    private let deadline: Moment
+    private var asked: [Asked] = []
+    private var next = 0
+    private var outcome = Outcome()
+    /// A denial that nobody vouched for: used when nothing better comes.
+    private var denial: (upstream: Int, answer: Answer)?
+    private var deliverAt: Moment?
+    private var isOver = false
+
+    init(_ plan: Plan, families: Families, now: Moment) {
+        self.plan = plan
+        self.families = families
+        deadline = now + plan.limit
+    }
+
+    /// When a ``Event/tick`` is due.
+    var nextTick: Moment {
+        guard !isOver else { return .never }
+        var at = min(deadline, deliverAt ?? .never)
+        for one in asked where !one.outstanding.isEmpty { at = min(at, one.since + one.candidate.budget) }
+        if next < plan.candidates.count, outcome.upstream == nil, let hedge = hedgeAt { at = min(at, hedge) }
+        return at
+    }
+
+    /// Begins the inquiry.
+    mutating func start(now: Moment) -> [Action] {
+        var actions: [Action] = []
+        for _ in 0..<max(1, plan.atOnce) { askNext(now, &actions) }
+        endIfNobodyIsLeft(&actions)
+        return actions
+    }
+
+    /// Takes an event.
+    mutating func event(_ event: Event, now: Moment) -> [Action] {
+        guard !isOver else { return [] }
+        var actions: [Action] = []
+        switch event {
+        case .answered(let upstream, let families, let answer):
+            take(upstream, families, now, &actions) { asked in
+                for family in IPAddress.Family.allCases where answer[family] != nil {
+                    asked.answer[family] = answer[family]
+                }
+                asked.answer.clientAddress = answer.clientAddress ?? asked.answer.clientAddress
+            }
+        case .failed(let upstream, let families, let error):
+            take(upstream, families, now, &actions) { $0.failure = error }
+        case .tick:
+            tick(now, &actions)
+        }
+        return actions
+    }
+
+    // MARK: Steps
+
+    private mutating func askNext(_ now: Moment, _ actions: inout [Action]) {
+        guard next < plan.candidates.count else { return }
+        let candidate = plan.candidates[next]
+        next += 1
+        asked.append(Asked(candidate: candidate, outstanding: families, since: now))
+        if candidate.answersOneFamily {
+            for family in families.members { actions.append(.ask(upstream: candidate.upstream, Families(family))) }
+        } else {
+            actions.append(.ask(upstream: candidate.upstream, families))
+        }
+    }
+
+    private mutating func take(
+        _ upstream: Int,
+        _ settled: Families,
+        _ now: Moment,
+        _ actions: inout [Action],
+        _ change: (inout Asked) -> Void
+    ) {
+        guard let index = asked.firstIndex(where: { $0.candidate.upstream == upstream && !$0.outstanding.isEmpty })
+        else { return }
+        asked[index].outstanding.subtract(settled)
+        change(&asked[index])
+        judge(asked[index], now, &actions)
+    }
+
+    private mutating func judge(_ one: Asked, _ now: Moment, _ actions: inout [Action]) {
+        let records = families.members.compactMap { one.answer[$0] }
+        if records.contains(where: { !$0.addresses.isEmpty }) {
+            settle(on: one, now, &actions)
+        } else if records.contains(where: { if case .absent(.noName, .some) = $0 { true } else { false } }) {
+            // There is no such name: that is true of the other family too.
+            var denied = one
+            for family in families.members where denied.answer[family] == nil {
+                denied.answer[family] = records.first
+            }
+            denied.outstanding = []
+            settle(on: denied, now, &actions)
+        } else if one.outstanding.isEmpty {
+            if one.failure == nil, !records.isEmpty, records.allSatisfy({ $0.ttl != nil }) {
+                settle(on: one, now, &actions)
+            } else {
+                giveUp(one, now, &actions)
+            }
+        }
+    }
+
+    /// Takes this upstream's answer; nobody else is waited for.
+    private mutating func settle(on one: Asked, _ now: Moment, _ actions: inout [Action]) {
+        let upstream = one.candidate.upstream
+        if outcome.upstream == nil {
+            for other in asked where other.candidate.upstream != upstream && !other.outstanding.isEmpty {
+                actions.append(.cancel(upstream: other.candidate.upstream, timedOut: false))
+            }
+            asked.removeAll { $0.candidate.upstream != upstream }
+            outcome.upstream = upstream
+            deliverAt = now + plan.resolutionDelay
+        }
+        outcome.answer = one.answer
+        if one.outstanding.isEmpty {
+            if let failure = one.failure { outcome.failures.append((upstream, failure)) }
+            if let index = asked.firstIndex(where: { $0.candidate.upstream == upstream }),
+                !asked[index].outstanding.isEmpty
+            {
+                actions.append(.cancel(upstream: upstream, timedOut: false))
+            }
+            end(&actions)
+        }
+    }
+
+    private mutating func giveUp(_ one: Asked, _ now: Moment, _ actions: inout [Action]) {
+        let upstream = one.candidate.upstream
+        if let failure = one.failure {
+            outcome.failures.append((upstream, failure))
+        } else if one.answer.families.isEmpty {
+            outcome.failures.append((upstream, UpstreamError(.malformedAnswer, "the answer says nothing of the name")))
+        } else if denial == nil {
+            denial = (upstream, one.answer)
+        }
+        asked.removeAll { $0.candidate.upstream == upstream }
+        askNext(now, &actions)
+        endIfNobodyIsLeft(&actions)
+    }
+
+    private mutating func tick(_ now: Moment, _ actions: inout [Action]) {
+        if let at = deliverAt, at <= now {
+            deliverAt = nil
+            actions.append(.deliver(outcome))
+        }
+        for one in asked where !one.outstanding.isEmpty && one.since + one.candidate.budget <= now {
+            guard !isOver else { return }
+            actions.append(.cancel(upstream: one.candidate.upstream, timedOut: true))
+            var late = one
+            late.outstanding = []
+            late.failure = UpstreamError(.timeLimit, "no answer within \(one.candidate.budget)")
+            if let index = asked.firstIndex(where: { $0.candidate.upstream == one.candidate.upstream }) {
+                asked[index].outstanding = []
+            }
+            judge(late, now, &actions)
+        }
+        guard !isOver else { return }
+        if deadline <= now {
+            for one in asked where !one.outstanding.isEmpty {
+                actions.append(.cancel(upstream: one.candidate.upstream, timedOut: false))
+            }
+            outcome.isOverdue = outcome.upstream == nil
+            end(&actions)
+        } else if outcome.upstream == nil, let hedge = hedgeAt, hedge <= now {
+            askNext(now, &actions)
+        }
+    }
+
+    /// When the next upstream is asked although the last one may still answer.
+    private var hedgeAt: Moment? {
+        asked.last.flatMap { last in last.candidate.hedgeAfter.map { last.since + $0 } }
+    }
+
+    private mutating func endIfNobodyIsLeft(_ actions: inout [Action]) {
+        guard !isOver, asked.isEmpty, next >= plan.candidates.count else { return }
+        if let denial {
+            outcome.upstream = denial.upstream
+            outcome.answer = denial.answer
+        }
+        end(&actions)
+    }
+
+    private mutating func end(_ actions: inout [Action]) {
+        isOver = true
+        asked = []
+        actions.append(.end(outcome))
+    }
+}

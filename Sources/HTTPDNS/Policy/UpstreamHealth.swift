@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// How the upstreams did lately: which are down, which are to be left alone, how fast they answer.
+struct UpstreamHealth {
+    /// The bounds; see ``ResolverConfiguration``.
+    struct Limits {
+        var failuresUntilDown = 3
+        var probeInterval = Duration.seconds(30)
+        var pauseAfterRefusal = Duration.seconds(600)
+    }
+
+    private struct State {
+        var failures = 0
+        /// Set while the upstream is down: when one question may go to it again.
+        var probeAt: Moment?
+        var pausedUntil = Moment.past
+        /// Smoothed time of an answer, in nanoseconds (RFC 6298 §2, without its variance).
+        var roundTrip: Int64?
+    }
+
+    private let limits: Limits
+    private var states: [State]
+
+    init(count: Int, limits: Limits) {
+        self.limits = limits
+        states = Array(repeating: State(), count: count)
+    }
+
+    /// Whom a question may go to.
+    struct Choice: Equatable {
+        /// The upstreams to ask, in the order given.
+        var upstreams: [Int]
+        /// An upstream that was down and is asked besides, to see whether it is back.
+        var probe: Int?
+    }
+
+    /// The upstreams that may be asked now. Those that are down are left out, but for one question each
+    /// `probeInterval`: one of them is then asked besides, or, where all are down, alone.
+    mutating func choose(among order: [Int], now: Moment) -> Choice {
+        let ready = order.filter { states[$0].pausedUntil <= now }
+        let up = ready.filter { states[$0].probeAt == nil }
+        let due = ready.first { states[$0].probeAt.map { $0 <= now } ?? false }
+        guard let due else { return Choice(upstreams: up) }
+        for upstream in up.isEmpty ? ready : [due] { states[upstream].probeAt = now + limits.probeInterval }
+        return up.isEmpty ? Choice(upstreams: [due]) : Choice(upstreams: up, probe: due)
+    }
+
+    /// An upstream answered after `time`.
+    mutating func succeeded(_ upstream: Int, after time: Duration) {
+        states[upstream].failures = 0
+        states[upstream].probeAt = nil
+        let sample = time.nanoseconds
+        states[upstream].roundTrip = states[upstream].roundTrip.map { $0 + (sample - $0) / 8 } ?? sample
+    }
+
+    /// An upstream failed.
+    mutating func failed(_ upstream: Int, _ reaction: UpstreamError.Reaction, now: Moment) {
+        switch reaction {
+        case .doNotRepeat:
+            states[upstream].failures = 0
+            states[upstream].probeAt = nil
+        case .leaveAlone:
+            states[upstream].pausedUntil = now + limits.pauseAfterRefusal
+        case .tryElsewhere:
+            states[upstream].failures += 1
+            if states[upstream].failures >= limits.failuresUntilDown, states[upstream].probeAt == nil {
+                states[upstream].probeAt = now + limits.probeInterval
+            }
+        }
+    }
+
+    /// Everything that was learned of being down is forgotten: the network is another one.
+    mutating func networkChanged() {
+        for index in states.indices {
+            states[index].failures = 0
+            states[index].probeAt = nil
+            states[index].roundTrip = nil
+        }
+    }
+
+    /// The usual time of an upstream's answer; nil where it never answered.
+    func roundTrip(_ upstream: Int) -> Duration? {
+        states[upstream].roundTrip.map { .nanoseconds($0) }
+    }
+
+    /// Whether the upstream is down or left alone.
+    func isDown(_ upstream: Int, now: Moment) -> Bool {
+        states[upstream].probeAt != nil || states[upstream].pausedUntil > now
+    }
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NIOConcurrencyHelpers
+public import Names
+
+/// How an attempt at an endpoint ended.
+public enum AttemptOutcome: Hashable, Sendable {
+    /// A connection came to be, so long after its start.
+    case connected(after: Duration)
+    /// It did not: refused, unreachable, silent, or not who it should be.
+    case failed
+}
+
+extension Resolver {
+    /// Tells how an attempt at one of a name's endpoints ended. One that failed is tried last for a while; when all
+    /// of a name's endpoints have failed, the upstreams are asked anew.
+    public func report(_ outcome: AttemptOutcome, at endpoint: Endpoint, for host: Host) {
+        let now = time.now()
+        switch outcome {
+        case .connected: ranking.withLockedValue { $0.succeeded(endpoint) }
+        case .failed: ranking.withLockedValue { $0.failed(endpoint, now: now) }
+        }
+        guard host.address == nil else { return }
+        let families = configuration.families
+        let hash = AnswerCache.Key.hash(of: host.text)
+        let mustRefresh = shard(hash).withLockedValue { shard in
+            shard.cache.find(AnswerCache.Key(host.text, realm: shard.realm, hash: hash)) { entry in
+                entry.order.until = .past
+                guard outcome == .failed, now >= entry.forceAt else { return false }
+                let addresses = families.members.flatMap { entry[$0]?.addresses ?? [] }
+                let allFailed = ranking.withLockedValue { ranking in
+                    addresses.allSatisfy { ranking.isDemoted(Endpoint($0, port: endpoint.port), now: now) }
+                }
+                guard allFailed, !addresses.isEmpty else { return false }
+                // The next caller waits for what the upstreams say now; what is kept serves if they do not answer.
+                for family in families.members {
+                    if let kept = entry[family] { entry[family]?.expiresAt = min(kept.expiresAt, now) }
+                }
+                entry.forceAt = now + configuration.forcedRefreshInterval
+                return true
+            } ?? false
+        }
+        if mustRefresh { refresh(host, families) }
+    }
+}

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+/// The resolver's clock, once it has forgotten its type: reading it costs no generic call.
+struct Timekeeper: Sendable {
+    /// The time since the keeper was made.
+    let now: @Sendable () -> Moment
+    /// Sleeps for a duration; throws when the task is cancelled.
+    let sleep: @Sendable (Duration) async throws -> Void
+
+    init(_ clock: some Clock<Duration>) {
+        let start = clock.now
+        sleep = { try await clock.sleep(for: $0) }
+        if clock is ContinuousClock {
+            // Each cached resolution reads the clock; this way costs a third of `ContinuousClock.now`.
+            let start = Self.continuousNanoseconds()
+            now = { Moment(nanoseconds: Self.continuousNanoseconds() - start) }
+        } else {
+            now = { Moment(nanoseconds: start.duration(to: clock.now).nanoseconds) }
+        }
+    }
+
+    private static func continuousNanoseconds() -> Int64 {
+        var time = timespec()
+        // The clocks that `ContinuousClock` reads: they go on while the machine sleeps.
+        #if canImport(Darwin)
+        clock_gettime(CLOCK_MONOTONIC_RAW, &time)
+        #else
+        clock_gettime(CLOCK_BOOTTIME, &time)
+        #endif
+        return Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
+    }
+}

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import HTTPTypes
+import Names
+
+extension UpstreamReply {
+    /// Refuses every status but 200…299.
+    func requireSuccess() throws(UpstreamError) {
+        switch status {
+        case 200..<300: return
+        case 401, 403, 407: throw UpstreamError(.accountRefused, "HTTP status \(status): the upstream refuses us")
+        case 429: throw UpstreamError(.rateLimited, "HTTP status 429: we asked too often")
+        case 400..<500: throw UpstreamError(.questionRefused, "HTTP status \(status): the question is refused")
+        default: throw UpstreamError(.serverFailure, "HTTP status \(status)")
+        }
+    }
+
+    /// How long the reply lay in caches on its way (RFC 9111 §5.1), at most a day.
+    var age: Duration {
+        let seconds = fields[.age].flatMap { Int64($0) } ?? 0
+        return .seconds(min(max(seconds, 0), 86_400))
+    }
+
+    /// The body as text: ASCII without control characters other than line ends and tabs.
+    func text() throws(UpstreamError) -> String {
+        let isPlain = body.allSatisfy { (0x20..<0x7f).contains($0) || $0 == 0x0a || $0 == 0x0d || $0 == 0x09 }
+        guard isPlain else { throw UpstreamError(.malformedAnswer, "the reply is not plain text") }
+        return String(decoding: body, as: UTF8.self)
+    }
+}
+
+extension Origin {
+    /// Where to dial an upstream: the addresses given, or the host where it is one.
+    func endpoints(_ addresses: [IPAddress]) throws(UpstreamError) -> [Endpoint] {
+        let known = addresses.isEmpty ? [host.address].compactMap { $0 } : addresses
+        guard !known.isEmpty else {
+            throw UpstreamError(.misconfigured, "\(self): say at which addresses to find \(host)")
+        }
+        return known.map { Endpoint($0, port: port) }
+    }
+}

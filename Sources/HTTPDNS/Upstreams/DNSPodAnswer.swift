@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Names
+
+/// One line of DNSPod's answer: `192.0.2.1;192.0.2.2,60-2001:db8::1,60|203.0.113.9`, before it the name where several
+/// were asked for.
+struct DNSPodAnswer: Hashable {
+    /// The name, where the line has one.
+    var name: String?
+    /// What the line says.
+    var answer: Answer
+
+    /// Reads an answer in the clear.
+    ///
+    /// - Parameters:
+    ///   - text: The answer.
+    ///   - families: What was asked for: `both` is `type=addrs`, whose two lists are parted by `-`.
+    ///   - named: Whether each line begins with its name, as it does when several were asked for.
+    /// - Throws: ``UpstreamError`` with code `malformedAnswer` at the first thing that is no address and no TTL; a
+    ///   page of somebody who answers in DNSPod's place is no answer.
+    static func parse(
+        _ text: String,
+        families: Families,
+        named: Bool = false
+    ) throws(UpstreamError) -> [DNSPodAnswer] {
+        var lines = text.split(separator: "\n", omittingEmptySubsequences: true)[...]
+        // Nothing at all is how the upstream says "no such record".
+        if lines.isEmpty { lines = [""] }
+        var answers: [DNSPodAnswer] = []
+        for line in lines { answers.append(try parse(line: line, families, named)) }
+        return answers
+    }
+
+    private static func parse(
+        line: Substring,
+        _ families: Families,
+        _ named: Bool
+    ) throws(UpstreamError) -> DNSPodAnswer {
+        var rest = line
+        if rest.last == "\r" { rest = rest.dropLast() }
+        var name: String?
+        // IPv6 has colons too: only the first can end a name.
+        if let mark = rest.firstRange(of: ".:") {
+            name = rest[..<mark.lowerBound].lowercased()
+            rest = rest[mark.upperBound...]
+        } else if named, let colon = rest.firstIndex(of: ":") {
+            name = rest[..<colon].lowercased()
+            rest = rest[rest.index(after: colon)...]
+        }
+        var answer = Answer()
+        if let bar = rest.lastIndex(of: "|") {
+            answer.clientAddress = IPAddress(String(rest[rest.index(after: bar)...]))
+            rest = rest[..<bar]
+        }
+        let lists = rest.split(separator: "-", maxSplits: 1, omittingEmptySubsequences: false)
+        if families == .both, lists.count == 2 {
+            answer.v4 = try records(lists[0], .v4)
+            answer.v6 = try records(lists[1], .v6)
+        } else if families == .both {
+            // Entries that do not know `type=addrs` answer for IPv4 alone.
+            answer.v4 = try records(rest, .v4)
+        } else {
+            let family: IPAddress.Family = families == .v6 ? .v6 : .v4
+            answer[family] = try records(rest, family)
+        }
+        return DNSPodAnswer(name: name, answer: answer)
+    }
+
+    private static func records(_ list: Substring, _ family: IPAddress.Family) throws(UpstreamError) -> Answer.Records {
+        let parts = list.split(separator: ",", maxSplits: 1, omittingEmptySubsequences: false)
+        var ttl: Duration?
+        if parts.count == 2 {
+            guard let seconds = UInt32(parts[1]) else { throw malformed(parts[1]) }
+            ttl = .seconds(seconds)
+        }
+        let items = parts.first?.split(separator: ";", omittingEmptySubsequences: true) ?? []
+        guard items != ["0"], !items.isEmpty else { return .absent(.noRecord, ttl: nil) }
+        var addresses: [IPAddress] = []
+        for item in items {
+            guard let address = IPAddress(String(item)), address.family == family else { throw malformed(item) }
+            addresses.append(address)
+        }
+        return .addresses(addresses, ttl: ttl)
+    }
+
+    private static func malformed(_ item: Substring) -> UpstreamError {
+        UpstreamError(.malformedAnswer, "\"\(item.prefix(40))\" in the answer is no address and no TTL of its family")
+    }
+}

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import HTTPTypes
+public import Names
+
+/// DNS over HTTPS (RFC 8484).
+public struct DoHUpstream: Upstream {
+    /// How the query travels.
+    public enum Method: Hashable, Sendable {
+        /// In the URL: caches on the way may answer.
+        case get
+        /// In the body.
+        case post
+    }
+
+    /// The name in resolutions and errors.
+    public let name: String
+    /// One record type a question.
+    public let answersOneFamily = true
+    private let url: HTTPURL
+    private let endpoints: [Endpoint]
+    private let method: Method
+    private let transport: any UpstreamTransport
+
+    /// A DoH upstream.
+    ///
+    /// - Parameters:
+    ///   - url: Its URL, such as `https://dns.google/dns-query`. The host is what the certificate must be for.
+    ///   - addresses: Where to find it, without asking anyone; not needed where the URL's host is an address.
+    ///   - method: How the query travels. Default: GET.
+    ///   - transport: What carries the requests.
+    /// - Throws: ``UpstreamError`` with code `misconfigured` where the URL is not https, or no address is known.
+    public init(
+        _ url: HTTPURL,
+        at addresses: [IPAddress] = [],
+        method: Method = .get,
+        transport: any UpstreamTransport
+    ) throws(UpstreamError) {
+        guard url.origin.scheme == .https else {
+            throw UpstreamError(.misconfigured, "\(url): DNS over HTTPS needs an https URL")
+        }
+        endpoints = try url.origin.endpoints(addresses)
+        name = "doh:\(url.origin.authority)"
+        self.url = url
+        self.method = method
+        self.transport = transport
+    }
+
+    /// Answers a question; see ``Upstream/answer(_:)``.
+    public func answer(_ question: Question) async throws(UpstreamError) -> Answer {
+        var answer = Answer()
+        for family in question.families.members {
+            answer[family] = try await records(question.host, family)
+        }
+        return answer
+    }
+
+    private func records(_ host: Host, _ family: IPAddress.Family) async throws(UpstreamError) -> Answer.Records {
+        let question = DNSQuestion(try host.dnsName(), family == .v4 ? .a : .aaaa)
+        let reply = try await transport.exchange(request(DNSMessage.query(question)))
+        try reply.requireSuccess()
+        if let type = reply.fields[.contentType], !type.lowercased().hasPrefix("application/dns-message") {
+            throw UpstreamError(.malformedAnswer, "the reply is \"\(type)\", not a DNS message")
+        }
+        let message = try DNSMessage(reply: reply.body)
+        return try message.records(answering: question, id: 0).aged(reply.age)
+    }
+
+    private func request(_ query: [UInt8]) -> UpstreamRequest {
+        var request = UpstreamRequest(origin: url.origin, endpoints: endpoints, target: url.target)
+        request.fields[.accept] = "application/dns-message"
+        switch method {
+        case .get:
+            request.target += (url.query == nil ? "?" : "&") + "dns=" + Base64.urlSafe(query)
+        case .post:
+            request.method = .post
+            request.fields[.contentType] = "application/dns-message"
+            request.body = query
+        }
+        return request
+    }
+}
+
+extension DNSMessage {
+    /// Reads a message that an upstream sent.
+    init(reply octets: [UInt8]) throws(UpstreamError) {
+        do {
+            try self.init(octets: octets)
+        } catch {
+            throw UpstreamError(.malformedAnswer, "the DNS message is broken: \(error)")
+        }
+    }
+}
+
+extension Answer.Records {
+    /// The records after they have lain in a cache for `age` (RFC 8484 §5.1).
+    func aged(_ age: Duration) -> Answer.Records {
+        let left = { (ttl: Duration?) in ttl.map { max(.zero, $0 - age) } }
+        return switch self {
+        case .addresses(let addresses, let ttl): .addresses(addresses, ttl: left(ttl))
+        case .absent(let absence, let ttl): .absent(absence, ttl: left(ttl))
+        }
+    }
+}

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NIOConcurrencyHelpers
+import NIOPosix
+package import Names
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+/// The system's own resolver, `getaddrinfo`.
+///
+/// `getaddrinfo` blocks its thread for as long as it likes and cannot be stopped, so it runs on a few threads of its
+/// own: a question whose time is over is left to itself, and others go on while one thread is free. With all of them
+/// stuck, questions wait for as long as the resolver's budget lets them, and fail at once when too many wait.
+public final class SystemUpstream: Upstream {
+    /// The name in resolutions and errors.
+    public let name = "system"
+    /// What kind of upstream it is.
+    public let kind = UpstreamKind.system
+
+    /// Looks a name up; blocks.
+    package typealias LookUp = @Sendable (_ name: String, _ families: Families) -> Result<[IPAddress], UpstreamError>
+
+    private let lookUp: LookUp
+    private let pool: NIOThreadPool
+    private let maxWaiting: Int
+    /// The lock guards whether the threads were started, and how many questions wait or are worked on.
+    private let state = NIOLockedValueBox((isStarted: false, waiting: 0))
+
+    /// Questions that wait or are worked on.
+    var waiting: Int { state.withLockedValue { $0.waiting } }
+
+    /// A system upstream.
+    ///
+    /// - Parameters:
+    ///   - threads: Look-ups that can run at the same time. Default: 4.
+    ///   - maxWaiting: Questions that may wait for a thread or run; more fail with `busy`. Default: 256.
+    public convenience init(threads: Int = 4, maxWaiting: Int = 256) {
+        self.init(threads: threads, maxWaiting: maxWaiting, lookUp: SystemUpstream.getAddresses)
+    }
+
+    package init(threads: Int = 4, maxWaiting: Int = 256, lookUp: @escaping LookUp) {
+        self.lookUp = lookUp
+        self.maxWaiting = maxWaiting
+        pool = NIOThreadPool(numberOfThreads: max(1, threads))
+    }
+
+    deinit {
+        guard state.withLockedValue({ $0.isStarted }) else { return }
+        pool.shutdownGracefully { _ in }
+    }
+
+    /// Answers a question; see ``Upstream/answer(_:)``.
+    public func answer(_ question: Question) async throws(UpstreamError) -> Answer {
+        let ticket = Ticket()
+        let result = await withTaskCancellationHandler {
+            await withCheckedContinuation { (continuation: CheckedContinuation<Ticket.Outcome, Never>) in
+                ticket.wait(continuation)
+                start(question, ticket)
+            }
+        } onCancel: {
+            ticket.end(.failure(UpstreamError(.cancelled, "the look-up was cancelled")))
+        }
+        let addresses = try result.get()
+        var answer = Answer()
+        for family in question.families.members {
+            let found = addresses.filter { $0.family == family }
+            answer[family] = found.isEmpty ? .absent(.noRecord, ttl: nil) : .addresses(found, ttl: nil)
+        }
+        return answer
+    }
+
+    private func start(_ question: Question, _ ticket: Ticket) {
+        let decision = state.withLockedValue { state in
+            guard state.waiting < maxWaiting else { return (isRefused: true, mustStart: false) }
+            state.waiting += 1
+            defer { state.isStarted = true }
+            return (isRefused: false, mustStart: !state.isStarted)
+        }
+        guard !decision.isRefused else {
+            return ticket.end(
+                .failure(UpstreamError(.busy, "\(maxWaiting) look-ups wait for the system's resolver already"))
+            )
+        }
+        if decision.mustStart { pool.start() }
+        pool.submit { [state, lookUp] _ in
+            if !ticket.isOver { ticket.end(lookUp(question.host.text, question.families)) }
+            state.withLockedValue { $0.waiting -= 1 }
+        }
+    }
+
+    /// One caller's claim to an outcome, which comes from the thread or from cancellation, whichever is first.
+    private final class Ticket: Sendable {
+        typealias Outcome = Result<[IPAddress], UpstreamError>
+
+        private enum State {
+            case new
+            case waiting(CheckedContinuation<Outcome, Never>)
+            case over(Outcome)
+        }
+
+        private let state = NIOLockedValueBox(State.new)
+
+        var isOver: Bool {
+            state.withLockedValue { if case .over = $0 { true } else { false } }
+        }
+
+        func wait(_ continuation: CheckedContinuation<Outcome, Never>) {
+            let outcome = state.withLockedValue { state -> Outcome? in
+                if case .over(let outcome) = state { return outcome }
+                state = .waiting(continuation)
+                return nil
+            }
+            if let outcome { continuation.resume(returning: outcome) }
+        }
+
+        func end(_ outcome: Outcome) {
+            let waiter = state.withLockedValue { state -> CheckedContinuation<Outcome, Never>? in
+                defer { if case .over = state {} else { state = .over(outcome) } }
+                if case .waiting(let continuation) = state { return continuation }
+                return nil
+            }
+            waiter?.resume(returning: outcome)
+        }
+    }
+}
+
+extension SystemUpstream {
+    /// Asks `getaddrinfo`.
+    package static func getAddresses(_ name: String, _ families: Families) -> Result<[IPAddress], UpstreamError> {
+        var hints = addrinfo()
+        hints.ai_family = families == .v4 ? AF_INET : families == .v6 ? AF_INET6 : AF_UNSPEC
+        // One socket type: without it each address comes once a type.
+        #if canImport(Glibc)
+        hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+        #else
+        hints.ai_socktype = SOCK_STREAM
+        #endif
+        var list: UnsafeMutablePointer<addrinfo>?
+        let code = getaddrinfo(name, nil, &hints, &list)
+        defer { if let list { freeaddrinfo(list) } }
+        switch code {
+        case 0:
+            return .success(sequence(first: list, next: { $0?.pointee.ai_next }).compactMap { address($0) })
+        case EAI_NONAME, noData, noFamily:
+            return .success([])
+        case EAI_AGAIN:
+            return .failure(UpstreamError(.unreachable, "the system's resolver finds no DNS server (\(text(code)))"))
+        default:
+            return .failure(UpstreamError(.lookupFailed, "the system's resolver failed (\(text(code)))"))
+        }
+    }
+
+    private static func address(_ entry: UnsafeMutablePointer<addrinfo>?) -> IPAddress? {
+        guard let entry, let address = entry.pointee.ai_addr else { return nil }
+        switch Int32(address.pointee.sa_family) {
+        case AF_INET:
+            return address.withMemoryRebound(to: sockaddr_in.self, capacity: 1) { v4 in
+                IPAddress(v4: UInt32(bigEndian: v4.pointee.sin_addr.s_addr))
+            }
+        case AF_INET6:
+            return address.withMemoryRebound(to: sockaddr_in6.self, capacity: 1) { v6 in
+                withUnsafeBytes(of: v6.pointee.sin6_addr) { IPAddress(octets: $0) }
+            }
+        default:
+            return nil
+        }
+    }
+
+    private static func text(_ code: Int32) -> String {
+        gai_strerror(code).map { String(cString: $0) } ?? "code \(code)"
+    }
+
+    #if canImport(Glibc)
+    // GNU extensions that are not in the module map: no address at all, and none of the family.
+    private static let noData: Int32 = -5
+    private static let noFamily: Int32 = -9
+    #elseif canImport(Darwin)
+    private static let noData = EAI_NODATA
+    private static let noFamily = EAI_ADDRFAMILY
+    #else
+    private static let noData = EAI_NODATA
+    private static let noFamily = EAI_NONAME
+    #endif
+}

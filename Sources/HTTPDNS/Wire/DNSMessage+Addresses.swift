@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Names
+
+extension DNSMessage {
+    /// Names in a chain of CNAMEs, at most. Longer ones are not met in earnest.
+    static let maxAliases = 16
+
+    /// The octets of a query for one record type.
+    static func query(_ question: DNSQuestion, id: UInt16 = 0) -> [UInt8] {
+        var octets: [UInt8] = [UInt8(id >> 8), UInt8(truncatingIfNeeded: id), 1, 0, 0, 1, 0, 0, 0, 0, 0, 0]
+        octets.reserveCapacity(octets.count + question.name.wire.count + 4)
+        octets += question.name.wire
+        for field in [question.type.rawValue, question.recordClass] {
+            octets.append(UInt8(field >> 8))
+            octets.append(UInt8(truncatingIfNeeded: field))
+        }
+        return octets
+    }
+
+    /// What this response says for the question, read as a stub resolver must: it is a response, to this query, whole,
+    /// and its records belong to the name or to the chain of aliases that starts there.
+    ///
+    /// - Throws: ``UpstreamError`` with code `wrongAnswer`, `malformedAnswer`, `truncatedAnswer`, `lookupFailed` or
+    ///   `questionRefused`.
+    func records(answering question: DNSQuestion, id: UInt16) throws(UpstreamError) -> Answer.Records {
+        guard flags.isResponse, flags.opcode == 0, self.id == id else {
+            throw UpstreamError(.wrongAnswer, "the message is not a response to this query")
+        }
+        switch flags.responseCode {
+        case .noError, .noSuchName: break
+        case .serverFailure: throw UpstreamError(.lookupFailed, "the upstream could not find out (SERVFAIL)")
+        case .notImplemented, .formatError, .refused:
+            throw UpstreamError(.questionRefused, "the upstream refuses the question (\(flags.responseCode))")
+        default: throw UpstreamError(.lookupFailed, "the upstream failed (\(flags.responseCode))")
+        }
+        guard questions == [question] else {
+            throw UpstreamError(.wrongAnswer, "the response is for another question")
+        }
+        guard !flags.isTruncated else { throw UpstreamError(.truncatedAnswer, "the response is not whole (TC)") }
+        let found = try follow(question)
+        if !found.addresses.isEmpty {
+            return .addresses(found.addresses, ttl: .seconds(found.ttl))
+        }
+        let absence = flags.responseCode == .noSuchName ? Answer.Absence.noName : .noRecord
+        return .absent(absence, ttl: negativeTTL(for: found.last).map { .seconds(min($0, found.ttl)) })
+    }
+
+    /// Follows the aliases from the name asked for, collects the addresses at the end, and the lowest TTL on the way.
+    private func follow(
+        _ question: DNSQuestion
+    ) throws(UpstreamError) -> (addresses: [IPAddress], ttl: UInt32, last: DNSName) {
+        var name = question.name
+        var ttl = UInt32.max
+        for _ in 0...Self.maxAliases {
+            var addresses: [IPAddress] = []
+            var alias: DNSName?
+            for record in answers where record.recordClass == question.recordClass && record.name == name {
+                switch record.data {
+                case .address(let address) where record.type == question.type:
+                    addresses.append(address)
+                    ttl = min(ttl, Self.seconds(record.ttl))
+                case .alias(let target) where alias == nil:
+                    alias = target
+                    ttl = min(ttl, Self.seconds(record.ttl))
+                default: break
+                }
+            }
+            guard addresses.isEmpty, let alias else { return (addresses, ttl, name) }
+            name = alias
+        }
+        throw UpstreamError(.malformedAnswer, "the aliases of \(question.name) do not end")
+    }
+
+    /// How long "there is none" may be kept: the lower of the SOA's TTL and its MINIMUM (RFC 2308 §5); nil without SOA
+    /// of a zone that holds the name.
+    private func negativeTTL(for name: DNSName) -> UInt32? {
+        for record in authorities {
+            if case .authority(let soa) = record.data, name.isAtOrBelow(record.name) {
+                return min(Self.seconds(record.ttl), Self.seconds(soa.minimum))
+            }
+        }
+        return nil
+    }
+
+    /// A TTL with its highest bit set is zero (RFC 2181 §8).
+    private static func seconds(_ ttl: UInt32) -> UInt32 {
+        ttl > UInt32(Int32.max) ? 0 : ttl
+    }
+}
+
+extension Host {
+    /// The name as DNS messages carry it.
+    func dnsName() throws(UpstreamError) -> DNSName {
+        guard address == nil, let name = DNSName(text), name.wire.count > 1 else {
+            throw UpstreamError(.questionRefused, "\"\(text)\" is not a name that DNS can be asked for")
+        }
+        return name
+    }
+}

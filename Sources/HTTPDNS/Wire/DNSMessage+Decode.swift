@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Names
+
+extension DNSMessage {
+    /// Reads a message. Every octet is accounted for: what is cut short, left over or points in a circle is refused.
+    package init(octets: [UInt8]) throws(DNSMessageError) {
+        guard octets.count <= Self.maxOctets else { throw .oversized(octets.count) }
+        var reader = DNSReader(octets: octets)
+        id = try reader.u16()
+        let bits = try reader.u16()
+        flags = Flags(bits: bits)
+        let counts = (try reader.u16(), try reader.u16(), try reader.u16(), try reader.u16())
+        questions = []
+        for _ in 0..<counts.0 {
+            let name = try reader.name()
+            let type = DNSType(rawValue: try reader.u16())
+            questions.append(DNSQuestion(name, type, recordClass: try reader.u16()))
+        }
+        answers = try reader.records(counts.1)
+        authorities = try reader.records(counts.2)
+        additionals = try reader.records(counts.3)
+        guard reader.offset == octets.count else { throw .trailingOctets(octets.count - reader.offset) }
+    }
+}
+
+extension DNSMessage.Flags {
+    init(bits: UInt16) {
+        isResponse = bits & 0x8000 != 0
+        opcode = UInt8(bits >> 11 & 0xf)
+        isAuthoritative = bits & 0x0400 != 0
+        isTruncated = bits & 0x0200 != 0
+        recursionDesired = bits & 0x0100 != 0
+        recursionAvailable = bits & 0x0080 != 0
+        reserved = UInt8(bits >> 4 & 0x7)
+        responseCode = DNSResponseCode(rawValue: UInt8(bits & 0xf))
+    }
+}
+
+/// Reads the fields of a message in order; every read is checked against the end.
+private struct DNSReader {
+    let octets: [UInt8]
+    var offset = 0
+
+    init(octets: [UInt8]) {
+        self.octets = octets
+    }
+
+    mutating func u8() throws(DNSMessageError) -> UInt8 {
+        guard offset < octets.count else { throw .truncated(offset: offset) }
+        defer { offset += 1 }
+        return octets[offset]
+    }
+
+    mutating func u16() throws(DNSMessageError) -> UInt16 {
+        guard offset + 2 <= octets.count else { throw .truncated(offset: offset) }
+        defer { offset += 2 }
+        return UInt16(octets[offset]) << 8 | UInt16(octets[offset + 1])
+    }
+
+    mutating func u32() throws(DNSMessageError) -> UInt32 {
+        UInt32(try u16()) << 16 | UInt32(try u16())
+    }
+
+    /// Reads a name, following pointers. Each pointer must lead before the place where the part that it ends began, so
+    /// that no chain of pointers can come back.
+    mutating func name() throws(DNSMessageError) -> DNSName {
+        let start = offset
+        var wire: [UInt8] = []
+        var at = offset
+        var partStart = offset
+        var end: Int?
+        while true {
+            guard at < octets.count else { throw .truncated(offset: at) }
+            let length = Int(octets[at])
+            switch length >> 6 {
+            case 0:
+                guard at + 1 + length <= octets.count else { throw .truncated(offset: at) }
+                wire.append(contentsOf: octets[at...(at + length)])
+                guard wire.count <= DNSName.maxOctets else { throw .longName(offset: start) }
+                at += 1 + length
+                if length == 0 {
+                    offset = end ?? at
+                    return DNSName(wire: wire)
+                }
+            case 3:
+                guard at + 1 < octets.count else { throw .truncated(offset: at) }
+                let target = (length & 0x3f) << 8 | Int(octets[at + 1])
+                guard target < partStart else { throw .badPointer(offset: at) }
+                end = end ?? at + 2
+                at = target
+                partStart = target
+            default:
+                throw .badLabel(offset: at)
+            }
+        }
+    }
+
+    mutating func records(_ count: UInt16) throws(DNSMessageError) -> [DNSRecord] {
+        var records: [DNSRecord] = []
+        // A record has at least 11 octets: a count in the header reserves no more than the message can hold.
+        records.reserveCapacity(min(Int(count), (octets.count - offset) / 11))
+        for _ in 0..<count { records.append(try record()) }
+        return records
+    }
+
+    mutating func record() throws(DNSMessageError) -> DNSRecord {
+        let start = offset
+        let name = try name()
+        let type = DNSType(rawValue: try u16())
+        let recordClass = try u16()
+        let ttl = try u32()
+        let length = Int(try u16())
+        let end = offset + length
+        guard end <= octets.count else { throw .truncated(offset: offset) }
+        let content: DNSRecord.Content
+        switch type {
+        case .a, .aaaa:
+            guard length == (type == .a ? 4 : 16), let address = IPAddress(octets: octets[offset..<end]) else {
+                throw .badLength(offset: start)
+            }
+            content = .address(address)
+            offset = end
+        case .cname:
+            content = .alias(try self.name())
+        case .soa:
+            content = .authority(
+                DNSRecord.StartOfAuthority(
+                    primary: try self.name(),
+                    mailbox: try self.name(),
+                    serial: try u32(),
+                    refresh: try u32(),
+                    retry: try u32(),
+                    expire: try u32(),
+                    minimum: try u32()
+                )
+            )
+        default:
+            content = .other(type, Array(octets[offset..<end]))
+            offset = end
+        }
+        guard offset == end else { throw .badLength(offset: start) }
+        return DNSRecord(name, ttl: ttl, content, recordClass: recordClass)
+    }
+}

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Names
+
+extension DNSMessage {
+    /// The message's octets, names compressed (RFC 1035 §4.1.4); nil where it is larger than 65,535 octets or has more
+    /// records in a section than the header can count.
+    package func encoded() -> [UInt8]? {
+        let counts = [questions.count, answers.count, authorities.count, additionals.count]
+        guard counts.allSatisfy({ $0 <= Int(UInt16.max) }) else { return nil }
+        var writer = DNSWriter()
+        writer.u16(id)
+        writer.u16(flags.bits)
+        for count in counts { writer.u16(UInt16(count)) }
+        for question in questions {
+            writer.name(question.name)
+            writer.u16(question.type.rawValue)
+            writer.u16(question.recordClass)
+        }
+        for record in answers + authorities + additionals {
+            guard writer.record(record) else { return nil }
+        }
+        return writer.octets.count <= Self.maxOctets ? writer.octets : nil
+    }
+}
+
+extension DNSMessage.Flags {
+    var bits: UInt16 {
+        var bits = UInt16(opcode & 0xf) << 11 | UInt16(reserved & 0x7) << 4 | UInt16(responseCode.rawValue & 0xf)
+        if isResponse { bits |= 0x8000 }
+        if isAuthoritative { bits |= 0x0400 }
+        if isTruncated { bits |= 0x0200 }
+        if recursionDesired { bits |= 0x0100 }
+        if recursionAvailable { bits |= 0x0080 }
+        return bits
+    }
+}
+
+private struct DNSWriter {
+    var octets: [UInt8] = []
+    /// Where each name, and each of its ends, was first written, in the exact case that it was written in.
+    private var places: [ArraySlice<UInt8>: UInt16] = [:]
+
+    init() {
+        octets.reserveCapacity(128)
+    }
+
+    mutating func u16(_ value: UInt16) {
+        octets.append(UInt8(value >> 8))
+        octets.append(UInt8(truncatingIfNeeded: value))
+    }
+
+    mutating func u32(_ value: UInt32) {
+        u16(UInt16(value >> 16))
+        u16(UInt16(truncatingIfNeeded: value))
+    }
+
+    mutating func name(_ name: DNSName) {
+        var rest = name.wire[...]
+        while let length = rest.first, length > 0 {
+            if let place = places[rest] {
+                u16(0xc000 | place)
+                return
+            }
+            // Pointers have 14 bits.
+            if octets.count < 0x4000 { places[rest] = UInt16(octets.count) }
+            octets.append(contentsOf: rest.prefix(1 + Int(length)))
+            rest = rest.dropFirst(1 + Int(length))
+        }
+        octets.append(0)
+    }
+
+    /// Writes a record; false where its content does not fit its length field.
+    mutating func record(_ record: DNSRecord) -> Bool {
+        name(record.name)
+        u16(record.type.rawValue)
+        u16(record.recordClass)
+        u32(record.ttl)
+        let lengthAt = octets.count
+        u16(0)
+        switch record.data {
+        case .address(let address):
+            octets.append(contentsOf: address.octets)
+        case .alias(let target):
+            name(target)
+        case .authority(let soa):
+            name(soa.primary)
+            name(soa.mailbox)
+            for field in [soa.serial, soa.refresh, soa.retry, soa.expire, soa.minimum] { u32(field) }
+        case .other(_, let content):
+            octets.append(contentsOf: content)
+        }
+        guard let length = UInt16(exactly: octets.count - lengthAt - 2) else { return false }
+        octets[lengthAt] = UInt8(length >> 8)
+        octets[lengthAt + 1] = UInt8(truncatingIfNeeded: length)
+        return true
+    }
+}

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Names
+
+/// A domain name as DNS messages carry it (RFC 1035 §3.1): labels with their lengths, uncompressed, the empty label
+/// last.
+///
+/// Letters keep the case they came in, so that a reply can echo them; two names are equal whatever their case
+/// (RFC 4343).
+package struct DNSName: Sendable, CustomStringConvertible {
+    /// The octets of the name, at most 255, the last one zero.
+    package let wire: [UInt8]
+
+    /// The longest name, with its lengths and final zero (RFC 1035 §2.3.4).
+    static let maxOctets = 255
+
+    /// The root.
+    package static let root = DNSName(wire: [0])
+
+    /// A name whose octets were checked before.
+    init(wire: [UInt8]) {
+        self.wire = wire
+    }
+
+    /// Reads `www.example.com` or `www.example.com.`; nil where a label is empty or longer than 63 octets, or the whole
+    /// is longer than 255.
+    package init?(_ text: String) {
+        var wire: [UInt8] = []
+        wire.reserveCapacity(text.utf8.count + 2)
+        let labels = text == "." ? [] : text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        for (index, label) in labels.enumerated() {
+            if label.isEmpty, index > 0, index == labels.count - 1 { break }
+            guard (1...63).contains(label.count) else { return nil }
+            wire.append(UInt8(label.count))
+            wire.append(contentsOf: label)
+        }
+        wire.append(0)
+        guard wire.count <= Self.maxOctets else { return nil }
+        self.wire = wire
+    }
+
+    /// The labels, without their lengths and without the root's.
+    package var labels: [ArraySlice<UInt8>] {
+        var labels: [ArraySlice<UInt8>] = []
+        var index = 0
+        while index < wire.count, wire[index] != 0 {
+            let end = index + 1 + Int(wire[index])
+            labels.append(wire[(index + 1)..<end])
+            index = end
+        }
+        return labels
+    }
+
+    /// Whether the name is `ancestor` or below it.
+    package func isAtOrBelow(_ ancestor: DNSName) -> Bool {
+        var start = 0
+        while wire.count - start > ancestor.wire.count { start += 1 + Int(wire[start]) }
+        return wire.count - start == ancestor.wire.count && Self.equal(wire[start...], ancestor.wire[...])
+    }
+
+    /// The name without the final dot; `.` for the root. Octets that no host name has are written `\DDD`
+    /// (RFC 1035 §5.1).
+    package var description: String {
+        guard wire.count > 1 else { return "." }
+        var text = ""
+        for label in labels {
+            if !text.isEmpty { text += "." }
+            for octet in label {
+                switch octet {
+                case UInt8(ascii: "."), UInt8(ascii: "\\"):
+                    text += "\\" + String(Unicode.Scalar(octet))
+                case 0x21...0x7e:
+                    text.unicodeScalars.append(Unicode.Scalar(octet))
+                default:
+                    let digits = String(octet)
+                    text += "\\" + String(repeating: "0", count: 3 - digits.count) + digits
+                }
+            }
+        }
+        return text
+    }
+
+    /// Lower case of ASCII. Lengths are at most 63 and so never letters: whole names may be mapped.
+    private static func lower(_ octet: UInt8) -> UInt8 {
+        (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(octet) ? octet | 0x20 : octet
+    }
+
+    private static func equal(_ one: ArraySlice<UInt8>, _ other: ArraySlice<UInt8>) -> Bool {
+        one.count == other.count && zip(one, other).allSatisfy { $0 == $1 || lower($0) == lower($1) }
+    }
+}
+
+extension DNSName: Hashable {
+    package static func == (one: DNSName, other: DNSName) -> Bool {
+        equal(one.wire[...], other.wire[...])
+    }
+
+    package func hash(into hasher: inout Hasher) {
+        for octet in wire { hasher.combine(Self.lower(octet)) }
+    }
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+
+extension Endpoint: LosslessStringConvertible {
+    /// Reads `192.0.2.1:443` or `[2001:db8::1]:443`; nil for everything else. Port 0, by which a listener lets the system
+    /// choose, is read too.
+    public init?(_ text: String) {
+        guard let endpoint = try? Endpoint(parsing: text, defaultPort: nil) else { return nil }
+        self = endpoint
+    }
+
+    /// Reads an address with or without a port: `192.0.2.1`, `192.0.2.1:443`, `2001:db8::1`, `[2001:db8::1]`,
+    /// `[2001:db8::1]:443`.
+    ///
+    /// - Parameter defaultPort: The port where the text has none; nil where it must have one.
+    /// - Throws: ``NameError`` with code `malformedAddress` or `malformedPort`.
+    public init(parsing text: String, defaultPort: UInt16?) throws(NameError) {
+        let (host, portText) = Self.split(text)
+        guard let address = IPAddress(String(host)) else {
+            throw NameError(
+                .malformedAddress,
+                "endpoint \(NameError.quoted(text.utf8)): write an IP address and a port, 192.0.2.1:443 or "
+                    + "[2001:db8::1]:443"
+            )
+        }
+        guard let port = portText.map({ Self.port($0.utf8) }) ?? defaultPort else {
+            throw NameError(
+                .malformedPort,
+                "endpoint \(NameError.quoted(text.utf8)): write a port of 0 to 65535 after a colon"
+            )
+        }
+        self.init(address, port: port)
+    }
+
+    private static func split(_ text: String) -> (host: Substring, port: Substring?) {
+        // No address and port are so long; the reading below need not go over a text that is.
+        guard text.utf8.count <= 64 else { return ("", nil) }
+        if text.utf8.first == UInt8(ascii: "["), let end = text.utf8.firstIndex(of: UInt8(ascii: "]")) {
+            let host = text[text.utf8.index(after: text.startIndex)..<end]
+            let rest = text[text.utf8.index(after: end)...]
+            // An IPv4 address has no brackets, and nothing but a port may follow them.
+            guard host.utf8.contains(UInt8(ascii: ":")), rest.isEmpty || rest.hasPrefix(":") else { return ("", nil) }
+            return (host, rest.isEmpty ? nil : rest.dropFirst())
+        }
+        let colons = text.utf8.lazy.filter { $0 == UInt8(ascii: ":") }.count
+        guard colons == 1, let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) else { return (text[...], nil) }
+        return (text[..<colon], text[text.utf8.index(after: colon)...])
+    }
+
+    /// A port in decimal digits; nil where it is over 65535 or anything else.
+    static func port(_ digits: some Collection<UInt8>) -> UInt16? {
+        guard !digits.isEmpty else { return nil }
+        var value = 0
+        for digit in digits {
+            guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(digit) else { return nil }
+            value = value * 10 + Int(digit - UInt8(ascii: "0"))
+            guard value <= UInt16.max else { return nil }
+        }
+        return UInt16(value)
+    }
+}

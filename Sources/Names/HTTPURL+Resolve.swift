@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+
+extension HTTPURL {
+    /// The URL that a reference means when it stands at this one (RFC 3986 §5.2): where a Location header leads.
+    ///
+    /// References are read as by browsers, since servers write what browsers forgive: white space around is dropped,
+    /// spaces and characters beyond ASCII are encoded, backslashes before the query are slashes, slashes after a scheme
+    /// may be missing or too many. A reference without a fragment inherits this URL's (RFC 9110 §10.2.2); one that names
+    /// no host inherits user and password with it.
+    ///
+    /// - Throws: ``NameError``; its code is `unsupportedScheme` where the reference leads out of HTTP (`file:`,
+    ///   `javascript:`, `data:`).
+    public func resolving(_ reference: String) throws(NameError) -> HTTPURL {
+        var reference = reference
+        return try reference.withUTF8 { bytes in
+            Result { () throws(NameError) in
+                let isWhite = { (byte: UInt8) in byte == 0x20 || (0x09...0x0d).contains(byte) }
+                let start = bytes.firstIndex { !isWhite($0) } ?? bytes.endIndex
+                let end = bytes.lastIndex { !isWhite($0) }.map { $0 + 1 } ?? start
+                return try URLReader(bytes[start..<end], isLenient: true).relative(to: self)
+            }
+        }.get()
+    }
+}
+
+extension URLReader {
+    /// The URL of a reference (RFC 3986 §5.2.2).
+    fileprivate func relative(to base: HTTPURL) throws(NameError) -> HTTPURL {
+        try checkCharacters()
+        var rest = text
+        if let colon = schemeEnd {
+            let scheme = try scheme(text[..<colon])
+            rest = text[(colon + 1)...]
+            let slashes = rest.prefix(while: isSlash)
+            // "https:path" at an https URL is relative (WHATWG URL §4.4, "special relative or authority state").
+            guard scheme == base.origin.scheme, slashes.count < 2 else {
+                return try finish(afterSlashes(scheme, rest[slashes.endIndex...]), at: base)
+            }
+        }
+        let slashes = rest.prefix(while: isSlash)
+        if slashes.count >= 2 {
+            return try finish(afterSlashes(base.origin.scheme, rest[slashes.endIndex...]), at: base)
+        }
+        let (path, query, fragment) = parts(rest)
+        return HTTPURL(
+            origin: base.origin,
+            checkedPath: path.isEmpty ? base.path : merged(path, with: base),
+            query: query.map { encoded($0, keeping: .queryOfURL) } ?? (path.isEmpty ? base.query : nil),
+            fragment: fragment.map { encoded($0, keeping: .fragmentOfURL) } ?? base.fragment,
+            user: base.user,
+            password: base.password
+        )
+    }
+
+    private func finish(_ url: HTTPURL, at base: HTTPURL) -> HTTPURL {
+        HTTPURL(
+            origin: url.origin,
+            checkedPath: url.path,
+            query: url.query,
+            fragment: url.fragment ?? base.fragment,
+            user: url.user,
+            password: url.password
+        )
+    }
+
+    /// RFC 3986 §5.2.3.
+    private func merged(_ path: Bytes, with base: HTTPURL) -> String {
+        guard path.first.map(isSlash) != true else { return normalizedPath(path) }
+        let directory = base.path.utf8.prefix(
+            through: base.path.utf8.lastIndex(of: UInt8(ascii: "/")) ?? base.path.startIndex
+        )
+        return (Array(directory) + path).withUnsafeBufferPointer { normalizedPath($0[...]) }
+    }
+
+    func isSlash(_ byte: UInt8) -> Bool { byte == UInt8(ascii: "/") || isBackslash(byte) }
+}

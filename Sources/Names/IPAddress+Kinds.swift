@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What an address is for. An IPv4-mapped address (`::ffff:127.0.0.1`) is judged as the IPv4 address that a socket would
+/// go to, so that no rule is passed by in its disguise.
+extension IPAddress {
+    /// 127.0.0.0/8 (RFC 1122 §3.2.1.3) or ::1 (RFC 4291 §2.5.3).
+    public var isLoopback: Bool { isAny(of: Kinds.loopback) }
+
+    /// 0.0.0.0 (RFC 1122 §3.2.1.3) or :: (RFC 4291 §2.5.2). Sockets take it for this machine.
+    public var isUnspecified: Bool { unmapped.high == 0 && unmapped.low == 0 }
+
+    /// 224.0.0.0/4 (RFC 5771) or ff00::/8 (RFC 4291 §2.7).
+    public var isMulticast: Bool { isAny(of: Kinds.multicast) }
+
+    /// 255.255.255.255 (RFC 919 §7).
+    public var isBroadcast: Bool { unmapped == IPAddress(v4: .max) }
+
+    /// 169.254.0.0/16 (RFC 3927) or fe80::/10 (RFC 4291 §2.5.6).
+    public var isLinkLocal: Bool { isAny(of: Kinds.linkLocal) }
+
+    /// 10.0.0.0/8, 172.16.0.0/12, 192.168.0.0/16 (RFC 1918) or a unique local address, fc00::/7 (RFC 4193).
+    public var isPrivate: Bool { isAny(of: Kinds.privateUse) }
+
+    /// 100.64.0.0/10, between carriers and their customers (RFC 6598).
+    public var isShared: Bool { isAny(of: Kinds.shared) }
+
+    /// 192.0.2.0/24, 198.51.100.0/24, 203.0.113.0/24 (RFC 5737), 2001:db8::/32 (RFC 3849) or 3fff::/20 (RFC 9637).
+    public var isDocumentation: Bool { isAny(of: Kinds.documentation) }
+
+    /// Where clouds hand out the credentials of a machine: 169.254.169.254 (most of them), fd00:ec2::254 (Amazon),
+    /// fd20:ce::254 (Google), 100.100.100.200 (Aliyun). A proxy for others must not lead there.
+    public var isMetadata: Bool { isAny(of: Kinds.metadata) }
+
+    /// Whether packets of anywhere on the internet may reach it: the column "Globally Reachable" of IANA's registries of
+    /// special-purpose addresses (RFC 6890, RFC 8190). False for multicast, and in IPv6 for all that is not allocated.
+    ///
+    /// An address that carries an IPv4 address for a translator, 64:ff9b::/96 (RFC 6052) or 2002::/16 (RFC 3056), is
+    /// judged by that one.
+    public var isGloballyReachable: Bool {
+        if let embedded = unmapped.translated { return embedded.isGloballyReachable }
+        if isAny(of: Kinds.reachableInside) { return true }
+        return isAny(of: Kinds.unicast) && !isAny(of: Kinds.unreachable)
+    }
+
+    /// Whether it is an IPv4 address in the disguise of IPv6, ::ffff:0:0/96 (RFC 4291 §2.5.5.2).
+    public var isV4Mapped: Bool { family == .v6 && high == 0 && low >> 32 == 0xffff }
+
+    /// The IPv4 address of an IPv4-mapped one; every other address as it is.
+    public var unmapped: IPAddress { isV4Mapped ? IPAddress(v4: UInt32(truncatingIfNeeded: low)) : self }
+
+    /// The IPv4 address that NAT64 or 6to4 would go to.
+    private var translated: IPAddress? {
+        guard family == .v6 else { return nil }
+        if high == 0x64_ff9b << 32, low >> 32 == 0 { return IPAddress(v4: UInt32(truncatingIfNeeded: low)) }
+        if high >> 48 == 0x2002 { return IPAddress(v4: UInt32(truncatingIfNeeded: high >> 16)) }
+        return nil
+    }
+
+    private func isAny(of networks: [IPNetwork]) -> Bool {
+        let address = unmapped
+        return networks.contains { $0.contains(address) }
+    }
+}
+
+/// The networks of each kind, read once.
+private enum Kinds {
+    static let loopback = networks("127.0.0.0/8 ::1/128")
+    static let multicast = networks("224.0.0.0/4 ff00::/8")
+    static let linkLocal = networks("169.254.0.0/16 fe80::/10")
+    static let privateUse = networks("10.0.0.0/8 172.16.0.0/12 192.168.0.0/16 fc00::/7")
+    static let shared = networks("100.64.0.0/10")
+    static let documentation = networks("192.0.2.0/24 198.51.100.0/24 203.0.113.0/24 2001:db8::/32 3fff::/20")
+    static let metadata = networks("169.254.169.254/32 100.100.100.200/32 fd00:ec2::254/128 fd20:ce::254/128")
+
+    /// All of IPv4, and what IANA allocates of IPv6.
+    static let unicast = networks("0.0.0.0/0 2000::/3")
+    static let unreachable =
+        privateUse + shared + loopback + multicast + linkLocal + documentation
+        + networks("0.0.0.0/8 192.0.0.0/24 192.88.99.0/24 198.18.0.0/15 240.0.0.0/4 2001::/23")
+    /// What is reachable inside a range that is not: RFC 7723, RFC 8155, RFC 9665, RFC 7450, RFC 7535, RFC 7343, RFC 9374.
+    static let reachableInside = networks(
+        """
+        192.0.0.9/32 192.0.0.10/32 2001:1::1/128 2001:1::2/128 2001:1::3/128 2001:3::/32 2001:4:112::/48 2001:20::/28 \
+        2001:30::/28
+        """
+    )
+
+    private static func networks(_ text: String) -> [IPNetwork] {
+        text.split(separator: " ").compactMap { IPNetwork(String($0)) }
+    }
+}

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+
+extension PercentEncoding {
+    /// Which ASCII octets stay as they are; all others become `%XX`.
+    public struct Allowed: Hashable, Sendable {
+        private let low: UInt64
+        private let high: UInt64
+
+        /// Letters, digits and `-._~` (RFC 3986 §2.3): for a value of any part, `/` and `%` encoded.
+        public static let unreserved = Allowed("-._~")
+        /// What a path keeps (RFC 3986 §3.3), `/` and `%` among it.
+        public static let path = Allowed("-._~!$&'()*+,;=:@/%")
+        /// What a query keeps (RFC 3986 §3.4).
+        public static let query = Allowed("-._~!$&'()*+,;=:@/?%")
+        /// What a fragment keeps (RFC 3986 §3.5).
+        public static let fragment = query
+        /// What a user or a password keeps (RFC 3986 §3.2.1), without the colon between them and without `%`.
+        public static let userInfo = Allowed("-._~!$&'()*+,;=")
+
+        /// What browsers send of a path as it is (the complement of WHATWG URL §1.3's path set).
+        static let pathOfURL = Allowed("!$%&'()*+,-./:;=@[\\]_|~")
+        /// What browsers send of a query as it is (the special-query set).
+        static let queryOfURL = Allowed("!$%&()*+,-./:;=?@[\\]^_`{|}~")
+        /// What browsers keep of a fragment as it is (the fragment set).
+        static let fragmentOfURL = Allowed("!#$%&'()*+,-./:;=?@[\\]^_{|}~")
+
+        /// Letters and digits, and these.
+        private init(_ others: StaticString) {
+            var low: UInt64 = 0
+            var high: UInt64 = 0
+            let letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+            for octet in Array(letters.utf8) + Array(others.description.utf8) {
+                if octet < 64 { low |= 1 << UInt64(octet) } else { high |= 1 << UInt64(octet - 64) }
+            }
+            self.low = low
+            self.high = high
+        }
+
+        /// Whether the octet stays as it is.
+        public func contains(_ octet: UInt8) -> Bool {
+            switch octet {
+            case 0..<64: low >> UInt64(octet) & 1 == 1
+            case 64..<128: high >> UInt64(octet - 64) & 1 == 1
+            default: false
+            }
+        }
+    }
+}

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+
+extension URLReader {
+    /// Refuses what must never reach a request line, and what is too long to be read at all.
+    func checkCharacters() throws(NameError) {
+        guard text.count <= HTTPURL.maximumLength else {
+            throw malformed("a URL has at most \(HTTPURL.maximumLength) octets, this one has \(text.count)")
+        }
+        var isBeforeQuery = true
+        for byte in text {
+            switch byte {
+            case 0x20 where isLenient: break
+            case 0x20: throw malformed("a space cannot stand in it; write %20")
+            case 0x00..<0x20, 0x7f: throw malformed("\(NameError.name(of: byte)) cannot stand in it; remove it")
+            case UInt8(ascii: "?"), UInt8(ascii: "#"): isBeforeQuery = false
+            // Where one reader takes it for a slash and another does not, they disagree about the host.
+            case UInt8(ascii: "\\") where isBeforeQuery && !isLenient:
+                throw malformed("a backslash cannot stand in it; write / or %5C")
+            default: break
+            }
+        }
+    }
+
+    /// An error that quotes the URL without user and password.
+    func malformed(_ reason: String, _ code: NameError.Code = .malformedURL) -> NameError {
+        let text = text.prefix(HTTPURL.maximumLength)
+        let slashes = text.firstIndex(where: isAnySlash) ?? text.startIndex
+        let isAfterColon = slashes > text.startIndex && text[slashes - 1] == UInt8(ascii: ":")
+        // A text without a scheme may still begin with a password.
+        let start = isAfterColon ? text[slashes...].drop(while: isAnySlash).startIndex : text.startIndex
+        let authority = text[start...].prefix { !isAnySlash($0) && $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }
+        var secretEnd = authority.lastIndex(of: UInt8(ascii: "@"))
+        if secretEnd == nil, code == .malformedPort {
+            // What was read as a port may be a password with a slash in it.
+            secretEnd = text.lastIndex(of: UInt8(ascii: "@"))
+        }
+        guard let secretEnd else { return NameError(code, "URL \(NameError.quoted(text)): \(reason)") }
+        let shown = Array(text[..<start]) + Array("…".utf8) + Array(text[secretEnd...])
+        return NameError(code, "URL \(NameError.quoted(shown)): \(reason)")
+    }
+
+    private func isAnySlash(_ byte: UInt8) -> Bool { byte == UInt8(ascii: "/") || byte == UInt8(ascii: "\\") }
+}

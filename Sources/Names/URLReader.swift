@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Reads the octets of one URL, part by part. Lenient is how browsers read a Location header; strict is all else.
+struct URLReader {
+    typealias Bytes = Slice<UnsafeBufferPointer<UInt8>>
+
+    let text: Bytes
+    let isLenient: Bool
+
+    init(_ text: UnsafeBufferPointer<UInt8>, isLenient: Bool) {
+        self.text = text[...]
+        self.isLenient = isLenient
+    }
+
+    init(_ text: Bytes, isLenient: Bool) {
+        self.text = text
+        self.isLenient = isLenient
+    }
+
+    /// An absolute URL.
+    func absolute() throws(NameError) -> HTTPURL {
+        try checkCharacters()
+        guard let colon = schemeEnd else {
+            throw malformed("the scheme is missing; write http:// or https:// in front")
+        }
+        let scheme = try scheme(text[..<colon])
+        let rest = text[(colon + 1)...]
+        guard rest.starts(with: "//".utf8) else {
+            throw malformed("// is missing after \(scheme.name):")
+        }
+        return try afterSlashes(scheme, rest.dropFirst(2))
+    }
+
+    /// What follows `scheme://`.
+    func afterSlashes(_ scheme: Scheme, _ rest: Bytes) throws(NameError) -> HTTPURL {
+        let authority = rest.prefix { byte in
+            !(byte == UInt8(ascii: "/") || byte == UInt8(ascii: "?") || byte == UInt8(ascii: "#") || isBackslash(byte))
+        }
+        var hostAndPort = authority
+        var user: String?
+        var password: String?
+        if let at = authority.lastIndex(of: UInt8(ascii: "@")) {
+            (user, password) = try userInfo(authority[..<at])
+            hostAndPort = authority[(at + 1)...]
+        }
+        let (host, port) = try split(hostAndPort)
+        guard !host.isEmpty else { throw malformed("the host is missing after //", .malformedHost) }
+        let origin = Origin(scheme: scheme, host: try Host(bytes: host), port: port)
+        let (path, query, fragment) = parts(rest[authority.endIndex...])
+        return HTTPURL(
+            origin: origin,
+            checkedPath: normalizedPath(path),
+            query: query.map { encoded($0, keeping: .queryOfURL) },
+            fragment: fragment.map { encoded($0, keeping: .fragmentOfURL) },
+            user: user,
+            password: password
+        )
+    }
+
+    /// Path, query and fragment of what follows the authority.
+    func parts(_ rest: Bytes) -> (path: Bytes, query: Bytes?, fragment: Bytes?) {
+        var rest = rest
+        var query: Bytes?
+        var fragment: Bytes?
+        if let hash = rest.firstIndex(of: UInt8(ascii: "#")) {
+            fragment = rest[(hash + 1)...]
+            rest = rest[..<hash]
+        }
+        if let mark = rest.firstIndex(of: UInt8(ascii: "?")) {
+            query = rest[(mark + 1)...]
+            rest = rest[..<mark]
+        }
+        return (rest, query, fragment)
+    }
+
+    /// The colon after the scheme; nil where the text begins with no scheme (RFC 3986 §3.1).
+    var schemeEnd: Bytes.Index? {
+        guard let first = text.first, (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(first | 0x20) else { return nil }
+        let end = text.firstIndex { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: "."):
+                false
+            default: true
+            }
+        }
+        return end.flatMap { text[$0] == UInt8(ascii: ":") ? $0 : nil }
+    }
+
+    func scheme(_ name: Bytes) throws(NameError) -> Scheme {
+        guard let scheme = Scheme(bytes: name) else {
+            let name = String(decoding: name.prefix(20), as: UTF8.self)
+            throw malformed("the scheme \(name) is none of http, https, ws and wss", .unsupportedScheme)
+        }
+        return scheme
+    }
+
+    /// User and password, decoded. Both nil where there is nothing before the `@`, as in browsers.
+    private func userInfo(_ bytes: Bytes) throws(NameError) -> (user: String?, password: String?) {
+        guard !bytes.isEmpty else { return (nil, nil) }
+        let colon = bytes.firstIndex(of: UInt8(ascii: ":"))
+        let user = try decoded(bytes[..<(colon ?? bytes.endIndex)], "user")
+        guard let colon else { return (user, nil) }
+        return (user, try decoded(bytes[(colon + 1)...], "password"))
+    }
+
+    private func decoded(_ bytes: Bytes, _ part: String) throws(NameError) -> String {
+        // RFC 7617 §2 allows no control characters; they would also be a way into headers.
+        guard let octets = PercentEncoding.decode(bytes), let text = PercentEncoding.validated(octets),
+            octets.allSatisfy({ $0 >= 0x20 && $0 != 0x7f })
+        else {
+            throw malformed("the \(part) before @ is not percent-encoded UTF-8 without control characters")
+        }
+        return text
+    }
+
+    private func split(_ hostAndPort: Bytes) throws(NameError) -> (host: Bytes, port: UInt16?) {
+        guard let colon = hostAndPort.lastIndex(of: UInt8(ascii: ":")),
+            !hostAndPort[colon...].contains(UInt8(ascii: "]"))
+        else { return (hostAndPort, nil) }
+        let host = hostAndPort[..<colon]
+        // An IPv6 address stands in brackets here (RFC 3986 §3.2.2): its last group would be read as a port.
+        guard host.first == UInt8(ascii: "[") || !host.contains(UInt8(ascii: ":")) else {
+            throw malformed("an IPv6 address stands in brackets, and a port is one number", .malformedHost)
+        }
+        let digits = hostAndPort[(colon + 1)...]
+        guard !digits.isEmpty else { return (host, nil) }
+        guard let port = Endpoint.port(digits), port > 0 else {
+            throw malformed("the port is no number from 1 to 65535", .malformedPort)
+        }
+        return (host, port)
+    }
+
+    func isBackslash(_ byte: UInt8) -> Bool { isLenient && byte == UInt8(ascii: "\\") }
+}

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Beeline
+import BeelineTesting
+import Testing
+
+@Suite("Client: the nine steps over real sockets", .timeLimit(.minutes(1)))
+struct ClientTests {
+    @Test("a request goes to the address that HTTPDNS gave and stays that of its name")
+    func staysItself() async throws {
+        let lab = try await ClientLab { .text("\($0.connection.serverName ?? "") \($0.authority ?? "") \($0.target)") }
+        for name in ["a.test", "b.test"] {
+            let response = try await lab.client.get(lab.url(name, "/x?y=%20z"))
+            #expect(try await response.text() == "\(name) \(name):\(lab.site.port) /x?y=%20z")
+            #expect(response.endpoint == lab.site.endpoints[0])
+            #expect(response.resolution?.source == .fresh)
+            #expect(response.url.description == lab.url(name, "/x?y=%20z"))
+        }
+        await lab.stop()
+    }
+
+    @Test(
+        "the first byte of a cold name costs one question, one TCP and one TLS; the second request costs none of them"
+    )
+    func roundTrips() async throws {
+        let lab = try await ClientLab { _ in .text("ok") }
+        _ = try await lab.client.get(lab.url("a.test")).text()
+        #expect(lab.upstream.requests.count == 1)
+        #expect(lab.upstream.connections.accepted == 1)
+        #expect(lab.site.connections.accepted == 1)
+        let second = try await lab.client.get(lab.url("a.test"))
+        _ = try await second.text()
+        #expect(second.hop.isReused)
+        #expect(lab.upstream.requests.count == 1)
+        #expect(lab.site.connections.accepted == 1)
+        await lab.stop()
+    }
+
+    @Test("a login by POST keeps its body, and its cookie follows the name to another address")
+    func loginSurvivesMove() async throws {
+        let lab = try await ClientLab { request in
+            guard request.path == "/login" else { return .text(request.cookies["sid"] ?? "nobody") }
+            return .text("in").adding(.setCookie, "sid=\(request.text); Domain=a.test; Path=/; Secure; HttpOnly")
+        }
+        let login = try await lab.client.post(lab.url("a.test", "/login"), body: .bytes("user-7".utf8))
+        #expect(login.hop.cookiesReceived.map(\.outcome) == [.kept])
+        _ = try await login.text()
+        try lab.upstream.zone.set("a.test", to: ["127.0.0.2"])
+        lab.client.resolver.forgetAll()
+        lab.client.retireConnections()
+        let me = try await lab.client.get(lab.url("a.test", "/me"))
+        #expect(me.endpoint == lab.site.endpoints[1])
+        #expect(try await me.text() == "user-7")
+        #expect(me.hop.cookiesSent == ["sid"])
+        #expect(try await lab.client.get(lab.url("b.test", "/me")).text() == "nobody", "same address, other name")
+        await lab.stop()
+    }
+
+    @Test("where the switch is off the system answers, and the impostor it leads to is refused")
+    func theSwitch() async throws {
+        let stranger = try TestAuthority()
+        var poison = HostsTable()
+        poison.add(IPAddress(v4: 0x7f00_0042), for: try Host("a.test"))
+        let lab = try await ClientLab(configure: { [poison] in $0.resolver.system = FixedUpstream(poison) }) { _ in
+            .text("true site")
+        }
+        let impostor = try await LoopbackOrigin.start(
+            addresses: ["127.0.0.66"],
+            port: lab.site.port,
+            tls: ServerTLS(try stranger.certificate(for: "a.test"))
+        ) { _ in .text("impostor") }
+        #expect(try await lab.client.get(lab.url("a.test")).text() == "true site")
+        lab.client.isHTTPDNSEnabled = false
+        let error = await #expect(throws: BeelineError.self) { _ = try await lab.client.get(lab.url("a.test")) }
+        #expect(error?.code == BeelineError.Code(.certificateRejected))
+        #expect(error?.attempts.map(\.endpoint.address.description) == ["127.0.0.66"])
+        #expect(impostor.requests.isEmpty)
+        lab.client.isHTTPDNSEnabled = true
+        #expect(try await lab.client.get(lab.url("a.test")).text() == "true site")
+        await impostor.stop()
+        await lab.stop()
+    }
+
+    @Test("a dead first address is passed by, and the next dial tries it last")
+    func deadAddress() async throws {
+        let lab = try await ClientLab(addresses: ["127.0.0.1"]) { _ in .text("alive") }
+        let hole = try BlackHole(address: "127.0.0.9", port: lab.site.port)
+        try lab.upstream.zone.set("a.test", to: ["127.0.0.9", "127.0.0.1"])
+        let response = try await lab.client.get(lab.url("a.test"))
+        #expect(try await response.text() == "alive")
+        lab.client.retireConnections()
+        let second = try await lab.client.get(lab.url("a.test"))
+        #expect(second.hop.attempts.map(\.endpoint.address.description) == ["127.0.0.1"])
+        hole.close()
+        await lab.stop()
+    }
+
+    @Test("an answer that leads to this machine is refused unless it is allowed")
+    func bogusAnswer() async throws {
+        let lab = try await ClientLab(configure: { $0.resolver.check.allowLocalAnswers = false }) { _ in .text("no") }
+        let error = await #expect(throws: BeelineError.self) { _ = try await lab.client.get(lab.url("a.test")) }
+        #expect(error?.code == BeelineError.Code(.unresolved))
+        #expect((error?.underlyingError as? ResolutionError)?.code == .bogusAnswer)
+        #expect(lab.site.connections.accepted == 0)
+        await lab.stop()
+    }
+
+    @Test("a pinned name is asked of nobody")
+    func pinned() async throws {
+        let pin = ClientConfiguration.Pin(try Host("b.test"))
+        let lab = try await ClientLab(configure: { $0.pinned = [pin: [IPAddress(v4: 0x7f00_0002)]] }) { _ in .text("ok")
+        }
+        let response = try await lab.client.get(lab.url("b.test"))
+        #expect(response.endpoint == lab.site.endpoints[1])
+        #expect(lab.upstream.queries.isEmpty)
+        await lab.stop()
+    }
+}

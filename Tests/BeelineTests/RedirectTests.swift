@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Beeline
+import BeelineTesting
+import NIOCore
+import Testing
+
+@Suite("Redirects (RFC 9110 §15.4)", .timeLimit(.minutes(1)))
+struct RedirectTests {
+    /// Answers `/go?status=&to=` with a redirect, and everything else with what it saw.
+    static let handler: LoopbackOrigin.Handler = { request in
+        if request.path == "/loop" { return .redirect(to: "loop") }
+        if request.path == "/go" {
+            let status = HTTPResponse.Status(code: Int(request.query["status"] ?? "") ?? 302)
+            return .redirect(to: request.query["to"] ?? "", status: status)
+                .adding(.setCookie, "hop=\(request.connection.serverName ?? ""); Path=/")
+        }
+        let fields = request.fields
+        return .text(
+            [
+                request.method.rawValue, request.authority ?? "", request.text, fields[.authorization] ?? "-",
+                fields[.cookie] ?? "-", fields[.contentType] ?? "-",
+            ].joined(separator: "|")
+        )
+    }
+
+    @Test(
+        "method and body follow the rules of the status",
+        arguments: [
+            (301, HTTPRequest.Method.post, "GET", ""), (302, .post, "GET", ""), (303, .post, "GET", ""),
+            (303, .put, "GET", ""), (301, .put, "PUT", "body"), (307, .post, "POST", "body"),
+            (308, .post, "POST", "body"),
+            (308, .patch, "PATCH", "body"),
+        ]
+    )
+    func methods(status: Int, method: HTTPRequest.Method, expected: String, body: String) async throws {
+        let lab = try await ClientLab(handler: Self.handler)
+        let response = try await lab.client.send(
+            method,
+            lab.url("a.test", "/go?status=\(status)&to=/end"),
+            fields: [.contentType: "text/plain"],
+            body: .stream(length: nil) { AsyncBytes(Array("body".utf8)) }
+        )
+        let seen = try await response.text().split(separator: "|", omittingEmptySubsequences: false).map(String.init)
+        #expect(seen[0] == expected)
+        #expect(seen[2] == body)
+        #expect(seen[5] == (body.isEmpty ? "-" : "text/plain"))
+        #expect(response.hops.map(\.status.code) == [status, 200])
+        await lab.stop()
+    }
+
+    @Test("the next host is resolved by us, gets its own cookies and certificate, and none of the first one's secrets")
+    func crossHost() async throws {
+        let lab = try await ClientLab(handler: Self.handler)
+        let target = lab.url("b.test", "/end")
+        let response = try await lab.client.get(
+            lab.url("a.test", "/go?to=\(target)"),
+            fields: [.authorization: "Bearer secret", .cookie: "own=1"]
+        )
+        #expect(try await response.text() == "GET|b.test:\(lab.site.port)||-|-|-")
+        #expect(lab.upstream.queries.map(\.name) == ["a.test", "b.test"])
+        #expect(response.hops.map { $0.cookiesReceived.map(\.outcome) } == [[.kept], []])
+        let back = try await lab.client.get(lab.url("a.test", "/end"))
+        #expect(try await back.text() == "GET|a.test:\(lab.site.port)||-|hop=a.test|-")
+        await lab.stop()
+    }
+
+    @Test("within a site the caller's own cookies travel on, and credentials stay within the origin")
+    func sameSite() async throws {
+        let lab = try await ClientLab(names: ["a.test", "www.a.test"], handler: Self.handler)
+        let response = try await lab.client.get(
+            lab.url("a.test", "/go?to=\(lab.url("www.a.test", "/end"))"),
+            fields: [.authorization: "Bearer secret", .cookie: "own=1"]
+        )
+        #expect(try await response.text().hasSuffix("|-|own=1|-"))
+        await lab.stop()
+    }
+
+    @Test("a body that can be read only once is not sent twice, and the error says so")
+    func once() async throws {
+        let lab = try await ClientLab(handler: Self.handler)
+        let error = await #expect(throws: BeelineError.self) {
+            _ = try await lab.client.post(
+                lab.url("a.test", "/go?status=307&to=/end"),
+                body: .once(length: 4, AsyncBytes(Array("body".utf8)))
+            )
+        }
+        #expect(error?.code == BeelineError.Code(.bodyNotReplayable))
+        await lab.stop()
+    }
+
+    @Test("a redirect that never ends, or leads out of HTTP, is an error with its code")
+    func badRedirects() async throws {
+        let lab = try await ClientLab(handler: Self.handler)
+        let loop = await #expect(throws: BeelineError.self) {
+            _ = try await lab.client.get(lab.url("a.test", "/loop"))
+        }
+        #expect(loop?.code == .tooManyRedirects)
+        #expect(loop?.hops.count == 21)
+        let file = await #expect(throws: BeelineError.self) {
+            _ = try await lab.client.get(lab.url("a.test", "/go?to=file:///etc/passwd"))
+        }
+        #expect(file?.code == .unsupportedScheme)
+        await lab.stop()
+    }
+
+    @Test("where redirects are not followed the 3xx is the response, and its cookies are kept")
+    func notFollowed() async throws {
+        let lab = try await ClientLab(handler: Self.handler)
+        var options = RequestOptions()
+        options.redirects = RedirectPolicy.none
+        let response = try await lab.client.get(lab.url("a.test", "/go?to=/end"), options: options)
+        #expect(response.status == .found)
+        #expect(response.hop.cookiesReceived.map(\.outcome) == [.kept])
+        await lab.stop()
+    }
+}
+
+/// A body of bytes that is read as a stream.
+struct AsyncBytes: AsyncSequence, Sendable {
+    typealias Element = ByteBuffer
+
+    let bytes: [UInt8]
+
+    init(_ bytes: [UInt8]) { self.bytes = bytes }
+
+    struct AsyncIterator: AsyncIteratorProtocol {
+        var bytes: [UInt8]?
+
+        mutating func next() async -> ByteBuffer? { bytes.take().map { ByteBuffer(bytes: $0) } }
+    }
+
+    func makeAsyncIterator() -> AsyncIterator { AsyncIterator(bytes: bytes) }
+}

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import BeelineTesting
+import DirectHTTP
+import HTTPTypes
+import NIOCore
+import Names
+import Testing
+
+/// An engine beside a server with certificates for `a.test` and `b.test` on two addresses.
+struct Lab {
+    let authority: TestAuthority
+    let origin: LoopbackOrigin
+    let engine: Engine
+
+    init(
+        addresses: [String] = ["127.0.0.1", "127.0.0.2"],
+        configuration: EngineConfiguration = EngineConfiguration(),
+        handler: @escaping LoopbackOrigin.Handler
+    ) async throws {
+        authority = try TestAuthority()
+        origin = try await LoopbackOrigin.start(
+            addresses: addresses,
+            tls: ServerTLS(try authority.certificate(for: "a.test"), try authority.certificate(for: "b.test")),
+            handler: handler
+        )
+        engine = Engine(configuration: configuration)
+    }
+
+    var tls: TLSSettings {
+        var settings = TLSSettings()
+        settings.trustsSystemRoots = false
+        settings.rootPEMs = [authority.rootPEM]
+        return settings
+    }
+
+    func get(
+        _ name: String = "a.test",
+        _ path: String = "/",
+        method: HTTPRequest.Method = .get,
+        fields: HTTPFields = [:],
+        body: RequestBody = .none,
+        at endpoints: [Endpoint]? = nil,
+        limits: TimeLimits = TimeLimits()
+    ) async throws -> ExchangeResponse {
+        let url = try HTTPURL("https://\(name):\(origin.port)\(path)")
+        return try await engine.exchange(
+            PreparedRequest(method, url, fields: fields, body: body),
+            from: EndpointList(endpoints ?? origin.endpoints),
+            tls: tls,
+            limits: limits
+        )
+    }
+
+    func stop() async {
+        await engine.shutDown()
+        await origin.stop()
+    }
+}
+
+extension ExchangeResponse {
+    func text() async throws -> String { String(buffer: try await body.collect(upTo: 1 << 20)) }
+}
+
+@Suite("Engine over real sockets and TLS", .timeLimit(.minutes(1)))
+struct EngineTests {
+    @Test("two names on one address each get their own certificate, SNI, Host and connection")
+    func twoNamesOneAddress() async throws {
+        let lab = try await Lab { .text("\($0.connection.serverName ?? "") \($0.authority ?? "")") }
+        for name in ["a.test", "b.test", "a.test"] {
+            let response = try await lab.get(name)
+            #expect(try await response.text() == "\(name) \(name):\(lab.origin.port)")
+            #expect(response.connection.endpoint == lab.origin.endpoint)
+        }
+        #expect(lab.origin.connections.accepted == 2, "the second request to a.test uses its kept connection")
+        await lab.stop()
+    }
+
+    @Test("a certificate for another name is refused, and no request leaves")
+    func wrongName() async throws {
+        let lab = try await Lab { _ in .text("never") }
+        let error = await #expect(throws: DirectHTTPError.self) { _ = try await lab.get("c.test") }
+        #expect(error?.code == .certificateRejected)
+        #expect(error?.attempts.count == 2, "both addresses were tried")
+        #expect(lab.origin.requests.isEmpty)
+        await lab.stop()
+    }
+
+    @Test("an endpoint with a wrong certificate is passed over, and the attempt says so")
+    func wrongCertificateMovesOn() async throws {
+        let lab = try await Lab(addresses: ["127.0.0.1"]) { _ in .text("right") }
+        let stranger = try await LoopbackOrigin.start(
+            addresses: ["127.0.0.2"],
+            tls: ServerTLS(try TestAuthority().certificate(for: "a.test"))
+        ) { _ in .text("impostor") }
+        let response = try await lab.get(at: [stranger.endpoint, lab.origin.endpoint])
+        #expect(try await response.text() == "right")
+        guard case .failed(.certificateRejected, _)? = response.connection.attempts.first?.outcome else {
+            Issue.record("the impostor's certificate is not in \(response.connection.attempts)")
+            return
+        }
+        #expect(stranger.requests.isEmpty)
+        await stranger.stop()
+        await lab.stop()
+    }
+
+    @Test("a refused endpoint moves on at once, not after the stagger")
+    func refusedEndpoint() async throws {
+        var configuration = EngineConfiguration()
+        configuration.dial.stagger = .seconds(3600)
+        let lab = try await Lab(addresses: ["127.0.0.1"], configuration: configuration) { _ in .text("alive") }
+        let refused = try RefusedEndpoint()
+        let response = try await lab.get(at: [refused.endpoint, lab.origin.endpoint])
+        #expect(response.connection.attempts.map(\.endpoint) == [refused.endpoint, lab.origin.endpoint])
+        await lab.stop()
+    }
+
+    @Test("a silent endpoint costs the stagger and no more")
+    func silentEndpoint() async throws {
+        let lab = try await Lab(addresses: ["127.0.0.1"]) { _ in .text("alive") }
+        let hole = try BlackHole()
+        let response = try await lab.get(at: [hole.endpoint, lab.origin.endpoint])
+        #expect(response.connection.attempts.map(\.outcome) == [.abandoned, .connected])
+        #expect(response.connection.attempts.map(\.start).map { $0 >= .milliseconds(250) } == [false, true])
+        hole.close()
+        await lab.stop()
+    }
+
+    @Test("where every endpoint fails, the error lists each with its reason")
+    func allFail() async throws {
+        let lab = try await Lab(addresses: ["127.0.0.1"]) { _ in .text("unused") }
+        let refused = try RefusedEndpoint()
+        let hole = try BlackHole()
+        var limits = TimeLimits()
+        limits.connect = .seconds(2)
+        let error = await #expect(throws: DirectHTTPError.self) {
+            _ = try await lab.get(at: [refused.endpoint, hole.endpoint], limits: limits)
+        }
+        #expect(error?.code == .connectTimeout)
+        #expect(error?.attempts.map(\.endpoint) == [refused.endpoint, hole.endpoint])
+        #expect(error?.message.contains("refused") == true)
+        hole.close()
+        await lab.stop()
+    }
+
+    @Test("bodies arrive whole: bytes, file, stream of known and of unknown length")
+    func bodies() async throws {
+        let lab = try await Lab { .text("\($0.bodySize) \($0.fields[.contentLength] ?? "chunked")") }
+        let megabyte = ByteBuffer(repeating: 7, count: 1 << 20)
+        let file = try TemporaryFile(bytes: Array(repeating: 9, count: 300_001))
+        let cases: [(RequestBody, String)] = [
+            (.none, "0 0"), (.bytes("x".utf8), "1 1"), (.bytes(megabyte), "1048576 1048576"),
+            (.file(file.path), "300001 300001"),
+            (.stream(length: 3 << 20) { PieceSequence(megabyte, count: 3) }, "3145728 3145728"),
+            (.stream(length: nil) { PieceSequence(megabyte, count: 2) }, "2097152 chunked"),
+            (.once(length: nil, PieceSequence(ByteBuffer(), count: 3)), "0 chunked"),
+        ]
+        for (body, expected) in cases {
+            let response = try await lab.get(method: .post, body: body)
+            #expect(try await response.text() == expected)
+        }
+        #expect(lab.origin.connections.accepted == 1, "every body left the connection in order")
+        await lab.stop()
+    }
+
+    @Test("a body source that fails or lies is an error, never a short body")
+    func brokenBodies() async throws {
+        let lab = try await Lab { .text("\($0.bodySize)") }
+        let piece = ByteBuffer(repeating: 1, count: 100)
+        let broken: [RequestBody] = [
+            .stream(length: 1000) { PieceSequence(piece, count: 3) },
+            .stream(length: 250) { PieceSequence(piece, count: 3) },
+            .stream(length: nil) { PieceSequence(piece, count: 3, failing: true) },
+        ]
+        for body in broken {
+            let error = await #expect(throws: DirectHTTPError.self) { _ = try await lab.get(method: .post, body: body) }
+            #expect(error?.code == .bodySourceFailed)
+        }
+        let missing = #expect(throws: DirectHTTPError.self) {
+            try PreparedRequest(.post, HTTPURL("https://a.test/"), body: .file("/nonexistent/file"))
+        }
+        #expect(missing?.code == .bodySourceFailed)
+        #expect(lab.origin.requests.isEmpty, "no whole request reached the server")
+        await lab.stop()
+    }
+
+    @Test("an answer that comes before the body is sent is handed out, and the upload is ended")
+    func earlyAnswer() async throws {
+        let authority = try TestAuthority()
+        let origin = try await LoopbackOrigin.start(head: { _ in Reply.status(.contentTooLarge) }) { _ in
+            .text("unused")
+        }
+        let engine = Engine()
+        let endless = RequestBody.stream(length: nil) {
+            PieceSequence(ByteBuffer(repeating: 1, count: 1000), count: .max)
+        }
+        let request = try PreparedRequest(.post, HTTPURL("http://a.test:\(origin.port)/"), body: endless)
+        let response = try await engine.exchange(request, from: EndpointList(origin.endpoints))
+        #expect(response.head.status == .contentTooLarge)
+        _ = authority
+        await engine.shutDown()
+        await origin.stop()
+    }
+
+    @Test("a kept connection that the server closed is replaced without the caller noticing, unless the method forbids")
+    func staleConnection() async throws {
+        let lab = try await Lab(addresses: ["127.0.0.1"]) { request in
+            var reply = Reply.text("ok")
+            // Says that it keeps the connection, and closes it.
+            reply.ending = request.path == "/close" ? .hangUp : .keepAlive
+            return reply
+        }
+        for method in [HTTPRequest.Method.get, .put] {
+            #expect(try await lab.get("a.test", "/close").text() == "ok")
+            #expect(try await lab.get(method: method).text() == "ok")
+            lab.engine.closeIdle()
+        }
+        await lab.stop()
+    }
+}

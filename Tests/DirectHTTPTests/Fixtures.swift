@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NIOCore
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+/// The same piece a number of times, and then perhaps an error.
+struct PieceSequence: AsyncSequence, Sendable {
+    struct Broken: Error {}
+
+    let piece: ByteBuffer
+    let count: Int
+    let failing: Bool
+
+    init(_ piece: ByteBuffer, count: Int, failing: Bool = false) {
+        self.piece = piece
+        self.count = count
+        self.failing = failing
+    }
+
+    struct AsyncIterator: AsyncIteratorProtocol {
+        let sequence: PieceSequence
+        var given = 0
+
+        mutating func next() async throws -> ByteBuffer? {
+            guard given < sequence.count else {
+                if sequence.failing { throw Broken() }
+                return nil
+            }
+            given += 1
+            return sequence.piece
+        }
+    }
+
+    func makeAsyncIterator() -> AsyncIterator { AsyncIterator(sequence: self) }
+}
+
+/// A file that goes with its owner.
+final class TemporaryFile: Sendable {
+    let path: String
+
+    init(bytes: [UInt8]) throws {
+        path = FileManager.default.temporaryDirectory.path + "/beeline-test-\(UUID().uuidString)"
+        try Data(bytes).write(to: URL(fileURLWithPath: path))
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: path) }
+}

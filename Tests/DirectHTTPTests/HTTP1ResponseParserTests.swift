@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import HTTPTypes
+import NIOCore
+import Testing
+
+@testable import DirectHTTP
+
+@Suite("HTTP/1.1 response parser (RFC 9112)")
+struct HTTP1ResponseParserTests {
+    /// What a response came to: how it ended, its status, its body and whether the connection can be kept.
+    struct Outcome: Equatable {
+        var status: Int?
+        var body = ""
+        var keepAlive: Bool?
+        var isWhole = false
+        var error: DirectHTTPError.Code?
+        var informational = 0
+    }
+
+    static func run(
+        _ text: String,
+        piece: Int = .max,
+        method: HTTPRequest.Method = .get,
+        closes: Bool = true
+    ) -> Outcome {
+        var parser = HTTP1ResponseParser()
+        parser.expect(method: method)
+        var outcome = Outcome()
+        func take(_ event: HTTP1ResponseParser.Event) {
+            switch event {
+            case .informational: outcome.informational += 1
+            case .head(let response, let keepAlive):
+                outcome.status = response.status.code
+                outcome.keepAlive = keepAlive
+            case .body(let bytes): outcome.body += String(buffer: bytes)
+            case .end: outcome.isWhole = true
+            }
+        }
+        do {
+            var rest = Substring(text).utf8
+            while !rest.isEmpty {
+                parser.feed(ByteBuffer(bytes: rest.prefix(piece)))
+                rest = rest.dropFirst(piece)
+                while let event = try parser.next() { take(event) }
+            }
+            if closes, !outcome.isWhole, let event = try parser.finishAtClose() { take(event) }
+        } catch {
+            outcome.error = error.code
+        }
+        return outcome
+    }
+
+    @Test(
+        "a response is the same in one piece and byte by byte",
+        arguments: [
+            (
+                "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi",
+                Outcome(status: 200, body: "hi", keepAlive: true, isWhole: true)
+            ),
+            (
+                "HTTP/1.1 200 OK\nContent-Length: 2\n\nhi",
+                Outcome(status: 200, body: "hi", keepAlive: true, isWhole: true)
+            ),
+            ("HTTP/1.1 200\r\n\r\nrest", Outcome(status: 200, body: "rest", keepAlive: false, isWhole: true)),
+            ("HTTP/1.0 200 OK\r\nContent-Length: 0\r\n\r\n", Outcome(status: 200, keepAlive: false, isWhole: true)),
+            (
+                "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3;x=y\r\nabc\r\n0\r\nX: 1\r\n\r\n",
+                Outcome(status: 200, body: "abc", keepAlive: true, isWhole: true)
+            ),
+            (
+                "HTTP/1.1 103 Early\r\nLink: x\r\n\r\nHTTP/1.1 204 No\r\n\r\n",
+                Outcome(status: 204, keepAlive: true, isWhole: true, informational: 1)
+            ),
+            (
+                "HTTP/1.1 200 OK\r\nX: a\r\n b\r\nContent-Length: 1, 1\r\n\r\nz",
+                Outcome(status: 200, body: "z", keepAlive: true, isWhole: true)
+            ),
+            // Both lengths: the coding counts, and the connection is not trusted any further (RFC 9112 §6.3).
+            (
+                "HTTP/1.1 200 OK\r\nContent-Length: 9\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nq\r\n0\r\n\r\n",
+                Outcome(status: 200, body: "q", keepAlive: false, isWhole: true)
+            ),
+        ]
+    )
+    func response(text: String, expected: Outcome) {
+        #expect(Self.run(text) == expected)
+        #expect(Self.run(text, piece: 1) == expected)
+    }
+
+    @Test(
+        "what is not HTTP is refused, and says so",
+        arguments: [
+            "hello, world, this is no status line\r\n\r\n", "HTTP/1.1 20x OK\r\n\r\n", "HTTP/2 200 OK\r\n\r\n",
+            "HTTP/1.1 200 OK\r\nno colon\r\n\r\n", "HTTP/1.1 200 OK\r\nna me: x\r\n\r\n",
+            "HTTP/1.1 200 OK\r\nA: b\u{0}c\r\n\r\n",
+            "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nx",
+            "HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 1x\r\n\r\n",
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nabc\r\n",
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1000000000000000000\r\n",
+        ]
+    )
+    func refused(text: String) {
+        #expect(Self.run(text).error == .malformedResponse)
+        #expect(Self.run(text, piece: 1).error == .malformedResponse)
+    }
+
+    @Test("a body that the peer cuts short is an error, never a short body")
+    func cutShort() {
+        #expect(Self.run("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nabc").error == .connectionLost)
+        #expect(Self.run("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nabc").error == .connectionLost)
+        #expect(Self.run("HTTP/1.1 200 OK\r\nContent-Le").error == .connectionLost)
+        #expect(Self.run("").error == .connectionLost)
+    }
+
+    @Test("a head without an end is cut off at its limit, whatever the pieces")
+    func endlessHead() {
+        let endless = "HTTP/1.1 200 OK\r\n" + String(repeating: "X: 0123456789\r\n", count: 10_000)
+        #expect(Self.run(endless, piece: 1000, closes: false).error == .responseTooLarge)
+        #expect(Self.run("HTTP/1.1 200 OK\r\nX: " + String(repeating: "y", count: 70_000)).error == .responseTooLarge)
+        let many = "HTTP/1.1 200 OK\r\n" + String(repeating: "X: 0\r\n", count: 501) + "\r\n"
+        #expect(Self.run(many).error == .responseTooLarge)
+    }
+
+    @Test("the answer to HEAD has no body although it has a length")
+    func head() {
+        let text = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n"
+        #expect(Self.run(text, method: .head) == Outcome(status: 200, keepAlive: true, isWhole: true))
+    }
+
+    @Test("bytes behind a response are noticed, so that nobody else gets them")
+    func bytesBehind() throws {
+        var parser = HTTP1ResponseParser()
+        parser.expect(method: .get)
+        parser.feed(ByteBuffer(string: "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nabc"))
+        while try parser.next() != nil {}
+        #expect(parser.hasUnexplainedBytes)
+    }
+
+    @Test("no input makes the parser trap, and pieces change nothing")
+    func fuzz() async {
+        let seeds = [
+            "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nhi",
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\nX: 1\r\n\r\n",
+            "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.0 404 \r\nA:b\r\n c\r\n\r\n",
+        ]
+        var random = SeededRandom(seed: 9112)
+        for round in 0..<FuzzRounds.count(ordinary: 20_000) {
+            var bytes = Array(seeds[round % seeds.count].utf8)
+            for _ in 0..<Int.random(in: 1...6, using: &random) {
+                let index = Int.random(in: 0..<bytes.count, using: &random)
+                switch Int.random(in: 0..<3, using: &random) {
+                case 0: bytes[index] = UInt8.random(in: 0...127, using: &random)
+                case 1: bytes.remove(at: index)
+                default: bytes.insert(contentsOf: bytes[..<index], at: index)
+                }
+                if bytes.isEmpty { bytes = [0] }
+            }
+            let text = String(decoding: bytes, as: UTF8.self)
+            #expect(Self.run(text) == Self.run(text, piece: 1 + round % 7))
+            // Others test time limits meanwhile.
+            if round % 100 == 0 { await Task.yield() }
+        }
+    }
+}

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NIOCore
+import Testing
+
+@testable import DirectHTTP
+
+@Suite("Race plan (RFC 8305)")
+struct RacePlanTests {
+    var plan = RacePlan(count: 3, stagger: .milliseconds(250), patience: .seconds(2))
+
+    private func at(_ milliseconds: Int64) -> NIODeadline { .uptimeNanoseconds(0) + .milliseconds(milliseconds) }
+
+    @Test("a silent endpoint gets a rival after the stagger, and the first to be ready wins")
+    mutating func stagger() {
+        #expect(plan.handle(.start, now: at(0)) == [.dial(0), .wake(at(250))])
+        #expect(plan.handle(.timer, now: at(250)) == [.dial(1), .wake(at(500))])
+        #expect(plan.handle(.connected(1), now: at(260)) == [.handshake(1), .wake(at(2260))])
+        #expect(plan.handle(.ready(1), now: at(280)) == [.win(1)])
+        #expect(plan.handle(.connected(0), now: at(290)).isEmpty, "the race is over")
+    }
+
+    @Test("a refused endpoint moves on at once")
+    mutating func refused() {
+        #expect(plan.handle(.start, now: at(0)) == [.dial(0), .wake(at(250))])
+        #expect(plan.handle(.failed(0), now: at(1)) == [.dial(1), .wake(at(251))])
+        #expect(plan.handle(.failed(1), now: at(2)) == [.dial(2)])
+        #expect(plan.handle(.failed(2), now: at(3)) == [.giveUp])
+    }
+
+    @Test("a failed handshake falls back on the endpoint in reserve before it dials another")
+    mutating func reserve() {
+        _ = plan.handle(.start, now: at(0))
+        _ = plan.handle(.timer, now: at(250))
+        #expect(plan.handle(.connected(0), now: at(260)) == [.handshake(0), .wake(at(2260))])
+        #expect(plan.handle(.connected(1), now: at(270)).isEmpty)
+        #expect(plan.handle(.failed(0), now: at(300)) == [.handshake(1), .wake(at(2300))])
+        #expect(plan.handle(.failed(1), now: at(310)) == [.dial(2)])
+        #expect(plan.handle(.failed(2), now: at(320)) == [.giveUp])
+    }
+
+    @Test("a handshake that hangs gets a rival after the patience")
+    mutating func patience() {
+        _ = plan.handle(.start, now: at(0))
+        _ = plan.handle(.connected(0), now: at(10))
+        #expect(plan.handle(.timer, now: at(250)) == [.wake(at(2010))], "an early timer changes nothing")
+        #expect(plan.handle(.timer, now: at(2010)) == [.dial(1), .wake(at(2260))])
+        #expect(plan.handle(.connected(1), now: at(2020)).isEmpty == false, "the rival may shake hands too")
+    }
+}

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Names
+import Testing
+
+@Suite("Hosts")
+struct HostTests {
+    @Test(
+        "a domain is read in its one canonical form",
+        arguments: [
+            ("www.example.com", "www.example.com", "it stays as it is"),
+            ("WWW.Example.COM", "www.example.com", "its letters become lower case"),
+            ("www.example.com.", "www.example.com.", "a trailing dot is kept, as in browsers and curl"),
+            ("_dmarc.example.com", "_dmarc.example.com", "underscores may stand in names"),
+            ("-a-.example", "-a-.example", "hyphens are not checked"),
+            ("a--b.r3---sn.example", "a--b.r3---sn.example", "nor are hyphens in the third and fourth place"),
+            ("%65x%61mple.com", "example.com", "percent-encoding is decoded"),
+            ("ex!am$pl&e.com", "ex!am$pl&e.com", "punctuation that browsers let through stays"),
+            ("1.2.3.4.example", "1.2.3.4.example", "numbers in front make no address"),
+            ("1e2", "1e2", "nor does a label that only starts like a number"),
+            ("0xg", "0xg", "nor does one that is no hexadecimal number"),
+        ]
+    )
+    func plainDomain(text: String, expected: String, _: String) throws {
+        let host = try Host(text)
+        #expect(host.text == expected)
+        #expect(host.address == nil)
+    }
+
+    @Test(
+        "a domain of another script becomes A-labels (UTS #46, non-transitional)",
+        arguments: [
+            ("Bücher.example", "xn--bcher-kva.example", "capitals fold first"),
+            ("B%C3%BCcher.example", "xn--bcher-kva.example", "percent-encoded UTF-8 is the same name"),
+            ("bu\u{308}cher.example", "xn--bcher-kva.example", "a combining mark composes (form C)"),
+            ("xn--bcher-kva.example", "xn--bcher-kva.example", "an A-label stays"),
+            ("XN--BCHER-KVA.example", "xn--bcher-kva.example", "whatever its case"),
+            ("faß.de", "xn--fa-hia.de", "the sharp s is kept"),
+            ("FAẞ.de", "xn--fa-hia.de", "and so is its capital"),
+            ("βόλος.com", "xn--nxasmm1c.com", "the final sigma is kept"),
+            ("ＧＯ．ｃｏｍ", "go.com", "full width is mapped to ASCII, the dot too"),
+            ("例え。テスト", "xn--r8jz45g.xn--zckzah", "the ideographic full stop separates labels"),
+            ("exa\u{ad}mple.com", "example.com", "a soft hyphen is dropped"),
+            ("ｘｎ--bcher-kva.example", "xn--bcher-kva.example", "A-labels are found after the mapping"),
+            ("☕.example", "xn--53h.example", "symbols are valid in UTS #46"),
+            ("مثال.إختبار", "xn--mgbh0fb.xn--kgbechtv", "right to left throughout"),
+            ("한국.example", "xn--3e0b707e.example", "Hangul syllables stay whole"),
+            ("\u{1112}\u{1161}\u{11ab}국.example", "xn--3e0b707e.example", "and are composed of their jamo"),
+            ("ශ්\u{200d}රී.com", "xn--10cl1a0b660p.com", "a joiner after a virama is allowed"),
+            ("نامه\u{200c}ای.com", "xn--mgba3gch31f060k.com", "and a non-joiner between joining letters"),
+            ("bücher.example.", "xn--bcher-kva.example.", "the trailing dot is kept here too"),
+        ]
+    )
+    func internationalDomain(text: String, expected: String, _: String) throws {
+        #expect(try Host(text).text == expected)
+        #expect(try Host(expected).text == expected)
+    }
+
+    @Test(
+        "a host in any IPv4 form of browsers is that address",
+        arguments: [
+            ("192.0.2.1", "192.0.2.1"), ("192.0.2.1.", "192.0.2.1"), ("0x7f.1", "127.0.0.1"), ("127.1", "127.0.0.1"),
+            ("0177.0.0.01", "127.0.0.1"), ("2130706433", "127.0.0.1"), ("0x7F000001", "127.0.0.1"), ("0", "0.0.0.0"),
+            ("0x", "0.0.0.0"), ("1.2.65535", "1.2.255.255"), ("1.16777215", "1.255.255.255"),
+            ("%31%32%37.0.0.1", "127.0.0.1"), ("１２７．０．０．１", "127.0.0.1"), ("127。1", "127.0.0.1"),
+            ("000000000000000000000000000000000001.1", "1.0.0.1"), ("4294967295", "255.255.255.255"),
+        ]
+    )
+    func ipv4(text: String, expected: String) throws {
+        let host = try Host(text)
+        #expect(host.text == expected)
+        #expect(host.address == IPAddress(expected))
+    }
+
+    @Test("an IPv6 host is read with and without brackets, and written with them")
+    func ipv6() throws {
+        for text in ["[2001:DB8::1]", "2001:db8::1", "[2001:db8:0:0:0:0:0.0.0.1]"] {
+            let host = try Host(text)
+            #expect(host.text == "2001:db8::1")
+            #expect(host.urlForm == "[2001:db8::1]")
+            #expect(host.address?.family == .v6)
+        }
+    }
+
+    @Test(
+        "what is no host is refused, and the error names the text and the reason",
+        arguments: [
+            ("", "empty"), ("a b", "a space"), ("a\nb", "LF"), ("a\r\nb", "CR"), ("a\0b", "NUL"), ("a%00b", "NUL"),
+            ("a%0d%0ab", "CR"), ("a%20b", "a space"), ("a\u{7f}b", "0x7f"), ("a/b", "\"/\""), ("user@host", "\"@\""),
+            ("a%2fb", "\"/\""), ("a%", "two hexadecimal"), ("a%zz", "two hexadecimal"), ("a%ff", "UTF-8"),
+            (".", "dots"), ("...", "dots"),
+            ("1.2.3.4.5", "IPv4"), ("1.2.3.256", "IPv4"), ("1.2.3.08", "IPv4"), ("a.0x1", "IPv4"), ("256.1", "IPv4"),
+            ("4294967296", "IPv4"), ("1..2", "IPv4"), ("0x100000000000000000000", "IPv4"),
+            ("[::1", "never closed"), ("[1.2.3.4]", "IPv6"), ("[::g]", "IPv6"), ("[fe80::1%eth0]", "zones"),
+            ("fe80::1%25eth0", "zones"), ("a:b", "IPv6"), ("[]", "IPv6"),
+            ("xn--", "xn--"), ("xn--a", "U+0080"), ("xn--a-", "xn--"), ("xn--abc-", "xn--"), ("xn--bücher", "Punycode"),
+            ("xn--99999999999", "Punycode"), ("xn--u-ccb", "form C"), ("xn--ls8h=", "Punycode"),
+            ("xn--bcher-kva\u{301}", "Punycode"), ("xn--zn7c", "U+"), ("\u{fffd}.example", "U+FFFD"),
+            ("a\u{2028}b", "U+2028"), ("\u{301}a", "combining mark"), ("a\u{200d}b", "joiner"),
+            ("a\u{200c}b", "joiner"),
+            ("אa.example", "bidi"), ("0א.example", "bidi"), ("1.א", "bidi"), ("٠۰א", "bidi"), ("℀.example", "\"/\""),
+            ("\u{ad}", "dots"), ("ⓓ℅ⓝ", "\"/\""),
+        ]
+    )
+    func refused(text: String, reason: String) {
+        let error = #expect(throws: NameError.self) { try Host(text) }
+        #expect(error?.code == .malformedHost)
+        #expect(error?.message.contains(reason) == true, "\(error?.message ?? "")")
+        #expect(error?.message.unicodeScalars.contains { $0.value < 0x20 } == false)
+    }
+
+    @Test("lengths end where those of DNS end: 63 octets a label, 253 a name, one trailing dot")
+    func lengths() throws {
+        let label = String(repeating: "a", count: 63)
+        let longest = [label, label, label, String(repeating: "b", count: 61)].joined(separator: ".")
+        #expect(longest.utf8.count == 253)
+        for text in [longest, longest + ".", longest.uppercased()] { #expect(throws: Never.self) { try Host(text) } }
+        for text in [longest + "b", longest + "b.", label + "a.example", String(repeating: "ü", count: 60)] {
+            #expect(throws: NameError.self) { try Host(text) }
+        }
+        let encoded = String(longest.utf8.flatMap { "%" + String($0, radix: 16) })
+        #expect(try Host(encoded).text == longest)
+    }
+
+    @Test("a fully qualified name is told from the bare one, and DNS is asked for the same")
+    func trailingDot() throws {
+        let qualified = try Host("www.foo.com.")
+        #expect(try qualified != Host("www.foo.com"))
+        #expect(qualified.hasTrailingDot)
+        #expect(qualified.dnsName == "www.foo.com")
+        #expect(try !Host("www.foo.com").hasTrailingDot)
+        #expect(try !Host("127.0.0.1.").hasTrailingDot)
+    }
+
+    @Test("DNS carries neither addresses nor empty labels", arguments: ["a..b", ".a", "a..", "192.0.2.1", "[::1]"])
+    func noDNSName(text: String) throws {
+        #expect(try Host(text).dnsName == nil)
+    }
+
+    @Test("localhost and the names below it are local, with and without a trailing dot (RFC 6761 §6.3)")
+    func localhost() throws {
+        for text in ["localhost", "LOCALHOST.", "a.localhost", "a.b.localhost."] { #expect(try Host(text).isLocalhost) }
+        for text in ["localhost.example", "notlocalhost", "127.0.0.1"] { #expect(try !Host(text).isLocalhost) }
+    }
+
+    @Test("a host of a million octets or ten thousand labels is refused at once")
+    func oversized() {
+        let texts = [
+            String(repeating: "a", count: 1_000_000), String(repeating: "a.", count: 10_000),
+            String(repeating: "ü", count: 500_000), String(repeating: "%41", count: 400_000),
+            "xn--" + String(repeating: "a", count: 1_000_000), "[" + String(repeating: ":", count: 1_000_000) + "]",
+            String(repeating: "\u{301}", count: 2_000), String(repeating: "\u{ad}", count: 2_000),
+            String(repeating: "1.", count: 2_000),
+        ]
+        for text in texts { #expect(throws: NameError.self) { try Host(text) } }
+    }
+}
