@@ -48,7 +48,11 @@ let package = Package(
     ],
     targets: [
         .target(name: "Names", swiftSettings: settings),
-        .target(name: "CookieJar", dependencies: ["Names", atomics, nio("NIOConcurrencyHelpers")], swiftSettings: settings),
+        .target(
+            name: "CookieJar",
+            dependencies: ["Names", atomics, nio("NIOConcurrencyHelpers")],
+            swiftSettings: settings
+        ),
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
         .target(
             name: "DirectHTTP",
@@ -70,7 +74,11 @@ let package = Package(
             dependencies: ["Names", "CookieJar", "DirectHTTP", "HTTPDNS", nio("NIOCore"), httpTypes],
             swiftSettings: settings
         ),
-        .target(name: "BeelineStore", dependencies: ["Names", "CookieJar", nio("NIOConcurrencyHelpers"), grdb], swiftSettings: settings),
+        .target(
+            name: "BeelineStore",
+            dependencies: ["Names", "CookieJar", nio("NIOConcurrencyHelpers"), grdb],
+            swiftSettings: settings
+        ),
         .target(
             name: "BeelineTesting",
             dependencies: [

@@ -103,7 +103,13 @@ public final class BeelineClient: Sendable {
     ) async throws(DirectHTTPError) -> ExchangeResponse {
         guard case .direct = route else {
             let source = ProxyEndpoints(system: resolver.configuration.system)
-            return try await engine.exchange(request, from: source, route: route, tls: configuration.tls, limits: limits)
+            return try await engine.exchange(
+                request,
+                from: source,
+                route: route,
+                tls: configuration.tls,
+                limits: limits
+            )
         }
         let source = OriginEndpoints(resolver: resolver, pinned: configuration.pinned)
         do {
