@@ -100,6 +100,7 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
+        .testTarget(name: "GuideTests", dependencies: ["Beeline", nio("NIOCore")], swiftSettings: settings),
         .testTarget(
             name: "BeelineTestingTests",
             dependencies: ["BeelineTesting", "Names", httpTypes, nio("NIOCore")],
