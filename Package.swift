@@ -115,7 +115,7 @@ if Context.environment["BEELINE_BENCHMARKS"] == "1" {
     package.targets.append(
         .executableTarget(
             name: "BeelineBench",
-            dependencies: ["Names", "CookieJar"],
+            dependencies: ["Names", "CookieJar", "DirectHTTP", "HTTPDNS"],
             path: "Benchmarks/BeelineBench",
             swiftSettings: settings
         )
