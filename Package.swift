@@ -48,7 +48,11 @@ let package = Package(
     ],
     targets: [
         .target(name: "Names", swiftSettings: settings),
-        .target(name: "CookieJar", dependencies: ["Names", atomics], swiftSettings: settings),
+        .target(
+            name: "CookieJar",
+            dependencies: ["Names", atomics, nio("NIOConcurrencyHelpers")],
+            swiftSettings: settings
+        ),
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
         .target(
             name: "DirectHTTP",
@@ -108,6 +112,20 @@ let package = Package(
         .testTarget(
             name: "CommandTests",
             dependencies: ["BeelineCommand", "Beeline", "BeelineTesting", argumentParser, nio("NIOConcurrencyHelpers")],
+            swiftSettings: settings
+        ),
+        .executableTarget(
+            name: "StoreCrashWriter",
+            dependencies: ["BeelineStore", "CookieJar", "Names"],
+            path: "Tests/StoreCrashWriter",
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "BeelineStoreTests",
+            dependencies: [
+                "BeelineStore", "StoreCrashWriter", "CookieJar", "Names", "BeelineTesting", grdb,
+                nio("NIOConcurrencyHelpers"),
+            ],
             swiftSettings: settings
         ),
         .testTarget(name: "GuideTests", dependencies: ["Beeline", nio("NIOCore")], swiftSettings: settings),

@@ -16,7 +16,6 @@ struct Connection: Sendable {
         configuration.readonly = isReadOnly
         configuration.foreignKeysEnabled = false
         configuration.busyMode = .timeout(Double(busyTimeout.components.seconds) + busyTimeout.fraction)
-        configuration.automaticMemoryManagement = false
         configuration.prepareDatabase { db in
             // A file may come from anywhere: it must not bring functions of its own, and cells are checked as they are read.
             try db.execute(sql: "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON")
@@ -85,6 +84,16 @@ struct Connection: Sendable {
             }
         }
         return try result.get()
+    }
+}
+
+extension Database {
+    /// Fails where a page, a row or an index is damaged.
+    func checkIntegrity() throws {
+        let verdict = try String.fetchOne(self, sql: "PRAGMA integrity_check(1)")
+        guard verdict == "ok" else {
+            throw DatabaseError(resultCode: .SQLITE_CORRUPT, message: verdict ?? "it cannot be checked")
+        }
     }
 }
 

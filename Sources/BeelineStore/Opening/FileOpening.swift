@@ -70,7 +70,9 @@ struct FileOpening: Sendable {
         do throws(StoreError) {
             try lock.share(until: deadline)
             // Between being alone and sharing, somebody else may have been alone.
-            if try connection.perform({ try CookieRows($0).state().openings }) == contents.state.openings { return opened }
+            if try connection.perform({ try CookieRows($0).state().openings }) == contents.state.openings {
+                return opened
+            }
             try connection.close()
             return nil
         } catch {
@@ -111,7 +113,7 @@ struct FileOpening: Sendable {
             let version = try connection.perform { try Schema.version($0) }
             try checkVersion(version, file)
             try connection.useLog()
-            try connection.perform { try Self.checkIntegrity($0) }
+            try connection.perform { try $0.checkIntegrity() }
             if version < Schema.current {
                 try connection.perform { try Schema.migrate($0) }
                 report.migratedFrom = version
@@ -132,13 +134,6 @@ struct FileOpening: Sendable {
             try? connection.close()
             // The head says that the file is ours: a table that is not there was lost.
             throw error.code == .failed ? StoreError(.damaged, path: error.path, error.message) : error
-        }
-    }
-
-    private static func checkIntegrity(_ db: Database) throws {
-        let verdict = try String.fetchOne(db, sql: "PRAGMA integrity_check(1)")
-        guard verdict == "ok" else {
-            throw DatabaseError(resultCode: .SQLITE_CORRUPT, message: verdict ?? "it cannot be checked")
         }
     }
 
@@ -225,7 +220,8 @@ struct FileOpening: Sendable {
 
     private func checkVersion(_ version: Int, _ file: DatabaseFile) throws(StoreError) {
         guard version > Schema.current else { return }
-        let message = "\(file.path) has version \(version), and this library knows \(Schema.current); update the program"
+        let message =
+            "\(file.path) has version \(version), and this library knows \(Schema.current); update the program"
         throw StoreError(.newerSchema, path: file.path, message)
     }
 
