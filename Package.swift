@@ -45,11 +45,7 @@ let package = Package(
     ],
     targets: [
         .target(name: "Names", swiftSettings: settings),
-        .target(
-            name: "CookieJar",
-            dependencies: ["Names", atomics, nio("NIOConcurrencyHelpers")],
-            swiftSettings: settings
-        ),
+        .target(name: "CookieJar", dependencies: ["Names", atomics], swiftSettings: settings),
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
         .target(
             name: "DirectHTTP",
@@ -83,7 +79,10 @@ let package = Package(
         ),
         .executableTarget(
             name: "BeelineCommand",
-            dependencies: ["Names", "CookieJar", "Beeline", "BeelineTesting", argumentParser],
+            dependencies: [
+                "Names", "CookieJar", "Beeline", "BeelineTesting", nio("NIOCore"), nio("NIOPosix"),
+                nio("NIOConcurrencyHelpers"), argumentParser,
+            ],
             swiftSettings: settings
         ),
         .testTarget(name: "NamesTests", dependencies: ["Names"], swiftSettings: settings),
@@ -94,10 +93,13 @@ let package = Package(
             swiftSettings: settings
         ),
         .testTarget(
-            name: "HTTPDNSTests",
-            dependencies: [
-                "HTTPDNS", "Names", "DirectHTTP", "BeelineTesting", nio("NIOConcurrencyHelpers"), httpTypes,
-            ],
+            name: "BeelineTests",
+            dependencies: ["Beeline", "BeelineTesting", nio("NIOCore")],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "CommandTests",
+            dependencies: ["BeelineCommand", "Beeline", "BeelineTesting", argumentParser, nio("NIOConcurrencyHelpers")],
             swiftSettings: settings
         ),
         .testTarget(name: "GuideTests", dependencies: ["Beeline", nio("NIOCore")], swiftSettings: settings),
