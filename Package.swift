@@ -3,13 +3,17 @@
 
 import PackageDescription
 
+/// Scripts/test sets this, and makes warnings errors by it; nobody who only uses the package shall meet them.
+let isCheck = Context.environment["BEELINE_CHECK"] != nil
+
 /// The settings of every target; docs/ARCHITECTURE.md says why each is on.
-let settings: [SwiftSetting] = [
-    .enableUpcomingFeature("ExistentialAny"),
-    .enableUpcomingFeature("MemberImportVisibility"),
-    .enableUpcomingFeature("InternalImportsByDefault"),
-    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
-]
+let settings: [SwiftSetting] =
+    [
+        .enableUpcomingFeature("ExistentialAny"),
+        .enableUpcomingFeature("MemberImportVisibility"),
+        .enableUpcomingFeature("InternalImportsByDefault"),
+        .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+    ] + (isCheck ? [.unsafeFlags(["-warnings-as-errors"])] : [])
 
 func nio(_ name: String) -> Target.Dependency { .product(name: name, package: "swift-nio") }
 let atomics = Target.Dependency.product(name: "Atomics", package: "swift-atomics")
@@ -109,7 +113,7 @@ let package = Package(
 )
 
 // Benchmarks are for those who work on the package, not for those who build it.
-if Context.environment["BEELINE_BENCHMARKS"] == "1" {
+if isCheck || Context.environment["BEELINE_BENCHMARKS"] == "1" {
     package.products.append(.executable(name: "beeline-bench", targets: ["BeelineBench"]))
     package.targets.append(
         .executableTarget(
@@ -119,4 +123,18 @@ if Context.environment["BEELINE_BENCHMARKS"] == "1" {
             swiftSettings: settings
         )
     )
+}
+
+// What the linkage check of Scripts/test looks at: programs of one import each, which must not bring full Foundation.
+if isCheck {
+    for library in ["CookieJar", "DirectHTTP", "HTTPDNS", "Beeline"] {
+        package.targets.append(
+            .executableTarget(
+                name: "\(library)LinkageProbe",
+                dependencies: [.byName(name: library)],
+                path: "Scripts/lib/probes/\(library)",
+                swiftSettings: settings
+            )
+        )
+    }
 }
