@@ -79,7 +79,7 @@ let package = Package(
             name: "BeelineTesting",
             dependencies: [
                 "Names", nio("NIOConcurrencyHelpers"), nio("NIOCore"), nio("NIOPosix"), nio("NIOHTTP1"),
-                nio("NIOWebSocket"), nioHTTP2, nioSSL, httpTypes, crypto,
+                nio("NIOTLS"), nio("NIOWebSocket"), nioHTTP2, nioSSL, httpTypes, crypto,
                 .product(name: "X509", package: "swift-certificates"),
                 .product(name: "SwiftASN1", package: "swift-asn1"),
             ],
@@ -87,7 +87,7 @@ let package = Package(
         ),
         .executableTarget(
             name: "BeelineCommand",
-            dependencies: ["Names", "CookieJar", "Beeline", "BeelineTesting", argumentParser],
+            dependencies: ["Names", "CookieJar", "Beeline", "BeelineTesting", nio("NIOCore"), argumentParser],
             swiftSettings: settings
         ),
         .testTarget(name: "NamesTests", dependencies: ["Names"], swiftSettings: settings),
