@@ -98,6 +98,11 @@ let package = Package(
             swiftSettings: settings
         ),
         .testTarget(
+            name: "CommandTests",
+            dependencies: ["BeelineCommand", "Beeline", "BeelineTesting", argumentParser, nio("NIOConcurrencyHelpers")],
+            swiftSettings: settings
+        ),
+        .testTarget(
             name: "BeelineTestingTests",
             dependencies: ["BeelineTesting", "Names", httpTypes, nio("NIOCore")],
             swiftSettings: settings

@@ -74,7 +74,7 @@ public final class BeelineClient: Sendable {
                 request = try hop.prepared(cookie: cookies.field)
                 response = try await exchange(request, route, limits.left())
             } catch {
-                throw BeelineError(error, hops: hops)
+                throw BeelineError(error, hops: hops, route: route)
             }
             // 7 Cookies in, under this hop's name.
             let received = CookieStep.incoming(

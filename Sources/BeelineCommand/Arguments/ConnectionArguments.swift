@@ -10,7 +10,7 @@ struct ConnectionArguments: ParsableArguments {
     @Option(help: ArgumentHelp("Follow at most so many; -1 is no limit", valueName: "number"))
     var maxRedirs = 50
 
-    @Option(help: ArgumentHelp("Connect to these addresses; repeat it to add", valueName: "host:port:addr"))
+    @Option(help: ArgumentHelp("Connect to HOST:PORT:ADDR[,ADDR]; repeat it", valueName: "place"))
     var resolve: [String] = []
 
     @Flag(help: "Leave names to the system's resolver")
@@ -34,18 +34,18 @@ struct ConnectionArguments: ParsableArguments {
     @Flag(name: [.customLong("http2")], help: "Speak HTTP/2 where the server does")
     var http2 = false
 
-    @Option(help: ArgumentHelp("Time for connecting", valueName: "seconds"))
+    @Option(help: ArgumentHelp("Seconds that connecting may take (default: 10)", valueName: "sec"))
     var connectTimeout: Double?
 
     @Option(
         name: [.customShort("m"), .customLong("max-time")],
-        help: ArgumentHelp("Time for the whole of a URL", valueName: "seconds")
+        help: ArgumentHelp("Seconds that a URL may take in all", valueName: "sec")
     )
     var maxTime: Double?
 
     @Option(help: ArgumentHelp("Try again so often where it may help", valueName: "number"))
     var retry = 0
 
-    @Option(help: ArgumentHelp("Wait so long before trying again", valueName: "seconds"))
+    @Option(help: ArgumentHelp("Seconds to wait before that", valueName: "sec"))
     var retryDelay: Double?
 }

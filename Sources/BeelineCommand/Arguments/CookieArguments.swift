@@ -6,7 +6,7 @@ import ArgumentParser
 struct CookieArguments: ParsableArguments {
     @Option(
         name: [.customShort("b"), .customLong("cookie")],
-        help: ArgumentHelp("Send these (a=b; c=d), or those of a file", valueName: "data|file")
+        help: ArgumentHelp("Send these, as \"a=b; c=d\", or those of a file", valueName: "data")
     )
     var cookie: [String] = []
 

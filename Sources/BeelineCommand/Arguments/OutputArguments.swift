@@ -21,7 +21,7 @@ struct OutputArguments: ParsableArguments {
 
     @Option(
         name: [.customShort("D"), .customLong("dump-header")],
-        help: ArgumentHelp("Write the response's head to this file", valueName: "file")
+        help: ArgumentHelp("Write the response's head to this file", valueName: "to")
     )
     var dumpHeader: String?
 
@@ -42,11 +42,11 @@ struct OutputArguments: ParsableArguments {
 
     @Option(
         name: [.customShort("w"), .customLong("write-out")],
-        help: ArgumentHelp("Print this at the end, as '%{http_code}\\n'", valueName: "format")
+        help: ArgumentHelp("Print this at the end, as '%{http_code}\\n'", valueName: "text")
     )
     var writeOut: String?
 
-    @Flag(help: "Print what happened as JSON on standard error, a line a URL")
+    @Flag(help: "Tell what happened as JSON on standard error")
     var report = false
 
     // Output is never held back; the option is there for scripts that give it to curl.

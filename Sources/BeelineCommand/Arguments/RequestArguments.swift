@@ -12,7 +12,7 @@ struct RequestArguments: ParsableArguments {
 
     @Option(
         name: [.customShort("H"), .customLong("header")],
-        help: ArgumentHelp("Send this header; \"Name:\" removes one, @file reads them", valueName: "line")
+        help: ArgumentHelp("Send this header; \"Name:\" removes it, @file reads", valueName: "line")
     )
     var headers: [String] = []
 
@@ -62,7 +62,7 @@ struct RequestArguments: ParsableArguments {
 
     @Option(
         name: [.customShort("T"), .customLong("upload-file")],
-        help: ArgumentHelp("PUT this file; - is standard input", valueName: "file")
+        help: ArgumentHelp("PUT this file; - is standard input", valueName: "src")
     )
     var uploadFile: [String] = []
 
@@ -98,7 +98,7 @@ struct RequestArguments: ParsableArguments {
 
     @Option(
         name: [.customShort("C"), .customLong("continue-at")],
-        help: ArgumentHelp("Resume at this byte; - finds it from the file", valueName: "offset")
+        help: ArgumentHelp("Resume at this byte; - finds it from the file", valueName: "at")
     )
     var continueAt: String?
 

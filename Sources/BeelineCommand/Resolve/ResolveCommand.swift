@@ -8,6 +8,7 @@ struct ResolveCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "resolve",
         abstract: "Print the addresses of names: HOST ADDRESS TTL SOURCE, a line an address.",
+        usage: "beeline resolve [<options>] <host> ...",
         discussion: NameArguments.specs + " Exits with 6 if a name was not resolved."
     )
 
