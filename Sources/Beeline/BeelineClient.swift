@@ -19,6 +19,9 @@ public import Names
 ///
 /// One client serves any number of tasks. It holds sockets and a resolver: ``shutDown()`` ends both.
 public final class BeelineClient: Sendable {
+    /// The version of this library.
+    public static let version = "0.1.0"
+
     /// What the client was made with.
     public let configuration: ClientConfiguration
     /// The resolver; shared with everybody who should know what this client knows.
@@ -101,7 +104,13 @@ public final class BeelineClient: Sendable {
     ) async throws(DirectHTTPError) -> ExchangeResponse {
         guard case .direct = route else {
             let source = ProxyEndpoints(system: resolver.configuration.system)
-            return try await engine.exchange(request, from: source, route: route, tls: configuration.tls, limits: limits)
+            return try await engine.exchange(
+                request,
+                from: source,
+                route: route,
+                tls: configuration.tls,
+                limits: limits
+            )
         }
         let source = OriginEndpoints(resolver: resolver, pinned: configuration.pinned)
         do {
@@ -126,16 +135,21 @@ public final class BeelineClient: Sendable {
         _ hops: [Hop],
         _ options: RequestOptions
     ) throws(BeelineError) -> HopRequest? {
-        guard case .follow(let limit) = options.redirects ?? configuration.redirects,
-            let next = try Redirect.next(after: hop, response)
-        else { return nil }
-        guard hops.count <= limit else {
-            throw BeelineError(
-                .tooManyRedirects,
-                "\(hops[0].url) was redirected \(limit) times, last to \(next.url): raise the limit if that is right"
-            )
+        guard case .follow(let limit) = options.redirects ?? configuration.redirects else { return nil }
+        do throws(BeelineError) {
+            guard let next = try Redirect.next(after: hop, response) else { return nil }
+            guard hops.count <= limit else {
+                throw BeelineError(
+                    .tooManyRedirects,
+                    "\(hops[0].url) was redirected \(limit) times, last to \(next.url): raise the limit if that is right"
+                )
+            }
+            return next
+        } catch {
+            var error = error
+            error.hops = hops
+            throw error
         }
-        return next
     }
 
     // MARK: The switch, and the end

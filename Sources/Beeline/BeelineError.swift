@@ -61,6 +61,7 @@ public struct BeelineError: Error, Sendable, CustomStringConvertible {
         )
     }
 
+    /// The message.
     public var description: String { message }
 
     /// Whether this is the exchange's failure `code`.

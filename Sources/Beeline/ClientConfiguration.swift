@@ -27,7 +27,7 @@ public struct ClientConfiguration: Sendable {
     /// What happens to redirects. Default: 20 are followed.
     public var redirects = RedirectPolicy.follow(limit: 20)
     /// `User-Agent` of requests that have none; nil: none is sent.
-    public var userAgent: String? = "Beeline/\(Beeline.version)"
+    public var userAgent: String? = "Beeline/\(BeelineClient.version)"
     /// `Accept` of requests that have none; nil: none is sent. Default: anything.
     public var accept: String? = "*/*"
     /// Whether gzip and deflate are offered and undone where a request does not say `Accept-Encoding` itself. Default true.
@@ -59,10 +59,4 @@ public enum RedirectPolicy: Sendable, Hashable {
     case none
     /// It is followed, this many times at the most; one more is an error (`tooManyRedirects`).
     case follow(limit: Int)
-}
-
-/// Facts about this library.
-public enum Beeline {
-    /// The version of this library.
-    public static let version = "0.1.0"
 }

@@ -19,7 +19,7 @@ struct BeelineCommand: AsyncParsableCommand {
             Without a subcommand it fetches: `beeline -L https://www.example.com/`. Options have curl's names and \
             meanings where curl has them, and so have exit codes.
             """,
-        version: Beeline.version,
+        version: BeelineClient.version,
         subcommands: [FetchCommand.self, ResolveCommand.self, CookiesCommand.self, DemoCommand.self],
         defaultSubcommand: FetchCommand.self
     )

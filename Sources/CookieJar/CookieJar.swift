@@ -154,7 +154,14 @@ public final class CookieJar: Sendable {
     func change<Result>(_ source: ChangeSource?, _ body: (inout CookieStore) -> Result) -> Result {
         state.withWriteLock { store in
             store.source = source
+            defer { store.publishChanges() }
             return body(&store)
+        }
+    }
+
+    deinit {
+        state.withWriteLock { store in
+            for feed in store.feeds { feed.finish() }
         }
     }
 }

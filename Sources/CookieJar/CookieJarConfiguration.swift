@@ -12,10 +12,15 @@ public struct CookieJarConfiguration: Sendable {
     /// (RFC 6265bis §5.7, eviction, priorities 2 and 3).
     public var crowdedDomainCount = 50
     /// The longest life of a cookie; default 400 days, the most that RFC 6265bis §5.5 allows.
-    public var maximumAge: Duration = .seconds(400 * 86_400)
+    public var maximumAge: Duration = .seconds(defaultMaximumAge)
+
+    static let defaultMaximumAge: Int64 = 400 * 86_400
+
     /// Whether SameSite=None is accepted without Secure; default false (RFC 6265bis §5.7 step 19). Servers that know only
     /// RFC 6265 send such cookies.
     public var acceptsInsecureSameSiteNone = false
+    /// How many changes wait for a slow reader of ``CookieJar/changes`` before some are lost; default 1,024.
+    public var changeBufferCapacity = 1024
     /// Which cookies are accepted; default all that RFC 6265bis accepts.
     public var acceptPolicy: CookieAcceptPolicy = .all
     /// Which of the cookies that RFC 6265bis would send are sent; default nil: all.

@@ -64,5 +64,6 @@ public struct DirectHTTPError: Error, Sendable, CustomStringConvertible {
         self.underlyingError = underlyingError
     }
 
+    /// The message.
     public var description: String { message }
 }

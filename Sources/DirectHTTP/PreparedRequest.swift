@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import HTTPTypes
-public import Names
 import NIOCore
 import NIOPosix
+public import Names
 
 /// A request that was checked once: nothing that comes after can reject it for what the caller wrote.
 public struct PreparedRequest: Sendable {

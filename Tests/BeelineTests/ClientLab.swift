@@ -20,7 +20,8 @@ struct ClientLab {
         configure: (inout ClientConfiguration) throws -> Void = { _ in },
         handler: @escaping LoopbackOrigin.Handler
     ) async throws {
-        authority = try TestAuthority()
+        let authority = try TestAuthority()
+        self.authority = authority
         var tls = ServerTLS()
         tls.certificates = try names.map { try authority.certificate(for: $0) }
         site = try await LoopbackOrigin.start(addresses: addresses, tls: tls, handler: handler)

@@ -28,7 +28,8 @@ struct RedirectTests {
         "method and body follow the rules of the status",
         arguments: [
             (301, HTTPRequest.Method.post, "GET", ""), (302, .post, "GET", ""), (303, .post, "GET", ""),
-            (303, .put, "GET", ""), (301, .put, "PUT", "body"), (307, .post, "POST", "body"), (308, .post, "POST", "body"),
+            (303, .put, "GET", ""), (301, .put, "PUT", "body"), (307, .post, "POST", "body"),
+            (308, .post, "POST", "body"),
             (308, .patch, "PATCH", "body"),
         ]
     )

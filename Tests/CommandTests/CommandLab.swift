@@ -22,7 +22,8 @@ struct CommandLab {
         authority = try TestAuthority()
         try folder.write(authority.rootPEM, to: "ca.pem")
         var tls = ServerTLS()
-        tls.certificates = try names.map { try authority.certificate(for: $0) }
+        let signer = authority
+        tls.certificates = try names.map { try signer.certificate(for: $0) }
         let addresses = ["127.0.0.1", "127.0.0.2"]
         site = try await LoopbackOrigin.start(addresses: addresses, tls: tls, handler: handler)
         plain = try await LoopbackOrigin.start(addresses: addresses, handler: handler)

@@ -40,7 +40,9 @@ public struct ProxyExceptions: Sendable, Hashable {
         if text == "*" { return .all }
         if let network = IPNetwork(text) { return .network(network, port: nil) }
         if let address = IPAddress(text) { return IPNetwork(address).map { .network($0, port: nil) } }
-        if let endpoint = Endpoint(text) { return IPNetwork(endpoint.address).map { .network($0, port: endpoint.port) } }
+        if let endpoint = Endpoint(text) {
+            return IPNetwork(endpoint.address).map { .network($0, port: endpoint.port) }
+        }
         var name = Substring(text)
         var port: UInt16?
         if let colon = name.lastIndex(of: ":") {

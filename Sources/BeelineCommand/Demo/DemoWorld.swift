@@ -64,7 +64,10 @@ struct DemoWorld {
             guard request.form["user"] == "ada", request.form["password"] == "lovelace" else {
                 return .text("who are you?", status: .forbidden)
             }
-            return .text("welcome").adding(.setCookie, "session=ada; Domain=\(shop); Path=/; Secure; HttpOnly; SameSite=Lax")
+            return .text("welcome").adding(
+                .setCookie,
+                "session=ada; Domain=\(shop); Path=/; Secure; HttpOnly; SameSite=Lax"
+            )
         case "/me":
             return .text(request.cookies["session"] ?? "nobody")
         default:

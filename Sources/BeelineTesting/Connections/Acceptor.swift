@@ -20,7 +20,7 @@ struct Acceptor: Sendable {
             .serverChannelOption(.backlog, value: 1024)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
             .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
-            .childChannelOption(.allowRemoteHalfClosure, value: settings.allowsHalfClosure)
+            .childChannelOption(.allowRemoteHalfClosure, value: settings.allowsHalfClosure && contexts == nil)
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture { try accept(channel) }
             }

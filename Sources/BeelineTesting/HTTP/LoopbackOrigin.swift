@@ -17,7 +17,8 @@ public import Names
 /// await origin.stop()
 /// ```
 ///
-/// Requests on one connection are answered in order; connections run at the same time. A handler that throws ends its
+/// With `h2` among the protocols of ``ServerTLS/applicationProtocols`` it speaks HTTP/2 to clients that offer it.
+/// Requests on one connection of HTTP/1.1 are answered in order; connections and streams run at the same time. A handler that throws ends its
 /// connection. All of it ends with ``stop()``, so a handler may wait without a limit of its own.
 public final class LoopbackOrigin: Sendable {
     /// Answers a request.
@@ -32,7 +33,7 @@ public final class LoopbackOrigin: Sendable {
     ///   - addresses: loopback addresses; all of them get the same port, and a request says where it arrived.
     ///   - port: the port; 0, the default, takes one that is free on all addresses.
     ///   - tls: certificates by server name; nil: HTTP in the clear.
-    ///   - limits: what is kept of a request.
+    ///   - limits: what is kept of a request, and what an HTTP/2 client may do.
     ///   - head: asked before a body is read. A reply from here is sent in place of the body's reading, and the
     ///     connection closed; nil goes on, after `100 Continue` where the client expects it (RFC 9110 §10.1.1). While
     ///     it waits, nothing is read, so a client's upload comes to a stop.
@@ -48,7 +49,8 @@ public final class LoopbackOrigin: Sendable {
     ) async throws -> LoopbackOrigin {
         let record = RequestRecord(limit: limits.requests)
         let exchange = ServerExchange(limits: limits, record: record, head: head, handler: handler)
-        let settings = LoopbackListener.Settings(addresses: addresses, port: port, tls: tls)
+        var settings = LoopbackListener.Settings(addresses: addresses, port: port, tls: tls)
+        settings.multiplex = HTTP2Stream.multiplexer(limits) { try await exchange.serve($0) }
         let listener = try await LoopbackListener.start(settings) { try await exchange.serve($0) }
         return LoopbackOrigin(listener: listener, record: record)
     }
@@ -58,12 +60,16 @@ public final class LoopbackOrigin: Sendable {
         self.record = record
     }
 
-    /// What a server keeps.
+    /// What a server keeps and allows.
     public struct Limits: Hashable, Sendable {
         /// Bytes of a body that are kept; more are counted and hashed. Default 1 MiB.
         public var bodyBytes = 1 << 20
         /// Requests that are remembered, the first ones. Default 10,000.
         public var requests = 10_000
+        /// Streams that a client may have open at once on an HTTP/2 connection (RFC 9113 §5.1.2). Default 100.
+        public var concurrentStreams = 100
+        /// Bytes of a body that an HTTP/2 client may send before the server has read them. Default 65,535.
+        public var streamWindow = 65_535
 
         /// The defaults.
         public init() {}

@@ -18,6 +18,22 @@ struct ServerExchange: Sendable {
         }
     }
 
+    /// Serves one stream of HTTP/2.
+    func serve(_ stream: HTTP2Stream) async throws {
+        guard let (received, isWhole) = try await stream.receiveHead() else { return }
+        var request = received
+        if let early = try await head?(request) {
+            record.add(request)
+            return try await stream.send(early, to: request.method)
+        }
+        if !isWhole, request.fields[.expect]?.lowercased() == "100-continue" {
+            try await stream.sendHead(.continue, [:])
+        }
+        try await stream.receiveBody(of: &request, isWhole: isWhole, limit: limits.bodyBytes)
+        record.add(request)
+        try await stream.send(try await handler(request), to: request.method)
+    }
+
     /// Answers the next request; false at the end of the connection.
     private func answerOne(on connection: RawConnection) async throws -> Bool {
         guard var request = try await connection.receiveHead() else { return false }

@@ -13,8 +13,8 @@ public enum CookieFormat: String, Hashable, Sendable, CaseIterable {
     public func read(_ octets: [UInt8], now: CookieTime) -> CookieImport {
         switch self {
         case .netscape: NetscapeCookieFile.read(octets)
-        case .headers: CookieImport()
-        case .json: CookieImport()
+        case .headers: SetCookieLines.read(octets, now: now)
+        case .json: CookieJSON.read(octets)
         }
     }
 
@@ -22,8 +22,8 @@ public enum CookieFormat: String, Hashable, Sendable, CaseIterable {
     public func write(_ cookies: [Cookie]) -> [UInt8] {
         switch self {
         case .netscape: NetscapeCookieFile.write(cookies)
-        case .headers: []
-        case .json: []
+        case .headers: SetCookieLines.write(cookies)
+        case .json: CookieJSON.write(cookies)
         }
     }
 }

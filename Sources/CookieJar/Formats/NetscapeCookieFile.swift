@@ -9,19 +9,10 @@ public enum NetscapeCookieFile {
     private static let httpOnlyMark: StaticString = "#httponly_"
 
     /// Reads a file. Lines that are no cookies are reported, and the rest is read.
-    public static func read(_ octets: some Collection<UInt8>) -> CookieImport {
+    public static func read(_ octets: [UInt8]) -> CookieImport {
         var result = CookieImport()
-        let all = Array(octets)
-        all.withUnsafeBufferPointer { all in
-            var start = 0
-            var line = 0
-            while start < all.count {
-                let end = all.first(0x0a, in: start..<all.count) ?? all.count
-                line += 1
-                let content = start..<(end > start && all[end - 1] == 0x0d ? end - 1 : end)
-                read(line: all.part(content), number: line, into: &result)
-                start = end + 1
-            }
+        octets.withUnsafeBufferPointer { octets in
+            octets.forEachLine { line, number in read(line: line, number: number, into: &result) }
         }
         return result
     }

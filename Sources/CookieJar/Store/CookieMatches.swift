@@ -55,11 +55,11 @@ struct CookieMatches: ~Copyable {
         (elements, capacity, isOnHeap) = (larger, capacity * 4, true)
     }
 
-    /// Takes out the elements from `start` on for whose record the closure is true.
+    /// Takes out the elements from `start` on for which the closure is true.
     @inline(__always)
-    mutating func removeAll(from start: Int, where isUnwanted: (CookieRecord) -> Bool) {
+    mutating func removeAll(from start: Int, where isUnwanted: (CookieRecord, CookieBucket) -> Bool) {
         var kept = start
-        for index in start..<count where !isUnwanted(elements[index].record.pointee) {
+        for index in start..<count where !isUnwanted(elements[index].record.pointee, elements[index].bucket) {
             if kept != index { elements[kept] = elements[index] }
             kept += 1
         }
@@ -87,6 +87,12 @@ struct CookieMatches: ~Copyable {
                 place += 1
             }
         }
+    }
+
+    /// Brings the elements, which are in no order, into that of the Cookie header.
+    mutating func sort() {
+        var all = UnsafeMutableBufferPointer(start: elements, count: count)
+        all.sort { $0.record.pointee.precedes($1.record.pointee) }
     }
 
     /// Octets of the Cookie header.

@@ -15,11 +15,18 @@ extension CookieStore {
     ) -> Result {
         CookieRequest.with(url) { request in
             CookieMatches.with { matches in
-                collect(request, context, partition: Octets(start: nil, count: 0), now: now, into: &matches)
-                if partitionedCount > 0 {
-                    context.withPartition(true, of: url) { partition in
-                        collect(request, context, partition: partition, now: now, into: &matches)
+                if let filter = configuration.matchFilter, filter.widens {
+                    collectAll(now: now, into: &matches)
+                } else {
+                    collect(request, context, partition: Octets(start: nil, count: 0), now: now, into: &matches)
+                    if partitionedCount > 0 {
+                        context.withPartition(true, of: url) { partition in
+                            collect(request, context, partition: partition, now: now, into: &matches)
+                        }
                     }
+                }
+                if let filter = configuration.matchFilter {
+                    matches.removeAll(from: 0) { !filter.matches(Cookie($0, in: $1), url) }
                 }
                 // Step 5.
                 let seconds = CookieRecord.seconds(now)
@@ -59,10 +66,21 @@ extension CookieStore {
                     matches.append(record, of: bucket, if: isWanted)
                     record += 1
                 }
-                matches.removeAll(from: middle) { !PathMatch.matches(request.path, cookiePath: bucket.path($0)) }
+                matches.removeAll(from: middle) { !PathMatch.matches(request.path, cookiePath: $1.path($0)) }
                 // Step 4: each bucket is in order already.
                 matches.merge(from: middle)
             }
         }
+    }
+
+    /// All cookies that have not expired, for a filter that widens.
+    private func collectAll(now: CookieTime, into matches: inout CookieMatches) {
+        for case let bucket? in table.buckets {
+            for index in 0..<bucket.count {
+                let record = bucket.records + index
+                matches.append(record, of: bucket, if: !record.pointee.isExpired(at: now.microseconds))
+            }
+        }
+        matches.sort()
     }
 }

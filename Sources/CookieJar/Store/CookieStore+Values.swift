@@ -20,6 +20,17 @@ extension CookieStore {
         }
     }
 
+    /// The cookie of this cookie's name, domain, host-only flag, path and partition.
+    func cookie(like cookie: Cookie, at now: CookieTime) -> Cookie? {
+        cookie.withReceived { received, partition in
+            guard let number = table.find(received.domain, partition), let bucket = table.buckets[number],
+                let index = bucket.find(name: received.name, path: received.path, isHostOnly: received.isHostOnly),
+                !bucket.records[index].isExpired(at: now.microseconds)
+            else { return nil }
+            return Cookie(bucket.records[index], in: bucket)
+        }
+    }
+
     /// Takes out the cookie of this cookie's name, domain, host-only flag, path and partition.
     mutating func remove(_ cookie: Cookie) -> Bool {
         cookie.withReceived { received, partition in

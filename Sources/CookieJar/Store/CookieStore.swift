@@ -15,11 +15,11 @@ struct CookieStore: ~Copyable {
     var partitionedCount = 0
     /// The sequence number of the next cookie.
     var nextSequence: UInt64 = 1
-    /// Whether changes are noted in `changes`: somebody listens.
-    var recordsChanges = false
+    /// Those who follow the changes.
+    var feeds: [CookieChangeFeed] = []
     /// Who makes the changes of the operation that runs.
     var source: ChangeSource?
-    /// What changed since the shell last took it.
+    /// What the operation that runs has changed, if anybody follows.
     var changes: [CookieChange] = []
 
     init(configuration: CookieJarConfiguration, seed: UInt64) {
@@ -41,7 +41,7 @@ struct CookieStore: ~Copyable {
 
     /// Notes what happened to the cookie at a place, if anybody listens.
     mutating func note(_ kind: CookieChange.Kind, _ index: Int, of number: Int) {
-        guard recordsChanges, let bucket = table.buckets[number] else { return }
+        guard !feeds.isEmpty, let bucket = table.buckets[number] else { return }
         changes.append(CookieChange(kind: kind, cookie: Cookie(bucket.records[index], in: bucket), source: source))
     }
 
@@ -51,6 +51,15 @@ struct CookieStore: ~Copyable {
         if let bucket = table.buckets[number], !bucket.partition.isEmpty { partitionedCount -= 1 }
         _ = table.withBucket(number) { $0.remove(at: index) }
         count -= 1
+    }
+
+    /// Tells those who follow what was noted. Under the jar's lock, so that all hear of changes in their order; it does not
+    /// wait for any of them.
+    mutating func publishChanges() {
+        guard !changes.isEmpty else { return }
+        feeds.removeAll { $0.isFinished }
+        for feed in feeds { feed.add(changes) }
+        changes.removeAll()
     }
 
     /// Takes out the cookies for which `isWanted` is true, and says how many they were.

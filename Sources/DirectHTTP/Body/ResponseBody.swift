@@ -46,6 +46,7 @@ public struct ResponseBody: AsyncSequence, Sendable {
         }
     }
 
+    /// The one reading of the body.
     public func makeAsyncIterator() -> AsyncIterator {
         AsyncIterator(owner: owner, inflater: coding.map(Inflater.init))
     }
@@ -59,7 +60,10 @@ public struct ResponseBody: AsyncSequence, Sendable {
         while let piece = try await iterator.next() {
             guard whole.readableBytes + piece.readableBytes <= limit else {
                 owner.exchange.cancel()
-                throw DirectHTTPError(.responseTooLarge, "the body is larger than \(limit) bytes: stream it, or allow more")
+                throw DirectHTTPError(
+                    .responseTooLarge,
+                    "the body is larger than \(limit) bytes: stream it, or allow more"
+                )
             }
             if whole.readableBytes == 0 { whole = piece } else { whole.writeImmutableBuffer(piece) }
         }

@@ -40,6 +40,7 @@ public struct Attempt: Sendable, Hashable, CustomStringConvertible {
         self.handshake = handshake
     }
 
+    /// The endpoint and its end, for one line of an error.
     public var description: String {
         switch outcome {
         case .connected: "\(endpoint) connected"

@@ -62,7 +62,10 @@ final class ProxyTunnelHandler: ChannelInboundHandler, RemovableChannelHandler {
         }
         // A server that speaks before TLS does would have its bytes here; in TLS the client speaks first, so they are refused.
         guard parser.takeRest().readableBytes == 0 else {
-            return fail(DirectHTTPError(.proxyRefused, "the proxy \(proxy) sent bytes before the tunnel stood"), context)
+            return fail(
+                DirectHTTPError(.proxyRefused, "the proxy \(proxy) sent bytes before the tunnel stood"),
+                context
+            )
         }
         let done = done.take()
         context.pipeline.syncOperations.removeHandler(self, promise: nil)

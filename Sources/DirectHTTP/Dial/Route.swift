@@ -31,5 +31,6 @@ public struct Proxy: Hashable, Sendable, CustomStringConvertible {
         user.map { "Basic " + Base64.encode(Array("\($0):\(password ?? "")".utf8)) }
     }
 
+    /// The proxy's URL, without user and password.
     public var description: String { origin.description }
 }

@@ -100,8 +100,9 @@ final class Exchange: Sendable {
             state.isAbandoned = true
             return state.carrier
         }
-        carrier?.abandon(self)
+        // First the reason, then the socket: its closing must not be taken for the reason.
         fail(error)
+        carrier?.abandon(self)
     }
 
     private func takePiece(orWait waiter: UnsafeContinuation<PieceResult, Never>? = nil) -> PieceResult? {

@@ -30,6 +30,9 @@ final class HTTP1Handler: ChannelDuplexHandler {
 
     private var exchange: Exchange?
     private var isRequestSent = true
+    /// What is left of a body whose length was told. Its last byte ends the request: the response may come before the task
+    /// that read the body hears that it is done.
+    private var unsentBytes: Int64 = 0
     private var keepAlive = true
     private var informationalCount = 0
     private var hasReadResponse = false
@@ -83,6 +86,10 @@ final class HTTP1Handler: ChannelDuplexHandler {
             }
         case .file, .stream:
             isRequestSent = false
+            if case .length(let length) = exchange.request.framing {
+                unsentBytes = length
+                isRequestSent = length == 0
+            }
         }
         context.writeAndFlush(wrapOutboundOut(head), promise: nil)
         watch.begin(now: context.eventLoop.now, idle: exchange.limits.idle, deadline: exchange.limits.deadline)
@@ -96,6 +103,8 @@ final class HTTP1Handler: ChannelDuplexHandler {
             context.writeAndFlush(wrapOutboundOut(chunk), promise: nil)
         } else {
             context.writeAndFlush(wrapOutboundOut(piece), promise: nil)
+            unsentBytes -= Int64(piece.readableBytes)
+            isRequestSent = unsentBytes == 0
         }
         watch.note(now: context.eventLoop.now)
         if context.channel.isWritable {
@@ -287,7 +296,12 @@ final class HTTP1Handler: ChannelDuplexHandler {
         case .restedEnough:
             closeNow()
         case .silent(let limit):
-            end(with: DirectHTTPError(.idleTimeout, "the server was silent for \(Duration.nanoseconds(limit.nanoseconds))"))
+            end(
+                with: DirectHTTPError(
+                    .idleTimeout,
+                    "the server was silent for \(Duration.nanoseconds(limit.nanoseconds))"
+                )
+            )
         case .late:
             end(with: DirectHTTPError(.deadlineExceeded, "the response was not whole in time"))
         }

@@ -6,11 +6,11 @@ public import Names
 public struct AnswerCheck: Hashable, Sendable {
     /// Whether addresses that no public name has (``localNetworks``) are taken all the same. Default: false.
     public var allowLocalAnswers = false
-    /// Whether private addresses (``privateNetworks``) are taken. Default: true, for names that mean another host inside
-    /// a company's network than outside.
+    /// Whether private addresses (``privateNetworks``) are taken. Default: true, for names that mean another host
+    /// inside a company's network than outside.
     public var allowPrivateAnswers = true
-    /// Blocks that are refused besides those, such as the address of a search page that a network answers with for names that do
-    /// not exist. Default: none.
+    /// Blocks that are refused besides those, such as the address of a search page that a network answers with for
+    /// names that do not exist. Default: none.
     public var refusedNetworks: [IPNetwork] = []
     /// Addresses that are kept of one family; those behind them are dropped. Default: 64.
     public var maxAddresses = 64
@@ -33,8 +33,8 @@ public struct AnswerCheck: Hashable, Sendable {
     /// - Parameters:
     ///   - answer: What the upstream said.
     ///   - kind: ``UpstreamKind/fixed`` tables may name any address.
-    /// - Throws: ``UpstreamError`` with code `bogusAnswer` when any address is one that is refused: who lies once is not
-    ///   believed at all.
+    /// - Throws: ``UpstreamError`` with code `bogusAnswer` when any address is one that is refused: who lies once is
+    ///   not believed at all.
     public func checked(_ answer: Answer, from kind: UpstreamKind = .service) throws(UpstreamError) -> Answer {
         var result = answer
         for family in IPAddress.Family.allCases {
@@ -52,7 +52,7 @@ public struct AnswerCheck: Hashable, Sendable {
 
     private func check(_ address: IPAddress) throws(UpstreamError) {
         // An IPv4 address in IPv6 clothes (RFC 4291 §2.5.5.2) is judged as what a socket makes of it.
-        let bare = address.embeddedV4 ?? address
+        let bare = address.unmapped
         let refusal: String
         if let network = refusedNetworks.first(where: { $0.contains(bare) }) {
             refusal = "is in \(network), which the configuration refuses"
@@ -68,13 +68,5 @@ public struct AnswerCheck: Hashable, Sendable {
 
     private static func networks(_ list: String) -> [IPNetwork] {
         list.split(separator: " ").compactMap { IPNetwork(String($0)) }
-    }
-}
-
-extension IPAddress {
-    /// The IPv4 address in `::ffff:a.b.c.d`; nil for any other address.
-    var embeddedV4: IPAddress? {
-        guard family == .v6, high == 0, low >> 32 == 0xffff else { return nil }
-        return IPAddress(v4: UInt32(truncatingIfNeeded: low))
     }
 }

@@ -4,8 +4,10 @@ public import Names
 
 /// A set of address families.
 public struct Families: OptionSet, Hashable, Sendable, CustomStringConvertible {
+    /// The bits.
     public let rawValue: UInt8
 
+    /// The set of these bits.
     public init(rawValue: UInt8) {
         self.rawValue = rawValue
     }

@@ -6,7 +6,8 @@ public import Names
 public struct Question: Hashable, Sendable {
     /// The name; never an address.
     public var host: Host
-    /// The families wanted; at least one. An ``Upstream`` whose ``Upstream/answersOneFamily`` is true gets one at a time.
+    /// The families wanted; at least one. An ``Upstream`` whose ``Upstream/answersOneFamily`` is true gets one at a
+    /// time.
     public var families: Families
 
     /// A question for the addresses of `host`.

@@ -40,6 +40,8 @@ struct AnswerCache {
         var provenance: Provenance
         /// After a failure: when the upstreams may be asked again (RFC 8767 §5, RFC 9520).
         var retryAt = Moment.past
+        /// When failed attempts may force the next refresh.
+        var forceAt = Moment.past
         /// The addresses in the order to try, made for ``order``; empty where it must be made anew.
         var ordered: [IPAddress] = []
         /// What ``ordered`` was made for.

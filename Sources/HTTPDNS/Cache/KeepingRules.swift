@@ -12,8 +12,8 @@ struct KeepingRules {
 
     /// The two parts of an entry for an answer to a question for `families`.
     ///
-    /// Where one family has addresses, what is unknown of the other is kept as "none" as long as they are, so that a name of one
-    /// family is not asked for at each use.
+    /// Where one family has addresses, what is unknown of the other is kept as "none" as long as they are, so that a
+    /// name of one family is not asked for at each use.
     func kept(
         _ answer: Answer,
         asked families: Families,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Who waits for which look-up: callers with the same question share one flight. A caller may leave; the flight lives while
-/// one waits or while it is the resolver's own.
+/// Who waits for which look-up: callers with the same question share one flight. A caller may leave; the flight lives
+/// while one waits or while it is the resolver's own.
 struct FlightTable<Key: Hashable & Sendable, Waiter: Sendable, Cargo: Sendable>: Sendable {
     /// One look-up under way.
     struct Flight: Sendable {

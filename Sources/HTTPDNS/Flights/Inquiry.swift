@@ -4,9 +4,9 @@ import Names
 
 /// One question put to several upstreams: whom to ask next, when to stop waiting, which answer to take.
 ///
-/// Upstreams are asked in the order given, ``Plan/atOnce`` of them at first. One that fails, or is silent for longer than its
-/// budget, is followed by the next at once; one that is merely slow is joined by the next after its `hedgeAfter`. The first
-/// good answer wins and ends the others.
+/// Upstreams are asked in the order given, ``Plan/atOnce`` of them at first. One that fails, or is silent for longer
+/// than its budget, is followed by the next at once; one that is merely slow is joined by the next after its
+/// `hedgeAfter`. The first good answer wins and ends the others.
 struct Inquiry {
     /// Whom to ask, and how long.
     struct Plan {

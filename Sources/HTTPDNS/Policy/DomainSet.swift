@@ -6,12 +6,13 @@ public import Names
 public struct DomainSet: Hashable, Sendable, ExpressibleByArrayLiteral {
     private var domains: Set<String> = []
 
-    /// The set of these domains; a leading dot or `*.` and a final dot are not minded, and the domain itself always belongs.
-    /// Texts that are not domains are left out.
+    /// The set of these domains; a leading dot or `*.` and a final dot are not minded, and the domain itself always
+    /// belongs. Texts that are not domains are left out.
     public init(_ domains: some Sequence<String>) {
         for domain in domains { insert(domain) }
     }
 
+    /// The set of these domains.
     public init(arrayLiteral elements: String...) {
         self.init(elements)
     }
@@ -22,7 +23,9 @@ public struct DomainSet: Hashable, Sendable, ExpressibleByArrayLiteral {
         var text = domain[...]
         if text.hasPrefix("*.") { text = text.dropFirst(2) } else if text.hasPrefix(".") { text = text.dropFirst() }
         guard let host = try? Host(text) else { return false }
-        domains.insert(Self.withoutFinalDot(host.text))
+        let domain = Self.withoutFinalDot(host.text)
+        guard !domain.isEmpty else { return false }
+        domains.insert(domain)
         return true
     }
 

@@ -2,8 +2,8 @@
 
 import Names
 
-/// The order in which endpoints are tried, learned from attempts. Where nothing is known, the upstream's order is kept: it
-/// spreads clients over a service's addresses.
+/// The order in which endpoints are tried, learned from attempts. Where nothing is known, the upstream's order is
+/// kept: it spreads clients over a service's addresses.
 struct EndpointRanking {
     /// The bounds; see ``ResolverConfiguration``.
     struct Limits {
@@ -48,7 +48,8 @@ struct EndpointRanking {
         states[endpoint].map { $0.demotedUntil > now } ?? false
     }
 
-    /// The addresses in the order to try them at `port`, families in turn (RFC 8305 §4), and until when that order holds.
+    /// The addresses in the order to try them at `port`, families in turn (RFC 8305 §4), and until when that order
+    /// holds.
     func order(
         v4: [IPAddress],
         v6: [IPAddress],

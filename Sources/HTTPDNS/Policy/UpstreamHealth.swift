@@ -34,8 +34,8 @@ struct UpstreamHealth {
         var probe: Int?
     }
 
-    /// The upstreams that may be asked now. Those that are down are left out, but for one question each `probeInterval`: one of
-    /// them is then asked besides, or, where all are down, alone.
+    /// The upstreams that may be asked now. Those that are down are left out, but for one question each
+    /// `probeInterval`: one of them is then asked besides, or, where all are down, alone.
     mutating func choose(among order: [Int], now: Moment) -> Choice {
         let ready = order.filter { states[$0].pausedUntil <= now }
         let up = ready.filter { states[$0].probeAt == nil }

@@ -19,6 +19,7 @@ public struct Resolution: Hashable, Sendable {
         /// The host is an address itself, or `localhost`.
         case literal
 
+        /// The text for logs.
         public var description: String { rawValue }
     }
 

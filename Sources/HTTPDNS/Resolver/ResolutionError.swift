@@ -37,6 +37,7 @@ public struct ResolutionError: Error, Hashable, Sendable, CustomStringConvertibl
             self.error = error
         }
 
+        /// The text for logs.
         public var description: String { "\(upstream): \(error.message)" }
     }
 
@@ -54,5 +55,6 @@ public struct ResolutionError: Error, Hashable, Sendable, CustomStringConvertibl
         self.failures = failures
     }
 
+    /// The text for logs.
     public var description: String { message }
 }

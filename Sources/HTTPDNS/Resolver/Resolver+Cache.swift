@@ -131,12 +131,13 @@ extension Resolver {
             // A question for one family leaves the other as it was.
             entry.v4 = entry.v4 ?? old?.v4
             entry.v6 = entry.v6 ?? old?.v6
+            entry.forceAt = old?.forceAt ?? .past
             shard.cache.store(key, entry)
         }
     }
 
-    /// What may still be used of a name although its TTL is over and nobody has a new answer; it is then used without asking
-    /// again for a while. Otherwise the failure is kept.
+    /// What may still be used of a name although its TTL is over and nobody has a new answer; it is then used without
+    /// asking again for a while. Otherwise the failure is kept.
     func fallBack(
         _ host: Host,
         _ realm: UInt32,

@@ -12,8 +12,8 @@ public enum AttemptOutcome: Hashable, Sendable {
 }
 
 extension Resolver {
-    /// Tells how an attempt at one of a name's endpoints ended. One that failed is tried last for a while; when all of a name's
-    /// endpoints have failed, the upstreams are asked anew.
+    /// Tells how an attempt at one of a name's endpoints ended. One that failed is tried last for a while; when all
+    /// of a name's endpoints have failed, the upstreams are asked anew.
     public func report(_ outcome: AttemptOutcome, at endpoint: Endpoint, for host: Host) {
         let now = time.now()
         switch outcome {
@@ -26,7 +26,7 @@ extension Resolver {
         let mustRefresh = shard(hash).withLockedValue { shard in
             shard.cache.find(AnswerCache.Key(host.text, realm: shard.realm, hash: hash)) { entry in
                 entry.order.until = .past
-                guard outcome == .failed, now >= entry.retryAt else { return false }
+                guard outcome == .failed, now >= entry.forceAt else { return false }
                 let addresses = families.members.flatMap { entry[$0]?.addresses ?? [] }
                 let allFailed = ranking.withLockedValue { ranking in
                     addresses.allSatisfy { ranking.isDemoted(Endpoint($0, port: endpoint.port), now: now) }
@@ -36,7 +36,7 @@ extension Resolver {
                 for family in families.members {
                     if let kept = entry[family] { entry[family]?.expiresAt = min(kept.expiresAt, now) }
                 }
-                entry.retryAt = now + configuration.forcedRefreshInterval
+                entry.forceAt = now + configuration.forcedRefreshInterval
                 return true
             } ?? false
         }

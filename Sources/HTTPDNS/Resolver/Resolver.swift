@@ -12,8 +12,8 @@ public import Names
 /// await resolver.shutdown()
 /// ```
 ///
-/// All work that outlives a call, such as a refresh behind ``cached(_:port:families:)``, belongs to the resolver and ends with
-/// ``shutdown()``.
+/// All work that outlives a call, such as a refresh behind ``cached(_:port:families:)``, belongs to the resolver and
+/// ends with ``shutdown()``.
 public final class Resolver: Sendable {
     /// What the resolver was made with.
     public let configuration: ResolverConfiguration
@@ -76,8 +76,8 @@ public final class Resolver: Sendable {
 
     // MARK: Resolving
 
-    /// The endpoints of a name: from the cache while the TTL lasts, else from the upstreams. Callers that ask for the same name at
-    /// the same time share one look-up.
+    /// The endpoints of a name: from the cache while the TTL lasts, else from the upstreams. Callers that ask for the
+    /// same name at the same time share one look-up.
     ///
     /// - Parameters:
     ///   - host: A name, or an address, which is its own answer.
@@ -116,11 +116,11 @@ public final class Resolver: Sendable {
         try await resolve(origin.host, port: origin.port)
     }
 
-    /// What is known of a name now; never waits. What is missing or out of date is asked for behind the call, and is there for
-    /// the next.
+    /// What is known of a name now; never waits. What is missing or out of date is asked for behind the call, and is
+    /// there for the next.
     ///
-    /// - Returns: Nil where nothing is known that could be dialled. A ``Resolution/Source/stale`` resolution is no older than
-    ///   ``ResolverConfiguration/maxStale`` allows.
+    /// - Returns: Nil where nothing is known that could be dialled. A ``Resolution/Source/stale`` resolution is no
+    ///   older than ``ResolverConfiguration/maxStale`` allows.
     public func cached(_ host: Host, port: UInt16 = 443, families: Families? = nil) -> Resolution? {
         if let known = own(host, port) { return known }
         let families = families ?? configuration.families
@@ -139,8 +139,8 @@ public final class Resolver: Sendable {
         }
     }
 
-    /// Asks for names that will be needed, ``ResolverConfiguration/prefetchWidth`` at a time, and returns when all have been
-    /// answered or have failed. Names that are known already are not asked for.
+    /// Asks for names that will be needed, ``ResolverConfiguration/prefetchWidth`` at a time, and returns when all
+    /// have been answered or have failed. Names that are known already are not asked for.
     public func prefetch(_ hosts: [Host]) async {
         await withTaskGroup(of: Void.self) { group in
             for (index, host) in hosts.enumerated() {
@@ -152,8 +152,8 @@ public final class Resolver: Sendable {
 
     // MARK: Control
 
-    /// The switch. While it is off every name goes to the system's resolver, as if this library were not there; answers that
-    /// were kept before are not used, and come back with the switch.
+    /// The switch. While it is off every name goes to the system's resolver, as if this library were not there;
+    /// answers that were kept before are not used, and come back with the switch.
     public var isEnabled: Bool {
         get { state.withLockedValue { $0.isEnabled } }
         set {
@@ -179,10 +179,15 @@ public final class Resolver: Sendable {
         for shard in shards { shard.withLockedValue { $0.cache.removeAll() } }
     }
 
-    /// Ends all look-ups, those of callers with the error `shutDown`, and returns when no upstream is being asked any more. What is
-    /// kept can still be had by ``cached(_:port:families:)``.
+    /// Ends all look-ups, those of callers with the error `shutDown`, and returns when no upstream is being asked any
+    /// more. What is kept can still be had by ``cached(_:port:families:)``.
     public func shutdown() async {
         close()
+        await settled()
+    }
+
+    /// Returns when no upstream is being asked.
+    package func settled() async {
         await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
             let isIdle = state.withLockedValue { state in
                 guard state.running > 0 else { return true }
@@ -191,6 +196,11 @@ public final class Resolver: Sendable {
             }
             if isIdle { continuation.resume() }
         }
+    }
+
+    /// Callers that wait for a look-up.
+    package var waitingCallers: Int {
+        state.withLockedValue { $0.flights.all.reduce(0) { $0 + $1.allWaiters.count } }
     }
 
     /// Questions that were sent to upstreams so far.

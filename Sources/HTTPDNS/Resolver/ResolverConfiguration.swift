@@ -4,8 +4,8 @@
 public struct ResolverConfiguration: Sendable {
     /// Who answers names, in the order to ask. Default: none, so that only ``system`` is asked.
     public var upstreams: [any Upstream]
-    /// Who answers the names that are not for the upstreams: all of them while the resolver is off, and those in ``denied``. Nil: such
-    /// names have no answer. Default: ``SystemUpstream`` with its defaults.
+    /// Who answers the names that are not for the upstreams: all of them while the resolver is off, and those in
+    /// ``denied``. Nil: such names have no answer. Default: ``SystemUpstream`` with its defaults.
     public var system: (any Upstream)?
     /// Domains that the upstreams never hear of. Default: none.
     public var denied: DomainSet = []
@@ -35,7 +35,8 @@ public struct ResolverConfiguration: Sendable {
     public var defaultNegativeTTL = Duration.seconds(5)
     /// How long a failure of all upstreams is kept before they are asked again (RFC 9520 §3.2). Default: 1 s.
     public var failureTTL = Duration.seconds(1)
-    /// How long after the end of its TTL an answer may be used when no upstream has a new one (RFC 8767). 0: never. Default: 12 h.
+    /// How long after the end of its TTL an answer may be used when no upstream has a new one (RFC 8767). 0: never.
+    /// Default: 12 h.
     public var maxStale = Duration.seconds(43_200)
 
     /// Names that are asked for at the same time; more fail with `tooManyFlights`. Default: 1,024.
@@ -50,7 +51,8 @@ public struct ResolverConfiguration: Sendable {
     /// For how long an upstream that refuses our account is left alone. Default: 10 min.
     public var pauseAfterRefusal = Duration.seconds(600)
 
-    /// For how long an endpoint that failed is tried last; it doubles with each failure, up to the upper bound. Default: 30 s to 10 min.
+    /// For how long an endpoint that failed is tried last; it doubles with each failure, up to the upper bound.
+    /// Default: 30 s to 10 min.
     public var demotion = Duration.seconds(30)...Duration.seconds(600)
     /// Endpoints whose failures are remembered. Default: 4,096.
     public var maxRankedEndpoints = 4_096

@@ -24,6 +24,7 @@ public struct EngineTransport: UpstreamTransport {
         self.limits = limits
     }
 
+    /// Sends the request and collects its reply.
     public func exchange(_ request: UpstreamRequest) async throws(UpstreamError) -> UpstreamReply {
         do {
             let prepared = try PreparedRequest(

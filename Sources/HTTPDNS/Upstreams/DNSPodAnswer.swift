@@ -2,8 +2,8 @@
 
 import Names
 
-/// One line of DNSPod's answer: `192.0.2.1;192.0.2.2,60-2001:db8::1,60|203.0.113.9`, before it the name where several were
-/// asked for.
+/// One line of DNSPod's answer: `192.0.2.1;192.0.2.2,60-2001:db8::1,60|203.0.113.9`, before it the name where several
+/// were asked for.
 struct DNSPodAnswer: Hashable {
     /// The name, where the line has one.
     var name: String?
@@ -16,8 +16,8 @@ struct DNSPodAnswer: Hashable {
     ///   - text: The answer.
     ///   - families: What was asked for: `both` is `type=addrs`, whose two lists are parted by `-`.
     ///   - named: Whether each line begins with its name, as it does when several were asked for.
-    /// - Throws: ``UpstreamError`` with code `malformedAnswer` at the first thing that is no address and no TTL; a page of
-    ///   somebody who answers in DNSPod's place is no answer.
+    /// - Throws: ``UpstreamError`` with code `malformedAnswer` at the first thing that is no address and no TTL; a
+    ///   page of somebody who answers in DNSPod's place is no answer.
     static func parse(
         _ text: String,
         families: Families,

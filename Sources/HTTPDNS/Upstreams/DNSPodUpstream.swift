@@ -4,8 +4,10 @@ public import Names
 
 /// DNSPod's plain form: `GET /d?dn=www.example.com&ttl=1` over HTTP in the clear.
 ///
-/// Whoever sits on the way can read and change these answers; they are checked like all others, but nothing proves them.
+/// Whoever sits on the way can read and change these answers; they are checked like all others, but nothing proves
+/// them.
 public struct DNSPodUpstream: Upstream {
+    /// The name in resolutions and errors.
     public let name: String
     private let origin: Origin
     private let endpoints: [Endpoint]
@@ -27,6 +29,7 @@ public struct DNSPodUpstream: Upstream {
         name = "dnspod:\(origin.authority)"
     }
 
+    /// Answers a question; see ``Upstream/answer(_:)``.
     public func answer(_ question: Question) async throws(UpstreamError) -> Answer {
         let host = try question.host.dnsName().description
         let type =
@@ -35,7 +38,7 @@ public struct DNSPodUpstream: Upstream {
             case .v6: "&type=aaaa"
             default: ""
             }
-        let target = "/d?dn=\(PercentEncoding.query(host))&ttl=1\(type)"
+        let target = "/d?dn=\(PercentEncoding.encode(host, keeping: .unreserved))&ttl=1\(type)"
         let reply = try await transport.exchange(
             UpstreamRequest(origin: origin, endpoints: endpoints, target: target)
         )

@@ -13,7 +13,9 @@ public struct DoHUpstream: Upstream {
         case post
     }
 
+    /// The name in resolutions and errors.
     public let name: String
+    /// One record type a question.
     public let answersOneFamily = true
     private let url: HTTPURL
     private let endpoints: [Endpoint]
@@ -44,6 +46,7 @@ public struct DoHUpstream: Upstream {
         self.transport = transport
     }
 
+    /// Answers a question; see ``Upstream/answer(_:)``.
     public func answer(_ question: Question) async throws(UpstreamError) -> Answer {
         var answer = Answer()
         for family in question.families.members {

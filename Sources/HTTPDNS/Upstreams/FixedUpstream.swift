@@ -4,7 +4,9 @@ import Names
 
 /// A table that the user wrote. It may name any address, and has nothing to say of names that are not in it.
 public struct FixedUpstream: Upstream {
+    /// The name in resolutions and errors.
     public let name: String
+    /// What kind of upstream it is.
     public let kind = UpstreamKind.fixed
     private let table: HostsTable
     private let ttl: Duration
@@ -16,6 +18,7 @@ public struct FixedUpstream: Upstream {
         self.ttl = ttl
     }
 
+    /// Answers a question; see ``Upstream/answer(_:)``.
     public func answer(_ question: Question) async throws(UpstreamError) -> Answer {
         guard let addresses = table[question.host] else {
             throw UpstreamError(.unsupported, "\"\(question.host)\" is not in the table")

@@ -12,12 +12,14 @@ public struct HostsTable: Hashable, Sendable {
     /// A table without names.
     public init() {}
 
-    /// Reads a text in the form of hosts(5): an address, then names, a `#` begins a comment. A line that has no address or no
-    /// name, and a name that is none, are left out. Names are compared in their canonical form.
+    /// Reads a text in the form of hosts(5): an address, then names, a `#` begins a comment. A line that has no
+    /// address or no name, and a name that is none, are left out. Names are compared in their canonical form.
     public init(parsing text: some StringProtocol) {
         for line in text.utf8.split(whereSeparator: { $0 == 0x0a || $0 == 0x0d }) {
             let words = line.prefix { $0 != UInt8(ascii: "#") }.split { $0 == 0x20 || $0 == 0x09 }
-            guard let first = words.first, let address = Self.address(String(decoding: first, as: UTF8.self)) else { continue }
+            guard let first = words.first, let address = Self.address(String(decoding: first, as: UTF8.self)) else {
+                continue
+            }
             for word in words.dropFirst() {
                 guard addresses.count < Self.maxNames else { return }
                 if let host = try? Host(String(decoding: word, as: UTF8.self)) { add(address, for: host) }

@@ -14,11 +14,13 @@ import Glibc
 
 /// The system's own resolver, `getaddrinfo`.
 ///
-/// `getaddrinfo` blocks its thread for as long as it likes and cannot be stopped, so it runs on a few threads of its own:
-/// a question whose time is over is left to itself, and others go on while one thread is free. With all of them stuck,
-/// questions wait for as long as the resolver's budget lets them, and fail at once when too many wait.
+/// `getaddrinfo` blocks its thread for as long as it likes and cannot be stopped, so it runs on a few threads of its
+/// own: a question whose time is over is left to itself, and others go on while one thread is free. With all of them
+/// stuck, questions wait for as long as the resolver's budget lets them, and fail at once when too many wait.
 public final class SystemUpstream: Upstream {
+    /// The name in resolutions and errors.
     public let name = "system"
+    /// What kind of upstream it is.
     public let kind = UpstreamKind.system
 
     /// Looks a name up; blocks.
@@ -29,6 +31,9 @@ public final class SystemUpstream: Upstream {
     private let maxWaiting: Int
     /// The lock guards whether the threads were started, and how many questions wait or are worked on.
     private let state = NIOLockedValueBox((isStarted: false, waiting: 0))
+
+    /// Questions that wait or are worked on.
+    var waiting: Int { state.withLockedValue { $0.waiting } }
 
     /// A system upstream.
     ///
@@ -50,6 +55,7 @@ public final class SystemUpstream: Upstream {
         pool.shutdownGracefully { _ in }
     }
 
+    /// Answers a question; see ``Upstream/answer(_:)``.
     public func answer(_ question: Question) async throws(UpstreamError) -> Answer {
         let ticket = Ticket()
         let result = await withTaskCancellationHandler {

@@ -53,7 +53,8 @@ public struct UpstreamError: Error, Hashable, Sendable, CustomStringConvertible 
         case tryElsewhere
         /// Asking the same upstream this again is useless, but it may answer other questions.
         case doNotRepeat
-        /// The upstream will not answer us for a while: it is left alone for ``ResolverConfiguration/pauseAfterRefusal``.
+        /// The upstream will not answer us for a while: it is left alone for
+        /// ``ResolverConfiguration/pauseAfterRefusal``.
         case leaveAlone
     }
 
@@ -68,5 +69,6 @@ public struct UpstreamError: Error, Hashable, Sendable, CustomStringConvertible 
         self.message = message
     }
 
+    /// The text for logs.
     public var description: String { message }
 }

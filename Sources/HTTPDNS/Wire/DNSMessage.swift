@@ -78,8 +78,10 @@ package struct DNSQuestion: Hashable, Sendable {
 
 /// The number of a record type.
 package struct DNSType: RawRepresentable, Hashable, Sendable {
+    /// The number.
     package let rawValue: UInt16
 
+    /// The type or outcome of this number.
     package init(rawValue: UInt16) {
         self.rawValue = rawValue
     }
@@ -98,8 +100,10 @@ package struct DNSType: RawRepresentable, Hashable, Sendable {
 
 /// The outcome of a query.
 package struct DNSResponseCode: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
+    /// The number.
     package let rawValue: UInt8
 
+    /// The type or outcome of this number.
     package init(rawValue: UInt8) {
         self.rawValue = rawValue
     }

@@ -2,7 +2,8 @@
 
 import Names
 
-/// A domain name as DNS messages carry it (RFC 1035 §3.1): labels with their lengths, uncompressed, the empty label last.
+/// A domain name as DNS messages carry it (RFC 1035 §3.1): labels with their lengths, uncompressed, the empty label
+/// last.
 ///
 /// Letters keep the case they came in, so that a reply can echo them; two names are equal whatever their case
 /// (RFC 4343).

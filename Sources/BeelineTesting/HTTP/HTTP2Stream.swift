@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import HTTPTypes
+import NIOCore
+import NIOHPACK
+import NIOHTTP2
+
+/// One stream of an accepted HTTP/2 connection, from the server's side.
+struct HTTP2Stream: Sendable {
+    typealias Payload = HTTP2Frame.FramePayload
+
+    let info: ConnectionInfo
+    let channel: any Channel
+    let inbox: Inbox<Payload>
+
+    /// Makes an accepted connection hand its streams out as work.
+    static func multiplexer(
+        _ limits: LoopbackOrigin.Limits,
+        serve: @escaping @Sendable (HTTP2Stream) async throws -> Void
+    ) -> @Sendable (any Channel, ConnectionInfo, LoopbackListener.Works) throws -> Void {
+        { connection, info, works in
+            var settings = NIOHTTP2Handler.ConnectionConfiguration()
+            settings.initialSettings = [
+                HTTP2Setting(parameter: .maxConcurrentStreams, value: limits.concurrentStreams),
+                HTTP2Setting(parameter: .initialWindowSize, value: limits.streamWindow),
+                HTTP2Setting(parameter: .maxHeaderListSize, value: 1 << 20),
+            ]
+            // Handlers may lie about the length.
+            settings.contentLengthValidation = .disabled
+            var streams = NIOHTTP2Handler.StreamConfiguration()
+            streams.targetWindowSize = limits.streamWindow
+            // A test that cancels a thousand requests is no attack.
+            streams.streamResetFrameRateLimit.maximumCount = 1_000_000
+            let handler = NIOHTTP2Handler(
+                mode: .server,
+                eventLoop: connection.eventLoop,
+                connectionConfiguration: settings,
+                streamConfiguration: streams
+            ) { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    let inbox = Inbox<Payload>()
+                    try channel.pipeline.syncOperations.addHandler(InboxHandler(inbox))
+                    let stream = HTTP2Stream(info: info, channel: channel, inbox: inbox)
+                    works.yield(.init(channel: channel) { try await serve(stream) })
+                }
+            }
+            try connection.pipeline.syncOperations.addHandler(handler)
+        }
+    }
+
+    // MARK: Receiving
+
+    /// Reads the header block; nil when the stream ends without one. `isWhole` says that no body follows.
+    func receiveHead() async throws -> (request: ReceivedRequest, isWhole: Bool)? {
+        while let payload = try await next() {
+            guard case .headers(let headers) = payload else { continue }
+            let pseudo = { headers.headers.first(name: $0) }
+            guard let method = pseudo(":method").flatMap({ HTTPRequest.Method($0) }) else {
+                throw TestingError(.badInput, "a header block without a method")
+            }
+            let request = ReceivedRequest(
+                method: method,
+                target: pseudo(":path") ?? "",
+                version: "HTTP/2",
+                fields: Self.fields(headers.headers),
+                authority: pseudo(":authority") ?? pseudo("host"),
+                connection: info
+            )
+            return (request, headers.endStream)
+        }
+        return nil
+    }
+
+    /// Reads the body and the trailers, unless the head was the whole request.
+    func receiveBody(of request: inout ReceivedRequest, isWhole: Bool, limit: Int) async throws {
+        var body = BodyCollector(limit: limit)
+        while !isWhole {
+            guard let payload = try await next() else {
+                throw TestingError(.closed, "the stream ended in the middle of a body")
+            }
+            if case .headers(let headers) = payload {
+                request.trailers = Self.fields(headers.headers)
+                break
+            }
+            guard case .data(let data) = payload else { continue }
+            if case .byteBuffer(let buffer) = data.data { body.add(Array(buffer.readableBytesView)) }
+            if data.endStream { break }
+        }
+        body.finish(&request)
+    }
+
+    private func next() async throws -> Payload? {
+        let wasFull = inbox.isFull
+        guard let payload = try await inbox.next() else { return nil }
+        if wasFull { channel.read() }
+        return payload
+    }
+
+    private static func fields(_ headers: HPACKHeaders) -> HTTPFields {
+        var fields = HTTPFields()
+        for (name, value, _) in headers where !name.hasPrefix(":") {
+            guard let name = HTTPField.Name(name) else { continue }
+            fields.append(HTTPField(name: name, value: value))
+        }
+        return fields
+    }
+
+    // MARK: Sending
+
+    /// Sends a reply to a request of the method, and ends the stream in the reply's way.
+    func send(_ reply: Reply, to method: HTTPRequest.Method) async throws {
+        guard reply.framing != .none else { return try await reset() }
+        for response in reply.interim { try await sendHead(response.status, response.headerFields) }
+        var fields = reply.fields
+        if reply.framing == .length, fields[.contentLength] == nil, reply.status.code != 204 {
+            fields[.contentLength] = "\(reply.body.reduce(0) { $0 + $1.count })"
+        }
+        let hasNoBody = method == .head || reply.status.code == 204 || reply.status.code == 304
+        let isWhole = hasNoBody || (reply.body.isEmpty && reply.trailers.isEmpty)
+        let ends = reply.ending == .keepAlive || reply.ending == .close
+        try await sendHead(reply.status, fields, endStream: isWhole && ends)
+        if !hasNoBody { try await sendBody(of: reply) }
+        if !isWhole, ends { try await sendEnd(reply.trailers) }
+        switch reply.ending {
+        case .keepAlive: break
+        case .close: try await goAway()
+        case .hangUp: try await channel.parent?.cut().get()
+        case .reset: try await reset()
+        }
+    }
+
+    /// Sends 1xx or the head of the response.
+    func sendHead(_ status: HTTPResponse.Status, _ fields: HTTPFields, endStream: Bool = false) async throws {
+        var headers = HPACKHeaders([(":status", "\(status.code)")])
+        for field in fields where !Self.connectionFields.contains(field.name.canonicalName) {
+            headers.add(name: field.name.canonicalName, value: field.value)
+        }
+        try await channel.writeAndFlush(Payload.headers(.init(headers: headers, endStream: endStream)))
+    }
+
+    /// RFC 9113 §8.2.2: what concerns the connection is not sent.
+    private static let connectionFields: Set<String> = ["connection", "transfer-encoding", "keep-alive", "upgrade"]
+
+    private func sendBody(of reply: Reply) async throws {
+        for piece in reply.body {
+            switch piece.kind {
+            case .wait(let gate): try await gate.wait()
+            case .bytes(let bytes): try await send(ByteBuffer(bytes: bytes))
+            case .zeros(var left):
+                while left > 0 {
+                    try await send(ByteBuffer(repeating: 0, count: min(left, 65_536)))
+                    left -= 65_536
+                }
+            }
+        }
+    }
+
+    private func send(_ buffer: ByteBuffer) async throws {
+        try await channel.writeAndFlush(Payload.data(.init(data: .byteBuffer(buffer))))
+    }
+
+    private func sendEnd(_ trailers: HTTPFields) async throws {
+        if trailers.isEmpty {
+            try await channel.writeAndFlush(Payload.data(.init(data: .byteBuffer(ByteBuffer()), endStream: true)))
+        } else {
+            let headers = HPACKHeaders(trailers.map { ($0.name.canonicalName, $0.value) })
+            try await channel.writeAndFlush(Payload.headers(.init(headers: headers, endStream: true)))
+        }
+    }
+
+    private func reset() async throws {
+        try await channel.writeAndFlush(Payload.rstStream(.internalError))
+    }
+
+    /// Announces that the connection takes no more streams; it closes when the last one has ended.
+    private func goAway() async throws {
+        let payload = Payload.goAway(lastStreamID: .maxID, errorCode: .noError, opaqueData: nil)
+        try await channel.parent?.writeAndFlush(HTTP2Frame(streamID: .rootStream, payload: payload))
+    }
+}

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// An HTTP/2 frame as bytes (RFC 9113 §4.1), right or wrong: for servers and clients that a ``RawConnection`` plays.
+///
+/// ```swift
+/// _ = try await connection.receive(count: RawFrame.preface.count)
+/// try await connection.send(RawFrame(.settings).bytes)
+/// let request = try await connection.receiveFrame { $0.kind == .headers }
+/// try await connection.send(RawFrame(.goAway, payload: [0, 0, 0, 0, 0, 0, 0, 0]).bytes)
+/// ```
+public struct RawFrame: Hashable, Sendable {
+    /// The types of frames (RFC 9113 §6).
+    public enum Kind: UInt8, Hashable, Sendable {
+        case data, headers, priority, reset, settings, pushPromise, ping, goAway, windowUpdate, continuation
+    }
+
+    /// What a client sends first (RFC 9113 §3.4).
+    public static let preface = Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8)
+    /// END_STREAM, or ACK of SETTINGS and PING.
+    public static let endStream: UInt8 = 1
+    /// END_HEADERS.
+    public static let endHeaders: UInt8 = 4
+
+    /// The type; nil for one that RFC 9113 does not know.
+    public var kind: Kind?
+    /// The flags.
+    public var flags: UInt8
+    /// The stream; 0 is the connection.
+    public var stream: UInt32
+    /// What follows the nine octets of the header.
+    public var payload: [UInt8]
+    /// What the header says the length is; nil: the truth.
+    public var declaredLength: Int?
+
+    /// A frame.
+    public init(_ kind: Kind, flags: UInt8 = 0, stream: UInt32 = 0, payload: [UInt8] = []) {
+        self.kind = kind
+        self.flags = flags
+        self.stream = stream
+        self.payload = payload
+    }
+
+    /// A HEADERS frame with a block that uses neither Huffman codes nor the dynamic table.
+    public static func headers(
+        _ fields: [(name: String, value: String)],
+        stream: UInt32,
+        flags: UInt8 = endHeaders
+    ) -> RawFrame {
+        RawFrame(.headers, flags: flags, stream: stream, payload: fields.flatMap { Self.literal($0.name, $0.value) })
+    }
+
+    /// A SETTINGS frame (RFC 9113 §6.5).
+    public static func settings(_ values: [(id: UInt16, value: UInt32)]) -> RawFrame {
+        RawFrame(.settings, payload: values.flatMap { [UInt8($0.id >> 8), UInt8($0.id & 255)] + big($0.value) })
+    }
+
+    /// Header and payload.
+    public var bytes: [UInt8] {
+        let length = Self.big(UInt32(truncatingIfNeeded: declaredLength ?? payload.count)).dropFirst()
+        return Array(length) + [kind?.rawValue ?? 0xff, flags] + Self.big(stream) + payload
+    }
+
+    /// A literal header field without indexing and with a new name (RFC 7541 §6.2.2).
+    public static func literal(_ name: String, _ value: String) -> [UInt8] {
+        [0] + string(name) + string(value)
+    }
+
+    /// Four octets in network order.
+    public static func big(_ value: UInt32) -> [UInt8] {
+        (0..<4).map { UInt8(truncatingIfNeeded: value >> (24 - 8 * UInt32($0))) }
+    }
+
+    /// A string literal of a length below 2^21 (RFC 7541 §5.1 and §5.2).
+    private static func string(_ text: String) -> [UInt8] {
+        let bytes = Array(text.utf8)
+        guard bytes.count >= 127 else { return [UInt8(bytes.count)] + bytes }
+        var rest = bytes.count - 127
+        var length: [UInt8] = [127]
+        while rest >= 128 {
+            length.append(UInt8(rest & 127) | 128)
+            rest >>= 7
+        }
+        return length + [UInt8(rest)] + bytes
+    }
+}
+
+extension RawConnection {
+    /// Reads frames until one fulfils the condition, and returns that one; nil when the peer closes.
+    ///
+    /// - Throws: ``TestingError`` with code `badInput` for a frame of more than 1 MiB, or after 10,000 others.
+    public func receiveFrame(where condition: (RawFrame) -> Bool = { _ in true }) async throws -> RawFrame? {
+        for _ in 0..<10_000 {
+            guard let header = try? await receive(count: 9) else { return nil }
+            let length = Int(header[0]) << 16 | Int(header[1]) << 8 | Int(header[2])
+            guard length <= 1 << 20 else { throw TestingError(.badInput, "an HTTP/2 frame of \(length) bytes") }
+            var frame = RawFrame(.data, flags: header[4], payload: try await receive(count: length))
+            frame.kind = RawFrame.Kind(rawValue: header[3])
+            frame.stream = header[5...].reduce(0) { $0 << 8 | UInt32($1) } & 0x7fff_ffff
+            if condition(frame) { return frame }
+        }
+        throw TestingError(.badInput, "10,000 frames, and none of them the one that was awaited")
+    }
+}

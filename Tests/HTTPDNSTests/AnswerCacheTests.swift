@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Names
+import Testing
+
+@testable import HTTPDNS
+
+@Suite("The answer cache")
+struct AnswerCacheTests {
+    static func key(_ name: String, realm: UInt32 = 1) -> AnswerCache.Key {
+        AnswerCache.Key(name, realm: realm, hash: AnswerCache.Key.hash(of: name))
+    }
+
+    static func entry(_ marker: Int, addresses count: Int = 1) -> AnswerCache.Entry {
+        var entry = AnswerCache.Entry(provenance: Provenance(upstream: "\(marker)", kind: .service))
+        entry.v4 = AnswerCache.Kept(
+            addresses: (0..<count).map { IPAddress(v4: UInt32($0)) },
+            absence: nil,
+            storedAt: .past,
+            expiresAt: .never
+        )
+        return entry
+    }
+
+    static func marker(_ cache: inout AnswerCache, _ name: String, realm: UInt32 = 1) -> Int? {
+        cache.find(key(name, realm: realm)) { Int($0.provenance.upstream) } ?? nil
+    }
+
+    @Test("the entry that was used longest ago goes first")
+    func evictsOldest() {
+        var cache = AnswerCache(maxEntries: 3, maxOctets: .max)
+        for (index, name) in ["a", "b", "c"].enumerated() { cache.store(Self.key(name), Self.entry(index)) }
+        #expect(Self.marker(&cache, "a") == 0)
+        cache.store(Self.key("d"), Self.entry(3))
+        #expect(cache.all().map(\.key.name) == ["d", "a", "c"])
+        cache.store(Self.key("c"), Self.entry(9))
+        cache.store(Self.key("e"), Self.entry(4))
+        #expect(cache.all().map(\.key.name) == ["e", "c", "d"])
+        #expect(Self.marker(&cache, "c") == 9)
+    }
+
+    @Test("the same name in two realms is two entries")
+    func realms() {
+        var cache = AnswerCache(maxEntries: 9, maxOctets: .max)
+        cache.store(Self.key("a", realm: 0), Self.entry(0))
+        cache.store(Self.key("a", realm: 1), Self.entry(1))
+        #expect(Self.marker(&cache, "a", realm: 0) == 0)
+        #expect(Self.marker(&cache, "a", realm: 1) == 1)
+        #expect(Self.marker(&cache, "a", realm: 2) == nil)
+    }
+
+    @Test("octets bound it too, and long answers count for more")
+    func boundsOctets() {
+        var cache = AnswerCache(maxEntries: 1_000, maxOctets: 10_000)
+        for index in 0..<1_000 { cache.store(Self.key("name\(index)"), Self.entry(index)) }
+        #expect(cache.octets <= 10_000)
+        let short = cache.count
+        for index in 0..<1_000 { cache.store(Self.key("name\(index)"), Self.entry(index, addresses: 20)) }
+        #expect(cache.octets <= 10_000)
+        #expect(cache.count < short / 2)
+        #expect(cache.count > 0)
+    }
+
+    @Test("it does what a dictionary and a list would do")
+    func model() {
+        var fuzz = Fuzz(seed: 1)
+        var cache = AnswerCache(maxEntries: 50, maxOctets: .max)
+        var order: [String] = []
+        var markers: [String: Int] = [:]
+        for step in 0..<20_000 {
+            let name = "n\(fuzz.below(80))"
+            switch fuzz.below(4) {
+            case 0:
+                let known = markers[name]
+                #expect(Self.marker(&cache, name) == known)
+                if known != nil {
+                    order.removeAll { $0 == name }
+                    order.insert(name, at: 0)
+                }
+            case 1, 2:
+                cache.store(Self.key(name), Self.entry(step))
+                markers[name] = step
+                order.removeAll { $0 == name }
+                order.insert(name, at: 0)
+                if order.count > 50 { markers[order.removeLast()] = nil }
+            default:
+                #expect(cache.remove(Self.key(name)) == (markers[name] != nil))
+                markers[name] = nil
+                order.removeAll { $0 == name }
+            }
+            #expect(cache.count == order.count)
+        }
+        #expect(cache.all().map(\.key.name) == order)
+        cache.removeAll { key, _ in key.name.hasSuffix("1") }
+        #expect(cache.all().map(\.key.name) == order.filter { !$0.hasSuffix("1") })
+        cache.removeAll()
+        #expect(cache.count == 0)
+        #expect(cache.octets == 0)
+    }
+}

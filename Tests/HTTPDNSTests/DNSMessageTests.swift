@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Names
+import Testing
+
+@testable import HTTPDNS
+
+@Suite("DNS messages")
+struct DNSMessageTests {
+    /// `example.com A`, ID 0, as RFC 8484 wants it.
+    static let query: [UInt8] =
+        [0, 0, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0] + [7] + "example".utf8 + [3] + "com".utf8 + [0, 0, 1, 0, 1]
+
+    static let example = DNSMessage(
+        id: 7,
+        flags: DNSMessage.Flags(bits: 0x8180),
+        questions: [DNSQuestion(name("www.example.com"), .a)],
+        answers: [
+            DNSRecord(name("www.example.com"), ttl: 300, .alias(name("edge.example.net"))),
+            DNSRecord(name("edge.example.net"), ttl: 20, .address(address("192.0.2.1"))),
+            DNSRecord(name("edge.example.net"), ttl: 20, .address(address("2001:db8::1"))),
+        ],
+        authorities: [
+            DNSRecord(
+                name("example.net"),
+                ttl: 900,
+                .authority(
+                    DNSRecord.StartOfAuthority(
+                        primary: name("ns.example.net"),
+                        mailbox: name("host\\master.example.net"),
+                        serial: 1,
+                        refresh: 2,
+                        retry: 3,
+                        expire: 4,
+                        minimum: 60
+                    )
+                )
+            )
+        ],
+        additionals: [DNSRecord(.root, ttl: 0, .other(.opt, [0, 12, 0, 2, 0, 0]), recordClass: 1_232)]
+    )
+
+    @Test("a query has the octets that RFC 8484 shows")
+    func encodesQuery() {
+        #expect(DNSMessage.query(DNSQuestion(name("example.com"), .a)) == Self.query)
+        #expect(Base64.urlSafe(Self.query) == "AAABAAABAAAAAAAAB2V4YW1wbGUDY29tAAABAAE")
+        #expect(DNSMessage(questions: [DNSQuestion(name("example.com"), .a)]).encoded() == Self.query)
+    }
+
+    @Test("what is written is read back, names compressed")
+    func roundTrip() throws {
+        let octets = try #require(Self.example.encoded())
+        #expect(try DNSMessage(octets: octets) == Self.example)
+        #expect(octets.count < 190)
+    }
+
+    struct Broken: Sendable, CustomTestStringConvertible {
+        var what: String
+        var octets: [UInt8]
+        var error: DNSMessageError
+        var testDescription: String { what }
+    }
+
+    static let header: [UInt8] = [0, 0, 0x81, 0x80, 0, 1, 0, 0, 0, 0, 0, 0]
+    static let answerHeader: [UInt8] = [0, 0, 0x81, 0x80, 0, 0, 0, 1, 0, 0, 0, 0]
+
+    @Test(
+        "broken messages are refused",
+        arguments: [
+            Broken(what: "nothing", octets: [], error: .truncated(offset: 0)),
+            Broken(what: "half a header", octets: [0, 0, 1], error: .truncated(offset: 2)),
+            Broken(what: "a question missing", octets: header, error: .truncated(offset: 12)),
+            Broken(what: "a name without end", octets: header + [3, 97, 98, 99], error: .truncated(offset: 16)),
+            Broken(what: "a label that leaves the message", octets: header + [9, 97], error: .truncated(offset: 12)),
+            Broken(what: "a pointer to itself", octets: header + [0xc0, 12], error: .badPointer(offset: 12)),
+            Broken(
+                what: "a pointer back into its own part",
+                octets: header + [1, 97, 0xc0, 12, 0, 1, 0, 1],
+                error: .badPointer(offset: 14)
+            ),
+            Broken(
+                what: "a pointer forward",
+                octets: header + [0xc0, 20, 0, 1, 0, 1, 0, 0, 0],
+                error: .badPointer(offset: 12)
+            ),
+            Broken(what: "half a pointer", octets: header + [0xc0], error: .truncated(offset: 12)),
+            Broken(what: "a label of an unknown kind", octets: header + [0x40, 97], error: .badLabel(offset: 12)),
+            Broken(
+                what: "a name longer than 255 octets",
+                octets: header + (0..<5).flatMap { _ in [63] + [UInt8](repeating: 97, count: 63) } + [0],
+                error: .longName(offset: 12)
+            ),
+            Broken(
+                what: "octets behind the end",
+                octets: query + [0, 0],
+                error: .trailingOctets(2)
+            ),
+            Broken(
+                what: "an A record of 5 octets",
+                octets: answerHeader + [0, 0, 1, 0, 1, 0, 0, 0, 1, 0, 5, 1, 2, 3, 4, 5],
+                error: .badLength(offset: 12)
+            ),
+            Broken(
+                what: "an AAAA record of 4 octets",
+                octets: answerHeader + [0, 0, 28, 0, 1, 0, 0, 0, 1, 0, 4, 1, 2, 3, 4],
+                error: .badLength(offset: 12)
+            ),
+            Broken(
+                what: "a CNAME that is longer than its length says",
+                octets: answerHeader + [0, 0, 5, 0, 1, 0, 0, 0, 1, 0, 1, 1, 97, 0],
+                error: .badLength(offset: 12)
+            ),
+            Broken(
+                what: "content that leaves the message",
+                octets: answerHeader + [0, 0, 16, 0, 1, 0, 0, 0, 1, 0, 9, 1],
+                error: .truncated(offset: 23)
+            ),
+            Broken(
+                what: "more octets than a message has",
+                octets: [UInt8](repeating: 0, count: 65_536),
+                error: .oversized(65_536)
+            ),
+        ]
+    )
+    func refusesBroken(_ row: Broken) {
+        #expect(throws: row.error) { try DNSMessage(octets: row.octets) }
+    }
+
+    @Test("a count in the header reserves nothing")
+    func countsAreNotBelieved() {
+        #expect(throws: DNSMessageError.truncated(offset: 12)) {
+            try DNSMessage(octets: [0, 0, 0x81, 0x80, 0, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff])
+        }
+    }
+
+    @Test("512 addresses fit")
+    func manyAnswers() throws {
+        var message = Self.example
+        message.answers = (0..<512).map { index in
+            DNSRecord(name("www.example.com"), ttl: 1, .address(IPAddress(v4: 0x0a00_0000 + UInt32(index))))
+        }
+        let octets = try #require(message.encoded())
+        #expect(try DNSMessage(octets: octets).answers.count == 512)
+    }
+
+    @Test("whatever is read can be written and read again")
+    func fuzz() throws {
+        var fuzz = Fuzz(seed: 1_035)
+        let seeds = [Self.query, try #require(Self.example.encoded()), Self.answerHeader + [0, 0, 1, 0, 1]]
+        var read = 0
+        for _ in 0..<Fuzz.rounds {
+            guard let message = try? DNSMessage(octets: fuzz.mutate(seeds)) else { continue }
+            read += 1
+            _ = try? message.records(answering: DNSQuestion(name("www.example.com"), .a), id: 7)
+            // Names may grow when what points to them is written out.
+            guard let octets = message.encoded() else { continue }
+            #expect(try DNSMessage(octets: octets) == message)
+        }
+        #expect(read > 100)
+    }
+}
+
+func name(_ text: String) -> DNSName {
+    DNSName(text) ?? .root
+}
+
+func address(_ text: String) -> IPAddress {
+    IPAddress(text) ?? IPAddress(v4: 0)
+}

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+
+@testable import HTTPDNS
+
+@Suite("DNS names")
+struct DNSNameTests {
+    @Test(
+        "texts that are names",
+        arguments: [
+            ("www.example.com", "www.example.com"), ("www.example.com.", "www.example.com"), (".", "."),
+            ("_sip._tcp.example", "_sip._tcp.example"), ("a b.example", "a\\032b.example"),
+        ]
+    )
+    func names(_ text: String, _ shown: String) {
+        #expect(DNSName(text)?.description == shown)
+    }
+
+    @Test(
+        "texts that are none",
+        arguments: [
+            "a..b", ".a", "..", String(repeating: "a", count: 64), String(repeating: "a.", count: 128) + "a",
+        ]
+    )
+    func refused(_ text: String) {
+        #expect(DNSName(text) == nil)
+    }
+
+    @Test("the longest label and the longest name")
+    func longest() {
+        let label = String(repeating: "a", count: 63)
+        #expect(
+            DNSName([label, label, label, String(repeating: "b", count: 61)].joined(separator: "."))?.wire.count == 255
+        )
+        #expect(DNSName([label, label, label, String(repeating: "b", count: 62)].joined(separator: ".")) == nil)
+    }
+
+    @Test("case does not count, and is kept")
+    func ignoresCase() {
+        #expect(name("WwW.eXample.COM") == name("www.example.com"))
+        #expect(name("WwW.eXample.COM").hashValue == name("www.example.com").hashValue)
+        #expect(name("WwW").description == "WwW")
+        #expect(name("www.example") != name("wwwxexample"))
+    }
+
+    @Test("ancestors by whole labels")
+    func ancestors() {
+        #expect(name("a.Example.com").isAtOrBelow(name("example.com")))
+        #expect(name("example.com").isAtOrBelow(name("example.com")))
+        #expect(name("example.com").isAtOrBelow(.root))
+        #expect(!name("notexample.com").isAtOrBelow(name("example.com")))
+        #expect(!name("com").isAtOrBelow(name("example.com")))
+    }
+}

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import HTTPTypes
+import Names
+import Testing
+
+@testable import HTTPDNS
+
+@Suite("DNS over HTTPS")
+struct DoHTests {
+    static func response(_ name: String, _ records: [DNSRecord], bits: UInt16 = 0x8180, id: UInt16 = 0) -> [UInt8] {
+        DNSMessage(
+            id: id,
+            flags: DNSMessage.Flags(bits: bits),
+            questions: [DNSQuestion(HTTPDNSTests.name(name), .a)],
+            answers: records
+        ).encoded() ?? []
+    }
+
+    static let good = response("example.com", [DNSAnswerTests.a("example.com", "192.0.2.1", 60)])
+
+    static func upstream(
+        _ url: String = "https://dns.example/dns-query",
+        at addresses: String = "192.0.2.53",
+        method: DoHUpstream.Method = .get,
+        through transport: ScriptedTransport
+    ) throws -> DoHUpstream {
+        try DoHUpstream(try HTTPURL(url), at: HTTPDNSTests.addresses(addresses), method: method, transport: transport)
+    }
+
+    @Test(
+        "a GET has the query in the URL, ID 0, base64url without padding",
+        arguments: [
+            (
+                "https://dns.example/dns-query",
+                "/dns-query?dns=AAABAAABAAAAAAAAB2V4YW1wbGUDY29tAAABAAE"
+            ),
+            (
+                "https://dns.example/q?key=1",
+                "/q?key=1&dns=AAABAAABAAAAAAAAB2V4YW1wbGUDY29tAAABAAE"
+            ),
+        ]
+    )
+    func get(_ url: String, _ target: String) async throws {
+        let transport = ScriptedTransport(.octets(Self.good))
+        let answer = try await Self.upstream(url, through: transport).answer(
+            Question(host("example.com"), families: .v4)
+        )
+        #expect(answer == v4("192.0.2.1"))
+        let request = try #require(transport.requests.first)
+        #expect(request.method == .get)
+        #expect(request.target == target)
+        #expect(request.fields[.accept] == "application/dns-message")
+        #expect(request.origin.host == host("dns.example"))
+        #expect(request.endpoints.map(\.description) == ["192.0.2.53:443"])
+        #expect(request.body.isEmpty)
+    }
+
+    @Test("a POST has it in the body")
+    func post() async throws {
+        let transport = ScriptedTransport(.octets(Self.good))
+        let upstream = try Self.upstream(method: .post, through: transport)
+        #expect(try await upstream.answer(Question(host("example.com"), families: .v4)) == v4("192.0.2.1"))
+        let request = try #require(transport.requests.first)
+        #expect(request.method == .post)
+        #expect(request.target == "/dns-query")
+        #expect(request.fields[.contentType] == "application/dns-message")
+        #expect(request.body == DNSMessageTests.query)
+    }
+
+    @Test("a URL whose host is an address needs no other")
+    func addressURL() async throws {
+        let transport = ScriptedTransport(.octets(Self.good))
+        let upstream = try Self.upstream("https://[2001:db8::53]:8443/dns-query", at: "", through: transport)
+        _ = try await upstream.answer(Question(host("example.com"), families: .v4))
+        #expect(transport.requests.first?.endpoints.map(\.description) == ["[2001:db8::53]:8443"])
+        #expect(upstream.name == "doh:[2001:db8::53]:8443")
+    }
+
+    @Test("configurations that cannot work are refused at once")
+    func misconfigured() {
+        for url in ["http://192.0.2.1/dns-query", "https://dns.example/dns-query"] {
+            let error = #expect(throws: UpstreamError.self) {
+                try Self.upstream(url, at: "", through: ScriptedTransport())
+            }
+            #expect(error?.code == .misconfigured)
+        }
+    }
+
+    @Test("the time in caches on the way is taken off the TTL")
+    func age() async throws {
+        for (age, ttl) in [("10", 50), ("60", 0), ("999", 0), ("-5", 60), ("x", 60)] {
+            let reply = UpstreamReply(status: 200, fields: [.age: age], body: Self.good)
+            let answer = try await Self.upstream(through: ScriptedTransport(.success(reply)))
+                .answer(Question(host("example.com"), families: .v4))
+            #expect(answer == v4("192.0.2.1", ttl: ttl))
+        }
+    }
+
+    @Test(
+        "replies that are no answer",
+        arguments: [
+            (ScriptedTransport.Reply.octets([]), UpstreamError.Code.malformedAnswer),
+            (.text("<html>200 with garbage</html>"), .malformedAnswer),
+            (.octets(Array(good.dropLast())), .malformedAnswer),
+            (.octets(good + [0]), .malformedAnswer),
+            (.octets(response("example.com", [], id: 1)), .wrongAnswer),
+            (.octets(response("evil.example", [])), .wrongAnswer),
+            (.octets(DNSMessageTests.query), .wrongAnswer),
+            (.octets(response("example.com", [], bits: 0x8182)), .lookupFailed),
+            (.octets(good, status: 502), .serverFailure),
+            (.octets(good, status: 415), .questionRefused),
+            (
+                .success(UpstreamReply(status: 200, fields: [.contentType: "text/html"], body: good)),
+                .malformedAnswer
+            ),
+            (.failure(UpstreamError(.answerTooLarge, "70,000 octets")), .answerTooLarge),
+        ]
+    )
+    func noAnswer(_ reply: ScriptedTransport.Reply, _ code: UpstreamError.Code) async throws {
+        let upstream = try Self.upstream(through: ScriptedTransport(reply))
+        let error = await #expect(throws: UpstreamError.self) {
+            try await upstream.answer(Question(host("example.com"), families: .v4))
+        }
+        #expect(error?.code == code)
+    }
+
+    @Test("a name that DNS cannot carry is not sent")
+    func unspeakable() async throws {
+        let upstream = try Self.upstream(through: ScriptedTransport())
+        let error = await #expect(throws: UpstreamError.self) {
+            try await upstream.answer(Question(host("192.0.2.1"), families: .v4))
+        }
+        #expect(error?.code == .questionRefused)
+    }
+
+    @Test("base64 is read in both alphabets, and nothing else is")
+    func base64() {
+        var fuzz = Fuzz(seed: 64)
+        for length in 0..<100 {
+            let octets = (0..<length).map { _ in UInt8(truncatingIfNeeded: fuzz.next()) }
+            #expect(Base64.decode(Base64.urlSafe(octets)) == octets)
+        }
+        #expect(Base64.decode("+/8=") == [0xfb, 0xff])
+        #expect(Base64.decode("-_8") == [0xfb, 0xff])
+        for text in ["A", "A===", "AB", "AAA\n", "AA=A", "é"] { #expect(Base64.decode(text) == nil) }
+    }
+}

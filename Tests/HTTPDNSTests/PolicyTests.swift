@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Names
+import Testing
+
+@testable import HTTPDNS
+
+@Suite("Health of upstreams")
+struct UpstreamHealthTests {
+    static func at(_ seconds: Int) -> Moment { Moment(nanoseconds: Int64(seconds) * 1_000_000_000) }
+
+    static func health(down: [Int] = []) -> UpstreamHealth {
+        var health = UpstreamHealth(count: 3, limits: UpstreamHealth.Limits())
+        for upstream in down {
+            for _ in 0..<3 { health.failed(upstream, .tryElsewhere, now: at(0)) }
+        }
+        return health
+    }
+
+    @Test("three failures in a row put an upstream out; a probe every 30 s looks whether it is back")
+    func down() {
+        var health = Self.health(down: [0])
+        #expect(health.choose(among: [0, 1, 2], now: Self.at(1)) == .init(upstreams: [1, 2]))
+        #expect(health.choose(among: [0, 1, 2], now: Self.at(30)) == .init(upstreams: [1, 2], probe: 0))
+        #expect(health.choose(among: [0, 1, 2], now: Self.at(31)) == .init(upstreams: [1, 2]))
+        #expect(health.choose(among: [0, 1, 2], now: Self.at(60)) == .init(upstreams: [1, 2], probe: 0))
+        health.succeeded(0, after: .milliseconds(5))
+        #expect(health.choose(among: [0, 1, 2], now: Self.at(61)) == .init(upstreams: [0, 1, 2]))
+    }
+
+    @Test("two failures and a success put nobody out")
+    func notDown() {
+        var health = Self.health()
+        for _ in 0..<2 {
+            health.failed(0, .tryElsewhere, now: Self.at(0))
+            health.failed(0, .tryElsewhere, now: Self.at(0))
+            health.succeeded(0, after: .zero)
+        }
+        #expect(health.choose(among: [0], now: Self.at(0)).upstreams == [0])
+    }
+
+    @Test("while all are down a single question each 30 s is let through")
+    func allDown() {
+        var health = Self.health(down: [0, 1, 2])
+        #expect(health.choose(among: [0, 1, 2], now: Self.at(10)) == .init(upstreams: []))
+        #expect(health.choose(among: [0, 1, 2], now: Self.at(30)) == .init(upstreams: [0]))
+        #expect(health.choose(among: [0, 1, 2], now: Self.at(30)) == .init(upstreams: []))
+        #expect(health.choose(among: [0, 1, 2], now: Self.at(60)) == .init(upstreams: [0]))
+    }
+
+    @Test("a question that is refused says nothing against the upstream")
+    func refusedQuestion() {
+        var health = Self.health()
+        for _ in 0..<9 { health.failed(0, .doNotRepeat, now: Self.at(0)) }
+        #expect(health.choose(among: [0], now: Self.at(0)).upstreams == [0])
+    }
+
+    @Test("an account that is refused leaves the upstream alone for a while")
+    func refusedAccount() {
+        var health = Self.health()
+        health.failed(0, .leaveAlone, now: Self.at(0))
+        #expect(health.choose(among: [0, 1], now: Self.at(599)) == .init(upstreams: [1]))
+        #expect(health.choose(among: [0, 1], now: Self.at(600)) == .init(upstreams: [0, 1]))
+    }
+
+    @Test("another network is another chance")
+    func networkChanged() {
+        var health = Self.health(down: [0, 1, 2])
+        health.networkChanged()
+        #expect(health.choose(among: [0, 1, 2], now: Self.at(1)).upstreams == [0, 1, 2])
+    }
+}
+
+@Suite("Order of endpoints")
+struct EndpointRankingTests {
+    static func at(_ seconds: Int) -> Moment { Moment(nanoseconds: Int64(seconds) * 1_000_000_000) }
+
+    static func endpoint(_ text: String, port: UInt16 = 443) -> Endpoint { Endpoint(address(text), port: port) }
+
+    static func order(_ ranking: EndpointRanking, _ v4: String, _ v6: String = "", at seconds: Int = 0) -> String {
+        ranking.order(v4: addresses(v4), v6: addresses(v6), port: 443, now: at(seconds)).addresses
+            .map(\.description).joined(separator: " ")
+    }
+
+    @Test(
+        "families take turns, IPv6 first; within a family the upstream's order stays",
+        arguments: [
+            ("192.0.2.1 192.0.2.2", "2001:db8::1", "2001:db8::1 192.0.2.1 192.0.2.2"),
+            ("192.0.2.1", "2001:db8::2 2001:db8::1", "2001:db8::2 192.0.2.1 2001:db8::1"),
+            ("192.0.2.2 192.0.2.1", "", "192.0.2.2 192.0.2.1"),
+            ("", "2001:db8::1", "2001:db8::1"),
+            ("", "", ""),
+        ]
+    )
+    func interleaves(_ v4: String, _ v6: String, _ expected: String) {
+        #expect(Self.order(EndpointRanking(limits: .init()), v4, v6) == expected)
+    }
+
+    @Test("an endpoint that failed is last for a while, longer each time, and a success clears it")
+    func demotes() {
+        var ranking = EndpointRanking(limits: .init())
+        ranking.failed(Self.endpoint("192.0.2.1"), now: Self.at(0))
+        #expect(Self.order(ranking, "192.0.2.1 192.0.2.2", at: 29) == "192.0.2.2 192.0.2.1")
+        #expect(Self.order(ranking, "192.0.2.1 192.0.2.2", at: 30) == "192.0.2.1 192.0.2.2")
+        ranking.failed(Self.endpoint("192.0.2.1"), now: Self.at(30))
+        #expect(Self.order(ranking, "192.0.2.1 192.0.2.2", at: 89) == "192.0.2.2 192.0.2.1")
+        #expect(Self.order(ranking, "192.0.2.1 192.0.2.2", at: 90) == "192.0.2.1 192.0.2.2")
+        ranking.failed(Self.endpoint("192.0.2.1"), now: Self.at(90))
+        ranking.succeeded(Self.endpoint("192.0.2.1"))
+        #expect(Self.order(ranking, "192.0.2.1 192.0.2.2", at: 91) == "192.0.2.1 192.0.2.2")
+    }
+
+    @Test("the demotion stops growing at its upper bound")
+    func longestDemotion() {
+        var ranking = EndpointRanking(limits: .init())
+        for _ in 0..<100 { ranking.failed(Self.endpoint("192.0.2.1"), now: Self.at(0)) }
+        #expect(ranking.isDemoted(Self.endpoint("192.0.2.1"), now: Self.at(599)))
+        #expect(!ranking.isDemoted(Self.endpoint("192.0.2.1"), now: Self.at(600)))
+    }
+
+    @Test("another port of the address is another endpoint")
+    func ports() {
+        var ranking = EndpointRanking(limits: .init())
+        ranking.failed(Self.endpoint("192.0.2.1", port: 8_443), now: Self.at(0))
+        #expect(Self.order(ranking, "192.0.2.1 192.0.2.2") == "192.0.2.1 192.0.2.2")
+    }
+
+    @Test("of several that failed, the one that is forgiven first is tried first")
+    func amongDemoted() {
+        var ranking = EndpointRanking(limits: .init())
+        ranking.failed(Self.endpoint("192.0.2.1"), now: Self.at(0))
+        ranking.failed(Self.endpoint("192.0.2.1"), now: Self.at(0))
+        ranking.failed(Self.endpoint("2001:db8::1"), now: Self.at(0))
+        #expect(Self.order(ranking, "192.0.2.1 192.0.2.2", "2001:db8::1") == "192.0.2.2 2001:db8::1 192.0.2.1")
+    }
+
+    @Test("it remembers no more endpoints than it may")
+    func bounded() {
+        var limits = EndpointRanking.Limits()
+        limits.maxEndpoints = 100
+        var ranking = EndpointRanking(limits: limits)
+        for index in 0..<1_000 {
+            ranking.failed(Endpoint(IPAddress(v4: UInt32(index)), port: 443), now: Self.at(index / 500))
+        }
+        #expect(ranking.count <= 100)
+        #expect(ranking.isDemoted(Endpoint(IPAddress(v4: 999), port: 443), now: Self.at(3)))
+    }
+}

@@ -1,0 +1,456 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import BeelineTesting
+import HTTPDNS
+import Names
+import Testing
+
+@Suite("The resolver")
+struct ResolverTests {
+    static let failure = UpstreamError(.unreachable, "connection refused")
+    static let www = host("www.example.com")
+
+    static func resolver(
+        _ upstreams: [ScriptedUpstream],
+        system: ScriptedUpstream? = nil,
+        clock: ManualClock = ManualClock(),
+        families: Families = .v4,
+        _ change: (inout ResolverConfiguration) -> Void = { _ in }
+    ) -> Resolver {
+        var configuration = ResolverConfiguration(upstreams: upstreams, system: system)
+        configuration.families = families
+        change(&configuration)
+        return Resolver(configuration, clock: clock)
+    }
+
+    @Test("a fresh answer says who gave it, and its TTL runs down in the cache")
+    func freshThenCached() async throws {
+        let clock = ManualClock()
+        let upstream = ScriptedUpstream("one", .answer(v4("192.0.2.1 192.0.2.2", ttl: 60)))
+        let resolver = Self.resolver([upstream], clock: clock)
+        let fresh = try await resolver.resolve(Self.www, port: 8_443)
+        #expect(fresh.endpoints.map(\.description) == ["192.0.2.1:8443", "192.0.2.2:8443"])
+        #expect(fresh.source == .fresh)
+        #expect(fresh.upstream == "one")
+        #expect(fresh.age == .zero)
+        #expect(fresh.ttl == .seconds(60))
+        clock.advance(by: .seconds(40))
+        let cached = try await resolver.resolve(Self.www)
+        #expect(cached.source == .cached)
+        #expect(cached.age == .seconds(40))
+        #expect(cached.ttl == .seconds(20))
+        #expect(cached.port == 443)
+        #expect(resolver.questionsSent == 1)
+        #expect(resolver.cached(Self.www) == cached)
+    }
+
+    @Test("when the TTL is over the upstream is asked again")
+    func expires() async throws {
+        let clock = ManualClock()
+        let upstream = ScriptedUpstream("one", .answer(v4("192.0.2.1", ttl: 60)), .answer(v4("192.0.2.2", ttl: 60)))
+        let resolver = Self.resolver([upstream], clock: clock)
+        _ = try await resolver.resolve(Self.www)
+        clock.advance(by: .seconds(60))
+        let second = try await resolver.resolve(Self.www)
+        #expect(second.source == .fresh)
+        #expect(second.addresses == addresses("192.0.2.2"))
+    }
+
+    @Test("a forced resolution does not look into the cache, and its answer is kept")
+    func forced() async throws {
+        let upstream = ScriptedUpstream("one", .answer(v4("192.0.2.1")), .answer(v4("192.0.2.2")))
+        let resolver = Self.resolver([upstream])
+        _ = try await resolver.resolve(Self.www)
+        #expect(try await resolver.resolve(Self.www, fresh: true).addresses == addresses("192.0.2.2"))
+        #expect(try await resolver.resolve(Self.www).addresses == addresses("192.0.2.2"))
+    }
+
+    @Test("upstreams are asked in their order, and the result says who failed before")
+    func fallback() async throws {
+        let first = ScriptedUpstream("one", .fail(Self.failure))
+        let second = ScriptedUpstream("two", .answer(v4("127.0.0.1")))
+        let third = ScriptedUpstream("three", .answer(v4("192.0.2.3")))
+        let resolver = Self.resolver([first, second, third])
+        let resolution = try await resolver.resolve(Self.www)
+        #expect(resolution.upstream == "three")
+        #expect(resolution.failures.map(\.upstream) == ["one", "two"])
+        #expect(resolution.failures.map(\.error.code) == [.unreachable, .bogusAnswer])
+        #expect(resolver.cached(Self.www)?.failures.count == 2)
+    }
+
+    @Test("the error names every upstream and what it did")
+    func allFail() async throws {
+        let resolver = Self.resolver([
+            ScriptedUpstream("one", .fail(Self.failure)),
+            ScriptedUpstream("two", .fail(UpstreamError(.lookupFailed, "no"))),
+        ])
+        let error = await #expect(throws: ResolutionError.self) { try await resolver.resolve(Self.www) }
+        #expect(error?.code == .allUpstreamsFailed)
+        #expect(error?.failures.map(\.upstream) == ["one", "two"])
+        #expect(
+            error?.message
+                == "www.example.com: no upstream has an answer that can be used: one: connection refused; two: no"
+        )
+    }
+
+    @Test("a failure is kept for a second (RFC 9520), so that a broken name is not asked for at each use")
+    func failureIsKept() async throws {
+        let clock = ManualClock()
+        let upstream = ScriptedUpstream("one", .fail(Self.failure), .answer(v4("192.0.2.1")))
+        let resolver = Self.resolver([upstream], clock: clock)
+        for _ in 0..<3 {
+            let error = await #expect(throws: ResolutionError.self) { try await resolver.resolve(Self.www) }
+            #expect(error?.failures.count == 1)
+        }
+        #expect(resolver.questionsSent == 1)
+        clock.advance(by: .seconds(1))
+        #expect(try await resolver.resolve(Self.www).source == .fresh)
+    }
+
+    @Test("bogus addresses are refused with an error that names upstream and address, and taken when allowed")
+    func bogus() async throws {
+        let upstream = ScriptedUpstream("one") { _ in .answer(v4("127.0.0.1")) }
+        let error = await #expect(throws: ResolutionError.self) {
+            try await Self.resolver([upstream]).resolve(Self.www)
+        }
+        #expect(error?.code == .bogusAnswer)
+        #expect(error?.message.contains("one: 127.0.0.1 ") == true)
+        let lenient = Self.resolver([upstream]) { $0.check.allowLocalAnswers = true }
+        #expect(try await lenient.resolve(Self.www).addresses == addresses("127.0.0.1"))
+    }
+
+    @Test("a silent upstream has its budget, then the next is asked")
+    func budget() async throws {
+        let clock = ManualClock()
+        let silent = ScriptedUpstream("silent", .silence)
+        let second = ScriptedUpstream("two", .answer(v4("192.0.2.1")))
+        let resolver = Self.resolver([silent, second], clock: clock)
+        async let resolution = resolver.resolve(Self.www)
+        try await clock.sleepers(atLeast: 1)
+        clock.advance(by: .seconds(2))
+        #expect(try await resolution.upstream == "two")
+        #expect(try await resolution.failures.map(\.error.code) == [.timeLimit])
+        await until { silent.cancelled == 1 }
+    }
+
+    @Test("callers at the same time share one question")
+    func oneFlight() async throws {
+        let gate = Gate()
+        let upstream = ScriptedUpstream("one", .hold(gate, v4("192.0.2.1")))
+        let resolver = Self.resolver([upstream])
+        try await withThrowingTaskGroup(of: Resolution.self) { group in
+            for _ in 0..<50 { group.addTask { try await resolver.resolve(Self.www) } }
+            try await gate.arrivals(atLeast: 1)
+            gate.open()
+            for try await resolution in group { #expect(resolution.addresses == addresses("192.0.2.1")) }
+        }
+        #expect(upstream.questions.count == 1)
+    }
+
+    @Test("a cancelled caller leaves at once; the look-up goes on for the others")
+    func oneCallerLeaves() async throws {
+        let gate = Gate()
+        let upstream = ScriptedUpstream("one", .hold(gate, v4("192.0.2.1")))
+        let resolver = Self.resolver([upstream])
+        let leaver = Task { try await resolver.resolve(Self.www) }
+        try await gate.arrivals(atLeast: 1)
+        let stayer = Task { try await resolver.resolve(Self.www) }
+        await until { resolver.waitingCallers == 2 }
+        leaver.cancel()
+        let error = await #expect(throws: ResolutionError.self) { try await leaver.value }
+        #expect(error?.code == .cancelled)
+        #expect(upstream.cancelled == 0)
+        gate.open()
+        #expect(try await stayer.value.addresses == addresses("192.0.2.1"))
+    }
+
+    @Test("when the last caller leaves, the upstream's question is cancelled")
+    func lastCallerLeaves() async throws {
+        let gate = Gate()
+        let upstream = ScriptedUpstream("one", .hold(gate, v4("192.0.2.1")), .answer(v4("192.0.2.2")))
+        let resolver = Self.resolver([upstream])
+        let caller = Task { try await resolver.resolve(Self.www) }
+        try await gate.arrivals(atLeast: 1)
+        caller.cancel()
+        _ = await #expect(throws: ResolutionError.self) { try await caller.value }
+        await until { upstream.cancelled == 1 }
+        #expect(try await resolver.resolve(Self.www).addresses == addresses("192.0.2.2"))
+    }
+
+    @Test("a task that is cancelled before it asks gets its error, and nobody hangs")
+    func cancelledBefore() async {
+        let resolver = Self.resolver([ScriptedUpstream("one") { _ in .silence }])
+        let task = Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            _ = try await resolver.resolve(Self.www)
+        }
+        let error = await #expect(throws: ResolutionError.self) { try await task.value }
+        #expect(error?.code == .cancelled)
+    }
+
+    @Test("cached never waits, and refreshes behind")
+    func cachedRefreshesBehind() async throws {
+        let clock = ManualClock()
+        let upstream = ScriptedUpstream("one", .answer(v4("192.0.2.1", ttl: 60)), .answer(v4("192.0.2.2", ttl: 60)))
+        let resolver = Self.resolver([upstream], clock: clock)
+        #expect(resolver.cached(Self.www) == nil)
+        await until { resolver.cachedNames == 1 }
+        #expect(resolver.cached(Self.www)?.addresses == addresses("192.0.2.1"))
+        clock.advance(by: .seconds(90))
+        let stale = try #require(resolver.cached(Self.www))
+        #expect(stale.source == .stale)
+        #expect(stale.ttl == .seconds(-30))
+        #expect(stale.age == .seconds(90))
+        await until { resolver.cached(Self.www)?.source == .cached }
+        #expect(resolver.cached(Self.www)?.addresses == addresses("192.0.2.2"))
+    }
+
+    @Test("when nobody answers, an answer past its TTL is used, for a bounded time")
+    func staleIfError() async throws {
+        let clock = ManualClock()
+        let upstream = ScriptedUpstream("one", .answer(v4("192.0.2.1", ttl: 60)))
+        let resolver = Self.resolver([upstream], clock: clock)
+        _ = try await resolver.resolve(Self.www)
+        clock.advance(by: .seconds(3_600))
+        upstream.add(.fail(Self.failure))
+        let stale = try await resolver.resolve(Self.www)
+        #expect(stale.source == .stale)
+        #expect(stale.addresses == addresses("192.0.2.1"))
+        clock.advance(by: .seconds(43_200))
+        upstream.add(.fail(Self.failure))
+        let error = await #expect(throws: ResolutionError.self) { try await resolver.resolve(Self.www) }
+        #expect(error?.code == .allUpstreamsFailed)
+        #expect(resolver.cached(Self.www) == nil)
+    }
+
+    @Test("\"no such name\" is an error, kept as long as the SOA says")
+    func negative() async throws {
+        let clock = ManualClock()
+        let none = Answer(v4: .absent(.noName, ttl: .seconds(30)))
+        let upstream = ScriptedUpstream("one", .answer(none), .answer(v4("192.0.2.1")))
+        let other = ScriptedUpstream("two")
+        let resolver = Self.resolver([upstream, other], clock: clock)
+        for _ in 0..<2 {
+            let error = await #expect(throws: ResolutionError.self) { try await resolver.resolve(Self.www) }
+            #expect(error?.code == .noSuchName)
+        }
+        #expect(resolver.cached(Self.www) == nil)
+        #expect(upstream.questions.count == 1)
+        clock.advance(by: .seconds(30))
+        #expect(try await resolver.resolve(Self.www).source == .fresh)
+    }
+
+    @Test("a name without addresses of the families asked for")
+    func noAddress() async {
+        let upstream = ScriptedUpstream("one", .answer(Answer(v6: .absent(.noRecord, ttl: .seconds(30)))))
+        let error = await #expect(throws: ResolutionError.self) {
+            try await Self.resolver([upstream], families: .v6).resolve(Self.www)
+        }
+        #expect(error?.code == .noAddress)
+    }
+
+    @Test("while the switch is off the system alone is asked; answers come back with the switch")
+    func isEnabled() async throws {
+        let upstream = ScriptedUpstream("one", .answer(v4("192.0.2.1")))
+        let system = ScriptedUpstream("system", kind: .system, .answer(v4("198.51.100.1", ttl: nil)))
+        let resolver = Self.resolver([upstream], system: system)
+        _ = try await resolver.resolve(Self.www)
+        resolver.isEnabled = false
+        let off = try await resolver.resolve(Self.www)
+        #expect(off.source == .system)
+        #expect(off.addresses == addresses("198.51.100.1"))
+        #expect(try await resolver.resolve(Self.www).source == .cached)
+        resolver.isEnabled = true
+        #expect(try await resolver.resolve(Self.www).addresses == addresses("192.0.2.1"))
+        #expect(upstream.questions.count == 1)
+        #expect(system.questions.count == 1)
+    }
+
+    @Test("denied domains go to the system, by whole labels, and its word is taken")
+    func denied() async throws {
+        let upstream = ScriptedUpstream("one", .answer(v4("192.0.2.1")))
+        let system = ScriptedUpstream("system", kind: .system, .answer(v4("127.0.0.1", ttl: nil)))
+        let resolver = Self.resolver([upstream], system: system) { $0.denied = ["corp.example"] }
+        #expect(try await resolver.resolve(host("a.corp.example")).source == .system)
+        #expect(try await resolver.resolve(host("acorp.example")).upstream == "one")
+        #expect(system.questions.map(\.host.text) == ["a.corp.example"])
+    }
+
+    @Test("addresses and localhost are their own answer")
+    func literals() async throws {
+        let resolver = Self.resolver([ScriptedUpstream("one")], families: .both)
+        for (text, endpoints) in [
+            ("192.0.2.1", ["192.0.2.1:443"]), ("[2001:db8::1]", ["[2001:db8::1]:443"]),
+            ("localhost", ["[::1]:443", "127.0.0.1:443"]), ("a.localhost", ["[::1]:443", "127.0.0.1:443"]),
+        ] {
+            let resolution = try await resolver.resolve(host(text))
+            #expect(resolution.source == .literal)
+            #expect(resolution.endpoints.map(\.description) == endpoints)
+            #expect(resolver.cached(host(text)) == resolution)
+        }
+        #expect(resolver.questionsSent == 0)
+    }
+
+    @Test("a fixed table may name any address")
+    func fixed() async throws {
+        let table = FixedUpstream(HostsTable(parsing: "127.0.0.1 www.example.com"))
+        var configuration = ResolverConfiguration(upstreams: [table], system: nil)
+        configuration.families = .v4
+        let resolver = Resolver(configuration, clock: ManualClock())
+        for _ in 0..<2 {
+            let resolution = try await resolver.resolve(Self.www)
+            #expect(resolution.source == .fixed)
+            #expect(resolution.addresses == addresses("127.0.0.1"))
+        }
+    }
+
+    @Test("both families are asked at once of a DNS upstream; a late AAAA is not waited for, and enters the cache")
+    func lateFamily() async throws {
+        let clock = ManualClock()
+        let gate = Gate()
+        let upstream = FamilyUpstream(v4("192.0.2.1"), late: (.v6, gate, .both("192.0.2.1", "2001:db8::1")))
+        var configuration = ResolverConfiguration(upstreams: [upstream], system: nil)
+        configuration.families = .both
+        let resolver = Resolver(configuration, clock: clock)
+        async let first = resolver.resolve(Self.www)
+        try await gate.arrivals(atLeast: 1)
+        await until { clock.nextDeadline?.sinceStart == .milliseconds(50) }
+        clock.advance(by: .milliseconds(50))
+        #expect(try await first.addresses == addresses("192.0.2.1"))
+        gate.open()
+        await until { resolver.cached(Self.www)?.addresses.count == 2 }
+        #expect(resolver.cached(Self.www)?.addresses == addresses("2001:db8::1 192.0.2.1"))
+        #expect(resolver.questionsSent == 2)
+    }
+
+    @Test("a name of one family is not asked for again while its addresses last")
+    func oneFamilyOnly() async throws {
+        let clock = ManualClock()
+        let upstream = ScriptedUpstream(
+            "one",
+            .answer(Answer(v4: .addresses(addresses("192.0.2.1"), ttl: .seconds(60))))
+        )
+        let resolver = Self.resolver([upstream], clock: clock, families: .both)
+        _ = try await resolver.resolve(Self.www)
+        clock.advance(by: .seconds(59))
+        #expect(try await resolver.resolve(Self.www).source == .cached)
+    }
+
+    @Test("an endpoint that failed is tried last; all failed forces a refresh")
+    func reports() async throws {
+        let upstream = ScriptedUpstream("one", .answer(v4("192.0.2.1 192.0.2.2")), .answer(v4("192.0.2.3")))
+        let resolver = Self.resolver([upstream])
+        let endpoints = try await resolver.resolve(Self.www).endpoints
+        resolver.report(.failed, at: endpoints[0], for: Self.www)
+        #expect(try await resolver.resolve(Self.www).addresses == addresses("192.0.2.2 192.0.2.1"))
+        resolver.report(.connected(after: .milliseconds(3)), at: endpoints[0], for: Self.www)
+        #expect(try await resolver.resolve(Self.www).addresses == addresses("192.0.2.1 192.0.2.2"))
+        for endpoint in endpoints { resolver.report(.failed, at: endpoint, for: Self.www) }
+        #expect(try await resolver.resolve(Self.www).addresses == addresses("192.0.2.3"))
+        #expect(upstream.questions.count == 2)
+    }
+
+    @Test("an upstream that is down is passed over, and a probe brings it back")
+    func health() async throws {
+        let clock = ManualClock()
+        let first = ScriptedUpstream("one", .fail(Self.failure), .fail(Self.failure), .fail(Self.failure))
+        let second = ScriptedUpstream("two") { _ in .answer(v4("192.0.2.2")) }
+        let resolver = Self.resolver([first, second], clock: clock)
+        for index in 0..<5 {
+            #expect(try await resolver.resolve(host("n\(index).example")).upstream == "two")
+        }
+        #expect(first.questions.count == 3)
+        clock.advance(by: .seconds(30))
+        first.add(.answer(v4("192.0.2.1")))
+        #expect(try await resolver.resolve(host("n5.example")).upstream == "two")
+        await until { first.questions.count == 4 }
+        await resolver.settled()
+        first.add(.answer(v4("192.0.2.1")))
+        #expect(try await resolver.resolve(host("n6.example")).upstream == "one")
+    }
+
+    @Test("prefetch asks for what is not known, a few at a time")
+    func prefetch() async throws {
+        let upstream = ScriptedUpstream("one") { _ in .answer(v4("192.0.2.1")) }
+        let resolver = Self.resolver([upstream]) { $0.prefetchWidth = 2 }
+        let hosts = (0..<20).map { host("n\($0).example") }
+        await resolver.prefetch(hosts)
+        await resolver.prefetch(hosts)
+        #expect(upstream.questions.count == 20)
+        #expect(resolver.cached(hosts[7])?.source == .cached)
+    }
+
+    @Test("more names at once than allowed are refused")
+    func tooMany() async throws {
+        let gate = Gate()
+        let upstream = ScriptedUpstream("one") { _ in .hold(gate, v4("192.0.2.1")) }
+        let resolver = Self.resolver([upstream]) { $0.maxFlights = 1 }
+        async let first = resolver.resolve(host("a.example"))
+        try await gate.arrivals(atLeast: 1)
+        let error = await #expect(throws: ResolutionError.self) { try await resolver.resolve(host("b.example")) }
+        #expect(error?.code == .tooManyFlights)
+        gate.open()
+        _ = try await first
+    }
+
+    @Test("what is forgotten is asked for again")
+    func forget() async throws {
+        let upstream = ScriptedUpstream("one") { _ in .answer(v4("192.0.2.1")) }
+        let resolver = Self.resolver([upstream])
+        _ = try await resolver.resolve(Self.www)
+        resolver.forget(Self.www)
+        _ = try await resolver.resolve(Self.www)
+        resolver.forgetAll()
+        #expect(resolver.cachedNames == 0)
+        _ = try await resolver.resolve(Self.www)
+        #expect(upstream.questions.count == 3)
+    }
+
+    @Test("shutdown ends callers and questions, and returns when nothing runs")
+    func shutdown() async throws {
+        let upstream = ScriptedUpstream("one", .silence)
+        let resolver = Self.resolver([upstream])
+        let caller = Task { try await resolver.resolve(Self.www) }
+        await until { upstream.questions.count == 1 }
+        await resolver.shutdown()
+        let error = await #expect(throws: ResolutionError.self) { try await caller.value }
+        #expect(error?.code == .shutDown)
+        #expect(upstream.cancelled == 1)
+        let late = await #expect(throws: ResolutionError.self) { try await resolver.resolve(Self.www) }
+        #expect(late?.code == .shutDown)
+    }
+
+    @Test("without upstreams the system is asked; without that too there is an error")
+    func nobody() async throws {
+        let system = ScriptedUpstream("system", kind: .system, .answer(v4("192.0.2.1", ttl: nil)))
+        #expect(try await Self.resolver([], system: system).resolve(Self.www).source == .system)
+        let error = await #expect(throws: ResolutionError.self) { try await Self.resolver([]).resolve(Self.www) }
+        #expect(error?.code == .allUpstreamsFailed)
+    }
+}
+
+/// An upstream of one family a question, of which one family waits for a gate.
+struct FamilyUpstream: Upstream {
+    let name = "family"
+    let answersOneFamily = true
+    let now: Answer
+    let late: (family: IPAddress.Family, gate: Gate, answer: Answer)
+
+    init(_ now: Answer, late: (IPAddress.Family, Gate, Answer)) {
+        self.now = now
+        self.late = late
+    }
+
+    func answer(_ question: Question) async throws(UpstreamError) -> Answer {
+        var answer = Answer()
+        for family in question.families.members {
+            if family == late.family {
+                _ = try? await late.gate.wait()
+                answer[family] = late.answer[family]
+            } else {
+                answer[family] = now[family]
+            }
+        }
+        return answer
+    }
+}

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+
+/// Random octets from seeds, the same at every run.
+struct Fuzz {
+    private var state: UInt64
+
+    init(seed: UInt64) {
+        state = seed
+    }
+
+    /// Inputs to try: those of the ordinary suite, or `BEELINE_FUZZ`.
+    static var rounds: Int {
+        ProcessInfo.processInfo.environment["BEELINE_FUZZ"].flatMap { Int($0) } ?? 20_000
+    }
+
+    /// SplitMix64.
+    mutating func next() -> UInt64 {
+        state &+= 0x9e37_79b9_7f4a_7c15
+        var z = state
+        z = (z ^ (z >> 30)) &* 0xbf58_476d_1ce4_e5b9
+        z = (z ^ (z >> 27)) &* 0x94d0_49bb_1331_11eb
+        return z ^ (z >> 31)
+    }
+
+    mutating func below(_ bound: Int) -> Int {
+        Int(next() % UInt64(max(1, bound)))
+    }
+
+    /// One of the seeds with a few octets changed, left out, doubled or cut off.
+    mutating func mutate(_ seeds: [[UInt8]]) -> [UInt8] {
+        var octets = seeds[below(seeds.count)]
+        for _ in 0...below(4) {
+            let at = below(octets.count)
+            switch below(7) {
+            case 0 where !octets.isEmpty: octets[at] = UInt8(truncatingIfNeeded: next())
+            case 1 where !octets.isEmpty: octets[at] ^= 1 << UInt8(below(8))
+            case 2 where !octets.isEmpty: octets.remove(at: at)
+            case 3: octets.insert(UInt8(truncatingIfNeeded: next()), at: at)
+            case 4: octets = Array(octets.prefix(at))
+            case 5 where octets.count < 4_096:
+                let other = seeds[below(seeds.count)]
+                octets.insert(contentsOf: other.prefix(below(other.count + 1)), at: at)
+            default:
+                if !octets.isEmpty { octets[at] = [0, 0xff, 0xc0, 0x3f, 0x40, 1][below(6)] }
+            }
+        }
+        return octets
+    }
+}

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Dispatch
+import NIOConcurrencyHelpers
+import Names
+import Testing
+
+@testable import HTTPDNS
+
+@Suite("The system's resolver")
+struct SystemUpstreamTests {
+    /// A `getaddrinfo` that hangs for names below `stuck` until the test ends it.
+    final class StuckLookUp: Sendable {
+        private let semaphore = DispatchSemaphore(value: 0)
+        private let count = NIOLockedValueBox(0)
+
+        var started: Int { count.withLockedValue { $0 } }
+
+        func lookUp(_ name: String, _ families: Families) -> Result<[IPAddress], UpstreamError> {
+            count.withLockedValue { $0 += 1 }
+            if name.hasSuffix("stuck") { semaphore.wait() }
+            return .success(addresses("192.0.2.1"))
+        }
+
+        func release() {
+            for _ in 0..<100 { semaphore.signal() }
+        }
+    }
+
+    @Test("localhost, as this machine has it")
+    func localhost() async throws {
+        let answer = try await SystemUpstream().answer(Question(host("localhost"), families: .v4))
+        #expect(answer.v4 == .addresses(addresses("127.0.0.1"), ttl: nil))
+        #expect(answer.v6 == nil)
+    }
+
+    @Test("addresses in text are read by getaddrinfo in both families")
+    func bothFamilies() throws {
+        for text in ["192.0.2.1", "2001:db8::1"] {
+            #expect(try SystemUpstream.getAddresses(text, .both).get() == addresses(text))
+        }
+    }
+
+    @Test("a look-up that hangs is left as soon as its task is cancelled, and others go on")
+    func stuckLookUpBlocksNobody() async throws {
+        let stuck = StuckLookUp()
+        defer { stuck.release() }
+        let upstream = SystemUpstream(threads: 2, lookUp: stuck.lookUp)
+        let hung = Task { try await upstream.answer(Question(host("one.stuck"))) }
+        await until { stuck.started == 1 }
+        let answer = try await upstream.answer(Question(host("fine.example"), families: .v4))
+        #expect(answer.v4?.addresses == addresses("192.0.2.1"))
+        hung.cancel()
+        let error = await #expect(throws: UpstreamError.self) { try await hung.value }
+        #expect(error?.code == .cancelled)
+    }
+
+    @Test("with all threads stuck, a bounded number waits and the rest is refused; whoever left is not looked up")
+    func boundedQueue() async throws {
+        let stuck = StuckLookUp()
+        let upstream = SystemUpstream(threads: 1, maxWaiting: 2, lookUp: stuck.lookUp)
+        let first = Task { try await upstream.answer(Question(host("one.stuck"))) }
+        await until { stuck.started == 1 }
+        let second = Task { try await upstream.answer(Question(host("two.stuck"))) }
+        await until { upstream.waiting == 2 }
+        let error = await #expect(throws: UpstreamError.self) {
+            try await upstream.answer(Question(host("three.example")))
+        }
+        #expect(error?.code == .busy)
+        second.cancel()
+        _ = try? await second.value
+        stuck.release()
+        #expect(try await first.value.v4?.addresses == addresses("192.0.2.1"))
+        await until { upstream.waiting == 0 }
+        #expect(stuck.started == 1)
+    }
+}

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import BeelineTesting
+import DirectHTTP
+import HTTPDNS
+import HTTPTypes
+import Names
+import Testing
+
+@Suite("Upstreams over sockets", .timeLimit(.minutes(1)))
+struct UpstreamsOverSocketsTests {
+    @Test("each form gives the same answer", arguments: ["dnspod", "doh GET", "doh POST"])
+    func answers(_ form: String) async throws {
+        try await UpstreamLab.run { lab in
+            let upstream: any Upstream =
+                switch form {
+                case "dnspod": lab.dnspod()
+                case "doh GET": try lab.doh()
+                default: try lab.doh(.post)
+                }
+            #expect(
+                try await upstream.answer(Question(host("www.a.test")))
+                    == .both("192.0.2.1 192.0.2.2", "2001:db8::1", ttl: 300)
+            )
+            #expect(try await upstream.answer(Question(host("alias.a.test"), families: .v4)).v4?.ttl == .seconds(30))
+        }
+    }
+
+    @Test("\"no such name\" and \"no such record\" over DoH come with the SOA's TTL")
+    func negative() async throws {
+        try await UpstreamLab.run { lab in
+            let doh = try lab.doh()
+            let none = try await doh.answer(Question(host("none.a.test"), families: .v4))
+            #expect(none.v4 == .absent(.noName, ttl: .seconds(30)))
+            let empty = try await doh.answer(Question(host("empty.a.test"), families: .v4))
+            guard case .absent(.noRecord, .some) = empty.v4 else {
+                Issue.record("not \"no such record\": \(empty)")
+                return
+            }
+        }
+    }
+
+    @Test("DoH messages that are wrong are refused", arguments: UpstreamFault.brokenMessages)
+    func brokenMessages(_ fault: UpstreamFault) async throws {
+        try await UpstreamLab.run { lab in
+            lab.zone.set("www.a.test", fault: fault)
+            let resolver = Resolver(ResolverConfiguration(upstreams: [try lab.doh()], system: nil))
+            let error = await #expect(throws: ResolutionError.self) { try await resolver.resolve(host("www.a.test")) }
+            let known: [ResolutionError.Code] = [.allUpstreamsFailed, .noAddress]
+            #expect(known.contains(error?.code ?? .cancelled))
+            await resolver.shutdown()
+        }
+    }
+
+    @Test("replies that are no answer are refused, in each form", arguments: UpstreamFault.brokenResponses)
+    func brokenResponses(_ fault: UpstreamFault) async throws {
+        try await UpstreamLab.run { lab in
+            lab.zone.set("www.a.test", fault: fault)
+            for upstream in [lab.dnspod(), try lab.doh(), try lab.doh(.post)] as [any Upstream] {
+                let error = await #expect(throws: UpstreamError.self) {
+                    try await upstream.answer(Question(host("www.a.test"), families: .v4))
+                }
+                #expect(error?.code != .misconfigured)
+                #expect(error?.message.isEmpty == false)
+            }
+        }
+    }
+
+    @Test("more than 64 KiB are refused as too large")
+    func oversized() async throws {
+        try await UpstreamLab.run { lab in
+            lab.zone.set("www.a.test", fault: .hugeBody)
+            let error = await #expect(throws: UpstreamError.self) {
+                try await lab.dnspod().answer(Question(host("www.a.test")))
+            }
+            #expect(error?.code == .answerTooLarge)
+        }
+    }
+
+    @Test("an upstream that never answers has its budget, and its connection is closed with it")
+    func silence() async throws {
+        try await UpstreamLab.run { lab in
+            lab.zone.set("www.a.test", fault: .silence)
+            let clock = ManualClock()
+            let table = FixedUpstream(HostsTable(parsing: "192.0.2.9 www.a.test"))
+            let resolver = Resolver(ResolverConfiguration(upstreams: [lab.dnspod(), table], system: nil), clock: clock)
+            async let resolution = resolver.resolve(host("www.a.test"))
+            try await lab.plain.queries(atLeast: 1)
+            try await clock.sleepers(atLeast: 1)
+            clock.advance(by: .seconds(2))
+            #expect(try await resolution.addresses == addresses("192.0.2.9"))
+            #expect(try await resolution.failures.map(\.error.code) == [.timeLimit])
+            try await lab.plain.connections { $0.open == 0 }
+            await resolver.shutdown()
+        }
+    }
+
+    @Test("many answers are cut at the limit, and their order is kept")
+    func manyAddresses() async throws {
+        try await UpstreamLab.run { lab in
+            lab.zone.set("www.a.test", fault: .manyAddresses(512))
+            let resolver = Resolver(ResolverConfiguration(upstreams: [try lab.doh()], system: nil))
+            let resolution = try await resolver.resolve(host("www.a.test"), families: .v4)
+            #expect(resolution.addresses.count == 64)
+            #expect(resolution.addresses.first == address("198.51.100.1"))
+            await resolver.shutdown()
+        }
+    }
+
+    @Test("the time in caches on the way is taken off the TTL")
+    func age() async throws {
+        try await UpstreamLab.run { lab in
+            lab.zone.set("www.a.test", fault: .fields([.age: "290"]))
+            let answer = try await lab.doh().answer(Question(host("www.a.test"), families: .v4))
+            #expect(answer.v4?.ttl == .seconds(10))
+        }
+    }
+
+    @Test("a certificate for another name is refused, and the question never leaves")
+    func wrongCertificate() async throws {
+        try await UpstreamLab.run { lab in
+            let error = await #expect(throws: UpstreamError.self) {
+                try await lab.doh(name: "other.test").answer(Question(host("www.a.test"), families: .v4))
+            }
+            #expect(error?.code == .untrusted)
+            #expect(lab.secure.queries.isEmpty)
+        }
+    }
+
+    @Test(
+        "loopback and unspecified addresses for a public name are refused",
+        arguments: ["127.0.0.1", "0.0.0.0", "::1"]
+    )
+    func bogus(_ text: String) async throws {
+        try await UpstreamLab.run { lab in
+            try lab.zone.set("www.a.test", to: [text])
+            var configuration = ResolverConfiguration(upstreams: [try lab.doh(), lab.dnspod()], system: nil)
+            let resolver = Resolver(configuration)
+            let error = await #expect(throws: ResolutionError.self) { try await resolver.resolve(host("www.a.test")) }
+            #expect(error?.code == .bogusAnswer)
+            #expect(error?.message.contains(text) == true)
+            configuration.check.allowLocalAnswers = true
+            let lenient = Resolver(configuration)
+            #expect(try await lenient.resolve(host("www.a.test")).addresses == addresses(text))
+            await resolver.shutdown()
+            await lenient.shutdown()
+        }
+    }
+
+    @Test("a cold name costs one round trip, and the second one no connection")
+    func roundTrips() async throws {
+        try await UpstreamLab.run { lab in
+            let resolver = Resolver(ResolverConfiguration(upstreams: [lab.dnspod()], system: nil))
+            try lab.zone.set("www.b.test", to: ["192.0.2.5"])
+            for name in ["www.a.test", "www.b.test", "www.a.test"] { _ = try await resolver.resolve(host(name)) }
+            #expect(lab.plain.requests.count == 2)
+            #expect(lab.plain.connections.accepted == 1)
+            await resolver.shutdown()
+        }
+    }
+
+    @Test("an upstream that refuses connections is passed over at once")
+    func refused() async throws {
+        try await UpstreamLab.run { lab in
+            let refused = try RefusedEndpoint()
+            let dead = DNSPodUpstream(at: [refused.endpoint], transport: lab.transport)
+            let resolver = Resolver(ResolverConfiguration(upstreams: [dead, lab.dnspod()], system: nil))
+            let resolution = try await resolver.resolve(host("www.a.test"))
+            #expect(resolution.failures.map(\.error.code) == [.unreachable])
+            #expect(resolution.addresses.count == 3)
+            await resolver.shutdown()
+        }
+    }
+}
