@@ -45,7 +45,11 @@ let package = Package(
     ],
     targets: [
         .target(name: "Names", swiftSettings: settings),
-        .target(name: "CookieJar", dependencies: ["Names", atomics], swiftSettings: settings),
+        .target(
+            name: "CookieJar",
+            dependencies: ["Names", atomics, nio("NIOConcurrencyHelpers")],
+            swiftSettings: settings
+        ),
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
         .target(
             name: "DirectHTTP",
@@ -95,6 +99,13 @@ let package = Package(
         .testTarget(
             name: "BeelineTests",
             dependencies: ["Beeline", "BeelineTesting", nio("NIOCore")],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "HTTPDNSTests",
+            dependencies: [
+                "HTTPDNS", "Names", "DirectHTTP", "BeelineTesting", nio("NIOConcurrencyHelpers"), httpTypes,
+            ],
             swiftSettings: settings
         ),
         .testTarget(
