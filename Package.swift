@@ -48,11 +48,7 @@ let package = Package(
     ],
     targets: [
         .target(name: "Names", swiftSettings: settings),
-        .target(
-            name: "CookieJar",
-            dependencies: ["Names", atomics, nio("NIOConcurrencyHelpers")],
-            swiftSettings: settings
-        ),
+        .target(name: "CookieJar", dependencies: ["Names", atomics], swiftSettings: settings),
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
         .target(
             name: "DirectHTTP",
@@ -91,7 +87,10 @@ let package = Package(
         ),
         .executableTarget(
             name: "BeelineCommand",
-            dependencies: ["Names", "CookieJar", "Beeline", "BeelineTesting", argumentParser],
+            dependencies: [
+                "Names", "CookieJar", "Beeline", "BeelineTesting", nio("NIOCore"), nio("NIOPosix"),
+                nio("NIOConcurrencyHelpers"), argumentParser,
+            ],
             swiftSettings: settings
         ),
         .testTarget(name: "NamesTests", dependencies: ["Names"], swiftSettings: settings),
@@ -102,12 +101,16 @@ let package = Package(
             swiftSettings: settings
         ),
         .testTarget(
-            name: "HTTPDNSTests",
-            dependencies: [
-                "HTTPDNS", "Names", "DirectHTTP", "BeelineTesting", nio("NIOConcurrencyHelpers"), httpTypes,
-            ],
+            name: "BeelineTests",
+            dependencies: ["Beeline", "BeelineTesting", nio("NIOCore")],
             swiftSettings: settings
         ),
+        .testTarget(
+            name: "CommandTests",
+            dependencies: ["BeelineCommand", "Beeline", "BeelineTesting", argumentParser, nio("NIOConcurrencyHelpers")],
+            swiftSettings: settings
+        ),
+        .testTarget(name: "GuideTests", dependencies: ["Beeline", nio("NIOCore")], swiftSettings: settings),
         .testTarget(
             name: "BeelineTestingTests",
             dependencies: ["BeelineTesting", "Names", httpTypes, nio("NIOCore")],
@@ -122,7 +125,7 @@ if Context.environment["BEELINE_BENCHMARKS"] == "1" {
     package.targets.append(
         .executableTarget(
             name: "BeelineBench",
-            dependencies: ["Names", "CookieJar"],
+            dependencies: ["Names", "CookieJar", "DirectHTTP", "HTTPDNS"],
             path: "Benchmarks/BeelineBench",
             swiftSettings: settings
         )
