@@ -59,7 +59,7 @@ let package = Package(
             name: "BeelineTestingTests",
             dependencies: [
                 "BeelineTesting", "Names", .product(name: "HTTPTypes", package: "swift-http-types"),
-                .product(name: "NIOCore", package: nio),
+                .product(name: "NIOCore", package: nio), .product(name: "NIOEmbedded", package: nio),
             ],
             swiftSettings: settings
         ),
