@@ -74,9 +74,14 @@ struct NameAnswer: Hashable, Sendable {
     /// `HOST ADDRESS TTL SOURCE`, a line an address; TTL in seconds, `-` for one that does not end.
     var lines: [String] {
         zip(addresses, ttls).map { address, ttl in
-            "\(host.text) \(address) \(ttl.map { "\(Int64($0.seconds.rounded()))" } ?? "-") \(sourceText)"
+            "\(host.text) \(address) \(ttl.map { "\($0.wholeSeconds)" } ?? "-") \(sourceText)"
         }
     }
+}
+
+extension Duration {
+    /// In seconds, a part of one counted whole: what was said a moment ago has the TTL that was said.
+    var wholeSeconds: Int64 { Int64(seconds.rounded(.up)) }
 }
 
 extension Answer.Records {

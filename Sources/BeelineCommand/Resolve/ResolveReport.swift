@@ -33,7 +33,7 @@ struct ResolveReport: Encodable {
         init(_ answer: NameAnswer) {
             source = answer.source?.description
             upstream = answer.upstream
-            addresses = zip(answer.addresses, answer.ttls).map { AddressReport(address: "\($0)", ttl: $1?.seconds) }
+            addresses = zip(answer.addresses, answer.ttls).map { AddressReport(address: "\($0)", ttl: $1?.wholeSeconds) }
             ageMS = answer.source.map { _ in VerboseLog.milliseconds(answer.age) }
             error = answer.error.map {
                 FailureReport(
@@ -53,9 +53,9 @@ struct ResolveReport: Encodable {
     struct AddressReport: Encodable {
         var address: String
         /// In seconds; null: for ever.
-        @OrNull var ttl: Double?
+        @OrNull var ttl: Int64?
 
-        init(address: String, ttl: Double?) {
+        init(address: String, ttl: Int64?) {
             self.address = address
             _ttl = OrNull(wrappedValue: ttl)
         }
