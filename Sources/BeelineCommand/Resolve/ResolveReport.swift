@@ -33,7 +33,9 @@ struct ResolveReport: Encodable {
         init(_ answer: NameAnswer) {
             source = answer.source?.description
             upstream = answer.upstream
-            addresses = zip(answer.addresses, answer.ttls).map { AddressReport(address: "\($0)", ttl: $1?.wholeSeconds) }
+            addresses = zip(answer.addresses, answer.ttls).map {
+                AddressReport(address: "\($0)", ttl: $1?.wholeSeconds)
+            }
             ageMS = answer.source.map { _ in VerboseLog.milliseconds(answer.age) }
             error = answer.error.map {
                 FailureReport(
