@@ -47,7 +47,7 @@ struct WriteOutTests {
             url: try HTTPURL("http://a.test/"),
             request: HTTPRequest(method: .get, scheme: nil, authority: nil, path: nil),
             body: .none,
-            output: .standardOutput
+            output: .standardOutput(isNamed: false)
         )
     }
 
