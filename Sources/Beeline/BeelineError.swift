@@ -4,7 +4,7 @@ public import DirectHTTP
 
 /// Why a request did not bring a response. `description` is one line: what failed, where, and what to try.
 public struct BeelineError: Error, Sendable, CustomStringConvertible {
-    /// What failed, to branch on: the codes of ``DirectHTTPError`` under the same names, and those of the client.
+    /// What failed, to branch on: the codes of `DirectHTTPError` under the same names, and those of the client.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         /// The code's name, for logs and JSON.
         public let description: String
@@ -22,6 +22,10 @@ public struct BeelineError: Error, Sendable, CustomStringConvertible {
         public static let tooManyRedirects = Code("tooManyRedirects")
         /// The proxy's name was not resolved.
         public static let proxyUnresolved = Code("proxyUnresolved")
+        /// The resolver does not know which host an address served.
+        public static let addressUnknown = Code("addressUnknown")
+        /// An address served several hosts, which the message lists.
+        public static let addressShared = Code("addressShared")
     }
 
     /// What failed.

@@ -3,7 +3,8 @@
 public import HTTPTypes
 public import Names
 
-/// A proxy on loopback, of HTTP or SOCKS5, that remembers what it was asked for and reaches what the test lets it reach.
+/// A proxy on loopback, of HTTP or SOCKS5, that remembers what it was asked for and reaches what the test lets it
+/// reach.
 ///
 /// ```swift
 /// let proxy = try await ProxyServer.start(.http) { name, port in
@@ -28,7 +29,12 @@ public final class ProxyServer: Sendable {
     public struct Request: Hashable, Sendable {
         /// Ways to ask.
         public enum Method: Hashable, Sendable {
-            case connect, forward, socks5
+            /// A tunnel by CONNECT.
+            case connect
+            /// A request with the whole URL.
+            case forward
+            /// A SOCKS5 request.
+            case socks5
         }
 
         /// How it was asked.
