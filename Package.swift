@@ -106,7 +106,7 @@ let package = Package(
         .executableTarget(
             name: "BeelineCommand",
             dependencies: [
-                "Names", "CookieJar", "Beeline", "BeelineTesting", nio("NIOCore"), nio("NIOPosix"),
+                "Names", "CookieJar", "Beeline", "BeelineStore", "BeelineTesting", nio("NIOCore"), nio("NIOPosix"),
                 nio("NIOConcurrencyHelpers"), argumentParser,
             ],
             swiftSettings: settings
@@ -121,26 +121,9 @@ let package = Package(
             swiftSettings: settings
         ),
         .testTarget(
-            name: "BeelineTests",
-            dependencies: ["Beeline", "BeelineTesting", nio("NIOCore")],
-            swiftSettings: settings
-        ),
-        .testTarget(
-            name: "CommandTests",
-            dependencies: ["BeelineCommand", "Beeline", "BeelineTesting", argumentParser, nio("NIOConcurrencyHelpers")],
-            swiftSettings: settings
-        ),
-        .executableTarget(
-            name: "StoreCrashWriter",
-            dependencies: ["BeelineStore", "CookieJar", "Names"],
-            path: "Tests/StoreCrashWriter",
-            swiftSettings: settings
-        ),
-        .testTarget(
-            name: "BeelineStoreTests",
+            name: "HTTPDNSTests",
             dependencies: [
-                "BeelineStore", "StoreCrashWriter", "CookieJar", "Names", "BeelineTesting", grdb,
-                nio("NIOConcurrencyHelpers"),
+                "HTTPDNS", "Names", "DirectHTTP", "BeelineTesting", nio("NIOConcurrencyHelpers"), httpTypes,
             ],
             swiftSettings: settings
         ),
@@ -167,6 +150,20 @@ let package = Package(
         .testTarget(
             name: "GuideTests",
             dependencies: ["Beeline", "BeelineURLSession", nio("NIOCore")],
+            swiftSettings: settings
+        ),
+        .executableTarget(
+            name: "StoreCrashWriter",
+            dependencies: ["BeelineStore", "CookieJar", "Names"],
+            path: "Tests/StoreCrashWriter",
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "BeelineStoreTests",
+            dependencies: [
+                "BeelineStore", "StoreCrashWriter", "CookieJar", "Names", "BeelineTesting", grdb,
+                nio("NIOConcurrencyHelpers"),
+            ],
             swiftSettings: settings
         ),
         .testTarget(

@@ -206,7 +206,7 @@ struct ImportTests {
     @Test("A live profile is read with what is only in its log, under the browser's lock, and stays as it is")
     func live() async throws {
         let folder = try Folder()
-        let browser = try DatabaseQueue(path: folder.file("cookies.sqlite"))
+        let browser = try folder.openDatabase("cookies.sqlite")
         try await browser.writeWithoutTransaction { db in
             try db.execute(sql: "PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0;" + Self.firefox17)
             for number in 0..<100 {
@@ -235,7 +235,7 @@ struct ImportTests {
     @Test("A journal that a browser has left behind is heeded in the copy, and left alone in the profile")
     func journal() async throws {
         let folder = try Folder()
-        let browser = try DatabaseQueue(path: folder.file("Cookies"))
+        let browser = try folder.openDatabase("Cookies")
         try await browser.writeWithoutTransaction { db in
             try db.execute(sql: Self.chromium24)
             try db.execute(

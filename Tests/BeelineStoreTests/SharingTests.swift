@@ -296,7 +296,7 @@ struct SharingTests {
         impatient.busyTimeout = .milliseconds(20)
         let store = try await CookieDatabase.open(folder, impatient)
         store.jar.put("a", "1")
-        let other = try DatabaseQueue(path: folder.file())
+        let other = try folder.openDatabase()
         try await other.writeWithoutTransaction { try $0.beginTransaction(.immediate) }
         await #expect { try await store.flush() } throws: { ($0 as? StoreError)?.code == .busy }
         store.jar.put("b", "2")

@@ -22,7 +22,9 @@ final class Folder: Sendable {
     let path: String
 
     init() throws {
-        path = NSTemporaryDirectory() + "/beeline-store-\(UUID().uuidString)"
+        // On Linux the directory ends in a slash, on Apple platforms it need not.
+        let parent = NSTemporaryDirectory()
+        path = parent + (parent.hasSuffix("/") ? "" : "/") + "beeline-store-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
     }
 
@@ -48,6 +50,13 @@ final class Folder: Sendable {
         let queue = try DatabaseQueue(path: file(name))
         defer { try? queue.close() }
         return try queue.writeWithoutTransaction(body)
+    }
+
+    /// Opens a database as another program does that may hold a transaction open for long.
+    func openDatabase(_ name: String = "jar.sqlite") throws -> DatabaseQueue {
+        var configuration = Configuration()
+        configuration.allowsUnsafeTransactions = true
+        return try DatabaseQueue(path: file(name), configuration: configuration)
     }
 
     /// A file's mode, without its type; nil where there is none.

@@ -90,9 +90,16 @@ struct WriterTests {
         var pending = PendingChanges(capacity: 100)
         let cookie = { (name: String, value: Int) in Cookie(name, String(value), domain: "example.com") }
         for value in 0..<1000 {
-            let change = CookieChange(kind: value == 0 ? .added : .replaced, cookie: cookie("a", value), source: nil)
+            let change = CookieChange(
+                kind: value == 0 ? .added : .replaced,
+                cookie: cookie("a", value),
+                time: noon,
+                source: nil
+            )
             pending.note(change, at: noon)
-            if value == 0 { pending.note(CookieChange(kind: .added, cookie: cookie("b", 0), source: nil), at: noon) }
+            if value == 0 {
+                pending.note(CookieChange(kind: .added, cookie: cookie("b", 0), time: noon, source: nil), at: noon)
+            }
         }
         guard case .changes(let entries) = pending.take() else { Issue.record("overrun"); return }
         #expect(entries.map(\.cookie) == [cookie("a", 999), cookie("b", 0)])
@@ -105,7 +112,7 @@ struct WriterTests {
         var pending = PendingChanges(capacity: 100)
         let cookie = { (name: String, value: Int) in Cookie(name, String(value), domain: "example.com") }
         let note = { (kind: CookieChange.Kind, cookie: Cookie) in
-            pending.note(CookieChange(kind: kind, cookie: cookie, source: nil), at: noon)
+            pending.note(CookieChange(kind: kind, cookie: cookie, time: noon, source: nil), at: noon)
         }
         note(.added, cookie("a", 1))
         note(.added, cookie("b", 1))
