@@ -45,7 +45,11 @@ let package = Package(
     ],
     targets: [
         .target(name: "Names", swiftSettings: settings),
-        .target(name: "CookieJar", dependencies: ["Names", atomics], swiftSettings: settings),
+        .target(
+            name: "CookieJar",
+            dependencies: ["Names", atomics, nio("NIOConcurrencyHelpers")],
+            swiftSettings: settings
+        ),
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
         .target(
             name: "DirectHTTP",
@@ -90,6 +94,13 @@ let package = Package(
         .testTarget(
             name: "DirectHTTPTests",
             dependencies: ["DirectHTTP", "Names", "BeelineTesting", nio("NIOCore"), nio("NIOPosix"), httpTypes],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "HTTPDNSTests",
+            dependencies: [
+                "HTTPDNS", "Names", "DirectHTTP", "BeelineTesting", nio("NIOConcurrencyHelpers"), httpTypes,
+            ],
             swiftSettings: settings
         ),
         .testTarget(
