@@ -93,7 +93,9 @@ let package = Package(
         .testTarget(name: "CookieJarTests", dependencies: ["CookieJar", "Names"], swiftSettings: settings),
         .testTarget(
             name: "DirectHTTPTests",
-            dependencies: ["DirectHTTP", "Names", "BeelineTesting", nio("NIOCore"), nio("NIOPosix"), httpTypes],
+            dependencies: [
+                "DirectHTTP", "Names", "BeelineTesting", nio("NIOConcurrencyHelpers"), nio("NIOCore"), httpTypes,
+            ],
             swiftSettings: settings
         ),
         .testTarget(
