@@ -30,7 +30,7 @@ public struct CookieChanges: AsyncSequence, Sendable {
         fileprivate let subscription: Subscription
 
         /// The next event; nil when the jar or the task that reads has ended.
-        public func next() async -> Event? {
+        public mutating func next() async -> Event? {
             await subscription.feed.next()
         }
     }

@@ -95,6 +95,11 @@ struct CookieMatches: ~Copyable {
         all.sort { $0.record.pointee.precedes($1.record.pointee) }
     }
 
+    /// The cookies as values.
+    var cookies: [Cookie] {
+        (0..<count).map { Cookie(elements[$0].record.pointee, in: elements[$0].bucket) }
+    }
+
     /// Octets of the Cookie header.
     var headerCount: Int {
         (0..<count).reduce(max(count - 1, 0) * 2) { $0 + elements[$1].record.pointee.pairLength }
