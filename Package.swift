@@ -3,13 +3,17 @@
 
 import PackageDescription
 
+/// Scripts/test sets this, and makes warnings errors by it; nobody who only uses the package shall meet them.
+let isCheck = Context.environment["BEELINE_CHECK"] != nil
+
 /// The settings of every target; docs/ARCHITECTURE.md says why each is on.
-let settings: [SwiftSetting] = [
-    .enableUpcomingFeature("ExistentialAny"),
-    .enableUpcomingFeature("MemberImportVisibility"),
-    .enableUpcomingFeature("InternalImportsByDefault"),
-    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
-]
+let settings: [SwiftSetting] =
+    [
+        .enableUpcomingFeature("ExistentialAny"),
+        .enableUpcomingFeature("MemberImportVisibility"),
+        .enableUpcomingFeature("InternalImportsByDefault"),
+        .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+    ] + (isCheck ? [.unsafeFlags(["-warnings-as-errors"])] : [])
 
 func nio(_ name: String) -> Target.Dependency { .product(name: name, package: "swift-nio") }
 let atomics = Target.Dependency.product(name: "Atomics", package: "swift-atomics")
@@ -75,7 +79,7 @@ let package = Package(
             name: "BeelineTesting",
             dependencies: [
                 "Names", nio("NIOConcurrencyHelpers"), nio("NIOCore"), nio("NIOPosix"), nio("NIOHTTP1"),
-                nio("NIOWebSocket"), nioHTTP2, nioSSL, httpTypes, crypto,
+                nio("NIOTLS"), nio("NIOWebSocket"), nioHTTP2, nioSSL, httpTypes, crypto,
                 .product(name: "X509", package: "swift-certificates"),
                 .product(name: "SwiftASN1", package: "swift-asn1"),
             ],
@@ -112,7 +116,9 @@ let package = Package(
         ),
         .testTarget(
             name: "CommandTests",
-            dependencies: ["BeelineCommand", "Beeline", "BeelineTesting", argumentParser, nio("NIOConcurrencyHelpers")],
+            dependencies: [
+                "BeelineCommand", "Beeline", "BeelineTesting", argumentParser, nio("NIOConcurrencyHelpers"),
+            ],
             swiftSettings: settings
         ),
         .testTarget(name: "GuideTests", dependencies: ["Beeline", nio("NIOCore")], swiftSettings: settings),
@@ -125,7 +131,7 @@ let package = Package(
 )
 
 // Benchmarks are for those who work on the package, not for those who build it.
-if Context.environment["BEELINE_BENCHMARKS"] == "1" {
+if isCheck || Context.environment["BEELINE_BENCHMARKS"] == "1" {
     package.products.append(.executable(name: "beeline-bench", targets: ["BeelineBench"]))
     package.targets.append(
         .executableTarget(
@@ -135,4 +141,18 @@ if Context.environment["BEELINE_BENCHMARKS"] == "1" {
             swiftSettings: settings
         )
     )
+}
+
+// What the linkage check of Scripts/test looks at: programs of one import each, which must not bring full Foundation.
+if isCheck {
+    for library in ["CookieJar", "DirectHTTP", "HTTPDNS", "Beeline"] {
+        package.targets.append(
+            .executableTarget(
+                name: "\(library)LinkageProbe",
+                dependencies: [.byName(name: library)],
+                path: "Scripts/lib/probes/\(library)",
+                swiftSettings: settings
+            )
+        )
+    }
 }
