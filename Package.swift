@@ -59,7 +59,7 @@ let package = Package(
             name: "DirectHTTP",
             dependencies: [
                 "Names", "CZlib", nio("NIOCore"), nio("NIOPosix"), nio("NIOConcurrencyHelpers"), nio("NIOTLS"), nioSSL,
-                httpTypes, deque,
+                nioHTTP2, .product(name: "NIOHPACK", package: "swift-nio-http2"), httpTypes, deque,
             ],
             swiftSettings: settings
         ),

@@ -16,12 +16,15 @@ struct Lab {
     init(
         addresses: [String] = ["127.0.0.1", "127.0.0.2"],
         configuration: EngineConfiguration = EngineConfiguration(),
+        protocols: [String] = ["http/1.1"],
         handler: @escaping LoopbackOrigin.Handler
     ) async throws {
         authority = try TestAuthority()
+        var tls = ServerTLS(try authority.certificate(for: "a.test"), try authority.certificate(for: "b.test"))
+        tls.applicationProtocols = protocols
         origin = try await LoopbackOrigin.start(
             addresses: addresses,
-            tls: ServerTLS(try authority.certificate(for: "a.test"), try authority.certificate(for: "b.test")),
+            tls: tls,
             handler: handler
         )
         engine = Engine(configuration: configuration)
