@@ -83,7 +83,10 @@ let package = Package(
         ),
         .executableTarget(
             name: "BeelineCommand",
-            dependencies: ["Names", "CookieJar", "Beeline", "BeelineTesting", argumentParser],
+            dependencies: [
+                "Names", "CookieJar", "Beeline", "BeelineTesting", nio("NIOCore"), nio("NIOPosix"),
+                nio("NIOConcurrencyHelpers"), argumentParser,
+            ],
             swiftSettings: settings
         ),
         .testTarget(name: "NamesTests", dependencies: ["Names"], swiftSettings: settings),
@@ -101,6 +104,17 @@ let package = Package(
             swiftSettings: settings
         ),
         .testTarget(
+            name: "BeelineTests",
+            dependencies: ["Beeline", "BeelineTesting", nio("NIOCore")],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "CommandTests",
+            dependencies: ["BeelineCommand", "Beeline", "BeelineTesting", argumentParser, nio("NIOConcurrencyHelpers")],
+            swiftSettings: settings
+        ),
+        .testTarget(name: "GuideTests", dependencies: ["Beeline", nio("NIOCore")], swiftSettings: settings),
+        .testTarget(
             name: "BeelineTestingTests",
             dependencies: ["BeelineTesting", "Names", httpTypes, nio("NIOCore")],
             swiftSettings: settings
@@ -114,7 +128,7 @@ if Context.environment["BEELINE_BENCHMARKS"] == "1" {
     package.targets.append(
         .executableTarget(
             name: "BeelineBench",
-            dependencies: ["Names", "CookieJar"],
+            dependencies: ["Names", "CookieJar", "DirectHTTP", "HTTPDNS"],
             path: "Benchmarks/BeelineBench",
             swiftSettings: settings
         )

@@ -1,7 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
 let arguments = Array(CommandLine.arguments.dropFirst())
+let rest = Array(arguments.dropFirst())
 switch arguments.first {
-case "cookies": try CookieBench(Array(arguments.dropFirst())).run()
-default: print("beeline-bench cookies --look-ms MS --fill-ms MS [--dump PREFIX] WORKLOAD.tsv")
+case "cookies": try CookieBench(rest).run()
+case "resolver": try await ResolverBench(rest).run()
+case "cache": try await CacheBench(rest).run()
+default:
+    print(
+        """
+        beeline-bench cookies --look-ms MS --fill-ms MS [--dump PREFIX] WORKLOAD.tsv
+        beeline-bench resolver --mode doh|httpdns --server URL --connect IP:PORT --cafile PEM --tag T --cold N \
+        --cached-ms MS --cached-names K
+        beeline-bench cache --names N --threads T --ms MS
+        """
+    )
 }

@@ -162,6 +162,7 @@ public final class Engine: Sendable {
         case .direct: dialled = key.origin
         case .proxy(let proxy): dialled = proxy.origin
         }
+        if let list = source as? EndpointList, !list.endpoints.isEmpty { return list }
         // A task of its own, so that the time limit can cancel the question without cancelling the caller.
         let question = Task { try await source.endpoints(for: dialled) }
         let timer = deadline.map { group.next().scheduleTask(deadline: $0) { question.cancel() } }

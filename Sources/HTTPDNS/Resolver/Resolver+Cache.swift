@@ -132,6 +132,7 @@ extension Resolver {
             entry.v4 = entry.v4 ?? old?.v4
             entry.v6 = entry.v6 ?? old?.v6
             entry.forceAt = old?.forceAt ?? .past
+            entry.provenance = shard.provenances.first { $0 == entry.provenance } ?? entry.provenance
             shard.cache.store(key, entry)
         }
     }

@@ -52,6 +52,11 @@ extension Resolver {
 }
 
 extension ResolverConfiguration {
+    /// One for each upstream, and one for the system.
+    var provenances: [Provenance] {
+        (upstreams + [system].compactMap { $0 }).map { Provenance(upstream: $0.name, kind: $0.kind) }
+    }
+
     var healthLimits: UpstreamHealth.Limits {
         UpstreamHealth.Limits(
             failuresUntilDown: failuresUntilDown,

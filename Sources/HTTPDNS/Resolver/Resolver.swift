@@ -33,6 +33,9 @@ public final class Resolver: Sendable {
         var cache: AnswerCache
         /// What the answers in use were asked under.
         var realm: UInt32
+        /// Copies of ``Resolver/provenances``: were there one for all shards, threads that look up different names would
+        /// contend for its reference count.
+        let provenances: [Provenance]
     }
 
     /// Manners of asking, whose answers do not mix.
@@ -56,18 +59,19 @@ public final class Resolver: Sendable {
         // Few entries are kept in one part, so that the oldest of all is the one to go.
         var count = 1
         while count < 64, configuration.maxCachedNames / (count * 2) >= 256 { count *= 2 }
+        let provenances = configuration.provenances
+        self.provenances = provenances
         shards = (0..<count).map { _ in
             let cache = AnswerCache(
                 maxEntries: configuration.maxCachedNames / count,
                 maxOctets: configuration.maxCachedOctets / count
             )
-            return NIOLockedValueBox(Shard(cache: cache, realm: Realm.upstreams))
+            return NIOLockedValueBox(
+                Shard(cache: cache, realm: Realm.upstreams, provenances: configuration.provenances)
+            )
         }
         ranking = NIOLockedValueBox(EndpointRanking(limits: configuration.rankingLimits))
         state = NIOLockedValueBox(State(configuration))
-        provenances = (configuration.upstreams + [configuration.system].compactMap { $0 }).map {
-            Provenance(upstream: $0.name, kind: $0.kind)
-        }
     }
 
     deinit {

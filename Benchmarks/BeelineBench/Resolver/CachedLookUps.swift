@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import HTTPDNS
+import Names
+
+/// Look-ups of names that are in the cache, round and round.
+struct CachedLookUps {
+    let resolver: Resolver
+    let hosts: [Host]
+    let families: Families
+
+    struct Result {
+        var done = 0
+        var missing = 0
+        var perSecond = 0.0
+        var nanosecondsOfCPU = 0.0
+    }
+
+    /// Runs on this thread.
+    func run(for duration: Duration) -> Result {
+        let clock = ContinuousClock()
+        let start = clock.now
+        let startCPU = ProcessTime.microseconds()
+        var result = Result()
+        while clock.now - start < duration {
+            // A thousand between two looks at the clock.
+            for _ in 0..<max(1, 1_000 / hosts.count) {
+                for host in hosts where resolver.cached(host, families: families) == nil { result.missing += 1 }
+                result.done += hosts.count
+            }
+        }
+        let time = clock.now - start
+        result.perSecond = Double(result.done) / (Double(time.nanoseconds) / 1e9)
+        result.nanosecondsOfCPU = Double(ProcessTime.microseconds() - startCPU) * 1_000 / Double(result.done)
+        return result
+    }
+}

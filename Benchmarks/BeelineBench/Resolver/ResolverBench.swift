@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import DirectHTTP
+import HTTPDNS
+import Names
+
+/// `beeline-bench resolver`: names that nobody knows yet, then the same from the cache, and one line of JSON.
+struct ResolverBench {
+    private var mode = "doh"
+    private var server = ""
+    private var connect = ""
+    private var rootFile: String?
+    private var tag = "x"
+    private var cold = 500
+    private var cachedMilliseconds = 500
+    private var cachedNames = 100
+
+    init(_ arguments: [String]) throws {
+        var rest = arguments[...]
+        while let option = rest.popFirst() {
+            let value = rest.popFirst() ?? ""
+            switch option {
+            case "--mode": mode = value
+            case "--server": server = value
+            case "--connect": connect = value
+            case "--cafile": rootFile = value
+            case "--tag": tag = value
+            case "--cold": cold = Int(value) ?? cold
+            case "--cached-ms": cachedMilliseconds = Int(value) ?? cachedMilliseconds
+            case "--cached-names": cachedNames = Int(value) ?? cachedNames
+            case "--http-port": break
+            default: throw BenchError(message: "unknown option \(option)")
+            }
+        }
+    }
+
+    func run() async throws {
+        let engine = Engine()
+        let resolver = Resolver(ResolverConfiguration(upstreams: [try upstream(engine)], system: nil))
+        var hosts: [Host] = []
+        for index in 0...max(cold, cachedNames) { hosts.append(try Host("\(tag)\(index).bench.test")) }
+
+        let clock = ContinuousClock()
+        var times: [Double] = []
+        var first = 0.0
+        var errors = 0
+        let startCPU = ProcessTime.microseconds()
+        for index in 0...cold {
+            let start = clock.now
+            do {
+                _ = try await resolver.resolve(hosts[index], families: .v4)
+                let time = Double((clock.now - start).nanoseconds) / 1_000
+                if index == 0 { first = time } else { times.append(time) }
+            } catch {
+                if errors == 0 { BenchOutput.note("\(error)") }
+                errors += 1
+            }
+        }
+        let coldCPU = Double(ProcessTime.microseconds() - startCPU) / Double(cold + 1)
+        times.sort()
+
+        var output = BenchOutput()
+        output.add("engine", "beeline-\(mode)")
+        output.add("cold", times.count)
+        output.add("errors", errors)
+        output.add("first_us", first)
+        if !times.isEmpty {
+            output.add("cold_us50", times[times.count / 2])
+            output.add("cold_us99", times[times.count * 99 / 100])
+            output.add("cold_us_mean", times.reduce(0, +) / Double(times.count))
+        }
+        output.add("cold_cpu_us", coldCPU)
+        let cached = CachedLookUps(resolver: resolver, hosts: Array(hosts[..<cachedNames]), families: .v4)
+        let result = cached.run(for: .milliseconds(cachedMilliseconds))
+        output.add("cached_per_s", result.perSecond)
+        output.add("cached_cpu_ns", result.nanosecondsOfCPU)
+        output.add("cached_missing", result.missing)
+        output.add("rss_peak_kb", ProcessMemory.kibibytes("VmHWM"))
+        output.print()
+        await resolver.shutdown()
+        await engine.shutDown()
+    }
+
+    private func upstream(_ engine: Engine) throws -> any Upstream {
+        var tls = TLSSettings()
+        tls.trustsSystemRoots = false
+        tls.rootFiles = [rootFile].compactMap { $0 }
+        let transport = EngineTransport(engine: engine, tls: tls)
+        let endpoint = try Endpoint(parsing: connect, defaultPort: 443)
+        switch mode {
+        case "doh": return try DoHUpstream(try HTTPURL(server), at: [endpoint.address], transport: transport)
+        case "httpdns": return DNSPodUpstream(at: [endpoint], transport: transport)
+        default: throw BenchError(message: "modes are doh and httpdns")
+        }
+    }
+}
