@@ -20,6 +20,7 @@ let atomics = Target.Dependency.product(name: "Atomics", package: "swift-atomics
 let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
 let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
 let deque = Target.Dependency.product(name: "DequeModule", package: "swift-collections")
+let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
 let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
 let nioHTTP2 = Target.Dependency.product(name: "NIOHTTP2", package: "swift-nio-http2")
 let nioSSL = Target.Dependency.product(name: "NIOSSL", package: "swift-nio-ssl")
@@ -32,6 +33,7 @@ let package = Package(
         .library(name: "CookieJar", targets: ["CookieJar"]),
         .library(name: "DirectHTTP", targets: ["DirectHTTP"]),
         .library(name: "HTTPDNS", targets: ["HTTPDNS"]),
+        .library(name: "BeelineStore", targets: ["BeelineStore"]),
         .library(name: "BeelineTesting", targets: ["BeelineTesting"]),
         .executable(name: "beeline", targets: ["BeelineCommand"]),
     ],
@@ -46,6 +48,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/apple/swift-nio-http2", from: "1.46.0"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
+        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
     ],
     targets: [
         .target(name: "Names", swiftSettings: settings),
@@ -73,6 +76,11 @@ let package = Package(
         .target(
             name: "Beeline",
             dependencies: ["Names", "CookieJar", "DirectHTTP", "HTTPDNS", nio("NIOCore"), httpTypes],
+            swiftSettings: settings
+        ),
+        .target(
+            name: "BeelineStore",
+            dependencies: ["Names", "CookieJar", nio("NIOConcurrencyHelpers"), grdb],
             swiftSettings: settings
         ),
         .target(
