@@ -111,11 +111,6 @@ let package = Package(
             swiftSettings: settings
         ),
         .testTarget(
-            name: "BeelineTests",
-            dependencies: ["Beeline", "BeelineTesting", nio("NIOCore")],
-            swiftSettings: settings
-        ),
-        .testTarget(
             name: "HTTPDNSTests",
             dependencies: [
                 "HTTPDNS", "Names", "DirectHTTP", "BeelineTesting", nio("NIOConcurrencyHelpers"), httpTypes,

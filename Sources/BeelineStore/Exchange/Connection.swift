@@ -16,7 +16,6 @@ struct Connection: Sendable {
         configuration.readonly = isReadOnly
         configuration.foreignKeysEnabled = false
         configuration.busyMode = .timeout(Double(busyTimeout.components.seconds) + busyTimeout.fraction)
-        configuration.automaticMemoryManagement = false
         configuration.prepareDatabase { db in
             // A file may come from anywhere: it must not bring functions of its own, and cells are checked as they are read.
             try db.execute(sql: "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON")

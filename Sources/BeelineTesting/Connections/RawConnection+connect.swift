@@ -75,7 +75,7 @@ extension RawConnection {
                     try pipeline.addHandler(tls.handler())
                     try pipeline.addHandler(
                         HandshakeHandler { context, applicationProtocol in
-                            handshaken.succeed(try wrap(context.channel, tls.serverName, applicationProtocol))
+                            handshaken.completeWith(Result { try wrap(context.channel, tls.serverName, applicationProtocol) })
                         } onFailure: { error in
                             handshaken.fail(error)
                         }
@@ -91,9 +91,10 @@ extension RawConnection {
         }
         guard tls != nil else {
             return try await channel.eventLoop.submit {
-                let connection = try wrap(channel, nil, nil)
-                handshaken.succeed(connection)
-                return connection
+                // A server may have closed already, and a closed channel has no addresses.
+                let connection = Result { try wrap(channel, nil, nil) }
+                handshaken.completeWith(connection)
+                return try connection.get()
             }.get()
         }
         let deadline = channel.eventLoop.scheduleTask(in: TimeAmount(limit)) { channel.close(promise: nil) }
