@@ -106,7 +106,8 @@ let package = Package(
         .testTarget(
             name: "DirectHTTPTests",
             dependencies: [
-                "DirectHTTP", "Names", "BeelineTesting", nio("NIOConcurrencyHelpers"), nio("NIOCore"), httpTypes,
+                "BeelineTesting", "Names", .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "NIOCore", package: nio), .product(name: "NIOEmbedded", package: nio),
             ],
             swiftSettings: settings
         ),
