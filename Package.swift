@@ -106,8 +106,7 @@ let package = Package(
         .testTarget(
             name: "DirectHTTPTests",
             dependencies: [
-                "BeelineTesting", "Names", .product(name: "HTTPTypes", package: "swift-http-types"),
-                .product(name: "NIOCore", package: nio), .product(name: "NIOEmbedded", package: nio),
+                "DirectHTTP", "Names", "BeelineTesting", nio("NIOConcurrencyHelpers"), nio("NIOCore"), httpTypes,
             ],
             swiftSettings: settings
         ),
@@ -133,7 +132,7 @@ let package = Package(
         .testTarget(name: "GuideTests", dependencies: ["Beeline", nio("NIOCore")], swiftSettings: settings),
         .testTarget(
             name: "BeelineTestingTests",
-            dependencies: ["BeelineTesting", "Names", httpTypes, nio("NIOCore")],
+            dependencies: ["BeelineTesting", "Names", httpTypes, nio("NIOCore"), nio("NIOEmbedded")],
             swiftSettings: settings
         ),
     ]

@@ -139,7 +139,10 @@ final class DialRace {
                     guard isForName(channel) else {
                         return failed(
                             index,
-                            DirectHTTPError(.certificateRejected, "showed a certificate for its address, not for the name")
+                            DirectHTTPError(
+                                .certificateRejected,
+                                "showed a certificate for its address, not for the name"
+                            )
                         )
                     }
                     lane.applicationProtocol = negotiated ?? "http/1.1"
