@@ -22,6 +22,7 @@ let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
 let deque = Target.Dependency.product(name: "DequeModule", package: "swift-collections")
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
 let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
+let nioHPACK = Target.Dependency.product(name: "NIOHPACK", package: "swift-nio-http2")
 let nioHTTP2 = Target.Dependency.product(name: "NIOHTTP2", package: "swift-nio-http2")
 let nioHPACK = Target.Dependency.product(name: "NIOHPACK", package: "swift-nio-http2")
 let nioSSL = Target.Dependency.product(name: "NIOSSL", package: "swift-nio-ssl")
@@ -133,7 +134,7 @@ let package = Package(
         .testTarget(name: "GuideTests", dependencies: ["Beeline", nio("NIOCore")], swiftSettings: settings),
         .testTarget(
             name: "BeelineTestingTests",
-            dependencies: ["BeelineTesting", "Names", httpTypes, nio("NIOCore")],
+            dependencies: ["BeelineTesting", "Names", httpTypes, nio("NIOCore"), nio("NIOEmbedded")],
             swiftSettings: settings
         ),
     ]

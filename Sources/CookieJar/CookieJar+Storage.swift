@@ -45,7 +45,9 @@ extension CookieJar {
             return stored.map { cookie in
                 if keepsOwn(cookie) { return nil }
                 // A cookie that is replaced keeps its time of creation; one that was made anew elsewhere has another.
-                if let own = store.cookie(like: cookie, at: now), own.created != cookie.created { _ = store.remove(own) }
+                if let own = store.cookie(like: cookie, at: now), own.created != cookie.created {
+                    _ = store.remove(own)
+                }
                 return store.insert(cookie, isOfThisSession: false, now: now)
             }
         }

@@ -75,7 +75,16 @@ struct CurlComparisonTests {
         Row("a range to the end", "-r", "4", "{P}/ranged"),
         Row("a compressed body", "--compressed", "{P}/zipped"),
         Row("a compressed body as it is", "{P}/zipped"),
-        Row("a form", "-F", "a=b", "-F", "f=@lines.txt", "-F", "g=@data.bin;type=image/png;filename=x \"y\".png", "{P}/echo"),
+        Row(
+            "a form",
+            "-F",
+            "a=b",
+            "-F",
+            "f=@lines.txt",
+            "-F",
+            "g=@data.bin;type=image/png;filename=x \"y\".png",
+            "{P}/echo"
+        ),
         Row("a form of texts", "-F", "a=<lines.txt", "--form-string", "b=@c;d", "{P}/echo"),
         Row("an upload", "-T", "lines.txt", "{P}/echo/up"),
         Row("an upload into a folder", "-T", "lines.txt", "{P}/echo/"),
@@ -200,7 +209,8 @@ struct CurlComparisonTests {
             let fields = request.fields.filter { $0.name != .expect }.map { field in
                 "\(field.name.canonicalName): \(field.name == .acceptEncoding ? "CODINGS" : field.value)"
             }.sorted()
-            let head = "\(request.method.rawValue) \(request.target) \(request.version)\n\(fields.joined(separator: "\n"))"
+            let head =
+                "\(request.method.rawValue) \(request.target) \(request.version)\n\(fields.joined(separator: "\n"))"
             return withoutVariance(head + "\n\n" + request.text)
         }
 

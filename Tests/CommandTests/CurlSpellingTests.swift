@@ -15,9 +15,15 @@ struct CurlSpellingTests {
         ("fetch may be named", ["fetch", "x"], ["fetch", "x"]),
         ("options come first", ["-L", "x"], ["fetch", "--location", "x"]),
         ("flags cluster", ["-sSL", "x"], ["fetch", "--silent", "--show-error", "--location", "x"]),
-        ("the last of a cluster has a value", ["-sSLo", "f", "x"], ["fetch", "--silent", "--show-error", "--location", "--output=f", "x"]),
+        (
+            "the last of a cluster has a value", ["-sSLo", "f", "x"],
+            ["fetch", "--silent", "--show-error", "--location", "--output=f", "x"]
+        ),
         ("a value joins its letter", ["-XPOST", "-da=b", "x"], ["fetch", "--request=POST", "--data=a=b", "x"]),
-        ("a value may begin with a dash", ["-d", "-1", "--data", "--x", "x"], ["fetch", "--data=-1", "--data=--x", "x"]),
+        (
+            "a value may begin with a dash", ["-d", "-1", "--data", "--x", "x"],
+            ["fetch", "--data=-1", "--data=--x", "x"]
+        ),
         ("a value may be a dash", ["-o", "-", "-T", "-", "x"], ["fetch", "--output=-", "--upload-file=-", "x"]),
         ("a value may be empty", ["-A", "", "x"], ["fetch", "--user-agent", "", "x"]),
         ("a value may be a subcommand", ["-X", "resolve", "x"], ["fetch", "--request=resolve", "x"]),
@@ -55,8 +61,10 @@ struct CurlSpellingTests {
         }
         #expect(CurlOption.longWithValue == valued)
         letters["h"] = "--help"
-        #expect(letters.sorted { $0.key < $1.key }.map { "\($0.key)\($0.value)" }
-            == CurlOption.byLetter.map { "\($0.key)\($0.value.name)" }.sorted())
+        #expect(
+            letters.sorted { $0.key < $1.key }.map { "\($0.key)\($0.value)" }
+                == CurlOption.byLetter.map { "\($0.key)\($0.value.name)" }.sorted()
+        )
     }
 
     /// No command line makes it trap.

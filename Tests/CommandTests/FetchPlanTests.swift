@@ -22,9 +22,30 @@ struct FetchPlanTests {
 
     @Test func optionsSetTheClient() throws {
         let client = try plan(
-            "-L", "--max-redirs", "3", "-k", "--connect-timeout", "1.5", "-m", "7", "-6", "--no-httpdns",
-            "--allow-local-answers", "--compressed", "--no-cookies", "--dns", "system", "--dns", "dnspod:192.0.2.1:5353",
-            "--cacert", "ca.pem", "-x", "proxy.test:3128", "--noproxy", "b.test", "https://a.test/"
+            "-L",
+            "--max-redirs",
+            "3",
+            "-k",
+            "--connect-timeout",
+            "1.5",
+            "-m",
+            "7",
+            "-6",
+            "--no-httpdns",
+            "--allow-local-answers",
+            "--compressed",
+            "--no-cookies",
+            "--dns",
+            "system",
+            "--dns",
+            "dnspod:192.0.2.1:5353",
+            "--cacert",
+            "ca.pem",
+            "-x",
+            "proxy.test:3128",
+            "--noproxy",
+            "b.test",
+            "https://a.test/"
         ).client
         #expect(client.redirects == .follow(limit: 3))
         #expect(!client.tls.verifiesCertificate && client.tls.rootFiles == ["ca.pem"] && client.tls.trustsSystemRoots)
@@ -47,9 +68,15 @@ struct FetchPlanTests {
 
     @Test func pinsTakeSeveralAddressesOfBothFamilies() throws {
         let client = try plan(
-            "--resolve", "a.test:443:192.0.2.1,[2001:db8::1]", "--resolve", "+b.test:80:2001:db8::2", "http://a.test/"
+            "--resolve",
+            "a.test:443:192.0.2.1,[2001:db8::1]",
+            "--resolve",
+            "+b.test:80:2001:db8::2",
+            "http://a.test/"
         ).client
-        #expect(client.pinned[.init(try Host("a.test"), port: 443)]?.map(\.description) == ["192.0.2.1", "2001:db8::1"])
+        #expect(
+            client.pinned[.init(try Host("a.test"), port: 443)]?.map(\.description) == ["192.0.2.1", "2001:db8::1"]
+        )
         #expect(client.pinned[.init(try Host("b.test"), port: 80)]?.map(\.description) == ["2001:db8::2"])
         let one = try plan("-4", "--resolve", "a.test:443:[2001:db8::1],192.0.2.1", "http://a.test/").client
         #expect(one.pinned[.init(try Host("a.test"), port: 443)]?.map(\.description) == ["192.0.2.1"])
@@ -84,7 +111,9 @@ struct FetchPlanTests {
     // MARK: The transfers
 
     @Test func piecesOfDataAreJoinedInTheOrderOfTheLine() throws {
-        let line = ["-d", "a=1", "--data-urlencode", "b=x y", "--data-binary", "@two", "--data-raw", "@c", "http://a.test/"]
+        let line = [
+            "-d", "a=1", "--data-urlencode", "b=x y", "--data-binary", "@two", "--data-raw", "@c", "http://a.test/",
+        ]
         let transfer = try #require(try plan(line).transfers.first)
         #expect(transfer.body == .bytes(Array("a=1&b=x+y&1\r\n2\n&@c".utf8)))
         #expect(transfer.request.method == .post)
@@ -105,7 +134,10 @@ struct FetchPlanTests {
     }
 
     @Test func aHeaderReplacesWhatWouldBeSent() throws {
-        let line = ["-H", "Accept: a/b", "-H", "User-Agent:", "-H", "Host: h.test", "-H", "X: 1", "-H", "X: 2", "http://a.test/"]
+        let line = [
+            "-H", "Accept: a/b", "-H", "User-Agent:", "-H", "Host: h.test", "-H", "X: 1", "-H", "X: 2",
+            "http://a.test/",
+        ]
         let plan = try plan(line)
         #expect(plan.client.accept == "a/b" && plan.client.userAgent == nil)
         #expect(plan.transfers[0].request.authority == "h.test")
@@ -120,12 +152,28 @@ struct FetchPlanTests {
 
     @Test func uploadsPairWithURLs() throws {
         let plan = try plan("-T", "two", "http://a.test/d/?q", "http://a.test/e")
-        #expect(plan.transfers.map { "\($0.request.method.rawValue) \($0.url)" } == ["PUT http://a.test/d/two?q", "GET http://a.test/e"])
+        #expect(
+            plan.transfers.map { "\($0.request.method.rawValue) \($0.url)" } == [
+                "PUT http://a.test/d/two?q", "GET http://a.test/e",
+            ]
+        )
         #expect(try self.plan("-T", "dir/a b", "http://a.test").transfers[0].url.path == "/a%20b")
     }
 
     @Test func cookiesAreTextOrFiles() throws {
-        let plan = try plan("-b", "a=b", "-b", "file.txt", "-b", "c=d", "-c", "out.txt", "--jar", "both.txt", "http://a.test/")
+        let plan = try plan(
+            "-b",
+            "a=b",
+            "-b",
+            "file.txt",
+            "-b",
+            "c=d",
+            "-c",
+            "out.txt",
+            "--jar",
+            "both.txt",
+            "http://a.test/"
+        )
         #expect(plan.transfers[0].request.headerFields[.cookie] == "a=b; c=d")
         #expect(plan.cookieFiles.map(\.path) == ["file.txt"])
         #expect(plan.cookieJar?.path == "out.txt" && plan.jar?.path == "both.txt")
@@ -236,7 +284,9 @@ struct FetchPlanTests {
         ]
         return InputFiles(
             contents: { path in
-                guard let text = path == "pipe" ? "piped" : regular[path] else { throw FileDescriptor.Failure(code: ENOENT) }
+                guard let text = path == "pipe" ? "piped" : regular[path] else {
+                    throw FileDescriptor.Failure(code: ENOENT)
+                }
                 return Array(text.utf8)
             },
             size: { regular[$0].map { Int64($0.utf8.count) } },

@@ -85,7 +85,10 @@ struct DataPiece: Hashable, Sendable {
 
     /// Percent-encoded, but for spaces, which forms write as `+`.
     private static func formEncode(_ bytes: [UInt8]) -> [UInt8] {
-        Array(bytes.split(separator: 0x20, omittingEmptySubsequences: false).map { percentEncode(Array($0)) }.joined(separator: [0x2b]))
+        Array(
+            bytes.split(separator: 0x20, omittingEmptySubsequences: false).map { percentEncode(Array($0)) }.joined(
+                separator: [0x2b])
+        )
     }
 
     static func percentEncode(_ bytes: [UInt8]) -> [UInt8] {

@@ -30,7 +30,8 @@ struct FileLock: Sendable {
     /// - Parameters:
     ///   - path: The lock file, which is made if there is none.
     ///   - deadline: Until when to wait while another process is opening the database.
-    static func acquire(_ path: String, until deadline: ContinuousClock.Instant) throws(StoreError) -> (FileLock, Hold) {
+    static func acquire(_ path: String, until deadline: ContinuousClock.Instant) throws(StoreError) -> (FileLock, Hold)
+    {
         while true {
             let descriptor = open(path, O_CREAT | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0o600)
             guard descriptor >= 0 else {

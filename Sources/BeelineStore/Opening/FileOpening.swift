@@ -70,7 +70,9 @@ struct FileOpening: Sendable {
         do throws(StoreError) {
             try lock.share(until: deadline)
             // Between being alone and sharing, somebody else may have been alone.
-            if try connection.perform({ try CookieRows($0).state().openings }) == contents.state.openings { return opened }
+            if try connection.perform({ try CookieRows($0).state().openings }) == contents.state.openings {
+                return opened
+            }
             try connection.close()
             return nil
         } catch {
@@ -225,7 +227,8 @@ struct FileOpening: Sendable {
 
     private func checkVersion(_ version: Int, _ file: DatabaseFile) throws(StoreError) {
         guard version > Schema.current else { return }
-        let message = "\(file.path) has version \(version), and this library knows \(Schema.current); update the program"
+        let message =
+            "\(file.path) has version \(version), and this library knows \(Schema.current); update the program"
         throw StoreError(.newerSchema, path: file.path, message)
     }
 

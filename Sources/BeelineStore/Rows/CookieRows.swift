@@ -70,7 +70,8 @@ struct CookieRows {
 
     /// The time of the newest change in the file.
     func newestUpdate() throws -> Int64 {
-        let sql = "SELECT max(ifnull((SELECT max(updated) FROM cookie), 0), ifnull((SELECT max(updated) FROM deletion), 0))"
+        let sql =
+            "SELECT max(ifnull((SELECT max(updated) FROM cookie), 0), ifnull((SELECT max(updated) FROM deletion), 0))"
         return try Int64.fetchOne(db, sql: sql) ?? 0
     }
 
@@ -93,7 +94,8 @@ struct CookieRows {
     func delete(_ key: CookieKey, updated: Int64, revision: Int64) throws {
         let sql = "DELETE FROM cookie WHERE \(Self.hasKey)"
         try db.cachedStatement(sql: sql).execute(arguments: StatementArguments(key.arguments))
-        let deletion = "INSERT OR REPLACE INTO deletion (\(CookieRow.keyColumns), updated, revision) VALUES (?, ?, ?, ?, ?, ?, ?)"
+        let deletion =
+            "INSERT OR REPLACE INTO deletion (\(CookieRow.keyColumns), updated, revision) VALUES (?, ?, ?, ?, ?, ?, ?)"
         try db.cachedStatement(sql: deletion).execute(
             arguments: StatementArguments(key.arguments + [updated, revision])
         )

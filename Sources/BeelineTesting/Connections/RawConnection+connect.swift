@@ -75,7 +75,9 @@ extension RawConnection {
                     try pipeline.addHandler(tls.handler())
                     try pipeline.addHandler(
                         HandshakeHandler { context, applicationProtocol in
-                            handshaken.completeWith(Result { try wrap(context.channel, tls.serverName, applicationProtocol) })
+                            handshaken.completeWith(
+                                Result { try wrap(context.channel, tls.serverName, applicationProtocol) }
+                            )
                         } onFailure: { error in
                             handshaken.fail(error)
                         }

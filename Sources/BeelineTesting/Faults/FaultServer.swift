@@ -14,7 +14,10 @@ public import Names
 /// To see a client move on from one address of an answer to the next:
 ///
 /// ```swift
-/// let server = try await FaultServer.start(at: [("127.0.0.2", "black-hole"), ("127.0.0.3", "tls-no-alpn")], authority: authority)
+/// let server = try await FaultServer.start(
+///     at: [("127.0.0.2", "black-hole"), ("127.0.0.3", "tls-no-alpn")],
+///     authority: authority
+/// )
 /// // … a resolution of server.endpoints …
 /// ```
 public final class FaultServer: Sendable {
