@@ -35,6 +35,7 @@ let package = Package(
         .library(name: "DirectHTTP", targets: ["DirectHTTP"]),
         .library(name: "HTTPDNS", targets: ["HTTPDNS"]),
         .library(name: "BeelineStore", targets: ["BeelineStore"]),
+        .library(name: "BeelineURLSession", targets: ["BeelineURLSession"]),
         .library(name: "BeelineTesting", targets: ["BeelineTesting"]),
         .executable(name: "beeline", targets: ["BeelineCommand"]),
     ],
@@ -80,6 +81,14 @@ let package = Package(
             swiftSettings: settings
         ),
         .target(
+            name: "BeelineURLSession",
+            dependencies: [
+                "Names", "CookieJar", "DirectHTTP", "HTTPDNS", "Beeline", nio("NIOConcurrencyHelpers"), nio("NIOCore"),
+                httpTypes,
+            ],
+            swiftSettings: settings
+        ),
+        .target(
             name: "BeelineStore",
             dependencies: ["Names", "CookieJar", nio("NIOConcurrencyHelpers"), grdb],
             swiftSettings: settings
@@ -119,6 +128,14 @@ let package = Package(
             swiftSettings: settings
         ),
         .testTarget(
+            name: "BeelineURLSessionTests",
+            dependencies: [
+                "BeelineURLSession", "Beeline", "BeelineTesting", "Names", "CookieJar", "HTTPDNS", httpTypes,
+                nio("NIOCore"),
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
             name: "BeelineTests",
             dependencies: ["Beeline", "BeelineTesting", nio("NIOCore")],
             swiftSettings: settings
@@ -130,7 +147,11 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
-        .testTarget(name: "GuideTests", dependencies: ["Beeline", nio("NIOCore")], swiftSettings: settings),
+        .testTarget(
+            name: "GuideTests",
+            dependencies: ["Beeline", "BeelineURLSession", nio("NIOCore")],
+            swiftSettings: settings
+        ),
         .testTarget(
             name: "BeelineTestingTests",
             dependencies: ["BeelineTesting", "Names", httpTypes, nio("NIOCore"), nio("NIOEmbedded")],

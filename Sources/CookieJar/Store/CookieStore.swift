@@ -19,6 +19,8 @@ struct CookieStore: ~Copyable {
     var feeds: [any CookieFollower] = []
     /// Who makes the changes of the operation that runs.
     var source: ChangeSource?
+    /// When the operation that runs takes place, if anybody follows.
+    var time = CookieTime.distantPast
     /// What the operation that runs has changed, if anybody follows.
     var changes: [CookieChange] = []
 
@@ -42,7 +44,8 @@ struct CookieStore: ~Copyable {
     /// Notes what happened to the cookie at a place, if anybody listens.
     mutating func note(_ kind: CookieChange.Kind, _ index: Int, of number: Int) {
         guard !feeds.isEmpty, let bucket = table.buckets[number] else { return }
-        changes.append(CookieChange(kind: kind, cookie: Cookie(bucket.records[index], in: bucket), source: source))
+        let cookie = Cookie(bucket.records[index], in: bucket)
+        changes.append(CookieChange(kind: kind, cookie: cookie, time: time, source: source))
     }
 
     /// Takes out the cookie at a place.
