@@ -37,11 +37,14 @@ struct RehomingTests {
                 .comment: "kept", .version: "1", .port: "80,443",
             ]
         )
+        // Foundation on Linux takes a cookie of version 1 without Max-Age for one of the session, whatever it expires at.
+        let isSessionOnly = storage.cookies?.first?.isSessionOnly
         #expect(storage.rehome(from: address, to: host).moved == 1)
         let cookie = try #require(storage.cookies?.first)
         #expect(storage.cookies?.count == 1)
         #expect((cookie.domain, cookie.path, cookie.value) == ("www.a.test", "/shop", "1"))
-        #expect(cookie.isSecure && cookie.isHTTPOnly && cookie.expiresDate == expires && !cookie.isSessionOnly)
+        #expect(cookie.isSecure && cookie.isHTTPOnly && cookie.expiresDate == expires)
+        #expect(cookie.isSessionOnly == isSessionOnly)
         #expect((cookie.comment, cookie.version, cookie.portList) == ("kept", 1, [80, 443]))
     }
 

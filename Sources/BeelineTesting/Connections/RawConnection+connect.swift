@@ -119,6 +119,8 @@ extension RawConnection {
         info.isSecure = serverName != nil
         let inbox = Inbox<ByteBuffer>()
         try channel.pipeline.syncOperations.addHandler(InboxHandler(inbox))
+        // A reset may have come before the handler: then nobody else tells of the end.
+        if !channel.isActive { inbox.finish() }
         return RawConnection(info: info, channel: channel, inbox: inbox)
     }
 }

@@ -20,14 +20,12 @@ public struct CookieImport: Hashable, Sendable {
     /// What was passed over.
     public internal(set) var problems: [Problem] = []
 
-    package init() {}
-
-    package mutating func add(_ cookie: Cookie, line: Int) {
+    mutating func add(_ cookie: Cookie, line: Int) {
         cookies.append(cookie)
         lines.append(line)
     }
 
-    package mutating func skip(line: Int, _ reason: String) {
+    mutating func skip(line: Int, _ reason: String) {
         problems.append(Problem(line: line, reason: reason))
     }
 }

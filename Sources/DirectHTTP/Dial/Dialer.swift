@@ -69,6 +69,8 @@ struct Dialer: Sendable {
             }
             let handler: any ConnectionHandler
             do {
+                // A channel that has died tells nobody any more, and its connection would stay in the pool for ever.
+                guard won.channel.isActive else { throw ChannelError.ioOnClosedChannel }
                 handler = try install(on: won.channel, info.applicationProtocol, notify: notify)
             } catch {
                 return .failure(
