@@ -4,6 +4,7 @@ import Beeline
 import BeelineTesting
 import BeelineURLSession
 import Foundation
+import NIOCore
 import Testing
 
 #if canImport(FoundationNetworking)
@@ -100,7 +101,7 @@ struct ScenarioTests {
             return .text(
                 "\(request.method) \(request.bodySize) \(authorization) \(request.fields[.contentType] ?? "-")"
             )
-        case "/squeezed": return try Reply.text(String(repeating: "squeezed ", count: 1000)).compressed(.gzip)
+        case "/squeezed": return Reply.text(String(repeating: "squeezed ", count: 1000)).compressed(.gzip)
         case "/hangup": return Reply(framing: .none, ending: .hangUp)
         case "/cut": return Reply(fields: [.contentLength: "100"], body: ["half"], ending: .hangUp)
         default: return try await Routes.standard(request)

@@ -24,7 +24,7 @@ public enum ServerTrust {
         guard space.authenticationMethod == NSURLAuthenticationMethodServerTrust, let trust = space.serverTrust else {
             return (.performDefaultHandling, nil)
         }
-        let policy = SecPolicyCreateSSL(true, host.text as CFString)
+        let policy = SecPolicyCreateSSL(true, NSString(string: host.text) as CFString)
         guard SecTrustSetPolicies(trust, policy) == errSecSuccess, SecTrustEvaluateWithError(trust, nil) else {
             return (.cancelAuthenticationChallenge, nil)
         }

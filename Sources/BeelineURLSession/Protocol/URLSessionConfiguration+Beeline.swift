@@ -49,13 +49,14 @@ extension URLRequest {
             guard newValue != bypassesBeeline else { return }
             mainDocumentURL = newValue ? URL(string: Self.bypass + ":") : nil
             #else
-            guard let mutable = (self as NSURLRequest).mutableCopy() as? NSMutableURLRequest else { return }
+            let copy = (self as AnyObject as? NSURLRequest)?.mutableCopy()
+            guard let mutable = copy as? NSMutableURLRequest else { return }
             if newValue {
                 URLProtocol.setProperty(true, forKey: Self.bypass, in: mutable)
             } else {
                 URLProtocol.removeProperty(forKey: Self.bypass, in: mutable)
             }
-            self = mutable as URLRequest
+            if let request = mutable as AnyObject as? URLRequest { self = request }
             #endif
         }
     }
