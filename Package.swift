@@ -131,7 +131,7 @@ let package = Package(
             name: "BeelineURLSessionTests",
             dependencies: [
                 "BeelineURLSession", "Beeline", "BeelineTesting", "Names", "CookieJar", "HTTPDNS", httpTypes,
-                nio("NIOCore"),
+                nio("NIOCore"), nio("NIOConcurrencyHelpers"),
             ],
             swiftSettings: settings
         ),
@@ -180,7 +180,10 @@ if isCheck || Context.environment["BEELINE_BENCHMARKS"] == "1" {
     package.targets.append(
         .executableTarget(
             name: "BeelineBench",
-            dependencies: ["Names", "CookieJar", "DirectHTTP", "HTTPDNS"],
+            dependencies: [
+                "Names", "CookieJar", "DirectHTTP", "HTTPDNS", "Beeline", "BeelineTesting", "BeelineURLSession",
+                nio("NIOCore"),
+            ],
             path: "Benchmarks/BeelineBench",
             swiftSettings: settings
         )

@@ -65,6 +65,7 @@ public final class BeelineClient: Sendable {
         var hop = HopRequest(request, url: url, body: body, configuration: configuration)
         var hops: [Hop] = []
         let limits = HopLimits(options.limits ?? configuration.limits)
+        let jar = options.jar ?? configuration.jar
         while true {
             // 2 Cookies out.
             let cookies = CookieStep.outgoing(
@@ -83,13 +84,13 @@ public final class BeelineClient: Sendable {
             }
             // 7 Cookies in, under this hop's name.
             let received = CookieStep.incoming(
-                options.keepsCookies ? jar : nil,
+                options.keepsCookies && options.keepsCookiesOf?(hop.url) ?? true ? jar : nil,
                 url: hop.url,
                 fields: response.head.headerFields
             )
             hops.append(Hop(hop, request, response, route, cookiesSent: cookies.names, cookiesReceived: received))
             // 8 Redirect.
-            guard let next = try redirect(hop, response.head, hops, options) else {
+            guard let next = try await redirect(hop, response.head, hops, options) else {
                 // 9 Done.
                 return Response(response, hops: hops)
             }
@@ -125,8 +126,6 @@ public final class BeelineClient: Sendable {
         }
     }
 
-    private var jar: CookieJar? { configuration.jar }
-
     private func learn(from attempts: [Attempt], of host: Host) {
         resolver.learn(from: attempts, of: host, stagger: configuration.engine.dial.stagger)
     }
@@ -136,7 +135,7 @@ public final class BeelineClient: Sendable {
         _ response: HTTPResponse,
         _ hops: [Hop],
         _ options: RequestOptions
-    ) throws(BeelineError) -> HopRequest? {
+    ) async throws(BeelineError) -> HopRequest? {
         guard case .follow(let limit) = options.redirects ?? configuration.redirects else { return nil }
         do throws(BeelineError) {
             guard let next = try Redirect.next(after: hop, response) else { return nil }
@@ -146,7 +145,8 @@ public final class BeelineClient: Sendable {
                     "\(hops[0].url) was redirected \(limit) times, last to \(next.url): raise the limit if that is right"
                 )
             }
-            return next
+            guard let ask = options.onRedirect else { return next }
+            return await ask(next.proposal(after: hop.url), response).map(next.taking)
         } catch {
             var error = error
             error.hops = hops
