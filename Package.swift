@@ -143,13 +143,13 @@ let package = Package(
         .testTarget(
             name: "CommandTests",
             dependencies: [
-                "BeelineCommand", "Beeline", "BeelineTesting", argumentParser, nio("NIOConcurrencyHelpers"),
+                "BeelineCommand", "Beeline", "BeelineTesting", argumentParser, grdb, nio("NIOConcurrencyHelpers"),
             ],
             swiftSettings: settings
         ),
         .testTarget(
             name: "GuideTests",
-            dependencies: ["Beeline", "BeelineURLSession", nio("NIOCore")],
+            dependencies: ["Beeline", "BeelineStore", "BeelineURLSession", nio("NIOCore")],
             swiftSettings: settings
         ),
         .executableTarget(

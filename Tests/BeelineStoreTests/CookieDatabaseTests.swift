@@ -102,6 +102,77 @@ struct CookieDatabaseTests {
         try await restored.close()
     }
 
+    @Test(
+        "clearSession takes what this session stored, from jar and file, and nothing that was there before or came from others"
+    )
+    func clearingSession() async throws {
+        let folder = try Folder()
+        let first = try await CookieDatabase.open(folder)
+        first.jar.put("kept", "1")
+        first.jar.insert(Cookie("session", "1", domain: "example.com"))
+        try await first.close()
+
+        let second = try await CookieDatabase.open(folder, .restoring)
+        second.jar.put("new", "2")
+        second.jar.insert(Cookie("own", "2", domain: "example.com"))
+        let other = try await CookieDatabase.open(folder, .restoring)
+        other.jar.put("others", "3")
+        try await other.flush()
+        try await second.flush()
+        #expect(second.jar.allCookies().count == 5)
+        #expect(second.jar.clearSession() == 2)
+        #expect(Set(second.jar.allCookies().map(\.name)) == ["kept", "session", "others"])
+        try await second.close()
+        try await other.refresh()
+        #expect(Set(other.jar.allCookies().map(\.name)) == ["kept", "session", "others"])
+        try await other.close()
+
+        let third = try await CookieDatabase.open(folder, .restoring)
+        #expect(Set(third.jar.allCookies().map(\.name)) == ["kept", "session", "others"])
+        // The end of a session is another thing: it takes what has no expiry, whoever stored it.
+        #expect(third.jar.endSession() == 1)
+        try await third.close()
+        #expect(try folder.look { try Int.fetchOne($0, sql: "SELECT count(*) FROM cookie WHERE expires IS NULL") } == 0)
+    }
+
+    @Test("Jars in files side by side know nothing of each other")
+    func isolation() async throws {
+        let folder = try Folder()
+        let open = { (name: String) in
+            try await CookieDatabase.open(folder.file(name), configuration: .onDemand, clock: { noon })
+        }
+        let (anna, ben) = (try await open("anna.sqlite"), try await open("ben.sqlite"))
+        anna.jar.put("user", "anna")
+        ben.jar.put("user", "ben")
+        for store in [anna, ben] { try await store.flush() }
+        for store in [anna, ben] { try await store.refresh() }
+        #expect(try anna.header == "user=anna")
+        #expect(try ben.header == "user=ben")
+        for store in [anna, ben] { try await store.close() }
+        let again = try await open("anna.sqlite")
+        #expect(try again.header == "user=anna")
+        try await again.close()
+    }
+
+    @Test("Partitioned cookies stay those of their top-level site")
+    func partitions() async throws {
+        let folder = try Folder()
+        let ad = try HTTPURL("https://ad.example/")
+        let page = { (site: String) in CookieContext(site: .cross, topLevelSite: Site(site)) }
+        let first = try await CookieDatabase.open(folder)
+        for (number, site) in ["https://a.com", "https://b.com"].enumerated() {
+            let field = "__Host-p=\(number); Secure; Path=/; SameSite=None; Partitioned; Max-Age=60"
+            #expect(first.jar.store(field, from: ad, context: page(site)) == .kept)
+        }
+        try await first.close()
+        let second = try await CookieDatabase.open(folder)
+        #expect(second.jar.header(for: ad, context: page("https://a.com")) == "__Host-p=0")
+        #expect(second.jar.header(for: ad, context: page("https://b.com")) == "__Host-p=1")
+        #expect(second.jar.header(for: ad, context: page("https://c.com")) == nil)
+        #expect(second.jar.header(for: ad) == nil)
+        try await second.close()
+    }
+
     @Test("Expired cookies are dropped from jar and file")
     func expiry() async throws {
         let folder = try Folder()

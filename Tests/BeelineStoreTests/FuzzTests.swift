@@ -66,7 +66,7 @@ struct FuzzTests {
         try queue.writeWithoutTransaction { db in
             let marks = Array(repeating: "?", count: 14).joined(separator: ", ")
             let statement = try db.makeStatement(sql: "SELECT \(marks)")
-            for _ in 0..<Self.count(20_000) {
+            for _ in 0..<Self.count(10_000) {
                 let values = Self.row(&random)
                 guard let row = try Row.fetchOne(statement, arguments: StatementArguments(values)) else { continue }
                 guard let read = CookieRow(row) else { continue }
@@ -80,7 +80,7 @@ struct FuzzTests {
                 CookieJar(clock: { noon }).insert(read.cookie)
             }
         }
-        #expect(cookies > Self.count(20_000) / 5)
+        #expect(cookies > Self.count(10_000) / 5)
     }
 
     @Test("A file with wrong octets anywhere is opened or set aside, and can be written afterwards")
@@ -92,7 +92,7 @@ struct FuzzTests {
         try await first.close()
         let whole = try Data(contentsOf: URL(fileURLWithPath: model.file()))
         var (opened, setAside, refused) = (0, 0, 0)
-        for _ in 0..<min(Self.count(150), 20_000) {
+        for _ in 0..<min(Self.count(40), 20_000) {
             let folder = try Folder()
             var bytes = whole
             for _ in 0..<Int.random(in: 1...20, using: &random) {
@@ -123,7 +123,7 @@ struct FuzzTests {
             let table = columns == ImportTests.firefoxColumns ? "moz_cookies" : "cookies"
             for version in [0, 12, 17] {
                 let folder = try Folder()
-                let rows = Self.count(20_000) / 6
+                let rows = Self.count(10_000) / 6
                 try folder.makeDatabase("profile") { db in
                     try db.execute(
                         sql:

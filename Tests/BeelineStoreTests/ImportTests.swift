@@ -267,6 +267,26 @@ struct ImportTests {
         try browser.close()
     }
 
+    @Test("A file of ours is read as it is, while it is open and of an older version too")
+    func ownFile() async throws {
+        let folder = try Folder()
+        let store = try await CookieDatabase.open(folder)
+        store.jar.put("a", "1")
+        store.jar.insert(Cookie("session", "2", domain: "example.com"))
+        try await store.flush()
+        let before = try Self.contents(folder)
+        let found = try await BrowserProfile.cookies(at: folder.file())
+        #expect(Set(found.cookies) == Set(store.jar.allCookies()))
+        #expect(try Self.contents(folder) == before)
+        try await store.close()
+        try folder.look { try $0.execute(sql: "UPDATE cookie SET path = 'x' WHERE name = x'61'") }
+        #expect(try await BrowserProfile.cookies(at: folder.file()).problems.map(\.line).count == 1)
+        try folder.look { try $0.execute(sql: "PRAGMA user_version = 99") }
+        await #expect {
+            _ = try await BrowserProfile.cookies(at: folder.file())
+        } throws: { ($0 as? StoreError)?.code == .newerSchema }
+    }
+
     @Test("What is no profile is named, with what to do")
     func noProfile() async throws {
         let folder = try Folder()

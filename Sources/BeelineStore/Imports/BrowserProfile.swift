@@ -3,7 +3,8 @@
 public import CookieJar
 import GRDB
 
-/// Cookies of a browser that stores them in SQLite: Firefox and its relatives, Chromium and its relatives.
+/// Cookies of a browser that stores them in SQLite: Firefox and its relatives, Chromium and its relatives. A file of
+/// ``CookieDatabase`` is read too.
 ///
 /// The profile may be in use. Nothing in it is written, locked or opened by SQLite: what is read is a private copy, which
 /// includes what the browser has only in its log yet, and is deleted at once.
@@ -44,6 +45,7 @@ public enum BrowserProfile {
         defer { try? connection.close() }
         do {
             return try connection.perform { db in
+                if try StoredCookies.isStored(in: db) { return try StoredCookies.read(db, of: file) }
                 if let table = try BrowserTable(db, named: "moz_cookies") {
                     return try FirefoxCookies(table, version: try Schema.version(db), container: container).read(db)
                 }
