@@ -58,7 +58,8 @@ let package = Package(
         .target(
             name: "HTTPDNS",
             dependencies: [
-                "Names", "DirectHTTP", nio("NIOCore"), nio("NIOPosix"), nio("NIOConcurrencyHelpers"), httpTypes,
+                "Names", "DirectHTTP", nio("NIOCore"), nio("NIOPosix"), nio("NIOConcurrencyHelpers"), httpTypes, crypto,
+                .product(name: "CryptoExtras", package: "swift-crypto"),
             ],
             swiftSettings: settings
         ),

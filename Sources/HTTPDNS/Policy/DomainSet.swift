@@ -23,7 +23,7 @@ public struct DomainSet: Hashable, Sendable, ExpressibleByArrayLiteral {
         var text = domain[...]
         if text.hasPrefix("*.") { text = text.dropFirst(2) } else if text.hasPrefix(".") { text = text.dropFirst() }
         guard let host = try? Host(text) else { return false }
-        let domain = Self.withoutFinalDot(host.text)
+        let domain = host.withoutFinalDot
         guard !domain.isEmpty else { return false }
         domains.insert(domain)
         return true
@@ -35,7 +35,7 @@ public struct DomainSet: Hashable, Sendable, ExpressibleByArrayLiteral {
     /// Whether the name is one of the domains or below one, by whole labels.
     public func contains(_ host: Host) -> Bool {
         guard !domains.isEmpty else { return false }
-        let name = Self.withoutFinalDot(host.text)
+        let name = host.withoutFinalDot
         if domains.contains(name) { return true }
         guard host.address == nil else { return false }
         var rest = name[...]
@@ -44,9 +44,5 @@ public struct DomainSet: Hashable, Sendable, ExpressibleByArrayLiteral {
             if domains.contains(String(rest)) { return true }
         }
         return false
-    }
-
-    private static func withoutFinalDot(_ text: String) -> String {
-        text.hasSuffix(".") ? String(text.dropLast()) : text
     }
 }

@@ -90,6 +90,21 @@ extension DNSMessage {
 }
 
 extension Host {
+    /// The name without a final dot.
+    var withoutFinalDot: String { text.hasSuffix(".") ? String(text.dropLast()) : text }
+
+    /// The name that a service is asked for, without a final dot.
+    func askedName() throws(UpstreamError) -> String {
+        _ = try dnsName()
+        return withoutFinalDot
+    }
+
+    /// Whether a service means this host when it writes `name`.
+    func isCalled(_ name: String) -> Bool {
+        let name = name.hasSuffix(".") ? name.dropLast() : name[...]
+        return name.lowercased() == withoutFinalDot
+    }
+
     /// The name as DNS messages carry it.
     func dnsName() throws(UpstreamError) -> DNSName {
         guard address == nil, let name = DNSName(text), name.wire.count > 1 else {
