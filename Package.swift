@@ -3,19 +3,24 @@
 
 import PackageDescription
 
+/// Scripts/test sets this, and makes warnings errors by it; nobody who only uses the package shall meet them.
+let isCheck = Context.environment["BEELINE_CHECK"] != nil
+
 /// The settings of every target; docs/ARCHITECTURE.md says why each is on.
-let settings: [SwiftSetting] = [
-    .enableUpcomingFeature("ExistentialAny"),
-    .enableUpcomingFeature("MemberImportVisibility"),
-    .enableUpcomingFeature("InternalImportsByDefault"),
-    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
-]
+let settings: [SwiftSetting] =
+    [
+        .enableUpcomingFeature("ExistentialAny"),
+        .enableUpcomingFeature("MemberImportVisibility"),
+        .enableUpcomingFeature("InternalImportsByDefault"),
+        .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+    ] + (isCheck ? [.unsafeFlags(["-warnings-as-errors"])] : [])
 
 func nio(_ name: String) -> Target.Dependency { .product(name: name, package: "swift-nio") }
 let atomics = Target.Dependency.product(name: "Atomics", package: "swift-atomics")
 let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
 let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
 let deque = Target.Dependency.product(name: "DequeModule", package: "swift-collections")
+let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
 let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
 let nioHTTP2 = Target.Dependency.product(name: "NIOHTTP2", package: "swift-nio-http2")
 let nioSSL = Target.Dependency.product(name: "NIOSSL", package: "swift-nio-ssl")
@@ -28,6 +33,7 @@ let package = Package(
         .library(name: "CookieJar", targets: ["CookieJar"]),
         .library(name: "DirectHTTP", targets: ["DirectHTTP"]),
         .library(name: "HTTPDNS", targets: ["HTTPDNS"]),
+        .library(name: "BeelineStore", targets: ["BeelineStore"]),
         .library(name: "BeelineTesting", targets: ["BeelineTesting"]),
         .executable(name: "beeline", targets: ["BeelineCommand"]),
     ],
@@ -42,16 +48,21 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/apple/swift-nio-http2", from: "1.46.0"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
+        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
     ],
     targets: [
         .target(name: "Names", swiftSettings: settings),
-        .target(name: "CookieJar", dependencies: ["Names", atomics], swiftSettings: settings),
+        .target(
+            name: "CookieJar",
+            dependencies: ["Names", atomics, nio("NIOConcurrencyHelpers")],
+            swiftSettings: settings
+        ),
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
         .target(
             name: "DirectHTTP",
             dependencies: [
                 "Names", "CZlib", nio("NIOCore"), nio("NIOPosix"), nio("NIOConcurrencyHelpers"), nio("NIOTLS"), nioSSL,
-                httpTypes, deque,
+                nioHTTP2, .product(name: "NIOHPACK", package: "swift-nio-http2"), httpTypes, deque,
             ],
             swiftSettings: settings
         ),
@@ -69,10 +80,15 @@ let package = Package(
             swiftSettings: settings
         ),
         .target(
+            name: "BeelineStore",
+            dependencies: ["Names", "CookieJar", nio("NIOConcurrencyHelpers"), grdb],
+            swiftSettings: settings
+        ),
+        .target(
             name: "BeelineTesting",
             dependencies: [
                 "Names", nio("NIOConcurrencyHelpers"), nio("NIOCore"), nio("NIOPosix"), nio("NIOHTTP1"),
-                nio("NIOWebSocket"), nioHTTP2, nioSSL, httpTypes, crypto,
+                nio("NIOTLS"), nio("NIOWebSocket"), nioHTTP2, nioSSL, httpTypes, crypto,
                 .product(name: "X509", package: "swift-certificates"),
                 .product(name: "SwiftASN1", package: "swift-asn1"),
             ],
@@ -80,14 +96,24 @@ let package = Package(
         ),
         .executableTarget(
             name: "BeelineCommand",
-            dependencies: ["Names", "CookieJar", "Beeline", "BeelineTesting", argumentParser],
+            dependencies: [
+                "Names", "CookieJar", "Beeline", "BeelineTesting", nio("NIOCore"), nio("NIOPosix"),
+                nio("NIOConcurrencyHelpers"), argumentParser,
+            ],
             swiftSettings: settings
         ),
         .testTarget(name: "NamesTests", dependencies: ["Names"], swiftSettings: settings),
         .testTarget(name: "CookieJarTests", dependencies: ["CookieJar", "Names"], swiftSettings: settings),
         .testTarget(
             name: "DirectHTTPTests",
-            dependencies: ["DirectHTTP", "Names", "BeelineTesting", nio("NIOCore"), nio("NIOPosix"), httpTypes],
+            dependencies: [
+                "DirectHTTP", "Names", "BeelineTesting", nio("NIOConcurrencyHelpers"), nio("NIOCore"), httpTypes,
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "BeelineTests",
+            dependencies: ["Beeline", "BeelineTesting", nio("NIOCore")],
             swiftSettings: settings
         ),
         .testTarget(
@@ -98,6 +124,19 @@ let package = Package(
             swiftSettings: settings
         ),
         .testTarget(
+            name: "BeelineTests",
+            dependencies: ["Beeline", "BeelineTesting", nio("NIOCore")],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "CommandTests",
+            dependencies: [
+                "BeelineCommand", "Beeline", "BeelineTesting", argumentParser, nio("NIOConcurrencyHelpers"),
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(name: "GuideTests", dependencies: ["Beeline", nio("NIOCore")], swiftSettings: settings),
+        .testTarget(
             name: "BeelineTestingTests",
             dependencies: ["BeelineTesting", "Names", httpTypes, nio("NIOCore")],
             swiftSettings: settings
@@ -106,7 +145,7 @@ let package = Package(
 )
 
 // Benchmarks are for those who work on the package, not for those who build it.
-if Context.environment["BEELINE_BENCHMARKS"] == "1" {
+if isCheck || Context.environment["BEELINE_BENCHMARKS"] == "1" {
     package.products.append(.executable(name: "beeline-bench", targets: ["BeelineBench"]))
     package.targets.append(
         .executableTarget(
@@ -116,4 +155,18 @@ if Context.environment["BEELINE_BENCHMARKS"] == "1" {
             swiftSettings: settings
         )
     )
+}
+
+// What the linkage check of Scripts/test looks at: programs of one import each, which must not bring full Foundation.
+if isCheck {
+    for library in ["CookieJar", "DirectHTTP", "HTTPDNS", "Beeline"] {
+        package.targets.append(
+            .executableTarget(
+                name: "\(library)LinkageProbe",
+                dependencies: [.byName(name: library)],
+                path: "Scripts/lib/probes/\(library)",
+                swiftSettings: settings
+            )
+        )
+    }
 }

@@ -72,11 +72,12 @@ public final class BeelineClient: Sendable {
             )
             // 3 Route, 4 Resolve (only where a connection must be dialled), 5 Lease, 6 Exchange.
             let route = configuration.proxies.route(to: hop.url.origin)
-            let response: ExchangeResponse
+            let (request, response): (PreparedRequest, ExchangeResponse)
             do {
-                response = try await exchange(try hop.prepared(cookie: cookies.field), route, limits.left())
+                request = try hop.prepared(cookie: cookies.field)
+                response = try await exchange(request, route, limits.left())
             } catch {
-                throw BeelineError(error, hops: hops)
+                throw BeelineError(error, hops: hops, route: route)
             }
             // 7 Cookies in, under this hop's name.
             let received = CookieStep.incoming(
@@ -84,7 +85,7 @@ public final class BeelineClient: Sendable {
                 url: hop.url,
                 fields: response.head.headerFields
             )
-            hops.append(Hop(hop, response, route, cookiesSent: cookies.names, cookiesReceived: received))
+            hops.append(Hop(hop, request, response, route, cookiesSent: cookies.names, cookiesReceived: received))
             // 8 Redirect.
             guard let next = try redirect(hop, response.head, hops, options) else {
                 // 9 Done.

@@ -50,9 +50,10 @@ public struct BeelineError: Error, Sendable, CustomStringConvertible {
         self.underlyingError = underlyingError
     }
 
-    init(_ error: DirectHTTPError, hops: [Hop] = []) {
+    /// - Parameter route: the way of the hop that failed: a name that was not resolved is the proxy's where there is one.
+    init(_ error: DirectHTTPError, hops: [Hop] = [], route: Route = .direct) {
         self.init(
-            Code(error.code),
+            error.code == .unresolved && route != .direct ? .proxyUnresolved : Code(error.code),
             error.message,
             attempts: error.attempts,
             hops: hops,

@@ -9,10 +9,10 @@ public import Names
 public struct Hop: Sendable {
     /// The URL that was asked, with the name.
     public let url: HTTPURL
-    /// The method.
-    public let method: HTTPRequest.Method
-    /// The status that came back.
-    public let status: HTTPResponse.Status
+    /// The request's head as it was sent, but for the fields that frame the body. Its cookies and credentials are secrets.
+    public let request: HTTPRequest
+    /// The response's head.
+    public let response: HTTPResponse
     /// Where the socket goes: to the origin, or to the proxy.
     public let endpoint: Endpoint
     /// How the endpoint was known when it was dialled; nil through a proxy, and where it was pinned.
@@ -31,19 +31,31 @@ public struct Hop: Sendable {
     public let cookiesSent: [String]
     /// What became of each `Set-Cookie`, in their order; the names only, for values are secrets.
     public let cookiesReceived: [ReceivedCookieOutcome]
+
+    /// The method.
+    public var method: HTTPRequest.Method { request.method }
+    /// The status that came back.
+    public var status: HTTPResponse.Status { response.status }
 }
 
 extension Hop {
     init(
-        _ request: HopRequest,
+        _ hop: HopRequest,
+        _ request: PreparedRequest,
         _ response: ExchangeResponse,
         _ route: Route,
         cookiesSent: [String],
         cookiesReceived: [ReceivedCookieOutcome]
     ) {
-        url = request.url
-        method = request.method
-        status = response.head.status
+        url = hop.url
+        self.request = HTTPRequest(
+            method: request.method,
+            scheme: hop.url.origin.scheme.name,
+            authority: hop.authority ?? hop.url.origin.authority,
+            path: request.target,
+            headerFields: request.fields
+        )
+        self.response = response.head
         endpoint = response.connection.endpoint
         resolution = response.connection.context as? Resolution
         if case .proxy(let proxy) = route { self.proxy = proxy } else { proxy = nil }

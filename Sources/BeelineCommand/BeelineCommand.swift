@@ -1,6 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
+import Beeline
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 /// The command `beeline`: arguments to configuration to library.
 @main
@@ -8,6 +15,55 @@ struct BeelineCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "beeline",
         abstract: "Requests that go to the right address and stay what they are.",
-        subcommands: [CookiesCommand.self, DemoCommand.self]
+        discussion: """
+            Without a subcommand it fetches: `beeline -L https://www.example.com/`. Options have curl's names and \
+            meanings where curl has them, and so have exit codes.
+            """,
+        version: BeelineClient.version,
+        subcommands: [FetchCommand.self, ResolveCommand.self, CookiesCommand.self, DemoCommand.self],
+        defaultSubcommand: FetchCommand.self
     )
+
+    static func main() async {
+        let arguments = Array(CommandLine.arguments.dropFirst())
+        do {
+            let command = try parseAsRoot(CurlSpelling.canonical(arguments))
+            if let command = command as? any AsyncParsableCommand {
+                try await run(command)
+            } else {
+                try run(command)
+            }
+        } catch {
+            end(with: error)
+        }
+    }
+
+    private static func run(_ command: sending some AsyncParsableCommand) async throws {
+        var command = command
+        try await command.run()
+    }
+
+    private static func run(_ command: some ParsableCommand) throws {
+        var command = command
+        try command.run()
+    }
+
+    /// Says in one line what went wrong, and exits with the code for it.
+    private static func end(with error: any Error) -> Never {
+        switch error {
+        case let code as ExitCode:
+            exit(withError: code)
+        case let failure as CommandFailure:
+            failure.print()
+            exit(withError: ExitCode(failure.status.rawValue))
+        case _ where exitCode(for: error) == .success:
+            exit(withError: error)
+        case _ where exitCode(for: error) == .validationFailure:
+            CommandFailure(.usage, "\(message(for: error)); `beeline --help` lists what there is").print()
+            exit(withError: ExitCode(ExitStatus.usage.rawValue))
+        default:
+            CommandFailure(.internalFault, message(for: error)).print()
+            exit(withError: ExitCode(ExitStatus.internalFault.rawValue))
+        }
+    }
 }

@@ -60,13 +60,18 @@ extension CookieJar {
         change(source) { $0.remove(cookie) }
     }
 
-    /// Deletes the cookies that a request for `url` would get, HttpOnly and Secure ones included.
+    /// Deletes the cookies that a request for `url` would get, Secure ones included though the URL be one of http.
     ///
     /// - Returns: How many they were.
     @discardableResult
-    public func removeAll(for url: HTTPURL, source: ChangeSource? = nil) -> Int {
-        let cookies = cookies(for: url)
-        return change(source) { store in cookies.reduce(0) { $0 + (store.remove($1) ? 1 : 0) } }
+    public func removeAll(for url: HTTPURL, source: ChangeSource? = nil, now: CookieTime? = nil) -> Int {
+        let now = now ?? clock()
+        return change(source) { store in
+            let cookies = store.withMatches(for: url, context: CookieContext(), now: now, onAnyConnection: true) {
+                $0.cookies
+            }
+            return cookies.count { store.remove($0) }
+        }
     }
 
     /// Deletes all cookies.

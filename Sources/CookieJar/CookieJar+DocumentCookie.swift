@@ -14,8 +14,8 @@ extension CookieJar {
     public func documentCookieScript(for url: HTTPURL, now: CookieTime? = nil) -> String {
         var script = ""
         for cookie in cookies(for: url, context: CookieContext(api: .dom), now: now) where cookie.partition == nil {
-            guard let pair = String(validating: cookie.pairOctets, as: UTF8.self) else { continue }
-            script += "document.cookie=\(Self.literal(pair + cookie.attributes));\n"
+            guard let field = String(validating: cookie.setCookieOctets, as: UTF8.self) else { continue }
+            script += "document.cookie=\(Self.literal(field));\n"
         }
         return script
     }

@@ -123,13 +123,7 @@ public final class CookieJar: Sendable {
         context: CookieContext = CookieContext(),
         now: CookieTime? = nil
     ) -> [Cookie] {
-        withMatches(for: url, context: context, now: now) { matches in
-            var cookies: [Cookie] = []
-            for index in 0..<matches.count {
-                cookies.append(Cookie(matches[index].record.pointee, in: matches[index].bucket))
-            }
-            return cookies
-        }
+        withMatches(for: url, context: context, now: now) { $0.cookies }
     }
 
     @inline(__always)

@@ -61,7 +61,7 @@ import Testing
         let head =
             "POST /p?q=a%20b HTTP/1.1\r\nHost: x.test\r\nx-ODD: 1\r\nCookie: a=1; b=2\r\nConnection: close\r\nContent-Length: 3\r\n\r\n"
         let answer = try await exchange(origin.endpoint, head + "abc")
-        #expect(answer == "HTTP/1.1 204 No Content\r\n\r\n")
+        #expect(answer == "HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n")
         let request = try #require(origin.requests.first)
         #expect(request.method == .post && request.path == "/p" && request.query == ["q": "a b"])
         #expect(request.authority == "x.test" && request.text == "abc" && request.bodySize == 3)
@@ -82,8 +82,11 @@ import Testing
     }
 
     @Test(arguments: [
-        ("a length", Reply.text("ab"), "Content-Length: 2\r\n\r\nab"),
-        ("chunks", .chunks("ab", "c"), "Transfer-Encoding: chunked\r\n\r\n2\r\nab\r\n1\r\nc\r\n0\r\n\r\n"),
+        ("a length", Reply.text("ab"), "Content-Length: 2\r\nConnection: close\r\n\r\nab"),
+        (
+            "chunks", .chunks("ab", "c"),
+            "Transfer-Encoding: chunked\r\nConnection: close\r\n\r\n2\r\nab\r\n1\r\nc\r\n0\r\n\r\n"
+        ),
         ("trailers", .chunks("a", trailers: [.eTag: "x"]), "\r\n\r\n1\r\na\r\n0\r\nETag: x\r\n\r\n"),
         ("until close", Reply(body: ["ab"], framing: .untilClose), "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nab"),
         (
@@ -92,7 +95,7 @@ import Testing
         ),
         (
             "too long", Reply(fields: [.contentLength: "1"], body: ["ab"]),
-            "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nab"
+            "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nConnection: close\r\n\r\nab"
         ),
         ("no last chunk", Reply(body: ["ab"], framing: .chunked, ending: .hangUp), "chunked\r\n\r\n2\r\nab\r\n"),
         ("raw bytes", .raw("not ", "HTTP"), "not HTTP"),
@@ -100,9 +103,12 @@ import Testing
             "interim", Reply(interim: [HTTPResponse(status: .earlyHints)]),
             "HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK"
         ),
-        ("zeros", Reply(body: [.zeros(3)]), "Content-Length: 3\r\n\r\n\0\0\0"),
+        ("zeros", Reply(body: [.zeros(3)]), "Content-Length: 3\r\nConnection: close\r\n\r\n\0\0\0"),
         ("a takeover", .takeover { try await $0.send("mine") }, "mine"),
-        ("redirect", .redirect(to: "/x"), "HTTP/1.1 302 Found\r\nLocation: /x\r\nContent-Length: 0\r\n\r\n"),
+        (
+            "redirect", .redirect(to: "/x"),
+            "HTTP/1.1 302 Found\r\nLocation: /x\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+        ),
     ])
     func aReplyIsSentAsDescribed(_: String, reply: Reply, expected: String) async throws {
         let origin = try await LoopbackOrigin.start { _ in reply }

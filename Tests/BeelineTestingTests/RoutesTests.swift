@@ -9,7 +9,7 @@ import Testing
         ("the request comes back", "GET /echo?a=1", "", "", "\"target\":\"/echo?a=1\""),
         ("its body by size and hash", "POST /echo", "", "abc", "\"bodyHash\":\"ba7816bf8f01cfea414140de5dae2223"),
         ("a status", "GET /status/418", "", "", "HTTP/1.1 418 "),
-        ("bytes", "GET /bytes/3", "", "", "Content-Length: 3\r\n\r\n\0\0\0"),
+        ("bytes", "GET /bytes/3", "", "", "Content-Length: 3\r\nConnection: close\r\n\r\n\0\0\0"),
         ("chunks", "GET /chunked/2", "", "", "\r\n\r\n8\r\nchunk 1\n\r\n8\r\nchunk 2\n\r\n0\r\n\r\n"),
         ("a redirect", "GET /redirect?to=%2Fx&status=307", "", "", "HTTP/1.1 307 \r\nLocation: /x\r\n"),
         (

@@ -27,7 +27,7 @@ struct HopRequest: Sendable {
         fields[.cookie] = nil
         if let authority = request.authority, authority != url.origin.authority { self.authority = authority }
         if fields[.userAgent] == nil { fields[.userAgent] = configuration.userAgent }
-        if fields[.accept] == nil { fields[.accept] = "*/*" }
+        if fields[.accept] == nil { fields[.accept] = configuration.accept }
         if fields[.acceptEncoding] == nil, configuration.decodesContent {
             fields[.acceptEncoding] = "gzip, deflate"
             decodesContent = true

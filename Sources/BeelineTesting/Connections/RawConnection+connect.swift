@@ -28,6 +28,7 @@ extension RawConnection {
             var configuration = TLSConfiguration.makeClientConfiguration()
             configuration.trustRoots = authority.trustRoots
             configuration.applicationProtocols = applicationProtocols
+            configuration.minimumTLSVersion = .tlsv12
             configuration.shutdownTimeout = .seconds(1)
             if serverName == nil { configuration.certificateVerification = .noHostnameVerification }
             if let certificate {

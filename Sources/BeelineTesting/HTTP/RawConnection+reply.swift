@@ -4,18 +4,20 @@ import HTTPTypes
 import NIOCore
 
 extension RawConnection {
-    /// Sends a reply to a request of the method; false when the connection is not to be used again.
-    func send(_ reply: Reply, to method: HTTPRequest.Method) async throws -> Bool {
+    /// Sends a reply to a request; false when the connection is not to be used again.
+    ///
+    /// - Parameter closes: whether the client has asked for the end of the connection.
+    func send(_ reply: Reply, to method: HTTPRequest.Method, closes: Bool = false) async throws -> Bool {
         if let takeover = reply.takeover {
             try await takeover(self)
             return false
         }
         let hasNoBody =
             reply.framing != .none && (method == .head || reply.status.code == 204 || reply.status.code == 304)
-        if reply.framing != .none { try await sendHead(of: reply, hasNoBody: hasNoBody) }
+        if reply.framing != .none { try await sendHead(of: reply, closes: closes) }
         if !hasNoBody { try await sendBody(of: reply) }
         switch reply.ending {
-        case .keepAlive: return reply.framing != .untilClose
+        case .keepAlive: return reply.framing != .untilClose && !closes
         case .close: return false
         case .hangUp: await cut()
         case .reset: await reset()
@@ -23,17 +25,19 @@ extension RawConnection {
         return false
     }
 
-    private func sendHead(of reply: Reply, hasNoBody: Bool) async throws {
+    /// Sends the interim responses, the status line and the fields.
+    func sendHead(of reply: Reply, closes: Bool = false) async throws {
         var fields = reply.fields
         let isFramed = fields[.contentLength] != nil || fields[.transferEncoding] != nil
         switch reply.framing {
-        case .length where !isFramed && !(hasNoBody && reply.status.code == 204):
+        case .length where !isFramed && reply.status.code != 204:
             fields[.contentLength] = "\(reply.body.reduce(0) { $0 + $1.count })"
         case .chunked where !isFramed:
             fields[.transferEncoding] = "chunked"
         default: break
         }
-        if reply.ending == .close || reply.framing == .untilClose { fields[.connection] = "close" }
+        let ends = reply.ending == .close || (reply.ending == .keepAlive && (closes || reply.framing == .untilClose))
+        if ends, fields[.connection] == nil { fields[.connection] = "close" }
         var text = ""
         for response in reply.interim { text += Self.head(response.status, response.headerFields) }
         text += Self.head(reply.status, fields)

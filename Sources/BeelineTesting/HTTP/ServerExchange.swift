@@ -47,8 +47,7 @@ struct ServerExchange: Sendable {
         }
         try await connection.receiveBody(of: &request, limit: limits.bodyBytes)
         record.add(request)
-        let goesOn = try await connection.send(try await handler(request), to: request.method)
-        let asksToClose = request.fields[.connection]?.lowercased() == "close"
-        return goesOn && !asksToClose && request.version != "HTTP/1.0"
+        let closes = request.fields[.connection]?.lowercased() == "close" || request.version == "HTTP/1.0"
+        return try await connection.send(try await handler(request), to: request.method, closes: closes)
     }
 }

@@ -24,6 +24,7 @@ public enum Routes {
     /// | `/basic?user=…&password=…` | 200 to those credentials, else 401 with a challenge (RFC 7617) |
     /// | `/trailers` | a chunked body with the trailer field `Digest: done` |
     /// | `/hints` | 103 with a Link, then 200 (RFC 8297) |
+    /// | `/ws` | a WebSocket that sends every frame back (``webSocketEcho(_:)``) |
     public static let standard: LoopbackOrigin.Handler = { request in
         let parts = request.path.split(separator: "/").map(String.init)
         let count = parts.dropFirst().first.flatMap { Int($0) }
@@ -46,6 +47,7 @@ public enum Routes {
         case ("hints", _):
             let hint = HTTPResponse(status: .earlyHints, headerFields: [.link: "</style.css>; rel=preload; as=style"])
             return Reply(body: ["hinted\n"], interim: [hint])
+        case ("ws", _): return webSocketEcho(request)
         default: return .text("no route for \(request.target)\n", status: .notFound)
         }
     }

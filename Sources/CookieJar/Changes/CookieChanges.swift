@@ -30,7 +30,7 @@ public struct CookieChanges: AsyncSequence, Sendable {
         fileprivate let subscription: Subscription
 
         /// The next event; nil when the jar or the task that reads has ended.
-        public func next() async -> Event? {
+        public mutating func next() async -> Event? {
             await subscription.feed.next()
         }
     }
@@ -57,7 +57,7 @@ public struct CookieChanges: AsyncSequence, Sendable {
 }
 
 /// The buffer between a jar and one reader of its changes.
-final class CookieChangeFeed: Sendable {
+final class CookieChangeFeed: CookieFollower {
     private struct State {
         var events: [CookieChanges.Event] = []
         var missed = 0
@@ -81,7 +81,7 @@ final class CookieChangeFeed: Sendable {
     var isFinished: Bool { state.withLockedValue { $0.isFinished } }
 
     /// Adds changes, and wakes the reader.
-    func add(_ changes: [CookieChange]) {
+    func note(_ changes: [CookieChange]) {
         let woken = state.withLockedValue {
             state -> (CheckedContinuation<CookieChanges.Event?, Never>, CookieChanges.Event)? in
             guard !state.isFinished else { return nil }

@@ -18,7 +18,9 @@ extension Cookie {
     /// The Set-Cookie header field that a server would write for this cookie. A host-only cookie has no Domain: that it is
     /// for `domain` must be told by the URL that the field comes from.
     public var setCookieOctets: [UInt8] {
-        pairOctets + Array(attributes.utf8)
+        // A nameless cookie whose value has = would be read as one with a name.
+        let equals: [UInt8] = nameOctets.isEmpty && valueOctets.contains(.equals) ? [.equals] : []
+        return equals + pairOctets + Array(attributes.utf8)
     }
 
     /// The attributes as a Set-Cookie header field has them, with the semicolon before each.

@@ -4,7 +4,7 @@
 ///
 /// A line is a cookie: domain, whether hosts below it get it, path, Secure, expiry in seconds since 1970 (0: a session
 /// cookie), name and value, parted by tabs. `#HttpOnly_` before the domain marks an HttpOnly cookie. The format has no
-/// place for SameSite, Partitioned and the times of creation and access, nor for a name with a tab.
+/// place for SameSite, Partitioned and the times of creation and access, nor for a name or path with a tab.
 public enum NetscapeCookieFile {
     private static let httpOnlyMark: StaticString = "#httponly_"
 
@@ -55,10 +55,10 @@ public enum NetscapeCookieFile {
         return field.isCaseInsensitively("true") ? true : field.isCaseInsensitively("false") ? false : nil
     }
 
-    /// Writes a file that other programs read too. A cookie whose name has a tab is left out.
+    /// Writes a file that other programs read too. A cookie whose name or path has a tab is left out.
     public static func write(_ cookies: some Sequence<Cookie>) -> [UInt8] {
         var octets = Array("# Netscape HTTP Cookie File\n\n".utf8)
-        for cookie in cookies where !cookie.nameOctets.contains(.tab) {
+        for cookie in cookies where !cookie.nameOctets.contains(.tab) && !cookie.path.utf8.contains(.tab) {
             // A session cookie has expiry 0, so one that expired before 1970 must not round to it.
             let expires = cookie.expires.map { max(1, $0.microseconds / 1_000_000) } ?? 0
             let fields = [

@@ -91,7 +91,13 @@ struct CookieMatches: ~Copyable {
 
     /// Brings the elements, which are in no order, into that of the Cookie header.
     mutating func sort() {
-        UnsafeMutableBufferPointer(start: elements, count: count).sort { $0.record.pointee.precedes($1.record.pointee) }
+        var all = UnsafeMutableBufferPointer(start: elements, count: count)
+        all.sort { $0.record.pointee.precedes($1.record.pointee) }
+    }
+
+    /// The cookies as values.
+    var cookies: [Cookie] {
+        (0..<count).map { Cookie(elements[$0].record.pointee, in: elements[$0].bucket) }
     }
 
     /// Octets of the Cookie header.

@@ -11,7 +11,7 @@ struct CookieRequest {
     /// The path, without the query.
     let path: Octets
     /// Whether the connection counts as secure (§5.8.3): TLS, or a host that is this machine.
-    let isSecure: Bool
+    var isSecure: Bool
 
     /// Calls `body` with the parts of `url`.
     @inline(__always)

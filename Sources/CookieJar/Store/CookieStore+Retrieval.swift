@@ -11,10 +11,13 @@ extension CookieStore {
         for url: HTTPURL,
         context: CookieContext,
         now: CookieTime,
+        onAnyConnection: Bool = false,
         _ body: (borrowing CookieMatches) -> Result
     ) -> Result {
         CookieRequest.with(url) { request in
             CookieMatches.with { matches in
+                var request = request
+                request.isSecure = request.isSecure || onAnyConnection
                 if let filter = configuration.matchFilter, filter.widens {
                     collectAll(now: now, into: &matches)
                 } else {

@@ -16,7 +16,7 @@ struct CookieStore: ~Copyable {
     /// The sequence number of the next cookie.
     var nextSequence: UInt64 = 1
     /// Those who follow the changes.
-    var feeds: [CookieChangeFeed] = []
+    var feeds: [any CookieFollower] = []
     /// Who makes the changes of the operation that runs.
     var source: ChangeSource?
     /// What the operation that runs has changed, if anybody follows.
@@ -58,7 +58,7 @@ struct CookieStore: ~Copyable {
     mutating func publishChanges() {
         guard !changes.isEmpty else { return }
         feeds.removeAll { $0.isFinished }
-        for feed in feeds { feed.add(changes) }
+        for feed in feeds { feed.note(changes) }
         changes.removeAll()
     }
 

@@ -66,8 +66,8 @@ extension ReceivedCookie {
         let isWhole = { (part: Octets) in
             part.trimmed(part.indices) == part.indices && !part.contains(.semicolon)
         }
-        guard isWhole(name), isWhole(value), !name.contains(.equals), !name.isEmpty || !value.contains(.equals),
-            path.first == .slash, !path.contains(.semicolon), Host.isCanonical(domain)
+        guard isWhole(name), isWhole(value), !name.contains(.equals),
+            path.first == .slash, isWhole(path), Host.isCanonical(domain)
         else { throw .malformed }
         guard path.isASCII else { throw .nonASCIIPath }
         guard path.count <= UInt16.max else { throw .pathTooLong }
@@ -129,7 +129,7 @@ extension Host {
     /// Whether a domain is written as a host of a URL is: what a request could ask for.
     fileprivate static func isCanonical(_ domain: Octets) -> Bool {
         let text = String(decoding: domain, as: UTF8.self)
-        return (try? Host(text))?.urlForm == text
+        return domain.first != .dot && (try? Host(text))?.urlForm == text
     }
 }
 

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+/// What holds where the command line says nothing: the environment, then the configuration file.
+struct Defaults: Hashable, Sendable {
+    /// The process's environment.
+    var environment: [String: String] = [:]
+    /// Upstreams, as `--dns` takes them; empty: the library's own.
+    var dns: [String] = []
+    /// As `--jar`.
+    var jar: String?
+    /// As `--cacert`.
+    var cacert: [String] = []
+    /// As `--proxy`.
+    var proxy: String?
+    /// As `--noproxy`.
+    var noproxy: String?
+    /// As `--user-agent`.
+    var userAgent: String?
+    /// False: as `--no-httpdns`.
+    var httpdns = true
+    /// As `--allow-local-answers`.
+    var allowLocalAnswers = false
+    /// As `--connect-timeout`, in seconds.
+    var connectTimeout: Double?
+    /// As `--max-time`, in seconds.
+    var maxTime: Double?
+
+    /// Reads `BEELINE_DNS`, `BEELINE_JAR` and `$XDG_CONFIG_HOME/beeline/config.json`.
+    ///
+    /// - Throws: ``CommandFailure`` where the file is not what a configuration must be.
+    static func load(
+        environment: [String: String] = ProcessInfo.processInfo.environment,
+        files: InputFiles = .real
+    ) throws(CommandFailure) -> Defaults {
+        var defaults = Defaults()
+        if let path = path(environment), files.size(path) != nil {
+            defaults = try ConfigurationFile(parsing: files.read(path), path: path).defaults
+        }
+        defaults.environment = environment
+        if let specs = environment["BEELINE_DNS"]?.split(separator: " "), !specs.isEmpty {
+            defaults.dns = specs.map(String.init)
+        }
+        if let jar = environment["BEELINE_JAR"], !jar.isEmpty { defaults.jar = jar }
+        return defaults
+    }
+
+    /// Where the configuration file is (XDG Base Directory Specification): a relative `XDG_CONFIG_HOME` is ignored.
+    static func path(_ environment: [String: String]) -> String? {
+        if let base = environment["XDG_CONFIG_HOME"], base.hasPrefix("/") { return "\(base)/beeline/config.json" }
+        return environment["HOME"].flatMap { $0.isEmpty ? nil : "\($0)/.config/beeline/config.json" }
+    }
+}
+
+/// The configuration file: a JSON object with the keys of ``Key``, each of which may be absent.
+struct ConfigurationFile: Decodable {
+    /// What can be configured, under the names of the options.
+    enum Key: String, CodingKey, CaseIterable {
+        case dns, jar, cacert, proxy, noproxy, httpdns
+        case userAgent = "user-agent"
+        case allowLocalAnswers = "allow-local-answers"
+        case connectTimeout = "connect-timeout"
+        case maxTime = "max-time"
+    }
+
+    private(set) var defaults = Defaults()
+
+    /// Reads a file. Relative paths in it start at its folder.
+    init(parsing bytes: [UInt8], path: String) throws(CommandFailure) {
+        do {
+            self = try JSONDecoder().decode(ConfigurationFile.self, from: Data(bytes))
+        } catch {
+            throw CommandFailure(.usage, "the configuration file \(path) cannot be used: \(Self.explain(error))")
+        }
+        let folder = String(path[..<(path.lastIndex(of: "/") ?? path.startIndex)])
+        let absolute = { (file: String) in file.hasPrefix("/") ? file : "\(folder)/\(file)" }
+        defaults.jar = defaults.jar.map(absolute)
+        defaults.cacert = defaults.cacert.map(absolute)
+    }
+
+    init(from decoder: any Decoder) throws {
+        let all = try decoder.container(keyedBy: AnyKey.self)
+        let known = Key.allCases.map(\.rawValue)
+        if let unknown = all.allKeys.first(where: { !known.contains($0.stringValue) }) {
+            throw DecodingError.dataCorruptedError(
+                forKey: unknown,
+                in: all,
+                debugDescription: "\"\(unknown.stringValue)\" is none of \(known.joined(separator: ", "))"
+            )
+        }
+        let values = try decoder.container(keyedBy: Key.self)
+        defaults.dns = try values.list(.dns)
+        defaults.cacert = try values.list(.cacert)
+        defaults.jar = try values.decodeIfPresent(String.self, forKey: .jar)
+        defaults.proxy = try values.decodeIfPresent(String.self, forKey: .proxy)
+        defaults.noproxy = try values.decodeIfPresent(String.self, forKey: .noproxy)
+        defaults.userAgent = try values.decodeIfPresent(String.self, forKey: .userAgent)
+        defaults.httpdns = try values.decodeIfPresent(Bool.self, forKey: .httpdns) ?? true
+        defaults.allowLocalAnswers = try values.decodeIfPresent(Bool.self, forKey: .allowLocalAnswers) ?? false
+        defaults.connectTimeout = try values.decodeIfPresent(Double.self, forKey: .connectTimeout)
+        defaults.maxTime = try values.decodeIfPresent(Double.self, forKey: .maxTime)
+    }
+
+    private static func explain(_ error: any Error) -> String {
+        guard let error = error as? DecodingError else { return "\(error)" }
+        switch error {
+        case .typeMismatch(_, let context), .valueNotFound(_, let context):
+            let key = context.codingPath.map(\.stringValue).joined(separator: ".")
+            return key.isEmpty ? "it is no JSON object" : "\(key): \(context.debugDescription)"
+        case .dataCorrupted(let context):
+            return context.codingPath.isEmpty && context.underlyingError != nil
+                ? "it is no JSON" : context.debugDescription
+        default: return "\(error)"
+        }
+    }
+
+    private struct AnyKey: CodingKey {
+        let stringValue: String
+        var intValue: Int? { nil }
+        init(stringValue: String) { self.stringValue = stringValue }
+        init?(intValue: Int) { nil }
+    }
+}
+
+extension KeyedDecodingContainer<ConfigurationFile.Key> {
+    /// A list, or one value that stands for a list of one.
+    fileprivate func list(_ key: Key) throws -> [String] {
+        guard contains(key) else { return [] }
+        if let one = try? decode(String.self, forKey: key) { return [one] }
+        return try decode([String].self, forKey: key)
+    }
+}

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+
+/// How names are answered, and whom TLS trusts: the options of every subcommand that dials.
+struct NameArguments: ParsableArguments {
+    @Option(
+        help: ArgumentHelp("Ask this upstream for names; repeat it to add more", valueName: "spec")
+    )
+    var dns: [String] = []
+
+    @Flag(help: "Take loopback and link-local answers as well")
+    var allowLocalAnswers = false
+
+    @Option(help: ArgumentHelp("Trust the CAs in this PEM file, too", valueName: "file"))
+    var cacert: [String] = []
+
+    @Flag(name: [.customShort("4"), .customLong("ipv4")], help: "Use IPv4 addresses only")
+    var ipv4 = false
+
+    @Flag(name: [.customShort("6"), .customLong("ipv6")], help: "Use IPv6 addresses only")
+    var ipv6 = false
+
+    /// What `--help` says of SPEC.
+    static let specs = """
+        SPEC, in the order to ask: dnspod, dnspod:ADDR[:PORT], doh:URL[#ADDR,ADDR], system, hosts:FILE. Without --dns: \
+        $BEELINE_DNS, then the configuration file, then two public DoH services, dnspod and system.
+        """
+}

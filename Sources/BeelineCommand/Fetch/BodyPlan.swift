@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Beeline
+
+/// What is sent as the body of a request, before it is opened.
+indirect enum BodyPlan: Hashable, Sendable {
+    case none
+    case bytes([UInt8])
+    /// A file, read while it is sent.
+    case file(String)
+    /// Standard input, read while it is sent; it cannot be sent twice.
+    case standardInput
+    case form(MultipartForm)
+    /// Another body without its length.
+    case chunked(BodyPlan)
+
+    /// The body for the client.
+    ///
+    /// - Parameter meter: counts what is sent of bodies that are read while they are sent.
+    func requestBody(_ meter: UploadMeter) -> RequestBody {
+        switch self {
+        case .none: .none
+        case .bytes(let bytes): .bytes(bytes)
+        case .file(let path): .file(path)
+        case .standardInput:
+            .once(length: nil, SegmentedBody([.descriptor(.standardInput)], meter: meter))
+        case .form(let form):
+            .stream(length: form.length) { meter.restarted(SegmentedBody(form.segments, meter: meter)) }
+        case .chunked(let body): body.chunked(meter)
+        }
+    }
+
+    private func chunked(_ meter: UploadMeter) -> RequestBody {
+        let segments: [SegmentedBody.Segment]
+        switch self {
+        case .none, .standardInput, .chunked: return requestBody(meter)
+        case .bytes(let bytes): segments = [.bytes(bytes)]
+        case .file(let path): segments = [.file(path)]
+        case .form(let form): segments = form.segments
+        }
+        return .stream(length: nil) { meter.restarted(SegmentedBody(segments, meter: meter)) }
+    }
+
+    /// How many bytes it has; nil where only reading tells.
+    func size(_ files: InputFiles) -> Int64? {
+        switch self {
+        case .none: 0
+        case .bytes(let bytes): Int64(bytes.count)
+        case .file(let path): files.size(path)
+        case .standardInput: nil
+        case .form(let form): form.length
+        case .chunked(let body): body.size(files)
+        }
+    }
+
+    /// Whether it can be sent again, for a retry.
+    var isReplayable: Bool {
+        switch self {
+        case .standardInput, .chunked(.standardInput): false
+        default: true
+        }
+    }
+}

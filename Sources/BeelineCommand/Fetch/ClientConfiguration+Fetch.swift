@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Beeline
+
+extension ClientConfiguration {
+    /// The client for a `fetch`.
+    init(_ command: FetchCommand, defaults: Defaults, files: InputFiles) throws(CommandFailure) {
+        try self.init(command.names, defaults: defaults, files: files)
+        let connection = command.connection
+        if connection.noHttpdns { isHTTPDNSEnabled = false }
+        for text in connection.resolve { try pin(text, command.names.families) }
+        proxies = try Self.proxies(connection, defaults)
+        tls.verifiesCertificate = !connection.insecure
+        limits.connect =
+            try Duration(seconds: connection.connectTimeout ?? defaults.connectTimeout, option: "--connect-timeout")
+            ?? limits.connect
+        // Like curl, and for the sake of streams that are silent for long: `-m` bounds the whole.
+        limits.idle = nil
+        limits.whole = try Duration(seconds: connection.maxTime ?? defaults.maxTime, option: "-m")
+        guard connection.maxRedirs >= -1 else { throw CommandFailure(.usage, "--max-redirs: write -1 or more") }
+        redirects =
+            connection.location ? .follow(limit: connection.maxRedirs == -1 ? .max : connection.maxRedirs) : .none
+        decodesContent = command.request.compressed
+        if command.cookies.noCookies { jar = nil }
+    }
+
+    /// The client for anything that asks for names.
+    init(_ names: NameArguments, defaults: Defaults, files: InputFiles) throws(CommandFailure) {
+        self.init()
+        let specs = names.dns.isEmpty ? defaults.dns : names.dns
+        if !specs.isEmpty {
+            upstreams = try specs.map { spec throws(CommandFailure) in
+                do throws(UpstreamError) {
+                    return try UpstreamSpec(parsing: spec)
+                } catch {
+                    throw CommandFailure(.usage, error.message)
+                }
+            }
+        }
+        guard !(names.ipv4 && names.ipv6) else { throw CommandFailure(.usage, "-4 and -6 exclude each other") }
+        resolver.families = names.families
+        resolver.check.allowLocalAnswers = names.allowLocalAnswers || defaults.allowLocalAnswers
+        isHTTPDNSEnabled = defaults.httpdns
+        for path in names.cacert.isEmpty ? defaults.cacert : names.cacert { try trust(path, files) }
+    }
+
+    private mutating func trust(_ path: String, _ files: InputFiles) throws(CommandFailure) {
+        let text: String
+        do {
+            text = try files.text(path)
+        } catch {
+            throw CommandFailure(.unreadableRoots, "--cacert: \(error.message)")
+        }
+        guard text.contains("-----BEGIN CERTIFICATE-----") else {
+            throw CommandFailure(.unreadableRoots, "--cacert: \(path) has no certificate in PEM form")
+        }
+        tls.rootFiles.append(path)
+    }
+
+    private static func proxies(
+        _ connection: ConnectionArguments,
+        _ defaults: Defaults
+    ) throws(CommandFailure) -> ProxySettings {
+        var settings = ProxySettings(environment: defaults.environment)
+        if let text = connection.proxy ?? defaults.proxy {
+            if text.isEmpty { return .none }
+            guard let proxy = Proxy(parsing: text) else {
+                throw CommandFailure(.proxyUnresolved, "the proxy \(text.withoutUser): write http://host:port")
+            }
+            settings.http = proxy
+            settings.https = proxy
+        }
+        if let list = connection.noproxy ?? defaults.noproxy { settings.exceptions = ProxyExceptions(parsing: list) }
+        return settings
+    }
+
+    /// Reads `[+]HOST:PORT:ADDR[,ADDR]`, IPv6 addresses in brackets.
+    private mutating func pin(_ text: String, _ families: Families) throws(CommandFailure) {
+        let malformed = CommandFailure(.malformedOption, "--resolve \"\(text)\": write HOST:PORT:ADDR[,ADDR]")
+        let rest = text.hasPrefix("+") ? text.dropFirst() : text[...]
+        // An IPv6 host stands in brackets as well.
+        let hostEnd = rest.hasPrefix("[") ? rest.firstIndex(of: "]").map(rest.index(after:)) : rest.firstIndex(of: ":")
+        guard let hostEnd, hostEnd < rest.endIndex, rest[hostEnd] == ":", let host = try? Host(rest[..<hostEnd]) else {
+            throw malformed
+        }
+        let parts = rest[rest.index(after: hostEnd)...].split(separator: ":", maxSplits: 1)
+        guard parts.count == 2, let port = UInt16(parts[0]), port > 0 else { throw malformed }
+        var addresses: [IPAddress] = []
+        for item in parts[1].split(separator: ",", omittingEmptySubsequences: false) {
+            let bare = item.hasPrefix("[") && item.hasSuffix("]") ? item.dropFirst().dropLast() : item
+            guard let address = IPAddress(String(bare)) else { throw malformed }
+            if families.contains(Families(address.family)) { addresses.append(address) }
+        }
+        guard !addresses.isEmpty else {
+            throw CommandFailure(.hostUnresolved, "--resolve \"\(text)\" has no \(families) address for \(host)")
+        }
+        pinned[Pin(host, port: port)] = addresses
+    }
+}
+
+extension NameArguments {
+    /// The families that `-4` and `-6` leave.
+    var families: Families { ipv4 ? .v4 : ipv6 ? .v6 : .both }
+}
+
+extension String {
+    /// A proxy's URL as messages quote it: without user and password.
+    fileprivate var withoutUser: String {
+        guard let at = lastIndex(of: "@") else { return "\"\(self)\"" }
+        return "\"…\(self[at...])\""
+    }
+}

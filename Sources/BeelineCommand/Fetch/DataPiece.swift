@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NIOConcurrencyHelpers
+
+/// One piece of a request's body, as `-d` and its sisters give it.
+struct DataPiece: Hashable, Sendable {
+    enum Kind: Hashable, Sendable {
+        /// `-d`: `@file` is read without CR, LF and NUL.
+        case form
+        /// `--data-binary`: `@file` is read as it is.
+        case binary
+        /// `--data-raw`: nothing is read.
+        case raw
+        /// `--data-urlencode`.
+        case urlEncoded
+        /// `--json-data`.
+        case json
+    }
+
+    let kind: Kind
+    let text: String
+    /// Pieces of all kinds are joined in the order of the command line, and ArgumentParser keeps that order only among the
+    /// values of one option: so each piece is numbered when it is parsed.
+    let place: Int
+
+    init(_ kind: Kind, _ text: String) {
+        self.kind = kind
+        self.text = text
+        place = Self.nextPlace()
+    }
+
+    /// The number of the next piece.
+    static func nextPlace() -> Int {
+        count.withLockedValue {
+            $0 += 1
+            return $0
+        }
+    }
+
+    /// Guards the number of pieces that were parsed.
+    private static let count = NIOLockedValueBox(0)
+
+    static func == (one: DataPiece, other: DataPiece) -> Bool { one.kind == other.kind && one.text == other.text }
+
+    func hash(into hasher: inout Hasher) {
+        hasher.combine(kind)
+        hasher.combine(text)
+    }
+
+    /// The file that it names; nil where it is its own text.
+    var file: String? {
+        switch kind {
+        case .form, .binary, .json: text.hasPrefix("@") ? String(text.dropFirst()) : nil
+        case .raw, .urlEncoded: nil
+        }
+    }
+
+    /// Its bytes.
+    func bytes(_ files: InputFiles) throws(CommandFailure) -> [UInt8] {
+        switch kind {
+        case .raw: return Array(text.utf8)
+        case .urlEncoded: return try percentEncoded(files)
+        case .form:
+            return try contents(files).filter { file == nil || ![0x0d, 0x0a, 0].contains($0) }
+        case .binary, .json:
+            return try contents(files)
+        }
+    }
+
+    private func contents(_ files: InputFiles) throws(CommandFailure) -> [UInt8] {
+        guard let file else { return Array(text.utf8) }
+        return try files.read(file)
+    }
+
+    /// `content`, `=content`, `name=content`, `@file` or `name@file`.
+    private func percentEncoded(_ files: InputFiles) throws(CommandFailure) -> [UInt8] {
+        guard let mark = text.firstIndex(where: { $0 == "=" || $0 == "@" }) else {
+            return Self.percentEncode(Array(text.utf8))
+        }
+        let rest = String(text[text.index(after: mark)...])
+        let content = text[mark] == "@" ? try files.read(rest) : Array(rest.utf8)
+        let name = mark == text.startIndex ? "" : text[..<mark] + "="
+        return Array(name.utf8) + Self.percentEncode(content)
+    }
+
+    static func percentEncode(_ bytes: [UInt8]) -> [UInt8] {
+        let digits = Array("0123456789ABCDEF".utf8)
+        return bytes.flatMap { byte -> [UInt8] in
+            switch byte {
+            // The unreserved characters of RFC 3986 §2.3.
+            case 0x30...0x39, 0x41...0x5a, 0x61...0x7a, 0x2d, 0x2e, 0x5f, 0x7e: [byte]
+            default: [0x25, digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+            }
+        }
+    }
+}

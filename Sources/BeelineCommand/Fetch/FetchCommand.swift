@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+
+/// `beeline fetch`: URLs to standard output or files.
+struct FetchCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "fetch",
+        abstract: "Fetch URLs; this is what beeline does without a subcommand.",
+        usage: "beeline [fetch] [<options>] <url> ...",
+        discussion: NameArguments.specs
+    )
+
+    @Argument(help: "What to fetch; http:// where it names no scheme")
+    var url: [String]
+
+    @OptionGroup(title: "Request") var request: RequestArguments
+    @OptionGroup(title: "Output") var output: OutputArguments
+    @OptionGroup(title: "Connection") var connection: ConnectionArguments
+    @OptionGroup(title: "Names and trust") var names: NameArguments
+    @OptionGroup(title: "Cookies") var cookies: CookieArguments
+
+    func run() async throws {
+        let plan = try FetchPlan(self, defaults: Defaults.load(), files: .real)
+        let runner = try FetchRunner(plan)
+        let status = await Interruption.run { await runner.run() }
+        if status != .ok { throw ExitCode(status.rawValue) }
+    }
+}

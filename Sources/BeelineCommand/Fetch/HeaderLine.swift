@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Beeline
+
+/// A header as `-H` gives it.
+struct HeaderLine: Hashable, Sendable {
+    let name: HTTPField.Name
+    /// Nil: the header is not sent at all.
+    let value: String?
+    /// Whether it is the first of its name on the command line.
+    let isFirst: Bool
+
+    /// Reads the values of `-H`: `Name: value`, `Name:` (to remove one), `Name;` (to send it empty), `@file`.
+    ///
+    /// - Throws: ``CommandFailure`` with status `usage`.
+    static func all(_ arguments: [String], _ files: InputFiles) throws(CommandFailure) -> [HeaderLine] {
+        var texts: [String] = []
+        for argument in arguments {
+            if argument.hasPrefix("@") {
+                texts += try files.text(String(argument.dropFirst())).split(whereSeparator: \.isNewline).map(
+                    String.init
+                )
+            } else {
+                texts.append(argument)
+            }
+        }
+        var seen: Set<HTTPField.Name> = []
+        var lines: [HeaderLine] = []
+        for text in texts { lines.append(try HeaderLine(text, &seen)) }
+        return lines
+    }
+
+    private init(_ text: String, _ seen: inout Set<HTTPField.Name>) throws(CommandFailure) {
+        // Checked first: a line break is what an attack looks like, whatever else is wrong.
+        let text = try Self.checked(text, "-H")
+        let end = text.firstIndex { $0 == ":" || $0 == ";" } ?? text.endIndex
+        guard end < text.endIndex, let name = HTTPField.Name(String(text[..<end])) else {
+            throw CommandFailure(.usage, "-H \"\(text)\": write \"Name: value\"")
+        }
+        let rest = text[text.index(after: end)...].trimmingBlanks
+        guard text[end] == ":" || rest.isEmpty else {
+            throw CommandFailure(.usage, "-H \"\(text)\": write \"Name: value\"")
+        }
+        self.name = name
+        value = text[end] == ";" ? "" : rest.isEmpty ? nil : String(rest)
+        isFirst = seen.insert(name).inserted
+    }
+
+    /// A text that goes into a header.
+    ///
+    /// - Throws: ``CommandFailure`` where it has a control character: CR and LF would begin a header of their own
+    ///   (RFC 9110 §5.5).
+    static func checked(_ text: String, _ option: String) throws(CommandFailure) -> String {
+        guard text.utf8.allSatisfy({ $0 == 0x09 || ($0 >= 0x20 && $0 != 0x7f) }) else {
+            throw CommandFailure(.usage, "\(option) \"\(text)\": a line break or control character cannot be sent")
+        }
+        return text
+    }
+}
+
+extension StringProtocol {
+    /// The text without spaces and tabs at its ends.
+    var trimmingBlanks: SubSequence {
+        let isBlank = { (character: Character) in character == " " || character == "\t" }
+        guard let start = firstIndex(where: { !isBlank($0) }), let end = lastIndex(where: { !isBlank($0) }) else {
+            return self[startIndex..<startIndex]
+        }
+        return self[start...end]
+    }
+}

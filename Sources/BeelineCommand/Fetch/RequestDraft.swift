@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Beeline
+
+/// What all requests of a fetch have in common: method, fields and body as the options say.
+struct RequestDraft: Sendable {
+    /// A field that the client adds by itself.
+    enum Habit: Hashable, Sendable {
+        /// As the client does.
+        case kept
+        /// `-H "Name:"`: it is left out.
+        case removed
+        case replaced(String)
+
+        func resolved(_ habitual: String?) -> String? {
+            switch self {
+            case .kept: habitual
+            case .removed: nil
+            case .replaced(let value): value
+            }
+        }
+    }
+
+    private var method: HTTPRequest.Method?
+    private var isHead: Bool
+    private var fields: HTTPFields
+    private var authority: String?
+    private var body = BodyPlan.none
+    private var contentType: String?
+    /// `-G`: the data, to be added to each URL.
+    private(set) var query: String?
+    /// The files of `-b`.
+    private(set) var cookieFiles: [String] = []
+    private(set) var userAgent = Habit.kept
+    private(set) var accept = Habit.kept
+    /// Whether the body's length is kept from the server (`-H "Transfer-Encoding: chunked"`).
+    private var isChunked = false
+
+    /// Reads the options.
+    ///
+    /// - Throws: ``CommandFailure`` with status `usage` for what cannot be sent, `readFailed` for a file that cannot be read.
+    init(
+        _ arguments: RequestArguments,
+        cookies: CookieArguments,
+        defaults: Defaults,
+        files: InputFiles
+    ) throws(CommandFailure) {
+        isHead = arguments.head
+        fields = [:]
+        try readMethod(arguments.method)
+        try readBody(arguments, files)
+        try readFields(arguments, cookies, defaults, files)
+        for line in try HeaderLine.all(arguments.headers, files) { try apply(line) }
+    }
+
+    /// The request for one URL and its body.
+    ///
+    /// - Parameter upload: the file of `-T` for this URL.
+    func request(upload: String?) throws(CommandFailure) -> (HTTPRequest, BodyPlan) {
+        var body = body
+        if let upload {
+            guard body == .none else { throw Self.twoMethods }
+            body = upload == "-" || upload == "." ? .standardInput : .file(upload)
+        }
+        guard body == .none || !isHead else { throw Self.twoMethods }
+        var fields = fields
+        if fields[.contentType] == nil, case .form(let form) = body { fields[.contentType] = form.contentType }
+        if fields[.contentType] == nil { fields[.contentType] = contentType }
+        let usual: HTTPRequest.Method = isHead ? .head : upload != nil ? .put : body == .none ? .get : .post
+        let request = HTTPRequest(
+            method: method ?? usual,
+            scheme: nil,
+            authority: authority,
+            path: nil,
+            headerFields: fields
+        )
+        return (request, isChunked ? .chunked(body) : body)
+    }
+
+    private static let twoMethods = CommandFailure(
+        .usage,
+        "choose one of -I, -d, -F and -T: each has a method of its own"
+    )
+
+    /// HTTPTypes has no constant for it, because it belongs into `HTTPRequest.authority`.
+    private static let host = HTTPField.Name("Host")
+
+    // MARK: Reading
+
+    private mutating func readMethod(_ text: String?) throws(CommandFailure) {
+        guard let text else { return }
+        // A method is a token (RFC 9110 §9.1): anything else would end the request line early.
+        guard let method = HTTPRequest.Method(text), method != .connect else {
+            throw CommandFailure(.usage, "-X \"\(text)\": it is no method that can be sent")
+        }
+        self.method = method
+    }
+
+    private mutating func readBody(_ arguments: RequestArguments, _ files: InputFiles) throws(CommandFailure) {
+        let pieces =
+            (arguments.data + arguments.dataBinary + arguments.dataRaw + arguments.dataUrlencode
+            + arguments.jsonData).sorted { $0.place < $1.place }
+        let parts = (arguments.form + arguments.formString).sorted { $0.place < $1.place }
+        guard pieces.isEmpty || parts.isEmpty else { throw Self.twoMethods }
+        if !parts.isEmpty {
+            body = .form(try MultipartForm(parts, files: files))
+            return
+        }
+        guard !pieces.isEmpty else { return }
+        if !arguments.get, pieces.count == 1, pieces[0].kind == .binary, let file = pieces[0].file,
+            files.size(file) != nil
+        {
+            // The one case in which the file is the body, and need not stand in memory.
+            body = .file(file)
+        } else {
+            var bytes: [UInt8] = []
+            for (index, piece) in pieces.enumerated() {
+                if index > 0, piece.kind != .json { bytes.append(UInt8(ascii: "&")) }
+                bytes += try piece.bytes(files)
+            }
+            if arguments.get {
+                query = String(decoding: bytes, as: UTF8.self)
+            } else {
+                body = .bytes(bytes)
+            }
+        }
+        guard !arguments.get else { return }
+        let isJSON = pieces.contains { $0.kind == .json }
+        contentType = isJSON ? "application/json" : "application/x-www-form-urlencoded"
+        if isJSON { accept = .replaced("application/json") }
+    }
+
+    private mutating func readFields(
+        _ arguments: RequestArguments,
+        _ cookies: CookieArguments,
+        _ defaults: Defaults,
+        _ files: InputFiles
+    ) throws(CommandFailure) {
+        if let agent = arguments.userAgent ?? defaults.userAgent {
+            userAgent = agent.isEmpty ? .removed : .replaced(try HeaderLine.checked(agent, "-A"))
+        }
+        if let user = arguments.user {
+            fields[.authorization] = try Self.credentials(user, files).fieldValue
+        }
+        if let referer = arguments.referer, !referer.isEmpty {
+            fields[.referer] = try HeaderLine.checked(referer, "-e")
+        }
+        if let range = arguments.range {
+            guard !range.isEmpty, range.allSatisfy({ $0.isASCII && ($0.isNumber || $0 == "-" || $0 == ",") }) else {
+                throw CommandFailure(.usage, "-r \"\(range)\": write it as 0-499, 500- or -500")
+            }
+            fields[.range] = "bytes=" + (range.contains("-") ? range : range + "-")
+        }
+        guard !cookies.noCookies else { return }
+        var own: [String] = []
+        for text in cookies.cookie where !text.isEmpty {
+            if text.contains("=") { own.append(try HeaderLine.checked(text, "-b")) } else { cookieFiles.append(text) }
+        }
+        if !own.isEmpty { fields[.cookie] = own.joined(separator: "; ") }
+    }
+
+    private static func credentials(_ text: String, _ files: InputFiles) throws(CommandFailure) -> BasicCredentials {
+        let text = try HeaderLine.checked(text, "-u")
+        guard let colon = text.firstIndex(of: ":") else {
+            guard let password = files.askPassword("Enter host password for user '\(text)':") else {
+                throw CommandFailure(.usage, "-u \(text): write \(text):PASSWORD, there is no terminal to ask for it")
+            }
+            return BasicCredentials(user: text, password: password)
+        }
+        return BasicCredentials(user: String(text[..<colon]), password: String(text[text.index(after: colon)...]))
+    }
+
+    /// A header of the user's replaces what the options and the client would send under its name.
+    private mutating func apply(_ line: HeaderLine) throws(CommandFailure) {
+        switch line.name {
+        case Self.host where line.value?.isEmpty != false:
+            throw CommandFailure(.usage, "-H \"Host:\": a request cannot do without")
+        case Self.host: authority = line.value
+        case .userAgent: userAgent = line.value.map(Habit.replaced) ?? .removed
+        case .accept: accept = line.value.map(Habit.replaced) ?? .removed
+        case .transferEncoding where line.value?.lowercased() == "chunked": isChunked = true
+        // Whether the connection is kept is the client's affair, and a command's connections end with it.
+        case .connection where ["close", "keep-alive"].contains(line.value?.lowercased()): break
+        default:
+            if line.isFirst { fields[line.name] = nil }
+            if line.name == .contentType, line.value == nil { contentType = nil }
+            if let value = line.value { fields.append(HTTPField(name: line.name, value: value)) }
+        }
+    }
+}

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Beeline
+
+/// One URL of a fetch: what is sent to it, and where its response goes.
+struct Transfer: Sendable {
+    /// Where a body goes.
+    enum Output: Hashable, Sendable {
+        case standardOutput
+        case file(String)
+    }
+
+    /// Where a download goes on.
+    enum Resume: Hashable, Sendable {
+        case at(Int64)
+        /// Where the output file ends.
+        case whereFileEnds
+    }
+
+    /// Its place among the URLs, from 0.
+    var number: Int
+    /// The URL as it was written, without user and password.
+    var url: HTTPURL
+    var request: HTTPRequest
+    var body: BodyPlan
+    var output: Output
+    var resume: Resume?
+
+    /// The transfers of a command line, one for each URL.
+    static func all(
+        _ command: FetchCommand,
+        draft: RequestDraft,
+        files: InputFiles
+    ) throws(CommandFailure) -> [Transfer] {
+        let resume = try resume(command.request.continueAt)
+        guard resume == nil || command.request.range == nil else {
+            throw CommandFailure(.usage, "-C and -r exclude each other")
+        }
+        let names = command.output.output.map { $0 == "-" ? Output.standardOutput : .file($0) }
+        var transfers: [Transfer] = []
+        for (number, text) in command.url.enumerated() {
+            let upload = number < command.request.uploadFile.count ? command.request.uploadFile[number] : nil
+            let url = try url(text, query: draft.query, upload: upload)
+            var output = number < names.count ? names[number] : .standardOutput
+            if number >= names.count, number < names.count + command.output.remoteName {
+                output = .file(try name(of: url))
+            }
+            let (request, body) = try draft.request(upload: upload)
+            transfers.append(
+                Transfer(number: number, url: url, request: request, body: body, output: output, resume: resume)
+            )
+        }
+        return transfers
+    }
+
+    /// Reads a URL as curl does: `http://` where no scheme is named; `-G` adds a query, and `-T` the file's name where the
+    /// path ends in a slash.
+    private static func url(_ text: String, query: String?, upload: String?) throws(CommandFailure) -> HTTPURL {
+        var text = text.contains("://") ? text : "http://" + text
+        if let query {
+            let fragment = text.firstIndex(of: "#") ?? text.endIndex
+            text = text[..<fragment] + (text[..<fragment].contains("?") ? "&" : "?") + query + text[fragment...]
+        }
+        do throws(NameError) {
+            var url = try HTTPURL(text)
+            guard url.origin.scheme == .http || url.origin.scheme == .https else {
+                throw NameError(.unsupportedScheme, "\(url): fetch speaks http and https")
+            }
+            if let upload, upload != "-", upload != ".", url.path.hasSuffix("/") {
+                let end = text.firstIndex { $0 == "?" || $0 == "#" } ?? text.endIndex
+                let slash = text[..<end].hasSuffix("/") ? "" : "/"
+                url = try HTTPURL(text[..<end] + slash + encodedName(upload) + text[end...])
+            }
+            return url
+        } catch {
+            throw CommandFailure(
+                error.code == .unsupportedScheme ? .unsupportedProtocol : .malformedURL,
+                error.message
+            )
+        }
+    }
+
+    private static func encodedName(_ path: String) -> String {
+        let name = path[(path.lastIndex(of: "/").map(path.index(after:)) ?? path.startIndex)...]
+        return String(decoding: DataPiece.percentEncode(Array(name.utf8)), as: UTF8.self)
+    }
+
+    /// The last segment of the path, as it stands in the URL: for `-O`.
+    private static func name(of url: HTTPURL) throws(CommandFailure) -> String {
+        let name = url.path[(url.path.lastIndex(of: "/").map(url.path.index(after:)) ?? url.path.startIndex)...]
+        guard !name.isEmpty else {
+            throw CommandFailure(.writeFailed, "\(url) names no file for -O: use -o FILE")
+        }
+        return String(name)
+    }
+
+    private static func resume(_ text: String?) throws(CommandFailure) -> Resume? {
+        guard let text else { return nil }
+        if text == "-" { return .whereFileEnds }
+        guard let offset = Int64(text), offset >= 0 else {
+            throw CommandFailure(.usage, "-C \(text): write the number of a byte, or -")
+        }
+        return .at(offset)
+    }
+}

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Beeline
+import NIOCore
+
+/// One transfer from its request to the last byte, tried again where the plan says so.
+struct TransferRun {
+    let plan: FetchPlan
+    let client: BeelineClient
+    let transfer: Transfer
+    private let meter = UploadMeter()
+    private let begin = ContinuousClock.now
+
+    init(plan: FetchPlan, client: BeelineClient, transfer: Transfer) {
+        self.plan = plan
+        self.client = client
+        self.transfer = transfer
+    }
+
+    /// Runs it, and prints what the plan wants printed.
+    func run() async -> TransferRecord {
+        var record = TransferRecord(transfer)
+        var schedule = RetrySchedule(retries: plan.retries, delay: plan.retryDelay)
+        while true {
+            let wait = await attempt(&record, &schedule)
+            guard let wait, !Task.isCancelled else { break }
+            note("\(record.failure?.message ?? "the server answered \(record.lastHop?.status.code ?? 0)")")
+            note("trying again in \(wait.seconds) s, \(plan.retries - record.retries) tries left")
+            record = TransferRecord(transfer, retries: record.retries + 1)
+            do { try await Task.sleep(for: wait) } catch { break }
+        }
+        record.total = begin.duration(to: .now)
+        record.sent = sentBytes(record)
+        tell(&record)
+        return record
+    }
+
+    /// Tries once. Returns how long to wait before the next try; nil: this one counts.
+    private func attempt(_ record: inout TransferRecord, _ schedule: inout RetrySchedule) async -> Duration? {
+        let response: Response
+        let offset: Int64
+        do {
+            offset = try resumeOffset()
+            response = try await send(from: offset, &record)
+        } catch {
+            record.failure = error
+            return transfer.body.isReplayable ? schedule.next(after: error.status, responseStatus: nil) : nil
+        }
+        if transfer.body.isReplayable,
+            let wait = schedule.next(
+                after: .ok,
+                responseStatus: response.status.code,
+                retryAfter: response.fields[.retryAfter].flatMap { Int64($0) }.map { .seconds(min($0, 86_400)) }
+            )
+        {
+            await response.body.discard()
+            return wait
+        }
+        do {
+            try await receive(response, from: offset, &record)
+            return nil
+        } catch {
+            record.failure = error
+            // What has gone to standard output cannot be taken back.
+            guard transfer.body.isReplayable, transfer.output != .standardOutput || record.received == 0 else {
+                return nil
+            }
+            return schedule.next(after: error.status, responseStatus: nil)
+        }
+    }
+
+    // MARK: The request
+
+    private func send(from offset: Int64, _ record: inout TransferRecord) async throws(CommandFailure) -> Response {
+        var request = transfer.request
+        if offset > 0 { request.headerFields[.range] = "bytes=\(offset)-" }
+        do {
+            let response = try await client.send(request, to: transfer.url, body: transfer.body.requestBody(meter))
+            record.hops = response.hops
+            tell(response.hops)
+            return response
+        } catch {
+            record.hops = error.hops
+            record.error = error
+            tell(error.hops)
+            if plan.isVerbose { VerboseLog.lines(error.attempts).forEach(Terminal.standardError.writeLine) }
+            throw CommandFailure(error)
+        }
+    }
+
+    /// The byte that the download goes on from; 0: from the start.
+    private func resumeOffset() throws(CommandFailure) -> Int64 {
+        switch transfer.resume {
+        case nil: return 0
+        case .at(let offset): return offset
+        case .whereFileEnds:
+            guard case .file(let path) = transfer.output else {
+                throw CommandFailure(.usage, "-C - needs a file to go on with: add -o FILE or -O")
+            }
+            return InputFiles.real.size(path) ?? 0
+        }
+    }
+
+    // MARK: The response
+
+    private func receive(
+        _ response: Response,
+        from offset: Int64,
+        _ record: inout TransferRecord
+    ) async throws(CommandFailure) {
+        try dumpHeads(response.hops)
+        let isError = response.status.code >= 400
+        if isError, plan.errorStatus == .failed {
+            await response.body.discard()
+            throw Self.httpError(response)
+        }
+        var mode = FileDescriptor.Mode.truncate
+        if offset > 0 {
+            let range = response.fields[.contentRange]
+            switch ResumeDecision(status: response.status.code, contentRange: range, offset: offset) {
+            case .append: mode = .append
+            case .restart: note("the server cannot go on at byte \(offset): \(transfer.url) comes from the start")
+            case .complete: return await response.body.discard()
+            case .failed(let failure): throw failure
+            }
+        }
+        try await write(response, mode, offset, &record)
+        if isError, plan.errorStatus == .failedWithBody { throw Self.httpError(response) }
+    }
+
+    private func write(
+        _ response: Response,
+        _ mode: FileDescriptor.Mode,
+        _ offset: Int64,
+        _ record: inout TransferRecord
+    ) async throws(CommandFailure) {
+        var sink = OutputSink(transfer.output, isBinaryWelcome: !Terminal.standardOutput.isTerminal)
+        try sink.open(mode)
+        if plan.includesHead {
+            for hop in response.hops { try sink.write(head: ResponseHead(hop).bytes) }
+        }
+        guard !plan.dropsBody else {
+            await response.body.discard()
+            return try sink.close()
+        }
+        var progress = TransferProgress(
+            plan: plan,
+            transfer: transfer,
+            response: response,
+            offset: mode == .append ? offset : 0
+        )
+        var pieces = response.body.makeAsyncIterator()
+        do {
+            while let piece = try await pieces.next() {
+                try sink.write(piece)
+                record.received = sink.written
+                progress?.show(sink.written)
+            }
+            progress?.finish(sink.written)
+        } catch {
+            progress?.finish(sink.written)
+            try? sink.close()
+            if let failure = error as? CommandFailure { throw failure }
+            guard let error = error as? DirectHTTPError else { throw CommandFailure(.internalFault, "\(error)") }
+            record.error = BeelineError(BeelineError.Code(error.code), error.message, hops: record.hops)
+            throw CommandFailure(body: error, of: response.url)
+        }
+        try sink.close()
+    }
+
+    private func dumpHeads(_ hops: [Hop]) throws(CommandFailure) {
+        guard let path = plan.dumpHeader else { return }
+        var sink = OutputSink(path == "-" ? .standardOutput : .file(path), isBinaryWelcome: true)
+        try sink.open(.append)
+        for hop in hops { try sink.write(head: ResponseHead(hop).bytes) }
+        try sink.close()
+    }
+
+    private static func httpError(_ response: Response) -> CommandFailure {
+        CommandFailure(.httpError, "\(response.url) answered \(response.status.code)")
+    }
+
+    // MARK: Telling
+
+    private func tell(_ hops: [Hop]) {
+        guard plan.isVerbose else { return }
+        for line in hops.flatMap(VerboseLog.lines) {
+            Terminal.standardError.writeLine(Terminal.standardError.dim(line.singleLine))
+        }
+    }
+
+    private func note(_ text: String) {
+        if !plan.isSilent, !plan.reports { Terminal.standardError.writeLine("beeline: \(text.singleLine)") }
+    }
+
+    /// The end: `-w`, the error, the report.
+    private func tell(_ record: inout TransferRecord) {
+        if let output = plan.writeOut?.output(record) {
+            do {
+                try FileDescriptor.standardOutput.write(output.standardOutput.utf8)
+            } catch {
+                record.failure =
+                    record.failure
+                    ?? CommandFailure(.writeFailed, "standard output: \(error)", isQuiet: error.isBrokenPipe)
+            }
+            Terminal.standardError.write(output.standardError)
+        }
+        if plan.reports {
+            // Standard error is the report's alone, so that a program can read it.
+            Terminal.standardError.writeLine(JSONText.line(FetchReport(record)))
+        } else if plan.showsErrors, !Task.isCancelled {
+            record.failure?.print()
+        }
+    }
+
+    private func sentBytes(_ record: TransferRecord) -> Int64 {
+        guard let last = record.hops.last, last.method == record.hops.first?.method else { return meter.count }
+        switch transfer.body {
+        case .bytes, .file: return transfer.body.size(.real) ?? 0
+        default: return meter.count
+        }
+    }
+}

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NIOCore
+
+/// Where a response goes while it comes: a file that is opened when there is something for it, or standard output.
+struct OutputSink {
+    private let output: Transfer.Output
+    private let isBinaryWelcome: Bool
+    private var file: FileDescriptor?
+    /// Bytes of the body that were written.
+    private(set) var written: Int64 = 0
+
+    /// - Parameter isBinaryWelcome: false: a body that is no text is refused, because it would upset a terminal.
+    init(_ output: Transfer.Output, isBinaryWelcome: Bool) {
+        self.output = output
+        self.isBinaryWelcome = isBinaryWelcome
+    }
+
+    /// Opens the file; standard output is open.
+    mutating func open(_ mode: FileDescriptor.Mode) throws(CommandFailure) {
+        guard case .file(let path) = output else { return }
+        do {
+            file = try FileDescriptor.open(path, mode)
+        } catch {
+            throw CommandFailure(.writeFailed, "the file \(path) cannot be written: \(error)")
+        }
+    }
+
+    /// Writes a head, which does not count as body.
+    func write(head: [UInt8]) throws(CommandFailure) {
+        do {
+            try (file ?? .standardOutput).write(head)
+        } catch {
+            throw failure(error)
+        }
+    }
+
+    /// Writes a piece of the body.
+    mutating func write(_ piece: ByteBuffer) throws(CommandFailure) {
+        if file == nil, !isBinaryWelcome, written == 0, piece.readableBytesView.contains(0) {
+            throw CommandFailure(
+                .writeFailed,
+                "the body is no text: write it to a file with -o FILE, or with -o - all the same"
+            )
+        }
+        let result = piece.withUnsafeReadableBytes { bytes in
+            Result { () throws(FileDescriptor.Failure) in try (file ?? .standardOutput).write(bytes) }
+        }
+        guard case .failure(let error) = result else {
+            written += Int64(piece.readableBytes)
+            return
+        }
+        throw failure(error)
+    }
+
+    /// Closes the file. What the disk had no room for may show only now.
+    mutating func close() throws(CommandFailure) {
+        guard let open = file else { return }
+        file = nil
+        do {
+            try open.close()
+        } catch {
+            throw failure(error)
+        }
+    }
+
+    private func failure(_ error: FileDescriptor.Failure) -> CommandFailure {
+        switch output {
+        case .file(let path): CommandFailure(.writeFailed, "the file \(path) cannot be written: \(error)")
+        case .standardOutput:
+            CommandFailure(.writeFailed, "standard output cannot be written: \(error)", isQuiet: error.isBrokenPipe)
+        }
+    }
+}

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The line that shows how far a download has come: pure, so that tests see what a terminal would.
+struct ProgressBar {
+    /// How often it is drawn anew.
+    static let interval = Duration.milliseconds(100)
+
+    private let name: String
+    /// Bytes that were there before, when a download goes on.
+    private let offset: Int64
+    /// Bytes in all; nil where the server does not say.
+    private let total: Int64?
+    private let begin: Duration
+    private var lastDrawn: Duration?
+
+    /// - Parameters:
+    ///   - name: what is downloaded.
+    ///   - offset: bytes that are there already.
+    ///   - expected: bytes that will come; nil where the server does not say.
+    ///   - now: the time, counted from anywhere.
+    init(name: String, offset: Int64 = 0, expected: Int64?, now: Duration) {
+        self.name = name
+        self.offset = offset
+        total = expected.map { $0 + offset }
+        begin = now
+    }
+
+    /// The line to draw; nil where the last one is still fresh.
+    mutating func line(received: Int64, now: Duration, width: Int, isLast: Bool = false) -> String? {
+        if let lastDrawn, now - lastDrawn < Self.interval, !isLast { return nil }
+        lastDrawn = now
+        let elapsed = (now - begin).seconds
+        let speed = elapsed > 0 ? Double(received) / elapsed : 0
+        let have = offset + received
+        var figures = Self.bytes(Double(have))
+        if let total { figures += " of \(Self.bytes(Double(total)))" }
+        figures += "  \(Self.bytes(speed))/s"
+        guard let total, total > 0 else { return fitted(name + "  " + figures, width) }
+        if isLast {
+            figures += "  \(Self.time(elapsed))"
+        } else if speed > 0 {
+            figures += "  \(Self.time(Double(total - have) / speed)) left"
+        }
+        let share = min(1, Double(have) / Double(total))
+        let percent = "\(Int(share * 100))%"
+        let head = "\(name)  \(String(repeating: " ", count: max(0, 4 - percent.count)))\(percent) "
+        // One column is left free: some terminals wrap when the last one is written.
+        let room = width - head.count - figures.count - 5
+        guard room >= 10 else { return fitted(head + " " + figures, width) }
+        let cells = min(room, 40)
+        let filled = Int(share * Double(cells))
+        let bar = String(repeating: "#", count: filled) + String(repeating: "-", count: cells - filled)
+        return "\(head)[\(bar)]  \(figures)"
+    }
+
+    private func fitted(_ line: String, _ width: Int) -> String { String(line.prefix(max(1, width - 1))) }
+
+    /// `512 B`, `1.5 KiB`, `23.4 MiB`.
+    static func bytes(_ count: Double) -> String {
+        var count = count
+        var units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"][...]
+        while count >= 1023.95, units.count > 1 {
+            count /= 1024
+            units.removeFirst()
+        }
+        let unit = units.first ?? "B"
+        guard unit != "B" else { return "\(Int(count)) B" }
+        let tenths = Int((count * 10).rounded())
+        return "\(tenths / 10).\(tenths % 10) \(unit)"
+    }
+
+    /// `0:07`, `12:34`, `1:02:03`.
+    static func time(_ seconds: Double) -> String {
+        guard seconds.isFinite, seconds < 360_000 else { return "--:--" }
+        let whole = max(0, Int(seconds.rounded()))
+        let two = { (number: Int) in (number < 10 ? "0" : "") + "\(number)" }
+        let minutes = whole / 60
+        return minutes < 60
+            ? "\(minutes):\(two(whole % 60))" : "\(minutes / 60):\(two(minutes % 60)):\(two(whole % 60))"
+    }
+}

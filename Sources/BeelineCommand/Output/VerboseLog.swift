@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Beeline
+
+/// What `-v` prints: how each hop found its server, what was sent and what came. Credentials and the values of cookies are not
+/// shown, since such logs are pasted into reports; `-i` shows what a server set.
+enum VerboseLog {
+    /// The lines for a hop: `*` what happened, `>` what was sent, `<` what came.
+    static func lines(_ hop: Hop) -> [String] {
+        connection(hop).map { "* \($0)" } + request(hop).map { "> \($0)" } + [">"]
+            + response(hop).map { "< \($0)" } + ["<"] + cookies(hop).map { "* \($0)" }
+    }
+
+    /// The lines for attempts that came to nothing.
+    static func lines(_ attempts: [Attempt]) -> [String] { attempts.map { "* \($0)" } }
+
+    private static func connection(_ hop: Hop) -> [String] {
+        let origin = hop.url.origin
+        guard !hop.isReused else { return ["Using the connection to \(hop.endpoint) for \(origin) again"] }
+        var lines: [String] = []
+        if let resolution = hop.resolution {
+            let addresses = resolution.addresses.map(\.description).joined(separator: ", ")
+            lines.append("\(resolution.host) is at \(addresses), says \(resolution.sourceText)")
+            lines += resolution.failures.map { "No answer from \($0)" }
+        }
+        if let proxy = hop.proxy { lines.append("Through the proxy \(proxy)") }
+        lines += hop.attempts.filter { $0.outcome != .connected }.map(\.description)
+        let timings = hop.timings
+        let phases = [("resolved", timings.resolve), ("connected", timings.connect), ("secured", timings.handshake)]
+        let times = phases.compactMap { name, time in time.map { "\(name) in \(milliseconds($0)) ms" } }
+        lines.append(
+            "Connected to \(hop.endpoint) for \(origin), \(hop.applicationProtocol); " + times.joined(separator: ", ")
+        )
+        return lines
+    }
+
+    private static func request(_ hop: Hop) -> [String] {
+        let request = hop.request
+        var lines = ["\(request.method.rawValue) \(request.path ?? "/") \(version(hop))"]
+        lines.append("Host: \(request.authority ?? "")")
+        for field in request.headerFields { lines.append("\(field.name.rawName): \(shown(field))") }
+        return lines
+    }
+
+    private static func response(_ hop: Hop) -> [String] {
+        [ResponseHead.statusLine(hop)]
+            + hop.response.headerFields.map { "\($0.name.rawName): \(shown($0))" }
+    }
+
+    private static func cookies(_ hop: Hop) -> [String] {
+        hop.cookiesReceived.map { "Cookie \($0.name): \($0.outcome)" }
+    }
+
+    private static func version(_ hop: Hop) -> String { hop.applicationProtocol == "h2" ? "HTTP/2" : "HTTP/1.1" }
+
+    /// A field's value; of secrets only what is none.
+    private static func shown(_ field: HTTPField) -> String {
+        switch field.name {
+        case .authorization, .proxyAuthorization:
+            return field.value.split(separator: " ").first.map { "\($0) …" } ?? ""
+        case .cookie:
+            return field.value.split(separator: ";").map { hidden($0.trimmingBlanks) }.joined(separator: "; ")
+        case .setCookie:
+            let parts = field.value.split(separator: ";", maxSplits: 1, omittingEmptySubsequences: false)
+            return hidden(parts.first ?? "") + (parts.count > 1 ? ";\(parts[1])" : "")
+        default: return field.value.singleLine
+        }
+    }
+
+    /// `name=…` of `name=value`.
+    private static func hidden(_ pair: Substring) -> String {
+        pair.firstIndex(of: "=").map { "\(pair[...$0])…" } ?? "…"
+    }
+
+    /// With three decimals.
+    static func milliseconds(_ duration: Duration) -> Double { (duration.seconds * 1e6).rounded() / 1e3 }
+}
+
+extension Resolution {
+    /// Who said it, and how long ago where it is not just now: `dnspod:119.29.29.29`, `doh:1.1.1.1,cached`.
+    var sourceText: String {
+        switch source {
+        case .fresh: upstream
+        case .cached, .stale: "\(upstream),\(source)"
+        case .system, .fixed, .literal: source.description
+        }
+    }
+}

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Beeline
+
+/// A variable of `-w`, under curl's name.
+enum WriteOutVariable: String, CaseIterable {
+    case contentType = "content_type"
+    case errorMessage = "errormsg"
+    case exitCode = "exitcode"
+    case fileName = "filename_effective"
+    case headerJSON = "header_json"
+    case httpCode = "http_code"
+    case httpVersion = "http_version"
+    case json
+    case method
+    case connects = "num_connects"
+    case headers = "num_headers"
+    case redirects = "num_redirects"
+    case referer
+    case redirectURL = "redirect_url"
+    case remoteIP = "remote_ip"
+    case remotePort = "remote_port"
+    case responseCode = "response_code"
+    case retries = "num_retries"
+    case scheme
+    case sizeDownload = "size_download"
+    case sizeHeader = "size_header"
+    case sizeUpload = "size_upload"
+    case speedDownload = "speed_download"
+    case speedUpload = "speed_upload"
+    case timeAppConnect = "time_appconnect"
+    case timeConnect = "time_connect"
+    case timeNameLookup = "time_namelookup"
+    case timePreTransfer = "time_pretransfer"
+    case timeRedirect = "time_redirect"
+    case timeStartTransfer = "time_starttransfer"
+    case timeTotal = "time_total"
+    case urlNumber = "urlnum"
+    case url
+    case urlEffective = "url_effective"
+
+    init?(_ name: String) { self.init(rawValue: name) }
+
+    /// A value: as text, and as JSON has it.
+    enum Value: Hashable, Sendable, Encodable {
+        case string(String)
+        /// What has no value here: empty as text, null in JSON.
+        case absent
+        case number(Int64)
+        /// A status: three digits as text.
+        case code(Int)
+        case seconds(Duration)
+        case document(String)
+
+        var text: String {
+            switch self {
+            case .string(let text), .document(let text): text
+            case .absent: ""
+            case .number(let number): "\(number)"
+            case .code(let code): String(repeating: "0", count: max(0, 3 - "\(code)".count)) + "\(code)"
+            case .seconds(let duration): Self.decimal(duration)
+            }
+        }
+
+        func encode(to encoder: any Encoder) throws {
+            var container = encoder.singleValueContainer()
+            switch self {
+            case .string(let text), .document(let text): try container.encode(text)
+            case .absent: try container.encodeNil()
+            case .number(let number): try container.encode(number)
+            case .code(let code): try container.encode(code)
+            case .seconds(let duration): try container.encode((duration.seconds * 1e6).rounded() / 1e6)
+            }
+        }
+
+        /// Seconds with the six digits that curl writes.
+        private static func decimal(_ duration: Duration) -> String {
+            let microseconds = Int64((duration.seconds * 1e6).rounded())
+            let fraction = "\(microseconds % 1_000_000)"
+            return "\(microseconds / 1_000_000)." + String(repeating: "0", count: 6 - fraction.count) + fraction
+        }
+    }
+
+    /// The value for a transfer.
+    func value(_ record: TransferRecord) -> Value {
+        let hop = record.lastHop
+        switch self {
+        case .contentType: return hop?.response.headerFields[.contentType].map(Value.string) ?? .absent
+        case .errorMessage: return record.failure.map { .string($0.message) } ?? .absent
+        case .exitCode: return .number(Int64(record.status.rawValue))
+        case .fileName:
+            if case .file(let path) = record.transfer.output { return .string(path) }
+            return .absent
+        case .headerJSON: return .document(Self.headerJSON(hop?.response.headerFields ?? [:]))
+        case .httpCode, .responseCode: return .code(hop?.status.code ?? 0)
+        case .httpVersion: return .string(hop.map { $0.applicationProtocol == "h2" ? "2" : "1.1" } ?? "0")
+        case .json: return .document(Self.json(record))
+        case .method: return .string((hop?.method ?? record.transfer.request.method).rawValue)
+        case .connects: return .number(Int64(record.hops.count { !$0.isReused }))
+        case .headers: return .number(Int64(hop?.response.headerFields.count ?? 0))
+        case .redirects: return .number(Int64(max(0, record.hops.count - 1)))
+        case .referer: return record.transfer.request.headerFields[.referer].map(Value.string) ?? .absent
+        case .redirectURL: return Self.redirectURL(hop)
+        case .remoteIP: return hop.map { .string("\($0.endpoint.address)") } ?? .absent
+        case .remotePort: return .number(Int64(hop?.endpoint.port ?? 0))
+        case .retries: return .number(Int64(record.retries))
+        case .scheme: return .string(record.url.origin.scheme.name.uppercased())
+        case .sizeDownload: return .number(record.received)
+        case .sizeHeader: return .number(Int64(record.hops.reduce(0) { $0 + ResponseHead($1).bytes.count }))
+        case .sizeUpload: return .number(record.sent)
+        case .speedDownload: return .number(Self.speed(record.received, record.total))
+        case .speedUpload: return .number(Self.speed(record.sent, record.total))
+        case .timeAppConnect: return .seconds(record.phases?.secured ?? .zero)
+        case .timeConnect: return .seconds(record.phases?.connected ?? .zero)
+        case .timeNameLookup: return .seconds(record.phases?.resolved ?? .zero)
+        case .timePreTransfer: return .seconds(record.phases?.ready ?? .zero)
+        case .timeRedirect: return .seconds(record.phases?.redirects ?? .zero)
+        case .timeStartTransfer: return .seconds(record.phases?.firstByte ?? .zero)
+        case .timeTotal: return .seconds(record.total)
+        case .urlNumber: return .number(Int64(record.transfer.number))
+        case .url: return .string("\(record.transfer.url)")
+        case .urlEffective: return .string("\(record.url)")
+        }
+    }
+
+    /// Where the response would lead if `-L` were given.
+    private static func redirectURL(_ hop: Hop?) -> Value {
+        guard let hop, (300..<400).contains(hop.status.code), let location = hop.response.headerFields[.location],
+            let url = try? hop.url.resolving(location)
+        else { return .absent }
+        return .string("\(url)")
+    }
+
+    private static func speed(_ bytes: Int64, _ time: Duration) -> Int64 {
+        time > .zero ? Int64((Double(bytes) / time.seconds).rounded()) : 0
+    }
+
+    private static func headerJSON(_ fields: HTTPFields) -> String {
+        var values: [String: [String]] = [:]
+        for field in fields { values[field.name.canonicalName, default: []].append(field.value) }
+        return JSONText.line(values)
+    }
+
+    /// All variables but the documents.
+    private static func json(_ record: TransferRecord) -> String {
+        var values: [String: Value] = [:]
+        for variable in allCases where variable != .json && variable != .headerJSON {
+            values[variable.rawValue] = variable.value(record)
+        }
+        return JSONText.line(values)
+    }
+}

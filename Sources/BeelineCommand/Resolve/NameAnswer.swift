@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Beeline
+
+/// What was said of a name, by the resolver or by one upstream: addresses, or why there are none.
+struct NameAnswer: Hashable, Sendable {
+    struct Failure: Hashable, Sendable {
+        var code: String
+        var message: String
+        /// What the upstreams said that were asked in vain.
+        var upstreams: [ResolutionError.Failure]
+    }
+
+    let host: Host
+    private(set) var addresses: [IPAddress] = []
+    /// For how long it may be used, by address; nil: for ever.
+    private(set) var ttls: [Duration?] = []
+    /// How long ago it was said.
+    private(set) var age = Duration.zero
+    /// `fresh`, `cached`, …; nil where nobody answered.
+    private(set) var source: Resolution.Source?
+    /// Who said it, or did not; nil where nobody was asked.
+    private(set) var upstream: String?
+    /// What stands in the column SOURCE.
+    private(set) var sourceText = "-"
+    private(set) var error: Failure?
+
+    /// The resolver's answer.
+    init(_ resolution: Resolution) {
+        host = resolution.host
+        addresses = resolution.addresses
+        let isKept = resolution.source != .literal
+        ttls = resolution.addresses.map { _ in isKept ? resolution.ttl : nil }
+        age = resolution.age
+        source = resolution.source
+        upstream = isKept ? resolution.upstream : nil
+        sourceText = resolution.sourceText
+    }
+
+    /// No answer of the resolver.
+    init(_ host: Host, _ error: ResolutionError) {
+        self.host = host
+        self.error = Failure(code: error.code.description, message: error.message, upstreams: error.failures)
+    }
+
+    /// One upstream's answer.
+    init(_ host: Host, _ upstream: String, _ answer: Answer, _ settings: ResolverConfiguration) {
+        self.host = host
+        self.upstream = upstream
+        sourceText = upstream
+        for family in settings.families.members {
+            guard let records = answer[family] else { continue }
+            addresses += records.addresses
+            ttls += records.addresses.map { _ in records.ttl ?? settings.defaultTTL }
+        }
+        source = .fresh
+        if addresses.isEmpty {
+            let isName = settings.families.members.contains { answer[$0].map(\.isNoName) ?? false }
+            error = Failure(
+                code: isName ? "noSuchName" : "noAddress",
+                message: isName ? "\(upstream): there is no name \(host)" : "\(upstream): \(host) has no address",
+                upstreams: []
+            )
+        }
+    }
+
+    /// No answer of one upstream.
+    init(_ host: Host, _ upstream: String, _ error: UpstreamError) {
+        self.host = host
+        self.upstream = upstream
+        self.error = Failure(code: error.code.description, message: "\(upstream): \(error.message)", upstreams: [])
+    }
+
+    /// `HOST ADDRESS TTL SOURCE`, a line an address; TTL in seconds, `-` for one that does not end.
+    var lines: [String] {
+        zip(addresses, ttls).map { address, ttl in
+            "\(host.text) \(address) \(ttl.map { "\(Int64($0.seconds.rounded()))" } ?? "-") \(sourceText)"
+        }
+    }
+}
+
+extension Answer.Records {
+    fileprivate var isNoName: Bool {
+        if case .absent(.noName, _) = self { true } else { false }
+    }
+}

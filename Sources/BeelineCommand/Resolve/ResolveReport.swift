@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Beeline
+
+/// The JSON of `beeline resolve --json`. Its field names stay within a major version.
+struct ResolveReport: Encodable {
+    var hosts: [HostReport]
+
+    init(_ results: [[NameAnswer]], _ hosts: [Host], isAll: Bool) {
+        self.hosts = zip(hosts, results).map { HostReport($0, $1) }
+    }
+
+    /// A name and what was said of it; one answer, or with `--all` one of each upstream.
+    struct HostReport: Encodable {
+        var host: String
+        var answers: [AnswerReport]
+
+        init(_ host: Host, _ answers: [NameAnswer]) {
+            self.host = host.text
+            self.answers = answers.map(AnswerReport.init)
+        }
+    }
+
+    struct AnswerReport: Encodable {
+        /// `fresh`, `cached`, `stale`, `system`, `fixed` or `literal`; null where there is an error.
+        @OrNull var source: String?
+        /// Who said it; null where nobody was asked, or nobody answered.
+        @OrNull var upstream: String?
+        var addresses: [AddressReport]
+        @OrNull var ageMS: Double?
+        @OrNull var error: FailureReport?
+
+        init(_ answer: NameAnswer) {
+            source = answer.source?.description
+            upstream = answer.upstream
+            addresses = zip(answer.addresses, answer.ttls).map { AddressReport(address: "\($0)", ttl: $1?.seconds) }
+            ageMS = answer.source.map { _ in VerboseLog.milliseconds(answer.age) }
+            error = answer.error.map {
+                FailureReport(
+                    code: $0.code,
+                    message: $0.message.singleLine,
+                    upstreams: $0.upstreams.map(UpstreamReport.init)
+                )
+            }
+        }
+
+        private enum CodingKeys: String, CodingKey {
+            case source, upstream, addresses, error
+            case ageMS = "age_ms"
+        }
+    }
+
+    struct AddressReport: Encodable {
+        var address: String
+        /// In seconds; null: for ever.
+        @OrNull var ttl: Double?
+
+        init(address: String, ttl: Double?) {
+            self.address = address
+            _ttl = OrNull(wrappedValue: ttl)
+        }
+    }
+
+    struct FailureReport: Encodable {
+        var code: String
+        var message: String
+        var upstreams: [UpstreamReport]
+    }
+}

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+/// Standard output or standard error: whether a person sits before it, and what may be drawn there.
+struct Terminal: Sendable {
+    let descriptor: CInt
+    /// Whether it is a terminal.
+    let isTerminal: Bool
+    /// Whether colours may be written: on a terminal that has them, unless `NO_COLOR` is set (no-color.org).
+    let hasColours: Bool
+
+    init(descriptor: CInt, isTerminal: Bool, environment: [String: String]) {
+        self.descriptor = descriptor
+        self.isTerminal = isTerminal
+        hasColours =
+            isTerminal && (environment["NO_COLOR"] ?? "").isEmpty && (environment["TERM"] ?? "dumb") != "dumb"
+    }
+
+    static let standardOutput = Terminal(STDOUT_FILENO)
+    static let standardError = Terminal(STDERR_FILENO)
+
+    private init(_ descriptor: CInt) {
+        let environment = ProcessInfo.processInfo.environment
+        self.init(descriptor: descriptor, isTerminal: isatty(descriptor) == 1, environment: environment)
+    }
+
+    /// How many characters a line has; 80 where nobody knows.
+    var width: Int {
+        var size = winsize()
+        guard isTerminal, ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return 80 }
+        return Int(size.ws_col)
+    }
+
+    func red(_ text: String) -> String { hasColours ? "\u{1b}[31m\(text)\u{1b}[0m" : text }
+    func dim(_ text: String) -> String { hasColours ? "\u{1b}[2m\(text)\u{1b}[0m" : text }
+
+    /// Writes a text; nobody is told where that fails, for there is no other place to tell it.
+    func write(_ text: String) {
+        var text = text
+        text.withUTF8 { _ = try? FileDescriptor(descriptor).write(UnsafeRawBufferPointer($0)) }
+    }
+
+    func writeLine(_ line: String) { write(line + "\n") }
+}

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A WebSocket frame as bytes (RFC 6455 §5.2), right or wrong.
+public struct RawWebSocketFrame: Hashable, Sendable {
+    /// The opcodes of RFC 6455 §11.8.
+    public enum Opcode: UInt8, Hashable, Sendable {
+        case continuation = 0
+        case text = 1
+        case binary = 2
+        case close = 8
+        case ping = 9
+        case pong = 10
+    }
+
+    /// The opcode.
+    public var opcode: Opcode
+    /// The payload, unmasked.
+    public var payload: [UInt8]
+    /// Whether the message ends with this frame.
+    public var isFinal: Bool
+    /// RSV1, RSV2 and RSV3 in the low three bits, RSV1 highest; permessage-deflate uses RSV1 (RFC 7692 §6).
+    public var reserved: UInt8
+    /// Four bytes: the mask that clients must use; nil: none.
+    public var mask: [UInt8]?
+
+    /// A frame.
+    public init(
+        _ opcode: Opcode,
+        _ payload: [UInt8] = [],
+        isFinal: Bool = true,
+        reserved: UInt8 = 0,
+        mask: [UInt8]? = nil
+    ) {
+        self.opcode = opcode
+        self.payload = payload
+        self.isFinal = isFinal
+        self.reserved = reserved
+        self.mask = mask
+    }
+
+    /// A close frame with a code (RFC 6455 §7.4) and a reason.
+    public static func close(_ code: UInt16, _ reason: String = "") -> RawWebSocketFrame {
+        RawWebSocketFrame(.close, [UInt8(code >> 8), UInt8(code & 255)] + Array(reason.utf8))
+    }
+
+    /// The payload as text.
+    public var text: String { String(decoding: payload, as: UTF8.self) }
+
+    /// Header and payload, masked where there is a mask.
+    public var bytes: [UInt8] {
+        var bytes = [(isFinal ? 0x80 : 0) | (reserved & 7) << 4 | opcode.rawValue]
+        let masked: UInt8 = mask == nil ? 0 : 0x80
+        switch payload.count {
+        case ..<126: bytes.append(masked | UInt8(payload.count))
+        case ..<65_536: bytes += [masked | 126, UInt8(payload.count >> 8), UInt8(payload.count & 255)]
+        default: bytes += [masked | 127] + (0..<8).map { UInt8(payload.count >> (56 - 8 * $0) & 255) }
+        }
+        return bytes + (mask ?? []) + Self.apply(mask, to: payload)
+    }
+
+    fileprivate static func apply(_ mask: [UInt8]?, to payload: [UInt8]) -> [UInt8] {
+        guard let mask, mask.count == 4 else { return payload }
+        return payload.enumerated().map { $1 ^ mask[$0 & 3] }
+    }
+}
+
+extension RawConnection {
+    /// Reads one WebSocket frame; nil when the peer closes.
+    ///
+    /// - Parameter limit: how many bytes of payload at most.
+    /// - Throws: ``TestingError`` with code `badInput` for an unknown opcode or a payload beyond the limit.
+    public func receiveWebSocketFrame(limit: Int = 1 << 20) async throws -> RawWebSocketFrame? {
+        guard let header = try? await receive(count: 2) else { return nil }
+        guard let opcode = RawWebSocketFrame.Opcode(rawValue: header[0] & 15) else {
+            throw TestingError(.badInput, "WebSocket opcode \(header[0] & 15)")
+        }
+        var length = UInt64(header[1] & 0x7f)
+        if length >= 126 {
+            let bytes = try await receive(count: length == 126 ? 2 : 8)
+            length = bytes.reduce(0) { $0 << 8 | UInt64($1) }
+        }
+        guard length <= UInt64(limit) else { throw TestingError(.badInput, "a WebSocket frame of \(length) bytes") }
+        let mask = header[1] & 0x80 == 0 ? nil : try await receive(count: 4)
+        let payload = try await receive(count: Int(length))
+        return RawWebSocketFrame(
+            opcode,
+            RawWebSocketFrame.apply(mask, to: payload),
+            isFinal: header[0] & 0x80 != 0,
+            reserved: header[0] >> 4 & 7,
+            mask: mask
+        )
+    }
+}

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+
+/// A program that was run to its end: what it printed, and its exit code.
+struct CommandRun: Sendable {
+    var status: Int32
+    var output: Data
+    var errors: String
+
+    var text: String { String(decoding: output, as: UTF8.self) }
+
+    /// The program under test, beside the tests that were built with it.
+    static let beeline: String = {
+        let environment = ProcessInfo.processInfo.environment
+        if let path = environment["BEELINE_COMMAND"] { return path }
+        let beside = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
+            .appendingPathComponent("beeline").path
+        if FileManager.default.isExecutableFile(atPath: beside) { return beside }
+        return URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent().appendingPathComponent(".build/debug/beeline").path
+    }()
+
+    /// Runs a program and returns when it has ended; ends it when the task is cancelled.
+    ///
+    /// - Parameters:
+    ///   - folder: where it runs, and where its home is.
+    ///   - environment: added to an environment that has only `PATH` and a home without configuration.
+    static func run(
+        _ program: String,
+        _ arguments: [String],
+        in folder: Folder,
+        environment: [String: String] = [:],
+        input: Data = Data(),
+        whileRunning: @Sendable (_ process: Int32) async throws -> Void = { _ in }
+    ) async throws -> CommandRun {
+        let stem = "run-\(UUID().uuidString)"
+        let output = try folder.write(Data(), to: "\(stem).out")
+        let errors = try folder.write(Data(), to: "\(stem).err")
+        let inputPath = try folder.write(input, to: "\(stem).in")
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: program)
+        process.arguments = arguments
+        process.currentDirectoryURL = URL(fileURLWithPath: folder.path)
+        process.environment = ["PATH": "/usr/bin:/bin", "HOME": folder.path].merging(environment) { $1 }
+        // Files, because a pipe that nobody empties stops its writer.
+        process.standardOutput = try FileHandle(forWritingTo: URL(fileURLWithPath: output))
+        process.standardError = try FileHandle(forWritingTo: URL(fileURLWithPath: errors))
+        process.standardInput = try FileHandle(forReadingFrom: URL(fileURLWithPath: inputPath))
+        let (ends, end) = AsyncStream.makeStream(of: Void.self)
+        process.terminationHandler = { _ in end.finish() }
+        try process.run()
+        let number = process.processIdentifier
+        try await withTaskCancellationHandler {
+            try await whileRunning(number)
+            for await _ in ends {}
+        } onCancel: {
+            kill(number, SIGKILL)
+        }
+        return CommandRun(
+            status: process.terminationReason == .exit ? process.terminationStatus : 128 + process.terminationStatus,
+            output: try Data(contentsOf: URL(fileURLWithPath: output)),
+            errors: String(decoding: try Data(contentsOf: URL(fileURLWithPath: errors)), as: UTF8.self)
+        )
+    }
+}
+
+/// A folder for the files of one test, which goes with it.
+final class Folder: Sendable {
+    let path: String
+
+    init() throws {
+        path = NSTemporaryDirectory() + "/beeline-tests-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: path) }
+
+    /// Writes a file, and returns its path.
+    @discardableResult
+    func write(_ data: Data, to name: String) throws -> String {
+        try data.write(to: URL(fileURLWithPath: "\(path)/\(name)"))
+        return "\(path)/\(name)"
+    }
+
+    @discardableResult
+    func write(_ text: String, to name: String) throws -> String { try write(Data(text.utf8), to: name) }
+
+    func data(_ name: String) throws -> Data { try Data(contentsOf: URL(fileURLWithPath: "\(path)/\(name)")) }
+
+    func text(_ name: String) throws -> String { String(decoding: try data(name), as: UTF8.self) }
+
+    func has(_ name: String) -> Bool { FileManager.default.fileExists(atPath: "\(path)/\(name)") }
+}

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CookieJar
+import Names
+import Testing
+
+/// Files of cookies.
+struct FormatTests {
+    private static let cookies: [Cookie] = {
+        var domain = Cookie("a", "1", domain: "example.com", path: "/x")
+        domain.isHostOnly = false
+        domain.expires = .after(86_400)
+        domain.isHTTPOnly = true
+        var secure = Cookie("__Host-b", "v w\t\"x\"", domain: "www.example.com")
+        secure.isSecure = true
+        secure.sameSite = .strict
+        var nameless = Cookie("", "only", domain: "[2001:db8::1]")
+        nameless.sameSite = .lax
+        return [domain, secure, nameless]
+    }()
+
+    // MARK: Netscape
+
+    @Test func netscapeFilesAreReadAsCurlWritesThem() {
+        let file = """
+            # Netscape HTTP Cookie File
+            # https://curl.se/docs/http-cookies.html
+
+            .example.com\tTRUE\t/\tFALSE\t1800000000\tdomain\t1
+            #HttpOnly_www.example.com\tFALSE\t/x\tTRUE\t0\thost\tv\tw\r
+            example.com\tFALSE\t/\tFALSE\t0\tempty
+
+            not a cookie
+            example.com\tMAYBE\t/\tFALSE\t0\ta\tb
+            example.com\tTRUE\t/\tFALSE\tsoon\ta\tb
+            """
+        let read = NetscapeCookieFile.read(Array(file.utf8))
+        #expect(read.cookies.map(\.name) == ["domain", "host", "empty"])
+        #expect(read.lines == [4, 5, 6])
+        #expect(read.problems.map(\.line) == [8, 9, 10])
+        #expect(read.cookies[0].domain == "example.com" && !read.cookies[0].isHostOnly)
+        #expect(read.cookies[0].expires == CookieTime(secondsSince1970: 1_800_000_000))
+        #expect(read.cookies[1].isHTTPOnly && read.cookies[1].isSecure && read.cookies[1].isHostOnly)
+        #expect(read.cookies[1].value == "v\tw" && read.cookies[1].expires == nil)
+        #expect(read.cookies[2].value.isEmpty)
+    }
+
+    @Test func netscapeFilesAreWrittenAsOthersReadThem() {
+        let text = String(decoding: NetscapeCookieFile.write(Self.cookies), as: UTF8.self)
+        #expect(
+            text == """
+                # Netscape HTTP Cookie File
+
+                #HttpOnly_.example.com\tTRUE\t/x\tFALSE\t1772452800\ta\t1
+                www.example.com\tFALSE\t/\tTRUE\t0\t__Host-b\tv w\t"x"
+                [2001:db8::1]\tFALSE\t/\tFALSE\t0\t\tonly
+
+                """
+        )
+    }
+
+    @Test func aNameWithATabCannotStandInANetscapeFile() {
+        let file = NetscapeCookieFile.write([Cookie("a\tb", "1", domain: "example.com")])
+        #expect(NetscapeCookieFile.read(file).cookies.isEmpty)
+    }
+
+    // MARK: JSON and header lines
+
+    @Test(arguments: [CookieFormat.json, .headers])
+    func whatIsWrittenIsReadAgain(_ format: CookieFormat) {
+        let read = format.read(format.write(Self.cookies), now: noon)
+        #expect(read.problems.isEmpty)
+        #expect(read.cookies.map { CookieWithoutTimes($0) } == Self.cookies.map { CookieWithoutTimes($0) })
+    }
+
+    @Test func jsonKeepsOctetsTimesAndPartition() throws {
+        var cookie = Cookie(
+            nameOctets: [0xff, 0x61],
+            valueOctets: [0x80],
+            domain: "example.com",
+            created: .after(-0.25)
+        )
+        cookie.isSecure = true
+        cookie.lastAccessed = noon
+        cookie.partition = Site(of: try HTTPURL("https://www.page.org/"))
+        #expect(CookieJSON.read(CookieJSON.write([cookie])).cookies == [cookie])
+    }
+
+    @Test func jsonOfBrowsersIsRead() {
+        let file = """
+            {"cookies": [
+              {"name": "a", "value": "\\u00fc\\ud83c\\udf6a", "domain": ".example.com", "path": "/", "secure": true,
+               "expirationDate": 1800000000.5, "sameSite": "no_restriction", "unheard-of": [1, {"x": null}]},
+              {"name": "b", "value": "", "domain": "example.com", "hostOnly": true, "session": true, "httpOnly": true},
+              {"name": "c", "value": "1", "domain": "example.com", "expires": -1, "sameSite": "Lax"},
+              {"value": "1", "domain": "example.com"},
+              7
+            ]}
+            """
+        let read = CookieJSON.read(Array(file.utf8))
+        #expect(read.cookies.map(\.name) == ["a", "b", "c"])
+        #expect(read.problems.map(\.line) == [4, 5])
+        #expect(read.cookies[0].value == "\u{fc}\u{1f36a}" && !read.cookies[0].isHostOnly)
+        #expect(read.cookies[0].sameSite == .none)
+        #expect(read.cookies[0].expires == CookieTime(secondsSince1970: 1_800_000_000.5))
+        #expect(read.cookies[1].isHostOnly && read.cookies[1].isHTTPOnly && read.cookies[1].expires == nil)
+        #expect(read.cookies[2].expires == nil && read.cookies[2].sameSite == .lax)
+    }
+
+    @Test(arguments: ["", "{", "[", "[1,]", "[\"\\x\"]", "[\"\u{1}\"]", "nulL", "[] []", "{\"a\" 1}", "[1e999]", "\"a"])
+    func whatIsNotJSONIsReported(_ text: String) {
+        let read = CookieJSON.read(Array(text.utf8))
+        #expect(read.cookies.isEmpty && read.problems.count == 1, "\(text)")
+    }
+
+    @Test func deepJSONIsRefusedAndDoesNotOverflow() {
+        let text = String(repeating: "[", count: 1_000_000)
+        #expect(CookieJSON.read(Array(text.utf8)).problems.first?.reason.contains("levels") == true)
+    }
+
+    @Test func headerLinesTakeTheirURLFromTheFile() {
+        let file = """
+            HTTP/1.1 200 OK
+            Set-Cookie: lost=1
+            set-cookie: a=1; Domain=example.com; Path=/
+            # https://www.example.com/x/y
+            Set-Cookie: b=1
+            Set-Cookie: c=1; Domain=other.org
+            """
+        let read = SetCookieLines.read(Array(file.utf8), now: noon)
+        #expect(read.cookies.map(\.name) == ["a", "b"])
+        #expect(read.cookies[1].path == "/x" && read.cookies[1].domain == "www.example.com")
+        #expect(read.problems.map(\.line) == [2, 6])
+    }
+
+    // MARK: Fields joined by commas
+
+    @Test(arguments: [
+        ("one field", "a=1; Path=/", ["a=1; Path=/"]),
+        ("two fields", "a=1, b=2", ["a=1", "b=2"]),
+        (
+            "a date with a comma", "a=1; Expires=Wed, 09 Jun 2027 10:18:14 GMT; Path=/, b=2",
+            ["a=1; Expires=Wed, 09 Jun 2027 10:18:14 GMT; Path=/", "b=2"]
+        ),
+        (
+            "a date at the end of a field",
+            "a=1; expires=Wednesday, 09-Jun-27 10:18:14 GMT,b=2; expires=Wed, 09 Jun 2027 10:18:14 GMT",
+            ["a=1; expires=Wednesday, 09-Jun-27 10:18:14 GMT", "b=2; expires=Wed, 09 Jun 2027 10:18:14 GMT"]
+        ),
+        (
+            "a date without a comma", "a=1; Expires=Wed 09 Jun 2027 10:18:14 GMT, b=2",
+            ["a=1; Expires=Wed 09 Jun 2027 10:18:14 GMT", "b=2"]
+        ),
+        ("commas in a value", "a=1,2,3; Path=/, b=x, y; Secure", ["a=1,2,3; Path=/", "b=x, y; Secure"]),
+        ("a day's name in a value is no date", "a=Wed, b=2", ["a=Wed", "b=2"]),
+        ("spaces before the equals sign", "a=1, b = 2", ["a=1", "b = 2"]),
+        ("empty parts", " , a=1", ["a=1"]),
+        ("nothing", "", []),
+    ])
+    func joinedFieldsAreParted(_ sentence: String, _ joined: String, _ fields: [String]) {
+        #expect(SetCookieSplitter.split(joined) == fields, "\(sentence)")
+    }
+}
+
+/// What header lines carry of a cookie: all but the times of creation and access.
+private struct CookieWithoutTimes: Equatable {
+    let cookie: Cookie
+
+    init(_ cookie: Cookie) {
+        var cookie = cookie
+        cookie.created = noon
+        cookie.lastAccessed = noon
+        self.cookie = cookie
+    }
+}

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Names
+import Testing
+
+@testable import CookieJar
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+/// Outside octets, mutated: nothing traps, and what was read and written is read again as the same.
+///
+/// `BEELINE_FUZZ=1000000` says how many inputs each decoder gets; the ordinary run has fewer.
+struct FuzzTests {
+    private static let rounds = ProcessInfo.processInfo.environment["BEELINE_FUZZ"].flatMap { Int($0) } ?? 2000
+
+    /// Mutations of the seeds: octets changed, taken out, doubled, and pieces of other seeds put in.
+    private static func inputs(_ seeds: [String], seed: UInt64, _ body: ([UInt8]) throws -> Void) rethrows {
+        var generator = SeededGenerator(seed: seed)
+        let seeds = seeds.map { Array($0.utf8) }
+        let special: [UInt8] = Array("=;, \t\r\n\0\"\\.:/-0190aZ[]{}#%".utf8) + [0x7f, 0x80, 0xc3, 0xe2, 0xff]
+        for _ in 0..<rounds {
+            var input = seeds[Int.random(in: 0..<seeds.count, using: &generator)]
+            for _ in 0..<Int.random(in: 1...6, using: &generator) {
+                let place = Int.random(in: 0...input.count, using: &generator)
+                switch Int.random(in: 0..<5, using: &generator) {
+                case 0: input.insert(special[Int.random(in: 0..<special.count, using: &generator)], at: place)
+                case 1: if place < input.count { input[place] = .random(in: 0...255, using: &generator) }
+                case 2: input.removeSubrange(place..<min(place + Int.random(in: 0..<8, using: &generator), input.count))
+                case 3: input.insert(contentsOf: input.prefix(place).suffix(12), at: place)
+                default:
+                    let other = seeds[Int.random(in: 0..<seeds.count, using: &generator)]
+                    let start = Int.random(in: 0...other.count, using: &generator)
+                    input.insert(contentsOf: other[start...].prefix(20), at: place)
+                }
+            }
+            try body(input)
+        }
+    }
+
+    @Test func setCookie() throws {
+        let url = try HTTPURL("https://www.example.com/x/y")
+        let seeds = [
+            "a=b; Path=/; Domain=example.com; Secure; HttpOnly; SameSite=None; Partitioned; Max-Age=60",
+            "__Host-id=\"v\"; Expires=Wed, 09 Jun 2027 10:18:14 GMT; Secure; Path=/", "nameless", "=x; domain=.com",
+        ]
+        Self.inputs(seeds, seed: 11) { input in
+            let read = input.withUnsafeBufferPointer {
+                Cookie.read($0, from: url, context: CookieContext(), now: noon)
+            }
+            guard case .success(let cookie) = read else { return }
+            let written = cookie.setCookieOctets
+            let host = cookie.isHostOnly ? cookie.domain : "www.\(cookie.domain)"
+            guard let again = try? HTTPURL("https://\(host)/") else { return }
+            let second = written.withUnsafeBufferPointer {
+                Cookie.read($0, from: again, context: CookieContext(), now: noon)
+            }
+            guard case .success(var copy) = second else {
+                Issue.record("\(String(decoding: written, as: UTF8.self)) is not read again: \(second)")
+                return
+            }
+            // Expires has whole seconds, and a partition is that of the URL.
+            copy.expires = cookie.expires
+            copy.partition = cookie.partition
+            #expect(copy == cookie)
+        }
+    }
+
+    @Test func cookieDate() {
+        Self.inputs(
+            ["Wed, 09 Jun 2027 10:18:14 GMT", "Wednesday, 09-Jun-27 10:18:14 GMT", "1 jan 1601 0:0:0"],
+            seed: 12
+        ) {
+            let read = $0.withUnsafeBufferPointer { CookieDateParser.parse($0) }
+            guard let read else { return }
+            #expect(CookieTime(cookieDate: read.httpDate) == read)
+        }
+    }
+
+    @Test(arguments: CookieFormat.allCases)
+    func files(_ format: CookieFormat) {
+        var cookie = Cookie("a", "b", domain: "example.com", path: "/x")
+        cookie.isHostOnly = false
+        cookie.expires = .after(1000)
+        let seeds = [
+            String(
+                decoding: format.write([cookie, Cookie("__Host-c", "d e", domain: "www.example.org")]),
+                as: UTF8.self
+            ),
+            "#HttpOnly_.example.com\tTRUE\t/\tTRUE\t0\tn\tv\n", "# https://example.com/\nSet-Cookie: a=b; Secure\n",
+            "[{\"name\":\"\\ud83c\\udf6a\",\"value\":\"1\",\"domain\":\".example.com\",\"expirationDate\":1.5e9}]",
+        ]
+        Self.inputs(seeds, seed: 13) { input in
+            // A jar takes only what it can give out again.
+            let jar = CookieJar()
+            jar.insert(format.read(input, now: noon).cookies, now: noon)
+            let cookies = jar.allCookies(now: noon).filter { cookie in
+                format != .netscape || !(cookie.nameOctets + Array(cookie.path.utf8)).contains(0x09)
+            }
+            let second = CookieJar()
+            let again = format.read(format.write(cookies), now: noon)
+            second.insert(again.cookies, now: noon)
+            let copies = second.allCookies(now: noon)
+            #expect(again.problems.isEmpty)
+            #expect(Set(copies.map(Identity.init)) == Set(cookies.map(Identity.init)))
+        }
+    }
+
+    @Test func joinedFields() {
+        let seeds = ["a=1; Expires=Wed, 09 Jun 2027 10:18:14 GMT; Path=/, b=2, c", "a=1,b=2,,; x=, y=z"]
+        Self.inputs(seeds, seed: 14) { input in
+            let joined = String(decoding: input, as: UTF8.self)
+            let fields = SetCookieSplitter.split(joined)
+            #expect(SetCookieSplitter.split(fields.joined(separator: ", ")) == fields)
+        }
+    }
+
+    @Test func publicSuffixes() {
+        Self.inputs(["www.example.co.uk", "a.b.www.ck", "..", "x.github.io."], seed: 15) { input in
+            let domain = String(decoding: input, as: UTF8.self)
+            if let registrable = PublicSuffixList.registrableDomain(of: domain) {
+                #expect(domain.hasSuffix(registrable))
+                #expect(PublicSuffixList.registrableDomain(of: registrable) == registrable)
+            }
+        }
+    }
+
+    /// What every format keeps of a cookie.
+    private struct Identity: Hashable {
+        let pair: [UInt8]
+        let domain: String
+        let path: String
+        let isHostOnly: Bool
+        let isSecure: Bool
+        let isHTTPOnly: Bool
+
+        init(_ cookie: Cookie) {
+            pair = cookie.pairOctets
+            domain = cookie.domain
+            path = cookie.path
+            isHostOnly = cookie.isHostOnly
+            isSecure = cookie.isSecure
+            isHTTPOnly = cookie.isHTTPOnly
+        }
+    }
+}

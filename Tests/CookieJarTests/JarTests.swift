@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CookieJar
+import Names
+import Testing
+
+/// What a jar does beside the draft's two models: bounds, sessions, partitions, policies.
+struct JarTests {
+    // MARK: Bounds
+
+    @Test func aFullDomainLosesItsLeastUsedCookieThatIsNotSecure() throws {
+        var configuration = CookieJarConfiguration()
+        configuration.maximumCookiesPerDomain = 3
+        let jar = CookieJar(configuration: configuration)
+        try jar.set("a=1; Secure; Path=/a", "https://example.com/", at: 0)
+        try jar.set("b=1; Path=/b", "https://example.com/", at: 1)
+        try jar.set("c=1; Path=/c", "https://example.com/", at: 2)
+        // `b` is used, so `c` is the one that was not for the longest time.
+        _ = try jar.get("https://example.com/b", at: 10)
+        try jar.set("d=1; Path=/d", "https://example.com/", at: 11)
+        #expect(Set(jar.allCookies(now: .after(12)).map(\.name)) == ["a", "b", "d"])
+    }
+
+    @Test func whatHasExpiredGoesFirst() throws {
+        var configuration = CookieJarConfiguration()
+        configuration.maximumCookiesPerDomain = 2
+        let jar = CookieJar(configuration: configuration)
+        try jar.set("a=1", "https://example.com/", at: 0)
+        try jar.set("b=1; Secure; Max-Age=5", "https://example.com/", at: 1)
+        try jar.set("c=1", "https://example.com/", at: 10)
+        #expect(Set(jar.allCookies(now: .after(10)).map(\.name)) == ["a", "c"])
+    }
+
+    @Test func aDomainFullOfSecureCookiesHasNoRoomForOthers() throws {
+        var configuration = CookieJarConfiguration()
+        configuration.maximumCookiesPerDomain = 2
+        let jar = CookieJar(configuration: configuration)
+        try jar.set("a=1; Secure", "https://example.com/", at: 0)
+        try jar.set("b=1; Secure", "https://example.com/", at: 1)
+        #expect(try jar.set("c=1", "https://example.com/", at: 2) == .rejected(.noRoom))
+        #expect(try jar.set("d=1; Secure", "https://example.com/", at: 3) == .kept)
+        #expect(try jar.get("https://example.com/", at: 4) == "b=1; d=1")
+    }
+
+    @Test func aFullJarTakesFromCrowdedDomainsFirst() throws {
+        var configuration = CookieJarConfiguration()
+        configuration.maximumCookies = 20
+        configuration.crowdedDomainCount = 5
+        let jar = CookieJar(configuration: configuration)
+        for index in 0..<10 { try jar.set("a\(index)=1", "https://small-\(index).example/", at: Double(index)) }
+        for index in 0..<13 { try jar.set("b\(index)=1", "https://large.example/", at: 100 + Double(index)) }
+        let cookies = jar.allCookies(now: .after(200))
+        #expect(cookies.count == 20)
+        #expect(cookies.count { $0.domain.hasPrefix("small") } == 10)
+        #expect(try jar.get("https://large.example/", at: 200)?.hasPrefix("b3=1") == true)
+    }
+
+    @Test func theJarStaysWithinATenthOfItsBound() throws {
+        let jar = CookieJar()
+        for index in 0..<10_000 { try jar.set("a=1", "https://host-\(index).example/", at: Double(index)) }
+        #expect((3000...3300).contains(jar.allCookies(now: .after(20_000)).count))
+        #expect(try jar.get("https://host-9999.example/", at: 20_000) == "a=1")
+    }
+
+    // MARK: Sessions
+
+    @Test func theEndOfASessionTakesWhatHasNoExpiry() throws {
+        let jar = CookieJar()
+        try jar.set("a=1", "https://example.com/")
+        try jar.set("b=1; Max-Age=60", "https://example.com/")
+        #expect(jar.endSession() == 1)
+        #expect(try jar.get("https://example.com/") == "b=1")
+    }
+
+    @Test func clearSessionTakesWhatThisSessionStoredAndNothingElse() throws {
+        let jar = CookieJar()
+        let url = try HTTPURL("https://example.com/")
+        jar.insert(
+            [Cookie("old", "1", domain: "example.com"), Cookie("kept", "1", domain: "example.com")],
+            isOfThisSession: false,
+            now: noon
+        )
+        try jar.set("old=2; Max-Age=60", "https://example.com/")
+        try jar.set("new=1; Max-Age=60", "https://example.com/")
+        #expect(jar.clearSession() == 2)
+        #expect(jar.header(for: url, now: noon) == "kept=1")
+    }
+
+    @Test func jarsSideBySideKnowNothingOfEachOther() throws {
+        let (one, other) = (CookieJar(), CookieJar())
+        try one.set("a=1", "https://example.com/")
+        #expect(try other.get("https://example.com/") == nil)
+    }
+
+    // MARK: Partitions
+
+    @Test func partitionedCookiesAreKeptApartBySite() throws {
+        let jar = CookieJar()
+        let page = { (site: String) throws -> CookieContext in
+            CookieContext(site: .cross, topLevelSite: Site(of: try HTTPURL(site)))
+        }
+        let field = "__Host-p=1; Secure; Path=/; SameSite=None; Partitioned"
+        #expect(try jar.set(field, "https://ad.example/", page("https://a.com/")) == .kept)
+        #expect(
+            try jar.set(field.replacing("p=1", with: "p=2"), "https://ad.example/", page("https://b.com/")) == .kept
+        )
+        #expect(try jar.get("https://ad.example/", page("https://www.a.com/x")) == "__Host-p=1")
+        #expect(try jar.get("https://ad.example/", page("https://b.com/")) == "__Host-p=2")
+        #expect(try jar.get("https://ad.example/", page("https://c.com/")) == nil)
+        #expect(try jar.get("https://ad.example/") == nil)
+        #expect(try jar.set("q=1; Partitioned", "https://ad.example/") == .rejected(.partitionedWithoutSecure))
+        #expect(try jar.set("own=1; Secure; Partitioned", "https://ad.example/") == .kept)
+        #expect(try jar.get("https://ad.example/") == "own=1")
+        #expect(jar.removeAll() == 3)
+    }
+
+    // MARK: Policies
+
+    @Test func anAcceptPolicyRefuses() throws {
+        let url = "https://example.com/"
+        var configuration = CookieJarConfiguration()
+        configuration.acceptPolicy = .none
+        #expect(try CookieJar(configuration: configuration).set("a=1", url) == .rejected(.policy))
+        configuration.acceptPolicy = .onlyFromMainDocumentSite
+        let jar = CookieJar(configuration: configuration)
+        let foreign = CookieContext(topLevelSite: Site(of: try HTTPURL("https://other.org/")))
+        let own = CookieContext(topLevelSite: Site(of: try HTTPURL("https://www.example.com/")))
+        #expect(try jar.set("a=1", url, foreign) == .rejected(.policy))
+        #expect(try jar.set("a=1", url, own) == .kept)
+        #expect(try jar.set("b=1", url) == .kept)
+        configuration.acceptPolicy = .custom { cookie, url in cookie.name != "track" && url.host.text == "example.com" }
+        let custom = CookieJar(configuration: configuration)
+        #expect(try custom.set("track=1", url) == .rejected(.policy))
+        #expect(try custom.set("a=1", url) == .kept)
+        #expect(try custom.set("a=1", "https://www.example.com/") == .rejected(.policy))
+    }
+
+    @Test func aMatchFilterNarrowsAndWidensOnlyWhenTold() throws {
+        var configuration = CookieJarConfiguration()
+        configuration.matchFilter = .narrowing { cookie, _ in cookie.name != "b" }
+        let narrow = CookieJar(configuration: configuration)
+        configuration.matchFilter = .widening { cookie, url in url.host.text.hasSuffix(cookie.domain) }
+        let wide = CookieJar(configuration: configuration)
+        for jar in [narrow, wide] {
+            try jar.set("a=1; Path=/x", "https://example.com/")
+            try jar.set("b=1", "https://example.com/")
+            try jar.set("c=1; Max-Age=5", "https://example.com/")
+        }
+        #expect(try narrow.get("https://example.com/x") == "a=1; c=1")
+        #expect(try narrow.get("https://www.example.com/x") == nil)
+        #expect(try wide.get("https://www.example.com/", at: 6) == "a=1; b=1")
+    }
+
+    @Test func cookiesOfTheRequestWinByName() throws {
+        let jar = CookieJar()
+        let url = try HTTPURL("https://example.com/")
+        try jar.set("a=jar", "https://example.com/")
+        try jar.set("b=jar", "https://example.com/")
+        let pairs = CookiePair.pairs(of: "b=own; c = 2 ;; plain;x=\u{1}")
+        #expect(jar.header(for: url, joining: pairs, now: noon) == "a=jar; b=own; c=2; plain")
+        #expect(jar.header(for: url, joining: [], now: noon) == "a=jar; b=jar")
+        #expect(CookiePair("a;b", "") == nil && CookiePair("a", "x\r\ny") == nil && CookiePair("a=b", "") == nil)
+    }
+
+    @Test func aContextIsMadeOfPageAndRequest() throws {
+        let page = try HTTPURL("https://www.example.com/page")
+        let same = CookieContext(
+            request: try HTTPURL("https://api.example.com/"),
+            from: page,
+            isTopLevelNavigation: false,
+            method: "POST"
+        )
+        #expect(same.site == .same && !same.isSafeMethod)
+        let other = try HTTPURL("https://other.org/")
+        let frame = CookieContext(request: other, from: page, isTopLevelNavigation: false, method: "GET")
+        #expect(frame.site == .cross && frame.topLevelSite == Site(of: page))
+        let link = CookieContext(request: other, from: page, isTopLevelNavigation: true, method: "GET")
+        #expect(link.site == .lax && link.isSafeMethod && link.topLevelSite == Site(of: other))
+    }
+
+    // MARK: Values
+
+    @Test(arguments: [
+        ("a name with =", Cookie("a=b", "1", domain: "example.com"), CookieRejection.malformed),
+        ("a value with ;", Cookie("a", "1;2", domain: "example.com"), .malformed),
+        ("a line end", Cookie("a", "1\n", domain: "example.com"), .controlCharacter),
+        ("a path without a slash", Cookie("a", "1", domain: "example.com", path: "x"), .malformed),
+        ("a domain with a dot before it", Cookie("a", "1", domain: ".example.com"), .malformed),
+        ("a domain in capitals", Cookie("a", "1", domain: "Example.com"), .malformed),
+        ("nothing", Cookie("", "", domain: "example.com"), .empty),
+        ("a prefix that it does not keep", Cookie("__Host-a", "1", domain: "example.com"), .hostPrefix),
+    ])
+    func aValueIsCheckedToo(_ sentence: String, _ cookie: Cookie, _ reason: CookieRejection) {
+        #expect(CookieJar().insert(cookie, now: noon) == .rejected(reason), "\(sentence)")
+    }
+
+    @Test func aValueCannotBeForAPublicSuffix() {
+        var cookie = Cookie("a", "1", domain: "co.uk")
+        cookie.isHostOnly = false
+        #expect(CookieJar().insert(cookie, now: noon) == .rejected(.publicSuffix))
+        cookie.isHostOnly = true
+        #expect(CookieJar().insert(cookie, now: noon) == .kept)
+    }
+
+    @Test func cookiesAreDeletedByURLByValueAndByRule() throws {
+        let jar = CookieJar()
+        try jar.set("a=1; HttpOnly", "https://example.com/")
+        try jar.set("b=1; Domain=example.com", "https://www.example.com/")
+        try jar.set("c=1", "https://other.org/")
+        try jar.set("d=1", "https://other.org/")
+        #expect(jar.removeAll(for: try HTTPURL("https://example.com/"), now: noon) == 2)
+        #expect(jar.remove { $0.name == "c" } == 1)
+        let last = try #require(jar.allCookies(now: noon).first)
+        #expect(jar.remove(last))
+        #expect(!jar.remove(last))
+        #expect(jar.allCookies(now: noon).isEmpty)
+    }
+
+    // MARK: Repair
+
+    @Test func cookiesOfAnAddressMoveToItsHost() throws {
+        let jar = CookieJar()
+        let host = try Host("www.example.com")
+        let address = try #require(IPAddress("192.0.2.7"))
+        try jar.set("id=ip; HttpOnly; Path=/x; Max-Age=60", "http://192.0.2.7/")
+        try jar.set("old=ip", "http://192.0.2.7/")
+        try jar.set("old=host", "https://www.example.com/", at: 1)
+        try jar.set("new=host", "https://www.example.com/")
+        try jar.set("new=ip; Domain=192.0.2.7", "http://192.0.2.7/", at: 1)
+        try jar.set("other=1", "http://192.0.2.8/")
+        let result = jar.rehome(from: address, to: host, now: .after(2))
+        #expect(result.moved == 2 && result.superseded == 1 && result.refused.isEmpty)
+        #expect(try jar.get("http://192.0.2.7/x", at: 3) == nil)
+        #expect(try jar.get("http://192.0.2.8/", at: 3) == "other=1")
+        #expect(try jar.get("http://www.example.com/x", at: 3) == "id=ip; new=ip; old=host")
+        #expect(try jar.get("http://sub.www.example.com/", at: 3) == nil)
+        let moved = try #require(jar.allCookies(now: .after(3)).first { $0.name == "id" })
+        #expect(moved.isHTTPOnly && moved.expires == .after(60) && moved.created == noon)
+    }
+
+    @Test func cookiesOfAnIPv6AddressMoveToo() throws {
+        let jar = CookieJar()
+        try jar.set("a=1", "http://[2001:db8::7]/")
+        let address = try #require(IPAddress("2001:db8::7"))
+        #expect(jar.rehome(from: address, to: try Host("example.com"), now: noon).moved == 1)
+        #expect(try jar.get("http://example.com/") == "a=1")
+    }
+
+    // MARK: Web views
+
+    @Test func theScriptForAPageIsSafeInHTML() throws {
+        let jar = CookieJar()
+        try jar.set("a=\"x</script><!--\\\u{2028}'; Path=/; Secure; SameSite=Lax", "https://example.com/")
+        try jar.set("secret=1; HttpOnly", "https://example.com/")
+        try jar.set("d=1; Domain=example.com; Max-Age=60", "https://www.example.com/")
+        let script = jar.documentCookieScript(for: try HTTPURL("https://example.com/"), now: noon)
+        #expect(
+            script == #"""
+                document.cookie="a=\u0022x\u003c/script\u003e\u003c!--\u005c\u2028\u0027; Path=/; Secure; SameSite=Lax";
+                document.cookie="d=1; Path=/; Domain=example.com; Expires=Sun, 01 Mar 2026 12:01:00 GMT";
+
+                """#
+        )
+    }
+
+    // MARK: Pure
+
+    @Test func aHeaderFieldBecomesACookieWithoutAJar() throws {
+        let url = try HTTPURL("https://www.example.com/x/y")
+        let cookie = try Cookie(setCookie: "a=1; Domain=example.com; Secure; Max-Age=60", from: url, now: noon)
+        #expect(cookie.domain == "example.com" && !cookie.isHostOnly && cookie.path == "/x" && cookie.isSecure)
+        #expect(cookie.expires == .after(60))
+        #expect(throws: CookieRejection.publicSuffix) {
+            try Cookie(setCookie: "a=1; Domain=com", from: url, now: noon)
+        }
+    }
+}

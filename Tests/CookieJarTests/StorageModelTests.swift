@@ -1,0 +1,422 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CookieJar
+import Names
+import Testing
+
+private let script = CookieContext(api: .dom)
+private let cross = CookieContext(site: .cross)
+private let navigation = CookieContext(site: .lax)
+private let post = CookieContext(site: .lax, isSafeMethod: false)
+
+/// The storage and retrieval models of RFC 6265bis §5.7 and §5.8, told as stories.
+struct StorageModelTests {
+    static let storyRows: [Story] = [
+        Story(
+            "name, value and attributes are trimmed; the rest of the spaces stays",
+            [
+                .set(" a b \t= c d ;  pATH = / ", from: "https://example.com/x/y", .kept),
+                .get("https://example.com/", "a b=c d"),
+            ]
+        ),
+        Story(
+            "a field without = is a nameless cookie, sent as it came",
+            [
+                .set("plain", from: "https://example.com/", .kept),
+                .get("https://example.com/", "plain"),
+                .set("=other", from: "https://example.com/", .replaced),
+                .get("https://example.com/", "other"),
+                .set("==third", from: "https://example.com/", .replaced),
+                .get("https://example.com/", "=third"),
+            ]
+        ),
+        Story(
+            "neither name nor value is no cookie",
+            [
+                .set("", from: "https://example.com/", .rejected(.empty)),
+                .set(" = ; Path=/", from: "https://example.com/", .rejected(.empty)),
+            ]
+        ),
+        Story(
+            "quotes are octets like others",
+            [
+                .set("a=\"x; y\"", from: "https://example.com/", .kept),
+                .get("https://example.com/", "a=\"x"),
+            ]
+        ),
+        Story(
+            "control characters refuse the whole field, a tab does not",
+            [
+                .set("a=b\u{0}c", from: "https://example.com/", .rejected(.controlCharacter)),
+                .set("a=b; Path=/\r\nX: y", from: "https://example.com/", .rejected(.controlCharacter)),
+                .set("a=b; \u{7f}", from: "https://example.com/", .rejected(.controlCharacter)),
+                .set("a=b\tc", from: "https://example.com/", .kept),
+                .get("https://example.com/", "a=b\tc"),
+            ]
+        ),
+        Story(
+            "4096 octets of name and value fit, one more does not",
+            [
+                .set("n=" + String(repeating: "v", count: 4095), from: "https://example.com/", .kept),
+                .set("m=" + String(repeating: "v", count: 4096), from: "https://example.com/", .rejected(.tooLarge)),
+            ]
+        ),
+        Story(
+            "an attribute of more than 1024 octets is as if it were absent",
+            [
+                .set("a=b; Path=/x; Path=/" + String(repeating: "y", count: 1024), from: "https://example.com/", .kept),
+                .get("https://example.com/x", "a=b"),
+                .set("c=d; Domain=" + String(repeating: "y", count: 1025), from: "https://example.com/", .kept),
+                .set(
+                    "e=f; Domain=" + String(repeating: "y.", count: 512),
+                    from: "https://example.com/",
+                    .rejected(.foreignDomain)
+                ),
+            ]
+        ),
+        Story(
+            "of an attribute that stands twice the last one counts",
+            [
+                .set("a=1; Domain=evil.org; Domain=example.com", from: "https://www.example.com/", .kept),
+                .get("https://example.com/", "a=1"),
+                .set("b=1; Path=/x; Path=/", from: "https://www.example.com/", .kept),
+                .get("https://www.example.com/y", "a=1; b=1"),
+            ]
+        ),
+        Story(
+            "Max-Age counts before Expires, and ends the cookie at zero and below",
+            [
+                .set("a=1; Max-Age=10; Expires=Thu, 01 Jan 1970 00:00:00 GMT", from: "https://example.com/", .kept),
+                .get("https://example.com/", at: 9.999, "a=1"),
+                .get("https://example.com/", at: 10, nil),
+                .set("b=1", from: "https://example.com/", .kept),
+                .set("b=1; Max-Age=-1", from: "https://example.com/", .deleted),
+                .get("https://example.com/", at: 11, nil),
+            ]
+        ),
+        Story(
+            "a Max-Age that is no number is ignored",
+            [
+                .set("a=1; Max-Age=1x", from: "https://example.com/", .kept),
+                .set("b=1; Max-Age=", from: "https://example.com/", .kept),
+                .set("c=1; Max-Age=-", from: "https://example.com/", .kept),
+                .set("d=1; Max-Age=+0", from: "https://example.com/", .kept),
+                .get("https://example.com/", at: 1e9, "a=1; b=1; c=1; d=1"),
+            ]
+        ),
+        Story(
+            "no cookie lives longer than 400 days, however many digits say so",
+            [
+                .set("a=1; Max-Age=" + String(repeating: "9", count: 1000), from: "https://example.com/", .kept),
+                .set("b=1; Expires=Fri, 31 Dec 9999 23:59:59 GMT", from: "https://example.com/", .kept),
+                .get("https://example.com/", at: 34_559_999, "a=1; b=1"),
+                .get("https://example.com/", at: 34_560_000, nil),
+            ]
+        ),
+        Story(
+            "deleting needs the domain and the path of the cookie",
+            [
+                .set("a=1; Domain=example.com; Path=/x", from: "https://www.example.com/x/", .kept),
+                .set("a=1; Path=/x; Max-Age=0", from: "https://www.example.com/x/", .deleted),
+                .get("https://www.example.com/x", "a=1"),
+                .set("a=; Domain=.example.com; Path=/x; Max-Age=0", from: "https://other.example.com/", .deleted),
+                .get("https://www.example.com/x", nil),
+            ]
+        ),
+        Story(
+            "a replaced cookie keeps its place, one that was deleted does not",
+            [
+                .set("a=1", from: "https://example.com/", .kept),
+                .set("b=1", from: "https://example.com/", at: 1, .kept),
+                .set("a=2", from: "https://example.com/", at: 2, .replaced),
+                .get("https://example.com/", at: 3, "a=2; b=1"),
+                .set("a=3; Max-Age=0", from: "https://example.com/", at: 4, .deleted),
+                .set("a=4", from: "https://example.com/", at: 5, .kept),
+                .get("https://example.com/", at: 6, "b=1; a=4"),
+            ]
+        ),
+        Story(
+            "an expired cookie is none: what comes in its place is new",
+            [
+                .set("a=1; Max-Age=5", from: "https://example.com/", .kept),
+                .set("b=1", from: "https://example.com/", at: 1, .kept),
+                .set("a=2", from: "https://example.com/", at: 5, .kept),
+                .get("https://example.com/", at: 6, "b=1; a=2"),
+            ]
+        ),
+        Story(
+            "longer paths go first, whichever domain they are of",
+            [
+                .set("a=1; Path=/", from: "https://www.example.com/", .kept),
+                .set("b=1; Path=/x; Domain=example.com", from: "https://www.example.com/", .kept),
+                .set("c=1; Path=/; Domain=example.com", from: "https://www.example.com/", .kept),
+                .set("d=1; Path=/x", from: "https://www.example.com/", .kept),
+                .get("https://www.example.com/x/y", "b=1; d=1; a=1; c=1"),
+            ]
+        ),
+    ]
+
+    @Test(arguments: storyRows)
+    func story(_ story: Story) throws { try story.play() }
+
+    static let scopeRows: [Story] = [
+        Story(
+            "a cookie without Domain is for its host alone",
+            [
+                .set("a=1", from: "https://example.com/", .kept),
+                .get("https://www.example.com/", nil),
+                .get("https://example.com:8443/", "a=1"),
+            ]
+        ),
+        Story(
+            "host-only and domain cookies of one name stand beside each other",
+            [
+                .set("a=1", from: "https://example.com/", .kept),
+                .set("a=2; Domain=example.com", from: "https://example.com/", .kept),
+                .get("https://example.com/", "a=1; a=2"),
+                .get("https://www.example.com/", "a=2"),
+            ]
+        ),
+        Story(
+            "the end of a name is not a domain",
+            [
+                .set("a=1; Domain=example.com", from: "https://example.com/", .kept),
+                .get("https://evil-example.com/", nil),
+                .get("https://example.com.evil.org/", nil),
+            ]
+        ),
+        Story(
+            "Domain must hold the host",
+            [
+                .set("a=1; Domain=www.example.com", from: "https://example.com/", .rejected(.foreignDomain)),
+                .set("a=1; Domain=other.com", from: "https://example.com/", .rejected(.foreignDomain)),
+                .set("a=1; Domain=..example.com", from: "https://example.com/", .rejected(.foreignDomain)),
+                .set("a=1; Domain=example.com.", from: "https://example.com/", .rejected(.foreignDomain)),
+            ]
+        ),
+        Story(
+            "letters of Domain have no case, an empty one is none",
+            [
+                .set("a=1; Domain=.EXAMPLE.com", from: "https://www.Example.COM/", .kept),
+                .get("https://example.com/", "a=1"),
+                .set("b=1; Domain=", from: "https://www.example.com/", .kept),
+                .get("https://example.com/", "a=1"),
+            ]
+        ),
+        Story(
+            "a public suffix is nobody's domain, and host-only where it is the host",
+            [
+                .set("a=1; Domain=com", from: "https://example.com/", .rejected(.publicSuffix)),
+                .set("a=1; Domain=github.io", from: "https://me.github.io/", .rejected(.publicSuffix)),
+                .set("a=1; Domain=github.io", from: "https://github.io/", .kept),
+                .get("https://github.io/", "a=1"),
+                .get("https://me.github.io/", nil),
+            ]
+        ),
+        Story(
+            "an address is a host, and no part of another one",
+            [
+                .set("a=1", from: "http://192.0.2.10/", .kept),
+                .set("b=1; Domain=192.0.2.10", from: "http://192.0.2.10/", .kept),
+                .set("c=1; Domain=0.2.10", from: "http://192.0.2.10/", .rejected(.foreignDomain)),
+                .get("http://192.0.2.10/", "a=1; b=1"),
+                .get("http://1.192.0.2.10.example/", nil),
+            ]
+        ),
+        Story(
+            "an IPv6 address stands in brackets",
+            [
+                .set("a=1", from: "http://[2001:db8::1]/", .kept),
+                .set("b=1; Domain=[2001:db8::1]", from: "http://[2001:db8::1]:8080/", .kept),
+                .set("c=1; Domain=2001:db8::1", from: "http://[2001:db8::1]/", .rejected(.publicSuffix)),
+                .get("http://[2001:db8:0::1]/", "a=1; b=1"),
+            ]
+        ),
+        Story(
+            "only ASCII can be a Domain or a Path",
+            [
+                .set(
+                    "a=1; Domain=b\u{fc}cher.example",
+                    from: "https://xn--bcher-kva.example/",
+                    .rejected(.nonASCIIDomain)
+                ),
+                .set("a=1; Path=/\u{4e2d}", from: "https://example.com/", .rejected(.nonASCIIPath)),
+                .set("a=1; Domain=xn--bcher-kva.example", from: "https://www.xn--bcher-kva.example/", .kept),
+                .get("https://xn--bcher-kva.example/", "a=1"),
+            ]
+        ),
+        Story(
+            "the default path is the folder of the request",
+            [
+                .set("a=1", from: "https://example.com/x/y/z?q=/1/2", .kept),
+                .set("b=1", from: "https://example.com/x", .kept),
+                .set("c=1; Path=x", from: "https://example.com/x/y/", .kept),
+                .get("https://example.com/x/y", "a=1; c=1; b=1"),
+                .get("https://example.com/x/yy", "b=1"),
+            ]
+        ),
+        Story(
+            "a path holds what is behind a slash of it",
+            [
+                .set("a=1; Path=/x", from: "https://example.com/", .kept),
+                .set("b=1; Path=/x/", from: "https://example.com/", .kept),
+                .get("https://example.com/x", "a=1"),
+                .get("https://example.com/x/", "b=1; a=1"),
+                .get("https://example.com/xy", nil),
+                .get("https://example.com/X", nil),
+            ]
+        ),
+        Story(
+            "paths are compared octet by octet",
+            [
+                .set("a=1; Path=/a%62", from: "https://example.com/", .kept),
+                .get("https://example.com/ab", nil),
+                .get("https://example.com/a%62/c", "a=1"),
+            ]
+        ),
+    ]
+
+    @Test(arguments: scopeRows)
+    func scope(_ story: Story) throws { try story.play() }
+
+    static let securityRows: [Story] = [
+        Story(
+            "Secure needs TLS, or this machine",
+            [
+                .set("a=1; Secure", from: "http://example.com/", .rejected(.secureFromInsecureOrigin)),
+                .set("a=1; Secure", from: "https://example.com/", .kept),
+                .get("http://example.com/", nil),
+                .get("wss://example.com/", "a=1"),
+                .set("b=1; Secure", from: "http://localhost:8080/", .kept),
+                .set("b=1; Secure", from: "http://app.localhost/", .kept),
+                .set("b=1; Secure", from: "http://127.4.5.6/", .kept),
+                .set("b=1; Secure", from: "http://[::1]/", .kept),
+                .get("http://app.localhost/", "b=1"),
+                .set("b=1; Secure", from: "http://notlocalhost/", .rejected(.secureFromInsecureOrigin)),
+            ]
+        ),
+        Story(
+            "over an insecure connection no cookie hides a Secure one",
+            [
+                .set("a=1; Secure; Path=/login", from: "https://www.example.com/", .kept),
+                .set("a=2; Path=/login/en", from: "http://www.example.com/", .rejected(.overlaysSecureCookie)),
+                .set("a=2; Path=/; Domain=example.com", from: "http://other.example.com/", .kept),
+                .set(
+                    "a=2; Path=/login; Domain=example.com",
+                    from: "http://other.example.com/",
+                    .rejected(.overlaysSecureCookie)
+                ),
+                .set("a=2; Path=/login", from: "http://x.www.example.com/", .rejected(.overlaysSecureCookie)),
+                .set("a=2; Path=/login", from: "http://other.example.com/", .kept),
+                .set("b=2; Path=/login", from: "http://www.example.com/", .kept),
+                .set("a=3; Path=/login", from: "https://www.example.com/", .replaced),
+                .set("a=4; Path=/login", from: "http://www.example.com/", .replaced),
+            ]
+        ),
+        Story(
+            "an overlaid cookie may also be one of the domain above",
+            [
+                .set("a=1; Secure; Domain=example.com", from: "https://example.com/", .kept),
+                .set("a=2", from: "http://deep.www.example.com/", .rejected(.overlaysSecureCookie)),
+            ]
+        ),
+        Story(
+            "scripts neither see, set nor overwrite HttpOnly",
+            [
+                .set("a=1; HttpOnly", from: "https://example.com/", as: script, .rejected(.httpOnlyFromScript)),
+                .set("a=1; HttpOnly", from: "https://example.com/", .kept),
+                .get("https://example.com/", as: script, nil),
+                .set("a=2", from: "https://example.com/", as: script, .rejected(.overwritesHTTPOnly)),
+                .set("a=2; Max-Age=0", from: "https://example.com/", as: script, .rejected(.overwritesHTTPOnly)),
+                .get("https://example.com/", "a=1"),
+                .set("a=3", from: "https://example.com/", .replaced),
+                .get("https://example.com/", as: script, "a=3"),
+            ]
+        ),
+        Story(
+            "SameSite says which cross-site requests carry a cookie",
+            [
+                .set("s=1; SameSite=Strict", from: "https://example.com/", .kept),
+                .set("l=1; SameSite=Lax", from: "https://example.com/", .kept),
+                .set("d=1; SameSite=unheard-of", from: "https://example.com/", .kept),
+                .set("n=1; SameSite=None; Secure", from: "https://example.com/", .kept),
+                .get("https://example.com/", "s=1; l=1; d=1; n=1"),
+                .get("https://example.com/", as: navigation, "l=1; d=1; n=1"),
+                .get("https://example.com/", as: post, "n=1"),
+                .get("https://example.com/", as: cross, "n=1"),
+            ]
+        ),
+        Story(
+            "a cross-site answer may only set SameSite=None, a navigation any",
+            [
+                .set("a=1", from: "https://example.com/", as: cross, .rejected(.crossSite)),
+                .set("a=1; SameSite=Strict", from: "https://example.com/", as: cross, .rejected(.crossSite)),
+                .set(
+                    "a=1; SameSite=None",
+                    from: "https://example.com/",
+                    as: cross,
+                    .rejected(.sameSiteNoneWithoutSecure)
+                ),
+                .set("a=1; SameSite=None; Secure", from: "https://example.com/", as: cross, .kept),
+                .set("b=1; SameSite=Strict", from: "https://example.com/", as: post, .kept),
+            ]
+        ),
+        Story(
+            "the last SameSite counts, unknown or not",
+            [
+                .set("a=1; SameSite=Strict; SameSite=x", from: "https://example.com/", .kept),
+                .get("https://example.com/", as: navigation, "a=1"),
+            ]
+        ),
+    ]
+
+    @Test(arguments: securityRows)
+    func security(_ story: Story) throws { try story.play() }
+
+    @Test(arguments: [
+        ("__Secure-a=1", "https://example.com/", CookieOutcome.rejected(.securePrefix)),
+        ("__SECURE-a=1; Secure; Domain=example.com; Path=/x", "https://example.com/", .kept),
+        ("__Host-a=1; Secure", "https://example.com/", .rejected(.hostPrefix)),
+        ("__Host-a=1; Secure; Path=", "https://example.com/", .rejected(.hostPrefix)),
+        ("__Host-a=1; Secure; Path=/x", "https://example.com/", .rejected(.hostPrefix)),
+        ("__Host-a=1; Path=/", "https://example.com/", .rejected(.hostPrefix)),
+        ("__hOsT-a=1; Secure; Path=/; Domain=example.com", "https://example.com/", .rejected(.hostPrefix)),
+        ("__Host-a=1; Secure; Path=/", "https://example.com/x/y", .kept),
+        ("__Host-a=1; Secure; Path=/; Domain=", "https://example.com/x/y", .kept),
+        ("__Http-a=1; Secure", "https://example.com/", .rejected(.httpPrefix)),
+        ("__Http-a=1; HttpOnly", "https://example.com/", .rejected(.httpPrefix)),
+        ("__http-a=1; Secure; HttpOnly; Domain=example.com", "https://example.com/", .kept),
+        ("__Host-Http-a=1; Secure; Path=/", "https://example.com/", .rejected(.httpPrefix)),
+        ("__Host-Http-a=1; Secure; HttpOnly; Path=/x", "https://example.com/", .rejected(.hostPrefix)),
+        ("__Host-Http-a=1; Secure; HttpOnly; Path=/", "https://example.com/", .kept),
+        ("=__Secure-a=1", "https://example.com/", .rejected(.hiddenPrefix)),
+        ("__HOST-", "https://example.com/", .rejected(.hiddenPrefix)),
+        ("=__http-x; Secure; HttpOnly", "https://example.com/", .rejected(.hiddenPrefix)),
+        ("__Host=1", "https://example.com/", .kept),
+        ("___Host-a=1", "https://example.com/", .kept),
+    ])
+    func prefixes(_ field: String, _ url: String, _ outcome: CookieOutcome) throws {
+        #expect(try CookieJar().set(field, url) == outcome, "\(field)")
+    }
+
+    @Test func octetsThatAreNotUTF8ComeBackAsTheyCame() throws {
+        let jar = CookieJar()
+        let field: [UInt8] = Array("a\u{e9}=".utf8) + [0xff, 0x80, 0x3d] + Array("; Path=/".utf8)
+        let url = try HTTPURL("https://example.com/")
+        let outcome = field.withUnsafeBufferPointer { jar.store(octets: $0, from: url, now: noon) }
+        #expect(outcome == .kept)
+        #expect(jar.headerOctets(for: url, now: noon) == Array("a\u{e9}=".utf8) + [0xff, 0x80, 0x3d])
+        #expect(jar.cookies(for: url, now: noon).first?.valueOctets == [0xff, 0x80, 0x3d])
+    }
+
+    @Test func eachReasonIsSaidInWords() {
+        #expect(CookieOutcome.rejected(.publicSuffix).description.hasPrefix("rejected: the Domain attribute"))
+        #expect("\([CookieOutcome.kept, .replaced, .deleted])" == "[kept, replaced, deleted]")
+    }
+
+    @Test func deploymentsOfRFC6265MaySendSameSiteNoneWithoutSecure() throws {
+        var configuration = CookieJarConfiguration()
+        configuration.acceptsInsecureSameSiteNone = true
+        #expect(try CookieJar(configuration: configuration).set("a=1; SameSite=None", "http://example.com/") == .kept)
+    }
+}

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Beeline
+import NIOCore
+
+// The code of README.md and docs/*.md, compiled. `GuideTests` checks that each block of theirs stands here, line by line.
+
+func firstRequest() async throws {
+    let client = try BeelineClient()
+    let response = try await client.get("https://www.example.com/")
+    print(response.status, response.endpoint, response.resolution?.upstream ?? "pinned")
+    print(String(buffer: try await response.collect(upTo: 1 << 20)))
+    await client.shutDown()
+}
+
+func ownUpstreams() async throws {
+    var configuration = ClientConfiguration()
+    configuration.upstreams = [
+        .doh(try HTTPURL("https://doh.pub/dns-query"), at: [IPAddress(v4: 0x010c_0c0c)]),
+        .dnspod(),
+        .system,
+    ]
+    configuration.resolver.denied = ["intranet.example"]  // always the system's affair
+    let client = try BeelineClient(configuration)
+    await client.shutDown()
+}
+
+func upload(_ client: BeelineClient) async throws {
+    let response = try await client.send(.put, "https://api.example.com/photo", body: .file("/tmp/photo.jpg"))
+    for try await piece in response.body {
+        print(piece.readableBytes)
+    }
+}
+
+func login(_ client: BeelineClient) async throws {
+    let form = RequestBody.bytes("user=ada&password=lovelace".utf8)
+    _ = try await client.post("https://shop.example/login", body: form)
+    let me = try await client.get("https://shop.example/me")  // logged in, whatever the address
+    print(me.hop.cookiesSent, me.endpoint)
+}
+
+func failure(_ client: BeelineClient) async {
+    do {
+        _ = try await client.get("https://api.example.com/me")
+    } catch {
+        print(error.message)
+        for attempt in error.attempts {
+            print(attempt.endpoint, attempt.outcome)
+        }
+    }
+}
+
+func theSwitch(_ client: BeelineClient) {
+    client.isHTTPDNSEnabled = false  // every name to the system's resolver
+    client.isHTTPDNSEnabled = true
+}
+
+func resolverAlone() async throws {
+    let engine = Engine()
+    let transport = EngineTransport(engine: engine)
+    let doh = try DoHUpstream(HTTPURL("https://1.1.1.1/dns-query"), transport: transport)
+    let resolver = Resolver(ResolverConfiguration(upstreams: [doh]))
+    let resolution = try await resolver.resolve(Host("www.example.com"), port: 443)
+    print(resolution.endpoints, resolution.source, resolution.ttl)
+    await resolver.shutdown()
+    await engine.shutDown()
+}
+
+func jarAlone() throws {
+    let jar = CookieJar()
+    let url = try HTTPURL("https://www.example.com/account")
+    print(jar.store("id=42; Domain=example.com; Secure; HttpOnly", from: url))  // kept
+    print(jar.header(for: try HTTPURL("https://api.example.com/")) ?? "none")  // id=42
+    print(jar.header(for: try HTTPURL("https://evil-example.com/")) ?? "none")  // none
+}
