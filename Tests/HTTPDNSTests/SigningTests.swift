@@ -92,7 +92,10 @@ struct SigningTests {
     @Test("AES of DNSPod")
     func dnspodAES() throws {
         let cipher = try DNSPodCipher(.aes(id: "1", key: "0123456789abcdef"))
-        let sealed = try cipher.seal("www.example.com;1700000600", vector: Hex.decode("101112131415161718191a1b1c1d1e1f"))
+        let sealed = try cipher.seal(
+            "www.example.com;1700000600",
+            vector: Hex.decode("101112131415161718191a1b1c1d1e1f")
+        )
         #expect(
             sealed
                 == "101112131415161718191a1b1c1d1e1f"

@@ -17,7 +17,7 @@ extension Resolver {
     public func report(_ outcome: AttemptOutcome, at endpoint: Endpoint, for host: Host) {
         let now = time.now()
         switch outcome {
-        case .connected: ranking.withLockedValue { $0.succeeded(endpoint) }
+        case .connected(let time): ranking.withLockedValue { $0.succeeded(endpoint, after: time, now: now) }
         case .failed: ranking.withLockedValue { $0.failed(endpoint, now: now) }
         }
         guard host.address == nil else { return }
@@ -40,6 +40,6 @@ extension Resolver {
                 return true
             } ?? false
         }
-        if mustRefresh { refresh(host, families) }
+        if mustRefresh { refresh(Wanted(host: host, families: families)) }
     }
 }

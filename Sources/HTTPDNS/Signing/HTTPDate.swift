@@ -6,8 +6,8 @@ enum HTTPDate {
         "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
     ]
 
-    /// The seconds since 1970 of `Sun, 06 Nov 1994 08:49:37 GMT` (RFC 9110 §5.6.7); nil for anything else, the two obsolete
-    /// forms included: a service that still sends those has no signatures to check.
+    /// The seconds since 1970 of `Sun, 06 Nov 1994 08:49:37 GMT` (RFC 9110 §5.6.7); nil for anything else, the two
+    /// obsolete forms included: a service that still sends those has no signatures to check.
     static func seconds(_ text: String) -> Int64? {
         let parts = text.split(whereSeparator: { $0 == " " || $0 == ":" })
         guard parts.count == 8, parts[7] == "GMT", let month = months.firstIndex(of: String(parts[2])),

@@ -11,8 +11,8 @@ import Musl
 import Glibc
 #endif
 
-/// The time that signatures carry. A device whose clock is wrong could sign nothing that a service takes: when one says so, the
-/// clock is set by the service's own `Date`.
+/// The time that signatures carry. A device whose clock is wrong could sign nothing that a service takes: when one
+/// says so, the clock is set by the service's own `Date`.
 final class SigningClock: Sendable {
     /// Seconds since 1970, by the device.
     private let device: @Sendable () -> Int64

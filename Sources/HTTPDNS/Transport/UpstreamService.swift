@@ -65,8 +65,8 @@ final class UpstreamService: Sendable {
     ///
     /// - Parameters:
     ///   - make: The request's target and fields, made anew for each try, for signatures carry the time.
-    ///   - read: What the reply says. Where it throws an error of ``UpstreamError/Reaction/tryElsewhere``, so does the next
-    ///     address's turn come.
+    ///   - read: What the reply says. Where it throws an error of ``UpstreamError/Reaction/tryElsewhere``, so does
+    ///     the next address's turn come.
     func ask<Result>(
         _ make: (inout UpstreamRequest) throws(UpstreamError) -> Void,
         _ read: (UpstreamReply) throws(UpstreamError) -> Result

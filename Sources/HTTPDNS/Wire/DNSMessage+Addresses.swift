@@ -6,18 +6,6 @@ extension DNSMessage {
     /// Names in a chain of CNAMEs, at most. Longer ones are not met in earnest.
     static let maxAliases = 16
 
-    /// The octets of a query for one record type.
-    static func query(_ question: DNSQuestion, id: UInt16 = 0) -> [UInt8] {
-        var octets: [UInt8] = [UInt8(id >> 8), UInt8(truncatingIfNeeded: id), 1, 0, 0, 1, 0, 0, 0, 0, 0, 0]
-        octets.reserveCapacity(octets.count + question.name.wire.count + 4)
-        octets += question.name.wire
-        for field in [question.type.rawValue, question.recordClass] {
-            octets.append(UInt8(field >> 8))
-            octets.append(UInt8(truncatingIfNeeded: field))
-        }
-        return octets
-    }
-
     /// What this response says for the question, read as a stub resolver must: it is a response, to this query, whole,
     /// and its records belong to the name or to the chain of aliases that starts there.
     ///

@@ -13,9 +13,10 @@ enum AliyunAnswer {
         return try entry(body, families)
     }
 
-    /// Reads the answer to several names: `{"dns":[{"host":…,"ips":[…],"ttl":106},…]}`. Older services write an entry for
-    /// each family, with its record type as `type`.
-    static func batch(_ body: JSONValue, _ hosts: [Host], _ families: Families) throws(UpstreamError) -> [Host: Answer] {
+    /// Reads the answer to several names: `{"dns":[{"host":…,"ips":[…],"ttl":106},…]}`. Older services write an entry
+    /// for each family, with its record type as `type`.
+    static func batch(_ body: JSONValue, _ hosts: [Host], _ families: Families) throws(UpstreamError) -> [Host: Answer]
+    {
         guard let entries = (body["dns"] ?? body["results"])?.array else { throw malformed }
         var answers: [Host: Answer] = [:]
         for entry in entries {

@@ -23,8 +23,8 @@ enum AliyunError {
 }
 
 extension UpstreamService {
-    /// Asks a signed question. Where the service takes the signature for expired, the clock is set by the service's own, and the
-    /// question is signed and sent once more.
+    /// Asks a signed question. Where the service takes the signature for expired, the clock is set by the service's
+    /// own, and the question is signed and sent once more.
     ///
     /// - Parameters:
     ///   - clock: What the signature's time is read from.

@@ -6,8 +6,8 @@ public import Names
 public struct AliyunService: Hashable, Sendable {
     /// Whether it is asked over TLS. Default: true.
     public var isSecure = true
-    /// The addresses that questions go to at first, and where the service is asked for nearer ones. Default, and where it
-    /// is empty: those published for mainland China.
+    /// The addresses that questions go to at first, and where the service is asked for nearer ones. Default, and
+    /// where it is empty: those published for mainland China.
     public var addresses: [IPAddress]
     /// The port; nil: 443 or 80.
     public var port: UInt16?

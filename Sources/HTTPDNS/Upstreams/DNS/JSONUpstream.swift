@@ -3,8 +3,8 @@
 import HTTPTypes
 public import Names
 
-/// DNS over HTTPS in JSON, as Google (`https://dns.google/resolve`) and Cloudflare (`https://cloudflare-dns.com/dns-query`)
-/// speak it.
+/// DNS over HTTPS in JSON, as Google (`https://dns.google/resolve`) and Cloudflare
+/// (`https://cloudflare-dns.com/dns-query`) speak it.
 public struct JSONUpstream: Upstream {
     /// The name in resolutions and errors.
     public let name: String

@@ -8,8 +8,8 @@ public import Names
 public final class DNSPodUpstream: BatchUpstream, ScheduledUpstream {
     /// What may be set beside form and place.
     public struct Options: Hashable, Sendable {
-        /// For how long an encrypted question holds, as the service's newer programs say; nil: it does not say. Default:
-        /// nil.
+        /// For how long an encrypted question holds, as the service's newer programs say; nil: it does not say.
+        /// Default: nil.
         public var validity: Duration?
         /// Whether the service is asked which address it takes for ours. Default: false.
         public var wantsClientAddress = false

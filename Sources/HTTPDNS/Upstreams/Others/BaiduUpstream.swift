@@ -154,6 +154,7 @@ extension Answer.Records {
             addresses.append(address)
         }
         let seconds = ttl?.integer.flatMap { (0...Int64(Int32.max)).contains($0) ? $0 : nil }
-        self = addresses.isEmpty ? .absent(.noRecord, ttl: nil) : .addresses(addresses, ttl: seconds.map { .seconds($0) })
+        self =
+            addresses.isEmpty ? .absent(.noRecord, ttl: nil) : .addresses(addresses, ttl: seconds.map { .seconds($0) })
     }
 }

@@ -5,8 +5,8 @@ public import Names
 
 /// Volcengine's HTTPDNS: `/resolve?domain=…&account_id=…`, signed by MD5.
 ///
-/// The service's documents show no answer that we could read; its replies are taken in the shapes of its kind: a list of
-/// entries with a name, addresses, and a TTL.
+/// The service's documents show no answer that we could read; its replies are taken in the shapes of its kind: a list
+/// of entries with a name, addresses, and a TTL.
 public final class VolcengineUpstream: Upstream {
     /// The name in resolutions and errors.
     public let name: String
@@ -75,8 +75,8 @@ public final class VolcengineUpstream: Upstream {
         return answer
     }
 
-    /// The signature of a question: its values and the secret in the order of their octets, empty ones included, joined by
-    /// `_`.
+    /// The signature of a question: its values and the secret in the order of their octets, empty ones included,
+    /// joined by `_`.
     static func signature(_ values: [String]) -> String {
         Digests.md5(values.sorted { Array($0.utf8).lexicographicallyPrecedes(Array($1.utf8)) }.joined(separator: "_"))
     }
@@ -110,7 +110,11 @@ public final class VolcengineUpstream: Upstream {
     }
 
     /// Finds the entry of the name and its addresses.
-    static func read(_ body: JSONValue?, _ host: Host, _ family: IPAddress.Family) throws(UpstreamError)
+    static func read(
+        _ body: JSONValue?,
+        _ host: Host,
+        _ family: IPAddress.Family
+    ) throws(UpstreamError)
         -> Answer.Records
     {
         let malformed = UpstreamError(.malformedAnswer, "the reply is not in the form of this service")
