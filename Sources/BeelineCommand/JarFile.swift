@@ -30,23 +30,23 @@ struct JarFile: Hashable, Sendable {
     ///
     /// - Throws: ``CommandFailure`` where there is a file that cannot be read; none at all is an empty one.
     func load(into jar: CookieJar) throws(CommandFailure) {
-        let octets: [UInt8]
-        do {
-            let file = try FileDescriptor.open(reading: path)
-            defer { try? file.close() }
-            octets = try file.readToEnd()
-        } catch {
-            if error.code == ENOENT { return }
-            throw CommandFailure(.readFailed, "the cookies in \(path) cannot be read: \(error)")
-        }
-        jar.insert((Self.format(of: octets) ?? format).read(octets, now: .now).cookies, isOfThisSession: false)
+        guard access(path, F_OK) == 0 || errno != ENOENT else { return }
+        let octets = try Self.octets(of: path)
+        jar.insert(CookieFormat(of: octets).read(octets, now: .now).cookies, isOfThisSession: false)
     }
 
-    /// The format that a file's first line shows; nil where it shows none.
-    private static func format(of octets: [UInt8]) -> CookieFormat? {
-        let text = octets.drop { [0x20, 0x09, 0x0d, 0x0a].contains($0) }.prefix(11)
-        if text.first == UInt8(ascii: "{") || text.first == UInt8(ascii: "[") { return .json }
-        return String(decoding: text, as: UTF8.self).lowercased() == "set-cookie:" ? .headers : nil
+    /// What is in a file; `-` is standard input.
+    ///
+    /// - Throws: ``CommandFailure`` with status `readFailed`.
+    static func octets(of path: String) throws(CommandFailure) -> [UInt8] {
+        do {
+            guard path != "-" else { return try FileDescriptor.standardInput.readToEnd() }
+            let file = try FileDescriptor.open(reading: path)
+            defer { try? file.close() }
+            return try file.readToEnd()
+        } catch {
+            throw CommandFailure(.readFailed, "the cookies in \(path) cannot be read: \(error)")
+        }
     }
 
     /// Writes a jar's cookies: whole or not at all, since others may read the file meanwhile. Only its owner may read it.

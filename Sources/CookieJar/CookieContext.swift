@@ -57,9 +57,14 @@ public struct CookieContext: Hashable, Sendable {
         let (target, page) = (Site(of: url), Site(of: initiator))
         self.init(
             site: target == page ? .same : isTopLevelNavigation ? .lax : .cross,
-            isSafeMethod: ["GET", "HEAD", "OPTIONS", "TRACE"].contains(method),
+            isSafeMethod: Self.isSafe(method),
             topLevelSite: isTopLevelNavigation ? target : page
         )
+    }
+
+    /// Whether a method is safe (RFC 9110 §9.2.1). Methods have a case.
+    public static func isSafe(_ method: String) -> Bool {
+        ["GET", "HEAD", "OPTIONS", "TRACE"].contains(method)
     }
 
     /// The SameSite values that may be sent (RFC 6265bis §5.8.3 step 3).

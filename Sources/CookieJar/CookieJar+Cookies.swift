@@ -62,15 +62,25 @@ extension CookieJar {
 
     /// Deletes the cookies that a request for `url` would get, Secure ones included though the URL be one of http.
     ///
+    /// - Parameters:
+    ///   - url: The URL.
+    ///   - source: Who does it, for those that follow `changes`.
+    ///   - now: The time; default what the jar's clock says.
+    ///   - isWanted: Which of them; default all. It runs while the jar is locked, so it must not use the jar.
     /// - Returns: How many they were.
     @discardableResult
-    public func removeAll(for url: HTTPURL, source: ChangeSource? = nil, now: CookieTime? = nil) -> Int {
+    public func removeAll(
+        for url: HTTPURL,
+        source: ChangeSource? = nil,
+        now: CookieTime? = nil,
+        where isWanted: (Cookie) -> Bool = { _ in true }
+    ) -> Int {
         let now = now ?? clock()
         return change(source) { store in
             let cookies = store.withMatches(for: url, context: CookieContext(), now: now, onAnyConnection: true) {
                 $0.cookies
             }
-            return cookies.count { store.remove($0) }
+            return cookies.count { isWanted($0) && store.remove($0) }
         }
     }
 

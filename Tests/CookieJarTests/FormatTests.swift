@@ -83,7 +83,7 @@ struct FormatTests {
         cookie.isSecure = true
         cookie.lastAccessed = noon
         cookie.partition = Site(of: try HTTPURL("https://www.page.org/"))
-        #expect(CookieJSON.read(CookieJSON.write([cookie])).cookies == [cookie])
+        #expect(CookieJSON.read(CookieJSON.write([cookie]), now: noon).cookies == [cookie])
     }
 
     @Test func jsonOfBrowsersIsRead() {
@@ -97,7 +97,7 @@ struct FormatTests {
               7
             ]}
             """
-        let read = CookieJSON.read(Array(file.utf8))
+        let read = CookieJSON.read(Array(file.utf8), now: noon)
         #expect(read.cookies.map(\.name) == ["a", "b", "c"])
         #expect(read.problems.map(\.line) == [4, 5])
         #expect(read.cookies[0].value == "\u{fc}\u{1f36a}" && !read.cookies[0].isHostOnly)
@@ -107,15 +107,40 @@ struct FormatTests {
         #expect(read.cookies[2].expires == nil && read.cookies[2].sameSite == .lax)
     }
 
+    @Test func anHTTPArchiveGivesWhatABrowserWouldHave() {
+        let file = """
+            {"log": {"version": "1.2", "entries": [
+              {"startedDateTime": "2026-03-01T12:00:00.500+01:00", "request": {"url": "https://www.example.com/x/y"},
+               "response": {"headers": [{"name": "Set-Cookie", "value": "a=1; Max-Age=7200\\nb=1"}]}},
+              {"startedDateTime": "2026-03-01T11:00:01Z", "request": {"url": "https://www.example.com/x/z"},
+               "response": {"headers": [{"name": "set-cookie", "value": "b=2"}, {"name": "set-cookie", "value": "c=1"},
+                                        {"name": "set-cookie", "value": "c=1; Max-Age=0"}]}},
+              {"startedDateTime": "?", "request": {"url": "https://example.com/"},
+               "response": {"headers": [], "cookies": [
+                 {"name": "d", "value": "1", "path": "/", "domain": ".example.com", "httpOnly": true,
+                  "expires": "2027-01-01T00:00:00.000Z", "sameSite": "Lax"}]}},
+              {"request": {"url": "about:blank"}},
+              {"request": {"url": "http://example.com/"},
+               "response": {"headers": [{"name": "set-cookie", "value": "e=1; Secure"}]}}
+            ]}}
+            """
+        let read = CookieJSON.read(Array(file.utf8), now: noon)
+        #expect(read.cookies.map { "\($0.name)=\($0.value)" } == ["a=1", "b=2", "d=1"])
+        #expect(read.lines == [1, 2, 3])
+        #expect(read.problems.map(\.line) == [4, 5])
+        #expect(read.cookies[0].expires == .after(3600) && read.cookies[0].path == "/x")
+        #expect(read.cookies[2].isHTTPOnly && !read.cookies[2].isHostOnly && read.cookies[2].sameSite == .lax)
+    }
+
     @Test(arguments: ["", "{", "[", "[1,]", "[\"\\x\"]", "[\"\u{1}\"]", "nulL", "[] []", "{\"a\" 1}", "[1e999]", "\"a"])
     func whatIsNotJSONIsReported(_ text: String) {
-        let read = CookieJSON.read(Array(text.utf8))
+        let read = CookieJSON.read(Array(text.utf8), now: noon)
         #expect(read.cookies.isEmpty && read.problems.count == 1, "\(text)")
     }
 
     @Test func deepJSONIsRefusedAndDoesNotOverflow() {
         let text = String(repeating: "[", count: 1_000_000)
-        #expect(CookieJSON.read(Array(text.utf8)).problems.first?.reason.contains("levels") == true)
+        #expect(CookieJSON.read(Array(text.utf8), now: noon).problems.first?.reason.contains("levels") == true)
     }
 
     @Test func headerLinesTakeTheirURLFromTheFile() {

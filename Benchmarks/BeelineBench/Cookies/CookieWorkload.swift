@@ -12,10 +12,10 @@ import Musl
 
 /// A workload file: cookies to fill a jar with, URLs to look up, cookies to store into the full jar.
 struct CookieWorkload {
-    /// A Set-Cookie field, as a place in `octets`, and the URL that it comes from.
+    /// A Set-Cookie field and the URL that it comes from.
     struct Store {
         let url: HTTPURL
-        let field: Range<Int>
+        let field: UnsafeBufferPointer<UInt8>
     }
 
     private(set) var name = ""
@@ -24,41 +24,41 @@ struct CookieWorkload {
     private(set) var fill: [Store] = []
     private(set) var lookUps: [HTTPURL] = []
     private(set) var stores: [Store] = []
-    let octets: UnsafeBufferPointer<UInt8>
 
     init(path: String) throws {
-        octets = try Self.map(path)
-        var start = 0
-        while start < octets.count {
-            let end = octets[start...].firstIndex(of: 0x0a) ?? octets.count
-            let fields = octets[start..<end].split(separator: 0x09)
-            let text = { (index: Int) in String(decoding: fields[index], as: UTF8.self) }
-            switch text(0) {
-            case "F": fill.append(Store(url: try HTTPURL(text(1)), field: fields[2].startIndex..<fields[2].endIndex))
-            case "S": stores.append(Store(url: try HTTPURL(text(1)), field: fields[2].startIndex..<fields[2].endIndex))
-            case "L": lookUps.append(try HTTPURL(text(1)))
-            default:
-                name = Self.value(of: "name", in: text(1))
-                verified = Int(Self.value(of: "verify", in: text(1))) ?? 0
+        guard let file = fopen(path, "r") else { throw BenchError(message: "cannot read \(path)") }
+        defer { fclose(file) }
+        var line: UnsafeMutablePointer<CChar>?
+        var capacity = 0
+        defer { free(line) }
+        while true {
+            let count = getline(&line, &capacity, file)
+            guard count > 0, let line else { break }
+            try line.withMemoryRebound(to: UInt8.self, capacity: count) { start in
+                let octets = UnsafeBufferPointer(start: start, count: start[count - 1] == 0x0a ? count - 1 : count)
+                let fields = octets.split(separator: 0x09).map { UnsafeBufferPointer(rebasing: $0) }
+                let text = String(decoding: fields[1], as: UTF8.self)
+                switch fields[0][0] {
+                case UInt8(ascii: "F"): fill.append(Store(url: try HTTPURL(text), field: Self.copy(fields[2])))
+                case UInt8(ascii: "S"): stores.append(Store(url: try HTTPURL(text), field: Self.copy(fields[2])))
+                case UInt8(ascii: "L"): lookUps.append(try HTTPURL(text))
+                default:
+                    name = Self.value(of: "name", in: text)
+                    verified = Int(Self.value(of: "verify", in: text)) ?? 0
+                }
             }
-            start = end + 1
         }
+    }
+
+    private static func copy(_ octets: UnsafeBufferPointer<UInt8>) -> UnsafeBufferPointer<UInt8> {
+        let copy = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: octets.count)
+        _ = copy.initialize(from: octets)
+        return UnsafeBufferPointer(copy)
     }
 
     private static func value(of key: String, in json: String) -> String {
         guard let part = json.split(separator: "\"\(key)\": ").dropFirst().first else { return "" }
         return String(part.drop { $0 == "\"" }.prefix { $0 != "\"" && $0 != "," && $0 != "}" })
-    }
-
-    /// The file, mapped rather than read: it is the harness's, not the jar's.
-    private static func map(_ path: String) throws -> UnsafeBufferPointer<UInt8> {
-        let descriptor = open(path, O_RDONLY)
-        var status = stat()
-        guard descriptor >= 0, fstat(descriptor, &status) == 0,
-            let memory = mmap(nil, Int(status.st_size), PROT_READ, MAP_PRIVATE, descriptor, 0), memory != MAP_FAILED
-        else { throw BenchError(message: "cannot read \(path)") }
-        close(descriptor)
-        return UnsafeBufferPointer(start: memory.assumingMemoryBound(to: UInt8.self), count: Int(status.st_size))
     }
 }
 

@@ -19,10 +19,7 @@ struct CookieReplay {
         } catch {
             answer = .error(nil, "not a case: \(error)")
         }
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        guard let data = try? encoder.encode(answer) else { return "{}" }
-        return String(decoding: data, as: UTF8.self)
+        return JSONText.line(answer)
     }
 
     func run(_ replayed: ReplayCase) -> ReplayAnswer {
@@ -88,7 +85,7 @@ extension ReplayCase.Step {
         CookieContext(
             api: api == "dom" ? .dom : .http,
             site: site == "cross" ? .cross : site == "lax" ? .lax : .same,
-            isSafeMethod: ["GET", "HEAD", "OPTIONS", "TRACE"].contains(method ?? "GET")
+            isSafeMethod: CookieContext.isSafe(method ?? "GET")
         )
     }
 }

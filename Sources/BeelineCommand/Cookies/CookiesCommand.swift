@@ -7,6 +7,9 @@ struct CookiesCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "cookies",
         abstract: "Look at a cookie jar and change it.",
-        subcommands: [CookiesReplay.self]
+        subcommands: [
+            CookiesList.self, CookiesHeader.self, CookiesSet.self, CookiesDelete.self, CookiesClear.self,
+            CookiesImport.self, CookiesExport.self, CookiesReplay.self,
+        ]
     )
 }

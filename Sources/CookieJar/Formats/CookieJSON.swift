@@ -6,15 +6,16 @@
 /// `created`, `lastAccessed`, `secure`, `httpOnly`, `sameSite` (`lax`, `strict`, `none`), `partition`. What is not UTF-8
 /// stands in `nameOctets` and `valueOctets` as numbers. What browser extensions and drivers of browsers write is read too:
 /// `expirationDate`, `session`, a leading dot of the domain instead of `hostOnly`, `no_restriction`, the array in a member
-/// `cookies`.
+/// `cookies`, and an HTTP Archive (HAR), whose entries count as lines.
 public enum CookieJSON {
     /// Reads a file. Objects that are no cookies are reported by their place from 1 on, and the rest is read.
-    public static func read(_ octets: [UInt8]) -> CookieImport {
+    public static func read(_ octets: [UInt8], now: CookieTime) -> CookieImport {
         var result = CookieImport()
         do throws(JSONReader.Failure) {
             let value = try octets.withUnsafeBufferPointer { octets throws(JSONReader.Failure) in
                 try JSONReader.read(octets)
             }
+            if let log = value["log"] { return HARCookies.read(log, now: now) }
             guard let values = value.array ?? value["cookies"]?.array else {
                 result.skip(line: 1, "no array of cookies")
                 return result

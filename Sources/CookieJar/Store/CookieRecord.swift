@@ -19,6 +19,10 @@ struct CookieRecord {
 
         init(_ sameSite: Cookie.SameSite) { rawValue = Self.firstSameSite << UInt16(sameSite.rawValue) }
 
+        /// 1 where none of these flags is one of `others`, else 0.
+        @inline(__always)
+        func are(notIn others: Flags) -> Int { rawValue & others.rawValue == 0 ? 1 : 0 }
+
         var sameSite: Cookie.SameSite {
             Cookie.SameSite(rawValue: UInt8((rawValue / Self.firstSameSite).trailingZeroBitCount)) ?? .unspecified
         }

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import CookieJar
+import Names
+
+/// `beeline cookies delete`: the cookies of a URL.
+struct CookiesDelete: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "delete",
+        abstract: "Delete the cookies that a request for a URL would get, and print how many they were."
+    )
+
+    @OptionGroup var arguments: JarArguments
+
+    @Argument(help: "The URL")
+    var url: String
+
+    @Argument(help: "Only those of these names")
+    var name: [String] = []
+
+    func run() throws {
+        let url = try HTTPURL(argument: url)
+        let count = try arguments.change { jar in
+            guard !name.isEmpty else { return jar.removeAll(for: url) }
+            return jar.removeAll(for: url) { name.contains($0.name) }
+        }
+        print("deleted \(count)")
+    }
+}
+
+/// `beeline cookies clear`: all of them.
+struct CookiesClear: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "clear",
+        abstract: "Delete all cookies of the jar, and print how many they were."
+    )
+
+    @OptionGroup var arguments: JarArguments
+
+    @Flag(help: "Only those without an expiry, as at the end of a session")
+    var session = false
+
+    func run() throws {
+        let count = try arguments.change { session ? $0.endSession() : $0.removeAll() }
+        print("deleted \(count)")
+    }
+}

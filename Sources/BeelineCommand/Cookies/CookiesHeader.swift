@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import CookieJar
+import Names
+
+/// `beeline cookies header`: what would be sent.
+struct CookiesHeader: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "header",
+        abstract: "Print the Cookie header field of a request; nothing where there is none."
+    )
+
+    @OptionGroup var arguments: JarArguments
+    @OptionGroup var who: ContextArguments
+
+    @Argument(help: "The URL of the request")
+    var url: String
+
+    func run() throws {
+        let url = try HTTPURL(argument: url)
+        guard let header = try arguments.read({ $0.headerOctets(for: url, context: who.context) }) else { return }
+        try FileDescriptor.standardOutput.write(header + [0x0a])
+    }
+}

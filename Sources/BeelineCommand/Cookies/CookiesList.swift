@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import CookieJar
+
+/// `beeline cookies list`: what is in the jar.
+struct CookiesList: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list",
+        abstract: "Print the cookies: DOMAIN and the Set-Cookie field that would make each, a line a cookie.",
+        discussion: "A domain without a dot before it is for that host alone."
+    )
+
+    @OptionGroup var arguments: JarArguments
+
+    @Flag(help: "Print a JSON array")
+    var json = false
+
+    func run() throws {
+        let cookies = try arguments.read { $0.allCookies() }.sorted {
+            ($0.domain, $0.path, $0.name) < ($1.domain, $1.path, $1.name)
+        }
+        if json {
+            try FileDescriptor.standardOutput.write(CookieJSON.write(cookies))
+        } else {
+            for cookie in cookies {
+                let field = String(decoding: cookie.setCookieOctets, as: UTF8.self)
+                print("\(cookie.isHostOnly ? "" : ".")\(cookie.domain) \(field)")
+            }
+        }
+    }
+}

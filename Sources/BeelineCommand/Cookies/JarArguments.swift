@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import CookieJar
+import Names
+
+/// The jar that a subcommand of `beeline cookies` works on.
+struct JarArguments: ParsableArguments {
+    @Option(help: ArgumentHelp("The jar: .txt is Netscape's form, .json JSON; default $BEELINE_JAR", valueName: "file"))
+    var jar: String?
+
+    /// The file that is meant.
+    func file() throws -> JarFile {
+        guard let path = try jar ?? Defaults.load().jar else {
+            throw CommandFailure(.usage, "no jar: name one with --jar, or in BEELINE_JAR")
+        }
+        return try JarFile(path)
+    }
+
+    /// Gives the jar's cookies to `body`, and leaves the file as it is.
+    func read<Result>(_ body: (CookieJar) throws -> Result) throws -> Result {
+        let jar = CookieJar()
+        try file().load(into: jar)
+        return try body(jar)
+    }
+
+    /// Gives the jar's cookies to `body`, and writes back what it leaves.
+    func change<Result>(_ body: (CookieJar) throws -> Result) throws -> Result {
+        let jar = CookieJar()
+        let file = try file()
+        try file.load(into: jar)
+        let result = try body(jar)
+        try file.save(jar)
+        return result
+    }
+}
+
+/// Who asks or sets, beside the URL.
+struct ContextArguments: ParsableArguments {
+    /// `--api`.
+    enum API: String, ExpressibleByArgument, CaseIterable {
+        case http, dom
+    }
+
+    /// `--site`.
+    enum Site: String, ExpressibleByArgument, CaseIterable {
+        case same, lax, cross
+    }
+
+    @Option(help: "A request, or a script (document.cookie)")
+    var api: API = .http
+
+    @Option(help: "From the same site, by navigation from another one, or otherwise from another one")
+    var site: Site = .same
+
+    @Option(name: [.customShort("X"), .customLong("request")], help: ArgumentHelp("The method", valueName: "method"))
+    var method = "GET"
+
+    var context: CookieContext {
+        CookieContext(
+            api: api == .dom ? .dom : .http,
+            site: site == .cross ? .cross : site == .lax ? .lax : .same,
+            isSafeMethod: CookieContext.isSafe(method)
+        )
+    }
+}
+
+extension HTTPURL {
+    /// The URL that an argument names; without a scheme it is one of https.
+    init(argument text: String) throws(CommandFailure) {
+        do throws(NameError) {
+            self = try HTTPURL(text.contains("://") ? text : "https://" + text)
+        } catch {
+            throw CommandFailure(.malformedURL, error.message)
+        }
+    }
+}
