@@ -3,20 +3,26 @@
 
 import PackageDescription
 
+/// Scripts/test sets this, and makes warnings errors by it; nobody who only uses the package shall meet them.
+let isCheck = Context.environment["BEELINE_CHECK"] != nil
+
 /// The settings of every target; docs/ARCHITECTURE.md says why each is on.
-let settings: [SwiftSetting] = [
-    .enableUpcomingFeature("ExistentialAny"),
-    .enableUpcomingFeature("MemberImportVisibility"),
-    .enableUpcomingFeature("InternalImportsByDefault"),
-    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
-]
+let settings: [SwiftSetting] =
+    [
+        .enableUpcomingFeature("ExistentialAny"),
+        .enableUpcomingFeature("MemberImportVisibility"),
+        .enableUpcomingFeature("InternalImportsByDefault"),
+        .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+    ] + (isCheck ? [.unsafeFlags(["-warnings-as-errors"])] : [])
 
 func nio(_ name: String) -> Target.Dependency { .product(name: name, package: "swift-nio") }
 let atomics = Target.Dependency.product(name: "Atomics", package: "swift-atomics")
 let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
 let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
 let deque = Target.Dependency.product(name: "DequeModule", package: "swift-collections")
+let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
 let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
+let nioHPACK = Target.Dependency.product(name: "NIOHPACK", package: "swift-nio-http2")
 let nioHTTP2 = Target.Dependency.product(name: "NIOHTTP2", package: "swift-nio-http2")
 let nioSSL = Target.Dependency.product(name: "NIOSSL", package: "swift-nio-ssl")
 
@@ -28,6 +34,8 @@ let package = Package(
         .library(name: "CookieJar", targets: ["CookieJar"]),
         .library(name: "DirectHTTP", targets: ["DirectHTTP"]),
         .library(name: "HTTPDNS", targets: ["HTTPDNS"]),
+        .library(name: "BeelineStore", targets: ["BeelineStore"]),
+        .library(name: "BeelineURLSession", targets: ["BeelineURLSession"]),
         .library(name: "BeelineTesting", targets: ["BeelineTesting"]),
         .executable(name: "beeline", targets: ["BeelineCommand"]),
     ],
@@ -42,6 +50,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/apple/swift-nio-http2", from: "1.46.0"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
+        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
     ],
     targets: [
         .target(name: "Names", swiftSettings: settings),
@@ -55,7 +64,7 @@ let package = Package(
             name: "DirectHTTP",
             dependencies: [
                 "Names", "CZlib", nio("NIOCore"), nio("NIOPosix"), nio("NIOConcurrencyHelpers"), nio("NIOTLS"), nioSSL,
-                httpTypes, deque,
+                nioHTTP2, nioHPACK, httpTypes, deque,
             ],
             swiftSettings: settings
         ),
@@ -72,10 +81,23 @@ let package = Package(
             swiftSettings: settings
         ),
         .target(
+            name: "BeelineURLSession",
+            dependencies: [
+                "Names", "CookieJar", "DirectHTTP", "HTTPDNS", "Beeline", nio("NIOConcurrencyHelpers"), nio("NIOCore"),
+                httpTypes,
+            ],
+            swiftSettings: settings
+        ),
+        .target(
+            name: "BeelineStore",
+            dependencies: ["Names", "CookieJar", nio("NIOConcurrencyHelpers"), grdb],
+            swiftSettings: settings
+        ),
+        .target(
             name: "BeelineTesting",
             dependencies: [
                 "Names", nio("NIOConcurrencyHelpers"), nio("NIOCore"), nio("NIOPosix"), nio("NIOHTTP1"),
-                nio("NIOWebSocket"), nioHTTP2, nioSSL, httpTypes, crypto,
+                nio("NIOTLS"), nio("NIOWebSocket"), nioHTTP2, nioHPACK, nioSSL, httpTypes, crypto,
                 .product(name: "X509", package: "swift-certificates"),
                 .product(name: "SwiftASN1", package: "swift-asn1"),
             ],
@@ -93,7 +115,9 @@ let package = Package(
         .testTarget(name: "CookieJarTests", dependencies: ["CookieJar", "Names"], swiftSettings: settings),
         .testTarget(
             name: "DirectHTTPTests",
-            dependencies: ["DirectHTTP", "Names", "BeelineTesting", nio("NIOCore"), nio("NIOPosix"), httpTypes],
+            dependencies: [
+                "DirectHTTP", "Names", "BeelineTesting", nio("NIOConcurrencyHelpers"), nio("NIOCore"), httpTypes,
+            ],
             swiftSettings: settings
         ),
         .testTarget(
@@ -104,26 +128,40 @@ let package = Package(
             swiftSettings: settings
         ),
         .testTarget(
+            name: "BeelineURLSessionTests",
+            dependencies: [
+                "BeelineURLSession", "Beeline", "BeelineTesting", "Names", "CookieJar", "HTTPDNS", httpTypes,
+                nio("NIOCore"),
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
             name: "BeelineTests",
             dependencies: ["Beeline", "BeelineTesting", nio("NIOCore")],
             swiftSettings: settings
         ),
         .testTarget(
             name: "CommandTests",
-            dependencies: ["BeelineCommand", "Beeline", "BeelineTesting", argumentParser, nio("NIOConcurrencyHelpers")],
+            dependencies: [
+                "BeelineCommand", "Beeline", "BeelineTesting", argumentParser, nio("NIOConcurrencyHelpers"),
+            ],
             swiftSettings: settings
         ),
-        .testTarget(name: "GuideTests", dependencies: ["Beeline", nio("NIOCore")], swiftSettings: settings),
+        .testTarget(
+            name: "GuideTests",
+            dependencies: ["Beeline", "BeelineURLSession", nio("NIOCore")],
+            swiftSettings: settings
+        ),
         .testTarget(
             name: "BeelineTestingTests",
-            dependencies: ["BeelineTesting", "Names", httpTypes, nio("NIOCore")],
+            dependencies: ["BeelineTesting", "Names", httpTypes, nio("NIOCore"), nio("NIOEmbedded")],
             swiftSettings: settings
         ),
     ]
 )
 
 // Benchmarks are for those who work on the package, not for those who build it.
-if Context.environment["BEELINE_BENCHMARKS"] == "1" {
+if isCheck || Context.environment["BEELINE_BENCHMARKS"] == "1" {
     package.products.append(.executable(name: "beeline-bench", targets: ["BeelineBench"]))
     package.targets.append(
         .executableTarget(
@@ -133,4 +171,18 @@ if Context.environment["BEELINE_BENCHMARKS"] == "1" {
             swiftSettings: settings
         )
     )
+}
+
+// What the linkage check of Scripts/test looks at: programs of one import each, which must not bring full Foundation.
+if isCheck {
+    for library in ["CookieJar", "DirectHTTP", "HTTPDNS", "Beeline"] {
+        package.targets.append(
+            .executableTarget(
+                name: "\(library)LinkageProbe",
+                dependencies: [.byName(name: library)],
+                path: "Scripts/lib/probes/\(library)",
+                swiftSettings: settings
+            )
+        )
+    }
 }

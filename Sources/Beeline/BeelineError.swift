@@ -22,6 +22,10 @@ public struct BeelineError: Error, Sendable, CustomStringConvertible {
         public static let tooManyRedirects = Code("tooManyRedirects")
         /// The proxy's name was not resolved.
         public static let proxyUnresolved = Code("proxyUnresolved")
+        /// The resolver does not know which host an address served.
+        public static let addressUnknown = Code("addressUnknown")
+        /// An address served several hosts, which the message lists.
+        public static let addressShared = Code("addressShared")
     }
 
     /// What failed.

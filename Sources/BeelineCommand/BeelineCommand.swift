@@ -60,10 +60,10 @@ struct BeelineCommand: AsyncParsableCommand {
             exit(withError: error)
         case _ where exitCode(for: error) == .validationFailure:
             CommandFailure(.usage, "\(message(for: error)); `beeline --help` lists what there is").print()
-            exit(withError: ExitCode(ExitStatus.usage.rawValue))
+            exit(withError: ExitCode(CommandStatus.usage.rawValue))
         default:
             CommandFailure(.internalFault, message(for: error)).print()
-            exit(withError: ExitCode(ExitStatus.internalFault.rawValue))
+            exit(withError: ExitCode(CommandStatus.internalFault.rawValue))
         }
     }
 }

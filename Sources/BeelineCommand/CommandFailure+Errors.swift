@@ -5,17 +5,17 @@ import Beeline
 extension CommandFailure {
     /// A request that brought no response.
     init(_ error: BeelineError) {
-        self.init(ExitStatus(error), error.message + Self.advice(error.code))
+        self.init(CommandStatus(error), error.message + Self.advice(error.code))
     }
 
     /// A body that did not come to its end.
     init(body error: DirectHTTPError, of url: HTTPURL) {
-        let status: ExitStatus =
+        let status: CommandStatus =
             switch error.code {
             // The server closed in good order, but too early; otherwise the connection broke.
             case .connectionLost where error.underlyingError == nil: .partialBody
             case .malformedResponse: .receiveFailed
-            default: ExitStatus(BeelineError.Code(error.code), isClosedInOrder: error.underlyingError == nil)
+            default: CommandStatus(BeelineError.Code(error.code), isClosedInOrder: error.underlyingError == nil)
             }
         self.init(status, "\(url): \(error.message)")
     }
@@ -32,7 +32,7 @@ extension CommandFailure {
     }
 }
 
-extension ExitStatus {
+extension CommandStatus {
     /// curl's number for an error.
     init(_ error: BeelineError) {
         self.init(error.code, isClosedInOrder: error.underlyingError == nil)
@@ -52,8 +52,8 @@ extension ExitStatus {
     }
 
     /// All but `connectionLost`.
-    private static let exchangeCodes: [BeelineError.Code: ExitStatus] = {
-        let codes: [DirectHTTPError.Code: ExitStatus] = [
+    private static let exchangeCodes: [BeelineError.Code: CommandStatus] = {
+        let codes: [DirectHTTPError.Code: CommandStatus] = [
             .invalidRequest: .usage, .unresolved: .hostUnresolved, .connectFailed: .connectFailed,
             .connectTimeout: .timedOut, .tlsFailed: .tlsFailed, .certificateRejected: .certificateRejected,
             .proxyRefused: .receiveFailed, .poolExhausted: .internalFault, .idleTimeout: .timedOut,

@@ -2,13 +2,13 @@
 
 /// Why the command failed: an exit code, and one line that says what failed, where, and what to try.
 struct CommandFailure: Error, Hashable, Sendable, CustomStringConvertible {
-    let status: ExitStatus
+    let status: CommandStatus
     /// One line without line breaks.
     let message: String
     /// Whether nothing is printed: the reader of our output has left, as `head` does, and knows.
     let isQuiet: Bool
 
-    init(_ status: ExitStatus, _ message: String, isQuiet: Bool = false) {
+    init(_ status: CommandStatus, _ message: String, isQuiet: Bool = false) {
         self.status = status
         self.message = message.singleLine
         self.isQuiet = isQuiet

@@ -15,7 +15,7 @@ import Glibc
 /// the process at once.
 enum Interruption {
     /// Runs `work`. Where a signal cancelled it, the process then dies of that signal, as its parent expects.
-    static func run(_ work: @escaping @Sendable () async -> ExitStatus) async -> ExitStatus {
+    static func run(_ work: @escaping @Sendable () async -> CommandStatus) async -> CommandStatus {
         let task = Task { await work() }
         let received = NIOLockedValueBox<CInt?>(nil)
         let sources = [SIGINT, SIGTERM].map { number in

@@ -36,7 +36,7 @@ extension CookieJar {
         now: CookieTime? = nil
     ) -> [CookieOutcome] {
         let now = now ?? clock()
-        return change(source) { store in
+        return change(source, now) { store in
             cookies.map { store.insert($0, isOfThisSession: isOfThisSession, now: now) }
         }
     }
@@ -95,7 +95,7 @@ extension CookieJar {
     /// Deletes what has expired, and gives its memory back. Nothing expired is ever sent, whether this is called or not.
     public func removeExpired(now: CookieTime? = nil) {
         let now = now ?? clock()
-        change(nil) { $0.removeExpired(at: now) }
+        change(nil, now) { $0.removeExpired(at: now) }
     }
 
     /// Ends the session (RFC 6265bis §5.7): deletes the cookies without an expiry.

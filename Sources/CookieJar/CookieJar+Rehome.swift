@@ -5,11 +5,13 @@ public import Names
 /// What ``CookieJar/rehome(from:to:now:)`` did.
 public struct CookieRehoming: Hashable, Sendable {
     /// Cookies that are with the host now.
-    public internal(set) var moved = 0
+    public package(set) var moved = 0
     /// Cookies that gave way to one of the host that is not older.
-    public internal(set) var superseded = 0
+    public package(set) var superseded = 0
     /// Cookies that the host cannot have, and why; they stay where they were.
-    public internal(set) var refused: [CookieRejection] = []
+    public package(set) var refused: [CookieRejection] = []
+
+    package init() {}
 }
 
 extension CookieJar {
@@ -23,25 +25,35 @@ extension CookieJar {
     public func rehome(from address: IPAddress, to host: Host, now: CookieTime? = nil) -> CookieRehoming {
         let now = now ?? clock()
         let origin = Host(address).urlForm
-        return change(nil) { store in
+        return change(nil, now) { store in
             var result = CookieRehoming()
             for old in store.cookies(at: now) where old.domain == origin {
-                var cookie = old
-                cookie.domain = host.urlForm
-                // A Domain that is an address never reached another host, and must not begin to.
-                cookie.isHostOnly = true
-                if let present = store.cookie(like: cookie, at: now), present.created >= old.created {
-                    result.superseded += 1
-                } else {
+                if let cookie = old.rehomed(to: host, where: { store.cookie(like: $0, at: now) }) {
                     if case .rejected(let reason) = store.insert(cookie, isOfThisSession: false, now: now) {
                         result.refused.append(reason)
                         continue
                     }
                     result.moved += 1
+                } else {
+                    result.superseded += 1
                 }
                 _ = store.remove(old)
             }
             return result
         }
+    }
+}
+
+extension Cookie {
+    /// The cookie as it is with a host, where it gives way to one that is there; nil if that one is not older.
+    ///
+    /// - Parameter present: What is in the place of a cookie.
+    package func rehomed(to host: Host, where present: (Cookie) -> Cookie?) -> Cookie? {
+        var cookie = self
+        cookie.domain = host.urlForm
+        // A Domain that is an address never reached another host, and must not begin to.
+        cookie.isHostOnly = true
+        if let present = present(cookie), present.created >= created { return nil }
+        return cookie
     }
 }

@@ -74,7 +74,7 @@ public final class CookieJar: Sendable {
         now: CookieTime? = nil
     ) -> CookieOutcome {
         let now = now ?? clock()
-        return change(nil) { $0.store(setCookie, from: url, context: context, now: now) }
+        return change(nil, now) { $0.store(setCookie, from: url, context: context, now: now) }
     }
 
     // MARK: Cookie
@@ -145,9 +145,14 @@ public final class CookieJar: Sendable {
 
     /// Changes the store, and tells those who follow.
     @inline(__always)
-    func change<Result>(_ source: ChangeSource?, _ body: (inout CookieStore) -> Result) -> Result {
+    func change<Result>(
+        _ source: ChangeSource?,
+        _ now: CookieTime? = nil,
+        _ body: (inout CookieStore) -> Result
+    ) -> Result {
         state.withWriteLock { store in
             store.source = source
+            if !store.feeds.isEmpty { store.time = now ?? clock() }
             defer { store.publishChanges() }
             return body(&store)
         }

@@ -55,6 +55,8 @@ public struct DirectHTTPError: Error, Sendable, CustomStringConvertible {
     public var underlyingError: (any Error)?
     /// Whether the connection was lost before the first byte of a response.
     var isBeforeResponse = false
+    /// Whether the peer says that it has not begun to process the request.
+    var isUnprocessed = false
 
     /// Makes an error.
     public init(_ code: Code, _ message: String, attempts: [Attempt] = [], underlyingError: (any Error)? = nil) {

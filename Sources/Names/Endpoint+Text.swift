@@ -11,7 +11,9 @@ extension Endpoint: LosslessStringConvertible {
     /// Reads an address with or without a port: `192.0.2.1`, `192.0.2.1:443`, `2001:db8::1`, `[2001:db8::1]`,
     /// `[2001:db8::1]:443`.
     ///
-    /// - Parameter defaultPort: The port where the text has none; nil where it must have one.
+    /// - Parameters:
+    ///   - text: The address, and a port after a colon.
+    ///   - defaultPort: The port where the text has none; nil where it must have one.
     /// - Throws: ``NameError`` with code `malformedAddress` or `malformedPort`.
     public init(parsing text: String, defaultPort: UInt16?) throws(NameError) {
         let (host, portText) = Self.split(text)

@@ -67,6 +67,7 @@ public struct HTTPURL: Hashable, Sendable, CustomStringConvertible {
     /// A URL of parts. What would be encoded in the text of a URL is encoded here.
     ///
     /// - Parameters:
+    ///   - origin: Scheme, host and port.
     ///   - path: The path; empty, or beginning with `/`.
     ///   - query: The query without its question mark.
     ///   - fragment: The fragment without its number sign.

@@ -33,7 +33,9 @@ struct FetchNameTests {
         let lab = try await CommandLab()
         let dead = try RefusedEndpoint(address: "127.0.0.3", port: lab.site.port)
         let pin = "a.test:\(lab.site.port):127.0.0.3,127.0.0.1"
-        let run = try await lab.beeline(["--report", "--cacert", "ca.pem", "--resolve", pin, lab.url("a.test", "/status/204")])
+        let run = try await lab.beeline([
+            "--report", "--cacert", "ca.pem", "--resolve", pin, lab.url("a.test", "/status/204"),
+        ])
         #expect(run.status == 0)
         let hop = try ReportView(run.errors)["hops"][0]
         #expect(hop["attempts"].count == 2)
@@ -47,7 +49,8 @@ struct FetchNameTests {
     @Test func theReportTellsTheWayOfEachHopAndNoSecret() async throws {
         let lab = try await CommandLab { request in
             switch request.path {
-            case "/": .redirect(to: "/next").adding(.setCookie, "id=secret; Path=/").adding(.setCookie, "x=1; Domain=c.test")
+            case "/":
+                .redirect(to: "/next").adding(.setCookie, "id=secret; Path=/").adding(.setCookie, "x=1; Domain=c.test")
             default: .text("done\n")
             }
         }
@@ -58,7 +61,8 @@ struct FetchNameTests {
         let report = try ReportView(run.errors)
         #expect(
             report.keys == [
-                "bytes_received", "bytes_sent", "error", "exit", "final_url", "hops", "retries", "status", "total_ms", "url",
+                "bytes_received", "bytes_sent", "error", "exit", "final_url", "hops", "retries", "status", "total_ms",
+                "url",
             ]
         )
         #expect(report["exit"].number == 0 && report["error"].isNull && report["status"].number == 200)

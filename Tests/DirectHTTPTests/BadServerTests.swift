@@ -132,6 +132,27 @@ struct BadServerTests {
         await server.stop()
     }
 
+    @Test("a certificate for the address that was dialled is none for the name: anybody can have one for an address")
+    func addressCertificate() async throws {
+        let authority = try TestAuthority()
+        let certificate = try authority.certificate(for: "127.0.0.1", "127.0.0.2")
+        let server = try await LoopbackOrigin.start(tls: ServerTLS(certificate)) { _ in .text("hello") }
+        let engine = Engine()
+        var settings = TLSSettings()
+        settings.rootPEMs = [authority.rootPEM]
+        let named = try PreparedRequest(.get, HTTPURL("https://a.test:\(server.port)/"))
+        let error = await #expect(throws: DirectHTTPError.self) {
+            _ = try await engine.exchange(named, from: EndpointList(server.endpoints), tls: settings)
+        }
+        #expect(error?.code == .certificateRejected)
+        #expect(server.requests.isEmpty)
+        let literal = try PreparedRequest(.get, HTTPURL("https://127.0.0.1:\(server.port)/"))
+        let response = try await engine.exchange(literal, from: EndpointList(server.endpoints), tls: settings)
+        #expect(response.head.status == .ok, "for an origin that is an address it is the right one")
+        await engine.shutDown()
+        await server.stop()
+    }
+
     @Test("a request that is cancelled at any phase frees its socket", arguments: ["connect", "head", "body"])
     func cancellation(phase: String) async throws {
         let gate = Gate()

@@ -16,12 +16,15 @@ struct Lab {
     init(
         addresses: [String] = ["127.0.0.1", "127.0.0.2"],
         configuration: EngineConfiguration = EngineConfiguration(),
+        protocols: [String] = ["http/1.1"],
         handler: @escaping LoopbackOrigin.Handler
     ) async throws {
         authority = try TestAuthority()
+        var tls = ServerTLS(try authority.certificate(for: "a.test"), try authority.certificate(for: "b.test"))
+        tls.applicationProtocols = protocols
         origin = try await LoopbackOrigin.start(
             addresses: addresses,
-            tls: ServerTLS(try authority.certificate(for: "a.test"), try authority.certificate(for: "b.test")),
+            tls: tls,
             handler: handler
         )
         engine = Engine(configuration: configuration)
@@ -216,5 +219,31 @@ struct EngineTests {
             lab.engine.closeIdle()
         }
         await lab.stop()
+    }
+
+    @Test("a body that nobody takes stops at the socket instead of filling memory")
+    func backPressure() async throws {
+        let sent = Watermark()
+        let server = try await LoopbackOrigin.start { _ in
+            .takeover { connection in
+                try await connection.send("HTTP/1.1 200 OK\r\nContent-Length: \(64 << 20)\r\n\r\n")
+                for _ in 0..<64 {
+                    try await connection.send([UInt8](repeating: 7, count: 1 << 20))
+                    sent.rise()
+                }
+            }
+        }
+        let engine = Engine()
+        let request = try PreparedRequest(.get, HTTPURL("http://a.test:\(server.port)/"))
+        let response = try await engine.exchange(request, from: EndpointList(server.endpoints))
+        var iterator = response.body.makeAsyncIterator()
+        var taken = try await iterator.next()?.readableBytes ?? 0
+        // What fits in our buffer and in the kernel's was sent; the rest waits. 64 MiB fit in neither.
+        try await sent.settle()
+        #expect(sent.height < 32)
+        while let piece = try await iterator.next() { taken += piece.readableBytes }
+        #expect(taken == 64 << 20)
+        await engine.shutDown()
+        await server.stop()
     }
 }

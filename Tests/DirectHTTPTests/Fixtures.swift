@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import NIOConcurrencyHelpers
 import NIOCore
 
 #if canImport(FoundationEssentials)
@@ -49,4 +50,22 @@ final class TemporaryFile: Sendable {
     }
 
     deinit { try? FileManager.default.removeItem(atPath: path) }
+}
+
+/// How far something came.
+final class Watermark: Sendable {
+    private let mark = NIOLockedValueBox(0)
+
+    var height: Int { mark.withLockedValue { $0 } }
+
+    func rise() { mark.withLockedValue { $0 += 1 } }
+
+    /// Returns when it has not risen over a thousand turns of other tasks.
+    func settle() async throws {
+        var last = -1
+        while height != last {
+            last = height
+            for _ in 0..<1000 { await Task.yield() }
+        }
+    }
 }

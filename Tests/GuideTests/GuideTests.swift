@@ -45,7 +45,9 @@ struct GuideTests {
             code.append(text.split(separator: "\n").compactMap { Self.bare(String($0)) })
         }
         let docs = Self.root.appendingPathComponent("docs").path
-        let guides = try manager.contentsOfDirectory(atPath: docs).filter { $0.hasSuffix(".md") }.map { docs + "/" + $0 }
+        let guides = try manager.contentsOfDirectory(atPath: docs).filter { $0.hasSuffix(".md") }.map {
+            docs + "/" + $0
+        }
         for guide in guides + [Self.root.appendingPathComponent("README.md").path] {
             for block in Self.blocks(of: try String(contentsOfFile: guide, encoding: .utf8)) {
                 let isThere = code.contains { lines in

@@ -11,6 +11,7 @@ extension ClientConfiguration {
         for text in connection.resolve { try pin(text, command.names.families) }
         proxies = try Self.proxies(connection, defaults)
         tls.verifiesCertificate = !connection.insecure
+        tls.offersHTTP2 = !connection.http1
         limits.connect =
             try Duration(seconds: connection.connectTimeout ?? defaults.connectTimeout, option: "--connect-timeout")
             ?? limits.connect

@@ -75,12 +75,20 @@ struct DataPiece: Hashable, Sendable {
     /// `content`, `=content`, `name=content`, `@file` or `name@file`.
     private func percentEncoded(_ files: InputFiles) throws(CommandFailure) -> [UInt8] {
         guard let mark = text.firstIndex(where: { $0 == "=" || $0 == "@" }) else {
-            return Self.percentEncode(Array(text.utf8))
+            return Self.formEncode(Array(text.utf8))
         }
         let rest = String(text[text.index(after: mark)...])
         let content = text[mark] == "@" ? try files.read(rest) : Array(rest.utf8)
         let name = mark == text.startIndex ? "" : text[..<mark] + "="
-        return Array(name.utf8) + Self.percentEncode(content)
+        return Array(name.utf8) + Self.formEncode(content)
+    }
+
+    /// Percent-encoded, but for spaces, which forms write as `+`.
+    private static func formEncode(_ bytes: [UInt8]) -> [UInt8] {
+        Array(
+            bytes.split(separator: 0x20, omittingEmptySubsequences: false).map { percentEncode(Array($0)) }.joined(
+                separator: [0x2b])
+        )
     }
 
     static func percentEncode(_ bytes: [UInt8]) -> [UInt8] {

@@ -18,8 +18,8 @@ struct FetchRunner: Sendable {
     }
 
     /// Fetches everything, and says with which code to exit: that of the last transfer that failed.
-    func run() async -> ExitStatus {
-        var status = ExitStatus.ok
+    func run() async -> CommandStatus {
+        var status = CommandStatus.ok
         do {
             try loadCookies()
             try truncateHeaderDump()

@@ -23,14 +23,14 @@ struct RetrySchedule: Hashable, Sendable {
     ///   - status: how the try ended.
     ///   - responseStatus: the response's status, where there was one.
     ///   - retryAfter: the response's Retry-After, where it has one in seconds (RFC 9110 §10.2.3).
-    mutating func next(after status: ExitStatus, responseStatus: Int?, retryAfter: Duration? = nil) -> Duration? {
+    mutating func next(after status: CommandStatus, responseStatus: Int?, retryAfter: Duration? = nil) -> Duration? {
         guard left > 0, Self.mayPass(status, responseStatus) else { return nil }
         left -= 1
         defer { delay = min(delay * 2, Self.longestWait) }
         return min(max(retryAfter ?? .zero, fixedDelay ?? delay), Self.longestWait)
     }
 
-    private static func mayPass(_ status: ExitStatus, _ responseStatus: Int?) -> Bool {
+    private static func mayPass(_ status: CommandStatus, _ responseStatus: Int?) -> Bool {
         switch status {
         case .timedOut, .hostUnresolved, .proxyUnresolved: true
         case .ok, .httpError: responseStatus.map([408, 429, 500, 502, 503, 504].contains) ?? false

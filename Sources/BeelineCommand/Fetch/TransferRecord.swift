@@ -25,7 +25,7 @@ struct TransferRecord: Sendable {
         self.retries = retries
     }
 
-    var status: ExitStatus { failure?.status ?? .ok }
+    var status: CommandStatus { failure?.status ?? .ok }
 
     /// The hop that brought the response.
     var lastHop: Hop? { hops.last }

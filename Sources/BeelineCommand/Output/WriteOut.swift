@@ -16,7 +16,7 @@ struct WriteOut: Hashable, Sendable {
 
     /// Reads a format, or the file that `@file` names.
     ///
-    /// `%{name}` is a variable, `%%` a percent sign, and `\n`, `\r`, `\t` and `\\` are what they are in C.
+    /// `%{name}` is a variable, `%%` a percent sign, and `\n`, `\r` and `\t` are what they are in C.
     init(_ text: String, files: InputFiles) throws(CommandFailure) {
         parts = Self.parse(text.hasPrefix("@") ? try files.text(String(text.dropFirst())) : text)
     }
@@ -48,7 +48,6 @@ struct WriteOut: Hashable, Sendable {
                 case "n": text.append("\n")
                 case "r": text.append("\r")
                 case "t": text.append("\t")
-                case "\\": text.append("\\")
                 default:
                     text.append(character)
                     continue

@@ -22,7 +22,7 @@ struct ResolveRunner: Sendable {
     }
 
     /// Asks for all names at the same time, and prints them in their order.
-    func run(_ hosts: [Host]) async -> ExitStatus {
+    func run(_ hosts: [Host]) async -> CommandStatus {
         let client: BeelineClient
         do {
             client = try BeelineClient(configuration)

@@ -50,7 +50,7 @@ public final class TestAuthority: Sendable {
     /// Signs a certificate for server names.
     ///
     /// - Parameters:
-    ///   - names: domains (a first label `*` is a wildcard) and IP addresses; they become the subject alternative names.
+    ///   - names: domains (a first label `*` is a wildcard) and IP addresses: the subject alternative names.
     ///   - flaw: what is wrong with it; by default nothing is.
     public func certificate(for names: String..., flaw: CertificateFlaw = .none) throws -> TestCertificate {
         try certificate(for: names, flaw: flaw)

@@ -28,6 +28,7 @@ extension RawConnection {
             var configuration = TLSConfiguration.makeClientConfiguration()
             configuration.trustRoots = authority.trustRoots
             configuration.applicationProtocols = applicationProtocols
+            configuration.minimumTLSVersion = .tlsv12
             configuration.shutdownTimeout = .seconds(1)
             if serverName == nil { configuration.certificateVerification = .noHostnameVerification }
             if let certificate {
@@ -74,7 +75,9 @@ extension RawConnection {
                     try pipeline.addHandler(tls.handler())
                     try pipeline.addHandler(
                         HandshakeHandler { context, applicationProtocol in
-                            handshaken.succeed(try wrap(context.channel, tls.serverName, applicationProtocol))
+                            handshaken.completeWith(
+                                Result { try wrap(context.channel, tls.serverName, applicationProtocol) }
+                            )
                         } onFailure: { error in
                             handshaken.fail(error)
                         }
@@ -90,9 +93,10 @@ extension RawConnection {
         }
         guard tls != nil else {
             return try await channel.eventLoop.submit {
-                let connection = try wrap(channel, nil, nil)
-                handshaken.succeed(connection)
-                return connection
+                // A server may have closed already, and a closed channel has no addresses.
+                let connection = Result { try wrap(channel, nil, nil) }
+                handshaken.completeWith(connection)
+                return try connection.get()
             }.get()
         }
         let deadline = channel.eventLoop.scheduleTask(in: TimeAmount(limit)) { channel.close(promise: nil) }
@@ -115,6 +119,8 @@ extension RawConnection {
         info.isSecure = serverName != nil
         let inbox = Inbox<ByteBuffer>()
         try channel.pipeline.syncOperations.addHandler(InboxHandler(inbox))
+        // A reset may have come before the handler: then nobody else tells of the end.
+        if !channel.isActive { inbox.finish() }
         return RawConnection(info: info, channel: channel, inbox: inbox)
     }
 }

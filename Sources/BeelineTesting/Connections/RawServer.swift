@@ -25,8 +25,8 @@ public final class RawServer: Sendable {
     ///   - addresses: loopback addresses; all of them get the same port.
     ///   - port: the port; 0, the default, takes one that is free on all addresses.
     ///   - tls: TLS, whose handshake is over before `serve` is called; nil: the bytes are the socket's.
-    ///   - allowsHalfClosure: whether a client's FIN ends only its own direction. Otherwise, and always over TLS, it closes
-    ///     the connection.
+    ///   - allowsHalfClosure: whether a client's FIN ends only its own direction. Otherwise, and always over TLS, it
+    ///     closes the connection.
     ///   - serve: plays the server on one connection. Connections run at the same time.
     /// - Throws: ``TestingError`` with code `badAddress` or `noPort`.
     public static func start(

@@ -12,7 +12,8 @@ import Musl
 import Glibc
 #endif
 
-/// A TCP socket below NIO, for the states that NIO's channels never stop in: bound only, or listening without accepting.
+/// A TCP socket below NIO, for the states that NIO's channels never stop in: bound only, or listening without
+/// accepting.
 final class PosixSocket: Sendable {
     /// nil once closed.
     private let descriptor: NIOLockedValueBox<CInt?>

@@ -18,8 +18,9 @@ public import Names
 /// ```
 ///
 /// With `h2` among the protocols of ``ServerTLS/applicationProtocols`` it speaks HTTP/2 to clients that offer it.
-/// Requests on one connection of HTTP/1.1 are answered in order; connections and streams run at the same time. A handler that throws ends its
-/// connection. All of it ends with ``stop()``, so a handler may wait without a limit of its own.
+/// Requests on one connection of HTTP/1.1 are answered in order; connections and streams run at the same time. A
+/// handler that throws ends its connection, or its stream. All of it ends with ``stop()``, so a handler may wait
+/// without a limit of its own.
 public final class LoopbackOrigin: Sendable {
     /// Answers a request.
     public typealias Handler = @Sendable (ReceivedRequest) async throws -> Reply

@@ -3,7 +3,8 @@
 public import HTTPTypes
 public import Names
 
-/// A proxy on loopback, of HTTP or SOCKS5, that remembers what it was asked for and reaches what the test lets it reach.
+/// A proxy on loopback, of HTTP or SOCKS5, that remembers what it was asked for and reaches what the test lets it
+/// reach.
 ///
 /// ```swift
 /// let proxy = try await ProxyServer.start(.http) { name, port in

@@ -21,6 +21,27 @@ public enum Compression: String, Hashable, Sendable, CaseIterable {
         }
     }
 
+    /// So many zero bytes in the zlib form, made without making them: what a decoder without a limit swallows.
+    public static func zeros(count: Int) -> [UInt8] {
+        var out = BitWriter()
+        out.write(0b011, bits: 3)
+        if count > 0 { out.writeLiteral(0) }
+        let (matches, rest) = max(0, count - 1).quotientAndRemainder(dividingBy: 258)
+        for _ in 0..<rest { out.writeLiteral(0) }
+        for _ in 0..<matches % 8 { out.writeLongestMatch() }
+        // Eight matches are thirteen bytes, which repeat.
+        for cycle in 0..<min(2, matches / 8) {
+            let start = out.bytes.count
+            for _ in 0..<8 { out.writeLongestMatch() }
+            guard cycle == 1 else { continue }
+            let period = Array(out.bytes[start...])
+            for _ in 2..<max(2, matches / 8) { out.bytes += period }
+        }
+        out.writeLiteral(256)
+        // Adler-32 of zeros: the low half stays 1, the high half counts them.
+        return [0x78, 0x01] + out.finish() + littleEndian(UInt32(max(0, count) % 65_521) << 16 | 1).reversed()
+    }
+
     /// DEFLATE without a wrapping: one last block of the fixed code (RFC 1951 §3.2.6).
     private static func raw(_ bytes: [UInt8]) -> [UInt8] {
         var out = BitWriter()
@@ -28,12 +49,10 @@ public enum Compression: String, Hashable, Sendable, CaseIterable {
         var index = 0
         while index < bytes.count {
             out.writeLiteral(Int(bytes[index]))
-            // The longest match of RFC 1951 is 258 bytes; at distance 1 it repeats the last byte.
             var run = bytes[(index + 1)...].prefix { $0 == bytes[index] }.count
             index += 1 + run
             while run >= 258 {
-                out.writeLiteral(285)
-                out.write(0, bits: 5)
+                out.writeLongestMatch()
                 run -= 258
             }
             for _ in 0..<run { out.writeLiteral(Int(bytes[index - 1])) }
@@ -70,7 +89,7 @@ public enum Compression: String, Hashable, Sendable, CaseIterable {
     }
 
     private struct BitWriter {
-        private var bytes: [UInt8] = []
+        var bytes: [UInt8] = []
         private var pending: UInt32 = 0
         private var count = 0
 
@@ -95,6 +114,12 @@ public enum Compression: String, Hashable, Sendable, CaseIterable {
                 default: (0xc0 + symbol - 280, 8)
                 }
             write((0..<bits).reduce(0) { $0 | (code >> $1 & 1) << (bits - 1 - $1) }, bits: bits)
+        }
+
+        /// 258 bytes, the longest match of RFC 1951, at distance 1: the last byte again.
+        mutating func writeLongestMatch() {
+            writeLiteral(285)
+            write(0, bits: 5)
         }
 
         mutating func finish() -> [UInt8] {

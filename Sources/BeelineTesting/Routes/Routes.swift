@@ -18,7 +18,7 @@ public enum Routes {
     /// | `/chunked/3` | so many chunks `chunk 1\n`, … |
     /// | `/gzip`, `/deflate` | the echo, compressed so |
     /// | `/redirect?to=…&status=307` | a redirect, 302 where no status is given |
-    /// | `/set-cookie?…` | a Set-Cookie field of the percent-decoded query part `value`, and of each `value2`… `value9` |
+    /// | `/set-cookie?…` | a Set-Cookie field of the query's part `value`, and one of each `value2`… `value9` |
     /// | `/login` | to POST with `user` and `password` (``login(_:)``) |
     /// | `/me` | the name of who has logged in, or 401 |
     /// | `/basic?user=…&password=…` | 200 to those credentials, else 401 with a challenge (RFC 7617) |

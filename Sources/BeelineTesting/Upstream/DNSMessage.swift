@@ -2,8 +2,8 @@
 
 import Names
 
-/// As much of DNS messages (RFC 1035 §4) as a server needs that answers for addresses. It shares nothing with the codec
-/// of the library, so that one checks the other.
+/// As much of DNS messages (RFC 1035 §4) as a server needs that answers for addresses. It shares nothing with the
+/// codec of the library, so that one checks the other.
 enum DNSMessage {
     /// The numbers of record types.
     enum RecordType {

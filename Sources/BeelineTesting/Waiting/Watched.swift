@@ -2,8 +2,8 @@
 
 import NIOConcurrencyHelpers
 
-/// A value behind a lock that tasks can wait on: `wait` returns when a predicate holds, at the moment of the change that
-/// made it hold.
+/// A value behind a lock that tasks can wait on: `wait` returns when a predicate holds, at the moment of the change
+/// that made it hold.
 final class Watched<Value: Sendable>: Sendable {
     private struct Waiter {
         let holds: @Sendable (Value) -> Bool

@@ -28,8 +28,17 @@ public struct CookieChange: Hashable, Sendable {
     public let kind: Kind
     /// The cookie as it is now, or as it was when it went.
     public let cookie: Cookie
+    /// When it happened: what the jar's clock said, or the time that the caller gave.
+    public let time: CookieTime
     /// Who did it, where that was said.
     public let source: ChangeSource?
+
+    package init(kind: Kind, cookie: Cookie, time: CookieTime, source: ChangeSource?) {
+        self.kind = kind
+        self.cookie = cookie
+        self.time = time
+        self.source = source
+    }
 }
 
 /// A mark that somebody who changes a jar puts on its changes, to know them again when the jar tells of them: so two

@@ -41,6 +41,9 @@ public struct CookieChanges: AsyncSequence, Sendable {
         subscription = Subscription(feed)
     }
 
+    /// Takes the events that wait, without waiting for more.
+    package func drain() -> [Event] { subscription.feed.drain() }
+
     /// Begins reading.
     public func makeAsyncIterator() -> AsyncIterator {
         AsyncIterator(subscription: subscription)
@@ -57,7 +60,7 @@ public struct CookieChanges: AsyncSequence, Sendable {
 }
 
 /// The buffer between a jar and one reader of its changes.
-final class CookieChangeFeed: Sendable {
+final class CookieChangeFeed: CookieFollower {
     private struct State {
         var events: [CookieChanges.Event] = []
         var missed = 0
@@ -81,7 +84,7 @@ final class CookieChangeFeed: Sendable {
     var isFinished: Bool { state.withLockedValue { $0.isFinished } }
 
     /// Adds changes, and wakes the reader.
-    func add(_ changes: [CookieChange]) {
+    func note(_ changes: [CookieChange]) {
         let woken = state.withLockedValue {
             state -> (CheckedContinuation<CookieChanges.Event?, Never>, CookieChanges.Event)? in
             guard !state.isFinished else { return nil }
@@ -98,6 +101,14 @@ final class CookieChangeFeed: Sendable {
             return (reader, event)
         }
         woken?.0.resume(returning: woken?.1)
+    }
+
+    /// Takes what is in the buffer.
+    func drain() -> [CookieChanges.Event] {
+        state.withLockedValue { state in
+            defer { (state.events, state.missed) = ([], 0) }
+            return state.missed > 0 ? state.events + [.missed(state.missed)] : state.events
+        }
     }
 
     /// Ends the sequence for the reader, after what is in the buffer.

@@ -16,9 +16,11 @@ struct CookieStore: ~Copyable {
     /// The sequence number of the next cookie.
     var nextSequence: UInt64 = 1
     /// Those who follow the changes.
-    var feeds: [CookieChangeFeed] = []
+    var feeds: [any CookieFollower] = []
     /// Who makes the changes of the operation that runs.
     var source: ChangeSource?
+    /// When the operation that runs takes place, if anybody follows.
+    var time = CookieTime.distantPast
     /// What the operation that runs has changed, if anybody follows.
     var changes: [CookieChange] = []
 
@@ -42,7 +44,8 @@ struct CookieStore: ~Copyable {
     /// Notes what happened to the cookie at a place, if anybody listens.
     mutating func note(_ kind: CookieChange.Kind, _ index: Int, of number: Int) {
         guard !feeds.isEmpty, let bucket = table.buckets[number] else { return }
-        changes.append(CookieChange(kind: kind, cookie: Cookie(bucket.records[index], in: bucket), source: source))
+        let cookie = Cookie(bucket.records[index], in: bucket)
+        changes.append(CookieChange(kind: kind, cookie: cookie, time: time, source: source))
     }
 
     /// Takes out the cookie at a place.
@@ -58,7 +61,7 @@ struct CookieStore: ~Copyable {
     mutating func publishChanges() {
         guard !changes.isEmpty else { return }
         feeds.removeAll { $0.isFinished }
-        for feed in feeds { feed.add(changes) }
+        for feed in feeds { feed.note(changes) }
         changes.removeAll()
     }
 

@@ -136,6 +136,15 @@ final class DialRace {
             let waiter = HandshakeWaiter { [self] result in
                 switch result {
                 case .success(let negotiated):
+                    guard isForName(channel) else {
+                        return failed(
+                            index,
+                            DirectHTTPError(
+                                .certificateRejected,
+                                "showed a certificate for its address, not for the name"
+                            )
+                        )
+                    }
                     lane.applicationProtocol = negotiated ?? "http/1.1"
                     send(.ready(index))
                 case .failure(let error):
@@ -146,6 +155,13 @@ final class DialRace {
         } catch {
             failed(index, DirectHTTPError(.tlsFailed, "cannot be given a server name: \(error)"))
         }
+    }
+
+    /// The check that NIOSSL leaves open; see ``CertificateName``.
+    private func isForName(_ channel: any Channel) -> Bool {
+        guard target.key.tls.verifiesCertificate, let name = target.serverName else { return true }
+        let certificate = try? channel.pipeline.syncOperations.nioSSL_peerCertificate()
+        return certificate.map { CertificateName.covers($0, name) } ?? false
     }
 
     private func add(_ handlers: [any ChannelHandler], to channel: any Channel, of index: Int) {

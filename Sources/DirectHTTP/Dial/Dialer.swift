@@ -2,6 +2,7 @@
 
 import NIOConcurrencyHelpers
 import NIOCore
+import NIOHTTP2
 import Names
 
 /// Opens one connection: runs a ``DialRace`` on an event loop for a task that waits and may be cancelled.
@@ -55,22 +56,22 @@ struct Dialer: Sendable {
             )
             // The handler tells the pool, and the pool keeps the connection: the box breaks the circle of their making.
             let box = NIOLoopBoundBox<Connection?>(nil, eventLoop: loop)
-            let handler = HTTP1Handler(
-                targetForm: targetForm,
-                limits: .init(headBytes: configuration.maximumHeadBytes, fieldCount: configuration.maximumHeadFields),
-                keepIdle: TimeAmount(configuration.keepIdle)
-            ) { [pool] notice in
+            let notify: (ConnectionNotice) -> Void = { [pool] notice in
                 guard let connection = box.value else { return }
                 switch notice {
-                case .idle: pool.release(connection)
+                case .free: pool.release(connection)
+                case .capacity(let capacity): pool.resize(connection, capacity: capacity)
+                case .draining: pool.withdraw(connection)
                 case .closed:
                     box.value = nil
                     pool.closed(connection)
                 }
             }
-            let connection = Connection(info: info, key: target.key, epoch: epoch, eventLoop: loop, handler: handler)
+            let handler: any ConnectionHandler
             do {
-                try won.channel.pipeline.syncOperations.addHandler(handler)
+                // A channel that has died tells nobody any more, and its connection would stay in the pool for ever.
+                guard won.channel.isActive else { throw ChannelError.ioOnClosedChannel }
+                handler = try install(on: won.channel, info.applicationProtocol, notify: notify)
             } catch {
                 return .failure(
                     DirectHTTPError(
@@ -81,10 +82,42 @@ struct Dialer: Sendable {
                     )
                 )
             }
+            let connection = Connection(info: info, key: target.key, epoch: epoch, eventLoop: loop, handler: handler)
             box.value = connection
             pool.opened(connection)
             return .success(connection)
         }
+    }
+
+    /// Puts what speaks the agreed version of HTTP at the end of the pipeline.
+    private func install(
+        on channel: any Channel,
+        _ applicationProtocol: String,
+        notify: @escaping (ConnectionNotice) -> Void
+    ) throws -> any ConnectionHandler {
+        let keepIdle = TimeAmount(configuration.keepIdle)
+        guard applicationProtocol == "h2" else {
+            let handler = HTTP1Handler(
+                targetForm: targetForm,
+                limits: .init(headBytes: configuration.maximumHeadBytes, fieldCount: configuration.maximumHeadFields),
+                keepIdle: keepIdle,
+                notify: notify
+            )
+            try channel.pipeline.syncOperations.addHandler(handler)
+            return handler
+        }
+        let window = max(65_535, configuration.bufferedBodyBytes)
+        let frames = NIOHTTP2Handler(
+            mode: .client,
+            initialSettings: [
+                HTTP2Setting(parameter: .enablePush, value: 0),
+                HTTP2Setting(parameter: .initialWindowSize, value: window),
+                HTTP2Setting(parameter: .maxHeaderListSize, value: configuration.maximumHeadBytes),
+            ]
+        )
+        let handler = HTTP2Handler(streamWindow: window, keepIdle: keepIdle, notify: notify)
+        try channel.pipeline.syncOperations.addHandlers([frames, handler])
+        return handler
     }
 
     private var targetForm: HTTP1RequestWriter.TargetForm {

@@ -49,6 +49,7 @@ public final class Engine: Sendable {
         let clock = ExchangeClock(limits: limits)
         let key = PoolKey(origin: request.origin, tls: tls, route: route)
         var fresh = false
+        var refusals = 0
         while true {
             let lease = try await lease(key, source, fresh: fresh, clock: clock)
             let exchange = Exchange(
@@ -76,13 +77,23 @@ public final class Engine: Sendable {
                     )
                 )
             } catch {
-                // RFC 9110 §9.2.2: a kept connection may have died of age under an innocent request.
-                guard lease.isReused, error.isBeforeResponse, request.isIdempotent, request.body.isReplayable else {
+                guard request.body.isReplayable, refusals < Self.maximumRefusals,
+                    error.isUnprocessed || mayRepeat(request, after: error, isReused: lease.isReused)
+                else {
                     throw error.with(attempts: lease.connection.info.attempts)
                 }
+                refusals += 1
                 fresh = true
             }
         }
+    }
+
+    /// How often a request is sent again because its connection was gone or its server refused to look at it.
+    private static let maximumRefusals = 3
+
+    /// RFC 9110 §9.2.2: a kept connection may have died of age under an innocent request.
+    private func mayRepeat(_ request: PreparedRequest, after error: DirectHTTPError, isReused: Bool) -> Bool {
+        isReused && error.isBeforeResponse && request.isIdempotent
     }
 
     /// Closes every connection that serves nobody.

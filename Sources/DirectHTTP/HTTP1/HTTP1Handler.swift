@@ -2,29 +2,20 @@
 
 import HTTPTypes
 import NIOCore
-import NIOSSL
 
 /// The last handler of an HTTP/1.1 connection: it writes requests, parses responses and delivers them to the one exchange
 /// that has the connection. Everything here runs on the connection's event loop.
-final class HTTP1Handler: ChannelDuplexHandler {
+final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundIn = Never
     typealias OutboundOut = ByteBuffer
-
-    /// What the connection tells its owner, on the event loop.
-    enum Notice {
-        /// The exchange is over and the connection can serve another.
-        case idle
-        /// The connection is gone.
-        case closed
-    }
 
     /// Informational responses that one exchange may bring: a peer that sends them for ever is cut off.
     static let maximumInformational = 32
 
     private let targetForm: HTTP1RequestWriter.TargetForm
     private let keepIdle: TimeAmount
-    private let notify: (Notice) -> Void
+    private let notify: (ConnectionNotice) -> Void
     private var parser: HTTP1ResponseParser
     private var context: ChannelHandlerContext?
 
@@ -50,7 +41,7 @@ final class HTTP1Handler: ChannelDuplexHandler {
         targetForm: HTTP1RequestWriter.TargetForm,
         limits: HTTP1ResponseParser.Limits,
         keepIdle: TimeAmount,
-        notify: @escaping (Notice) -> Void
+        notify: @escaping (ConnectionNotice) -> Void
     ) {
         self.targetForm = targetForm
         self.keepIdle = keepIdle
@@ -96,7 +87,7 @@ final class HTTP1Handler: ChannelDuplexHandler {
         armTimer(context)
     }
 
-    func send(_ piece: ByteBuffer, of exchange: Exchange, done: @escaping (Bool) -> Void) {
+    func send(_ piece: ByteBuffer, of exchange: Exchange, done: @escaping @Sendable (Bool) -> Void) {
         guard let context, exchange === self.exchange, !isRequestSent else { return done(false) }
         if exchange.request.framing == .chunked {
             guard let chunk = HTTP1RequestWriter.chunk(piece) else { return done(true) }
@@ -136,15 +127,14 @@ final class HTTP1Handler: ChannelDuplexHandler {
         closeNow()
     }
 
-    /// Closes the socket without waiting for the peer's side of TLS.
     func closeNow() {
         keepAlive = false
-        guard let context else { return }
-        if let tls = try? context.pipeline.syncOperations.context(handlerType: NIOSSLClientHandler.self) {
-            tls.close(promise: nil)
-        } else {
-            context.close(promise: nil)
-        }
+        context?.closeTransport()
+    }
+
+    func drain() {
+        keepAlive = false
+        if exchange == nil { closeNow() }
     }
 
     // MARK: Channel events
@@ -274,7 +264,7 @@ final class HTTP1Handler: ChannelDuplexHandler {
             hasHeldRead = false
             context.read()
         }
-        notify(.idle)
+        notify(.free)
     }
 
     // MARK: Time
@@ -296,14 +286,9 @@ final class HTTP1Handler: ChannelDuplexHandler {
         case .restedEnough:
             closeNow()
         case .silent(let limit):
-            end(
-                with: DirectHTTPError(
-                    .idleTimeout,
-                    "the server was silent for \(Duration.nanoseconds(limit.nanoseconds))"
-                )
-            )
+            end(with: .silent(for: limit))
         case .late:
-            end(with: DirectHTTPError(.deadlineExceeded, "the response was not whole in time"))
+            end(with: .late)
         }
     }
 
@@ -311,14 +296,5 @@ final class HTTP1Handler: ChannelDuplexHandler {
         keepAlive = false
         pendingEnd = .failure(error)
         deliver()
-    }
-}
-
-extension DirectHTTPError {
-    /// The connection was lost and not one byte of a response came: RFC 9110 §9.2.2 lets an idempotent request go again.
-    static func lostBeforeResponse(_ message: String, _ cause: (any Error)? = nil) -> DirectHTTPError {
-        var error = DirectHTTPError(.connectionLost, message, underlyingError: cause)
-        error.isBeforeResponse = true
-        return error
     }
 }

@@ -9,12 +9,15 @@ final class Connection: ExchangeCarrier {
     let eventLoop: any EventLoop
     /// The pool's epoch when it was dialled.
     let epoch: Int
-    private let handler: NIOLoopBound<HTTP1Handler>
+    /// Whether it carries several exchanges at a time.
+    let isShared: Bool
+    private let handler: NIOLoopBound<any ConnectionHandler>
 
-    init(info: ConnectionInfo, key: PoolKey, epoch: Int, eventLoop: any EventLoop, handler: HTTP1Handler) {
+    init(info: ConnectionInfo, key: PoolKey, epoch: Int, eventLoop: any EventLoop, handler: any ConnectionHandler) {
         self.info = info
         self.key = key
         self.epoch = epoch
+        isShared = info.applicationProtocol == "h2"
         self.eventLoop = eventLoop
         self.handler = NIOLoopBound(handler, eventLoop: eventLoop)
     }
@@ -33,8 +36,10 @@ final class Connection: ExchangeCarrier {
 
     func close() { onLoop { $0.closeNow() } }
 
+    func drain() { onLoop { $0.drain() } }
+
     /// A caller that already runs on the loop pays for no hop.
-    private func onLoop(_ work: @escaping @Sendable (HTTP1Handler) -> Void) {
+    private func onLoop(_ work: @escaping @Sendable (any ConnectionHandler) -> Void) {
         if eventLoop.inEventLoop {
             work(handler.value)
         } else {

@@ -3,6 +3,7 @@
 import NIOConcurrencyHelpers
 import NIOCore
 import NIOPosix
+import Names
 
 /// The engine's connections: a ``PoolState`` behind a lock, with the tasks that wait for their turn.
 final class ConnectionPool: Sendable {
@@ -33,19 +34,20 @@ final class ConnectionPool: Sendable {
         /// Every open connection, so that shutting down can close them all.
         var open: [ObjectIdentifier: Connection] = [:]
 
-        /// Finds the task behind a wake.
-        mutating func take(_ wake: State.Wake?) -> WokenTurn? {
-            let (id, turn): (State.WaiterID, Turn)
-            switch wake {
-            case .reuse(let waiter, let connection): (id, turn) = (waiter, .success(.reuse(connection)))
-            case .open(let waiter): (id, turn) = (waiter, .success(.open))
-            case nil: return nil
+        /// Finds the tasks behind wakes.
+        mutating func take(_ wakes: [State.Wake]) -> [WokenTurn] {
+            wakes.compactMap { wake in
+                let (id, turn): (State.WaiterID, Turn) =
+                    switch wake {
+                    case .reuse(let waiter, let connection): (waiter, .success(.reuse(connection)))
+                    case .open(let waiter): (waiter, .success(.open))
+                    }
+                guard let waiter = waiters.removeValue(forKey: id) else {
+                    early[id] = turn
+                    return nil
+                }
+                return WokenTurn(waiter: waiter, turn: turn)
             }
-            guard let waiter = waiters.removeValue(forKey: id) else {
-                early[id] = turn
-                return nil
-            }
-            return WokenTurn(waiter: waiter, turn: turn)
         }
     }
 
@@ -73,7 +75,8 @@ final class ConnectionPool: Sendable {
         let loop = MultiThreadedEventLoopGroup.currentEventLoop
         let decision = shared.withLockedValue { shared -> State.Lease? in
             guard !shared.isShutDown else { return nil }
-            return shared.pool.lease(key, fresh: fresh) { connection in
+            let mayShare = key.origin.scheme.isSecure && key.tls.offersHTTP2
+            return shared.pool.lease(key, fresh: fresh, mayShare: mayShare) { connection in
                 loop.map { $0 === connection.eventLoop } ?? true
             }
         }
@@ -92,39 +95,57 @@ final class ConnectionPool: Sendable {
 
     /// The lent connection can serve somebody else.
     func release(_ connection: Connection) {
-        let (wake, keep) = shared.withLockedValue { shared -> (WokenTurn?, Bool) in
-            guard connection.epoch == shared.epoch, !shared.isShutDown else { return (nil, false) }
-            let (wake, keep) = shared.pool.release(connection, connection.key)
-            return (shared.take(wake), keep)
+        let (turns, keep) = shared.withLockedValue { shared -> ([WokenTurn], Bool) in
+            guard connection.epoch == shared.epoch || connection.isShared, !shared.isShutDown else {
+                return ([], false)
+            }
+            let (wakes, keep) = shared.pool.release(connection, connection.key)
+            return (shared.take(wakes), keep || connection.isShared)
         }
-        wake?.resume()
+        for turn in turns { turn.resume() }
         if !keep { connection.close() }
     }
 
-    /// A connection was opened: it is lent to its opener.
+    /// A connection was opened: it is lent to its opener, and to others where it can be shared.
     func opened(_ connection: Connection) {
-        let isShutDown = shared.withLockedValue { shared in
+        let turns = shared.withLockedValue { shared -> [WokenTurn]? in
             shared.open[ObjectIdentifier(connection)] = connection
-            return shared.isShutDown
+            guard !shared.isShutDown else { return nil }
+            let capacity = connection.isShared ? HTTP2Handler.presumedCapacity : nil
+            return shared.take(shared.pool.opened(connection, connection.key, capacity: capacity))
         }
-        if isShutDown { connection.close() }
+        guard let turns else { return connection.close() }
+        for turn in turns { turn.resume() }
+    }
+
+    /// A shared connection can be lent to another number of callers at a time.
+    func resize(_ connection: Connection, capacity: Int) {
+        change { $0.resize(connection, connection.key, capacity: capacity) }
+    }
+
+    /// A shared connection goes away: it serves those that it serves.
+    func withdraw(_ connection: Connection) {
+        change { $0.withdraw(connection, connection.key) }
     }
 
     func closed(_ connection: Connection) {
-        let (wake, drained) = shared.withLockedValue { shared -> (WokenTurn?, [UnsafeContinuation<Void, Never>]) in
+        change { $0.closed(connection, connection.key, isShared: connection.isShared) }
+        let drained = shared.withLockedValue { shared -> [UnsafeContinuation<Void, Never>] in
             shared.open[ObjectIdentifier(connection)] = nil
-            let wake = shared.take(shared.pool.closed(connection, connection.key))
-            guard shared.open.isEmpty else { return (wake, []) }
+            guard shared.open.isEmpty else { return [] }
             defer { shared.drained = [] }
-            return (wake, shared.drained)
+            return shared.drained
         }
-        wake?.resume()
         for waiter in drained { waiter.resume() }
     }
 
     func openingFailed(_ key: PoolKey) {
-        let wake = shared.withLockedValue { shared in shared.take(shared.pool.openingFailed(key)) }
-        wake?.resume()
+        change { $0.openingFailed(key) }
+    }
+
+    private func change(_ body: (inout State) -> [State.Wake]) {
+        let turns = shared.withLockedValue { shared in shared.take(body(&shared.pool)) }
+        for turn in turns { turn.resume() }
     }
 
     /// Closes every connection that serves nobody.
@@ -134,11 +155,11 @@ final class ConnectionPool: Sendable {
 
     /// Lets no open connection serve another exchange.
     func retire() {
-        let idle = shared.withLockedValue { shared in
+        let retired = shared.withLockedValue { shared in
             shared.epoch += 1
-            return shared.pool.takeIdle()
+            return shared.pool.takeAll()
         }
-        for connection in idle { connection.close() }
+        for connection in retired { connection.drain() }
     }
 
     var epoch: Int { shared.withLockedValue(\.epoch) }

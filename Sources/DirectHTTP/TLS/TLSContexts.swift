@@ -28,7 +28,7 @@ final class TLSContexts: Sendable {
         var configuration = TLSConfiguration.makeClientConfiguration()
         configuration.minimumTLSVersion = settings.minimumVersion == .tls13 ? .tlsv13 : .tlsv12
         configuration.certificateVerification = settings.verifiesCertificate ? .fullVerification : .none
-        configuration.applicationProtocols = ["http/1.1"]
+        configuration.applicationProtocols = settings.offersHTTP2 ? ["h2", "http/1.1"] : ["http/1.1"]
         var roots: [NIOSSLCertificate] = []
         for file in settings.rootFiles {
             do {

@@ -21,6 +21,9 @@ public struct TLSSettings: Hashable, Sendable {
     /// The lowest version accepted. Default TLS 1.2.
     public var minimumVersion = Version.tls12
 
+    /// Whether HTTP/2 is offered in ALPN (RFC 7301); HTTP/1.1 always is. Default true.
+    public var offersHTTP2 = true
+
     /// The defaults: system roots, full check, TLS 1.2 or later.
     public init() {}
 }

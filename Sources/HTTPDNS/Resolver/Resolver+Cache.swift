@@ -123,6 +123,7 @@ extension Resolver {
 
     /// Keeps what a look-up brought.
     func store(_ host: Host, _ realm: UInt32, _ entry: AnswerCache.Entry) {
+        book.withLockedValue { $0.note((entry.v4?.addresses ?? []) + (entry.v6?.addresses ?? []), of: host) }
         let hash = AnswerCache.Key.hash(of: host.text)
         let key = AnswerCache.Key(host.text, realm: realm, hash: hash)
         shard(hash).withLockedValue { shard in

@@ -25,6 +25,8 @@ public final class Resolver: Sendable {
     let ranking: NIOLockedValueBox<EndpointRanking>
     /// Look-ups under way, the upstreams' health and the switch. Never held together with another lock.
     let state: NIOLockedValueBox<State>
+    /// Whom addresses belong to. Never held together with another lock.
+    let book: NIOLockedValueBox<AddressBook>
     /// One for each upstream, and one for the system, shared by all its answers without failures.
     let provenances: [Provenance]
 
@@ -72,6 +74,7 @@ public final class Resolver: Sendable {
         }
         ranking = NIOLockedValueBox(EndpointRanking(limits: configuration.rankingLimits))
         state = NIOLockedValueBox(State(configuration))
+        book = NIOLockedValueBox(AddressBook(maxAddresses: configuration.maxRememberedAddresses))
     }
 
     deinit {

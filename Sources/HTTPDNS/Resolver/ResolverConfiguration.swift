@@ -56,6 +56,8 @@ public struct ResolverConfiguration: Sendable {
     public var demotion = Duration.seconds(30)...Duration.seconds(600)
     /// Endpoints whose failures are remembered. Default: 4,096.
     public var maxRankedEndpoints = 4_096
+    /// Addresses for which ``Resolver/hosts(of:)`` knows the hosts. Default: 4,096.
+    public var maxRememberedAddresses = 4_096
     /// The shortest time between two refreshes that failed attempts force for one name. Default: 5 s.
     public var forcedRefreshInterval = Duration.seconds(5)
 

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NIOConcurrencyHelpers
+
+/// Writes a jar's changes behind it, batch by batch, until its task is cancelled; then it writes the last one and closes
+/// the file.
+struct Writer<C: Clock>: Sendable where C.Duration == Duration {
+    let connection: Connection
+    let exchange: Exchange
+    let recorder: ChangeRecorder
+    let lock: FileLock
+    let schedule: WriteSchedule
+    let clock: C
+    /// The failure of the newest attempt; nil: it succeeded.
+    let failure: NIOLockedValueBox<StoreError?>
+
+    /// Works until it is cancelled.
+    func run() async -> Result<Void, StoreError> {
+        var schedule = schedule
+        let start = clock.now
+        while !Task.isCancelled {
+            let action = schedule.next(pending: recorder.count, now: start.duration(to: clock.now))
+            if case .wait(let deadline) = action {
+                await recorder.bell.wait(until: start.advanced(by: deadline), clock: clock)
+                continue
+            }
+            let succeeded = await attempt(action)
+            schedule.did(action, succeeded: succeeded, now: start.duration(to: clock.now))
+        }
+        return await finish()
+    }
+
+    private func attempt(_ action: WriteSchedule.Action) async -> Bool {
+        do throws(StoreError) {
+            try await connection.perform { [exchange] db in
+                if case .write(let withAccess) = action {
+                    try exchange.write(db, withAccess: withAccess)
+                } else {
+                    try exchange.look(db)
+                }
+            }
+            failure.withLockedValue { $0 = nil }
+            return true
+        } catch {
+            failure.withLockedValue { $0 = error }
+            return false
+        }
+    }
+
+    private func finish() async -> Result<Void, StoreError> {
+        recorder.finish()
+        var result = Result<Void, StoreError>.success(())
+        do throws(StoreError) {
+            try await connection.perform { [exchange] in try exchange.write($0, withAccess: true) }
+        } catch {
+            result = .failure(error)
+        }
+        do throws(StoreError) {
+            try await Connection.offPool { [connection, lock] () throws(StoreError) in
+                defer { lock.release() }
+                try connection.close()
+            }
+        } catch {
+            if case .success = result { result = .failure(error) }
+        }
+        return result
+    }
+}

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CookieJar
+import GRDB
+
+/// Opens a file of cookies, step by step: lock, look at what the file is, make or migrate it, check it, fill a jar.
+///
+/// It waits for the disk and for other processes, so it runs on a thread of its own.
+struct FileOpening: Sendable {
+    let path: String
+    let configuration: CookieDatabaseConfiguration
+    let jar: CookieJarConfiguration
+    let clock: @Sendable () -> CookieTime
+
+    /// What a connection found in the file.
+    private struct Contents {
+        var rows: [CookieRow]
+        var state: CookieRows.State
+        var newestUpdate: Int64
+        var report: CookieDatabaseReport
+    }
+
+    /// Opens the file.
+    func run() throws(StoreError) -> OpenedFile {
+        let file = DatabaseFile(path)
+        let deadline = ContinuousClock.now + configuration.busyTimeout
+        while true {
+            let isNew = FileIdentity(path: file.lock) == nil
+            let (lock, hold) = try FileLock.acquire(file.lock, until: deadline)
+            do throws(StoreError) {
+                if let opened = try hold == .alone ? openAlone(file, lock, until: deadline) : openShared(file, lock) {
+                    return opened
+                }
+                lock.close()
+            } catch {
+                // A file that is refused is left as it was found, without a lock file beside it.
+                if hold == .alone, isNew { lock.release() } else { lock.close() }
+                throw error
+            }
+        }
+    }
+
+    // MARK: Alone
+
+    /// Opens the file while nobody else has it open.
+    ///
+    /// - Returns: nil where somebody else got in before the lock was shared: then all is to be done again.
+    private func openAlone(
+        _ file: DatabaseFile,
+        _ lock: FileLock,
+        until deadline: ContinuousClock.Instant
+    ) throws(StoreError) -> OpenedFile? {
+        var report = CookieDatabaseReport()
+        switch try file.kind() {
+        case .absent: try create(file)
+        case .database(Schema.applicationID): break
+        case .database: throw foreign(file)
+        case .unknown: try replace(file, because: "it is not a database", &report)
+        }
+        try file.restrictMode()
+        var (connection, contents): (Connection, Contents)
+        do throws(StoreError) {
+            (connection, contents) = try connectAlone(file, report)
+        } catch {
+            guard error.code == .damaged else { throw error }
+            try replace(file, because: error.message, &report)
+            (connection, contents) = try connectAlone(file, report)
+        }
+        let opened = fill(from: contents, connection, lock)
+        do throws(StoreError) {
+            try lock.share(until: deadline)
+            // Between being alone and sharing, somebody else may have been alone.
+            if try connection.perform({ try CookieRows($0).state().openings }) == contents.state.openings {
+                return opened
+            }
+            try connection.close()
+            return nil
+        } catch {
+            try? connection.close()
+            throw error
+        }
+    }
+
+    private func create(_ file: DatabaseFile) throws(StoreError) {
+        try file.create { draft throws(StoreError) in
+            let connection = try Connection(path: draft, busyTimeout: configuration.busyTimeout)
+            try connection.perform { try Schema.create($0) }
+            try connection.close()
+        }
+    }
+
+    /// Puts a damaged file out of the way, and an empty one in its place.
+    private func replace(
+        _ file: DatabaseFile,
+        because reason: String,
+        _ report: inout CookieDatabaseReport
+    ) throws(StoreError) {
+        let place = try file.setAside(at: Int(clock().secondsSince1970))
+        report.setAside = place
+        report.messages.append(
+            "\(file.path) is damaged (\(reason)); it is kept as \(place), and an empty file takes its place"
+        )
+        try create(file)
+    }
+
+    private func connectAlone(
+        _ file: DatabaseFile,
+        _ report: CookieDatabaseReport
+    ) throws(StoreError) -> (Connection, Contents) {
+        let connection = try Connection(path: file.path, busyTimeout: configuration.busyTimeout)
+        do throws(StoreError) {
+            var report = report
+            let version = try connection.perform { try Schema.version($0) }
+            try checkVersion(version, file)
+            try connection.useLog()
+            try connection.perform { try Self.checkIntegrity($0) }
+            if version < Schema.current {
+                try connection.perform { try Schema.migrate($0) }
+                report.migratedFrom = version
+                report.messages.append("\(file.path) was brought from version \(version) to \(Schema.current)")
+            }
+            let (restoresSession, now) = (configuration.restoresSession, clock())
+            try connection.perform { db in
+                try db.inTransaction(.immediate) {
+                    let rows = CookieRows(db)
+                    report.expired = try rows.deleteExpired(at: now)
+                    if !restoresSession { report.endedSession = try rows.deleteSession() }
+                    try rows.countOpening()
+                    return .commit
+                }
+            }
+            return (connection, try read(connection, report))
+        } catch {
+            try? connection.close()
+            // The head says that the file is ours: a table that is not there was lost.
+            throw error.code == .failed ? StoreError(.damaged, path: error.path, error.message) : error
+        }
+    }
+
+    private static func checkIntegrity(_ db: Database) throws {
+        let verdict = try String.fetchOne(db, sql: "PRAGMA integrity_check(1)")
+        guard verdict == "ok" else {
+            throw DatabaseError(resultCode: .SQLITE_CORRUPT, message: verdict ?? "it cannot be checked")
+        }
+    }
+
+    // MARK: Shared
+
+    /// Opens the file while others have it open: they have looked at it already.
+    private func openShared(_ file: DatabaseFile, _ lock: FileLock) throws(StoreError) -> OpenedFile {
+        let connection = try Connection(path: file.path, busyTimeout: configuration.busyTimeout)
+        do throws(StoreError) {
+            let version = try connection.perform { try Schema.version($0) }
+            try checkVersion(version, file)
+            guard version == Schema.current else {
+                let message =
+                    "\(file.path) has the older version \(version) and is in use; end the programs that have it open"
+                throw StoreError(.inUse, path: file.path, message)
+            }
+            try connection.useLog()
+            var report = CookieDatabaseReport()
+            report.isShared = true
+            return fill(from: try read(connection, report), connection, lock)
+        } catch {
+            try? connection.close()
+            guard error.code == .damaged else { throw error }
+            let message = "\(error.message); another process has it open, so it is not set aside: end that one first"
+            throw StoreError(.damaged, path: error.path, message)
+        }
+    }
+
+    // MARK: Both
+
+    private func read(_ connection: Connection, _ report: CookieDatabaseReport) throws(StoreError) -> Contents {
+        try connection.perform { db in
+            var contents: Contents?
+            try db.inTransaction(.deferred) {
+                let rows = CookieRows(db)
+                var (report, state) = (report, try rows.state())
+                let (cookies, skipped) = try rows.cookies()
+                report.skipped = skipped
+                contents = Contents(
+                    rows: cookies,
+                    state: state,
+                    newestUpdate: try rows.newestUpdate(),
+                    report: report
+                )
+                return .commit
+            }
+            guard let contents else { throw DatabaseError(resultCode: .SQLITE_ERROR, message: "nothing was read") }
+            return contents
+        }
+    }
+
+    private func fill(from contents: Contents, _ connection: Connection, _ lock: FileLock) -> OpenedFile {
+        let jar = CookieJar(configuration: jar, clock: clock)
+        let recorder = ChangeRecorder(
+            capacity: configuration.maximumPendingChanges,
+            batchCount: configuration.writeBatchCount,
+            clock: clock
+        )
+        recorder.witness(contents.newestUpdate)
+        // Before it is filled: what a smaller jar than the last one evicts goes from the file too.
+        jar.follow(recorder)
+        let outcomes = jar.merge(stored: contents.rows.map(\.cookie), source: recorder.source)
+        var report = contents.report
+        for outcome in outcomes {
+            switch outcome {
+            case .kept, .replaced: report.loaded += 1
+            case .rejected: report.skipped += 1
+            case .deleted, nil: break
+            }
+        }
+        if report.skipped > 0 {
+            report.messages.append("\(connection.path): \(report.skipped) rows are no cookies that this jar can hold")
+        }
+        let exchange = Exchange(
+            jar: jar,
+            recorder: recorder,
+            configuration: configuration,
+            clock: clock,
+            path: connection.path,
+            revision: contents.state.revision
+        )
+        return OpenedFile(lock: lock, connection: connection, recorder: recorder, exchange: exchange, report: report)
+    }
+
+    private func checkVersion(_ version: Int, _ file: DatabaseFile) throws(StoreError) {
+        guard version > Schema.current else { return }
+        let message =
+            "\(file.path) has version \(version), and this library knows \(Schema.current); update the program"
+        throw StoreError(.newerSchema, path: file.path, message)
+    }
+
+    private func foreign(_ file: DatabaseFile) -> StoreError {
+        let message =
+            "\(file.path) is another program's database and was not touched; name another file, or import its cookies"
+        return StoreError(.notOurs, path: file.path, message)
+    }
+}

@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A file that is open, with the jar that was filled from it.
+struct OpenedFile: Sendable {
+    let lock: FileLock
+    let connection: Connection
+    let recorder: ChangeRecorder
+    let exchange: Exchange
+    let report: CookieDatabaseReport
+}

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import GRDB
+
+/// Reads a row's columns in their order, and believes nothing: a file can hold any type anywhere.
+///
+/// A value of another type than the one asked for is nil, and makes the whole row unreadable where it is needed.
+struct RowReader {
+    private let row: Row
+    private var column = 0
+
+    init(_ row: Row) { self.row = row }
+
+    private mutating func next() -> DatabaseValue.Storage {
+        guard column < row.count else { return .null }
+        defer { column += 1 }
+        let value: DatabaseValue = row[column]
+        return value.storage
+    }
+
+    /// An integer.
+    mutating func integer() -> Int64? {
+        if case .int64(let number) = next() { number } else { nil }
+    }
+
+    /// An integer or nothing: nil is a value of another type.
+    mutating func optionalInteger() -> Int64?? {
+        switch next() {
+        case .int64(let number): .some(number)
+        case .null: .some(nil)
+        default: nil
+        }
+    }
+
+    /// 0 or 1.
+    mutating func boolean() -> Bool? {
+        switch integer() {
+        case 0: false
+        case 1: true
+        default: nil
+        }
+    }
+
+    /// A text.
+    mutating func text() -> String? {
+        if case .string(let text) = next() { text } else { nil }
+    }
+
+    /// Octets, or the octets of a text.
+    mutating func octets() -> [UInt8]? {
+        switch next() {
+        case .blob(let data): [UInt8](data)
+        case .string(let text): Array(text.utf8)
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import GRDB
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+extension StoreError {
+    /// What SQLite says of a file. Its message names tables and columns, never what is in them.
+    init(_ error: any Error, path: String) {
+        if let error = error as? StoreError {
+            self = error
+            return
+        }
+        guard let error = error as? DatabaseError else {
+            self.init(.failed, path: path, "\(path): \(error)")
+            return
+        }
+        let cause = error.message ?? "SQLite error \(error.extendedResultCode.rawValue)"
+        let (code, remedy): (Code, String) =
+            switch error.resultCode {
+            case .SQLITE_CORRUPT, .SQLITE_NOTADB:
+                (.damaged, "open it anew: what is damaged is then set aside")
+            case .SQLITE_BUSY, .SQLITE_LOCKED:
+                (.busy, "another process holds its lock; try again, or allow a longer busyTimeout")
+            case .SQLITE_FULL: (.diskFull, "make room on the disk; what is not written yet is tried again")
+            case .SQLITE_READONLY where error.extendedResultCode == .SQLITE_READONLY_DBMOVED:
+                (.moved, "it was moved or deleted while it was open; open it anew")
+            case .SQLITE_READONLY: (.notAccessible, "the file and its directory must be writable")
+            case .SQLITE_CANTOPEN, .SQLITE_PERM, .SQLITE_AUTH:
+                (.notAccessible, "the file and its directory must be readable and writable")
+            case .SQLITE_IOERR: (.inputOutput, "check the disk; what is not written yet is tried again")
+            case .SQLITE_MISUSE: (.closed, "it is closed; open it anew")
+            default: (.failed, "look at the file with `sqlite3`, or move it away")
+            }
+        self.init(code, path: path, "\(path): \(cause); \(remedy)")
+    }
+
+    /// A system call on a file that failed.
+    static func system(_ code: Code = .notAccessible, path: String, _ what: String, errno number: CInt) -> StoreError {
+        let code = number == ENOSPC || number == EDQUOT ? .diskFull : number == EIO ? .inputOutput : code
+        return StoreError(code, path: path, "\(path): \(what): \(String(cString: strerror(number)))")
+    }
+}

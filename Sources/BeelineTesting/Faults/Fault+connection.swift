@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+
+extension Fault {
+    /// Faults of TCP: of connecting, and of a server that has accepted and does no more.
+    public static let connection: [Fault] = [
+        Fault(
+            id: "refused",
+            does: "is bound and does not listen: every first packet is answered by RST",
+            outcome: .refused,
+            layer: .connection,
+            play: .refuse
+        ),
+        Fault(
+            id: "black-hole",
+            does: "drops every first packet, as behind a dead route",
+            outcome: .connectTimeout,
+            layer: .connection,
+            play: .blackHole
+        ),
+        accepts("silent", "accepts, reads nothing and answers nothing", .timeout) { try await $0.hold() },
+        accepts("drain", "accepts, reads everything and answers nothing", .timeout) { try await $0.drain() },
+        accepts("accept-close", "closes on accept", .closed) { _ in },
+        accepts("accept-reset", "resets on accept", .closed) { await $0.reset() },
+        accepts("request-close", "reads the request, then closes", .closed) { _ = try await $0.receiveRequest() },
+        accepts("request-reset", "reads the request, then resets", .closed) { connection in
+            _ = try await connection.receiveRequest()
+            await connection.reset()
+        },
+    ]
+
+    private static func accepts(
+        _ id: String,
+        _ does: String,
+        _ outcome: Outcome,
+        _ serve: @escaping @Sendable (RawConnection) async throws -> Void
+    ) -> Fault {
+        Fault(
+            id: id,
+            does: does,
+            outcome: outcome,
+            layer: .connection,
+            play: .serve { connection, _ in
+                try await serve(connection)
+            }
+        )
+    }
+}

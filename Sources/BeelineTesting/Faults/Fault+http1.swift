@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+
+extension Fault {
+    /// Faults of HTTP/1.1 in time and in order: stalls, drips, ends in the middle, connections that die while idle.
+    public static let http1: [Fault] = [
+        http("head-stall", "half a head, then silence", .timeout, "HTTP/1.1 200 OK\r\nContent-Ty", then: .hold),
+        http("head-close", "half a head, then the end", .closed, "HTTP/1.1 200 OK\r\nContent-Ty"),
+        http("head-reset", "half a head, then a reset", .closed, "HTTP/1.1 200 OK\r\nContent-Ty", then: .reset),
+        http("head-drip", "a head of a byte each second, without end", .timeout) { connection, context in
+            try await connection.drip("HTTP/1.1 200 OK\r\nX: ", "x", context)
+        },
+        http("body-stall", "half of the body, then silence", .timeout, half, then: .hold),
+        http("body-close", "half of the body, then the end", .truncated, half),
+        http("body-reset", "half of the body, then a reset", .truncated, half, then: .reset),
+        http("body-drip", "a body of a byte each second", .timeout) { connection, context in
+            try await connection.drip("HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n", "x", context)
+        },
+        http("chunk-close", "half of a chunk, then the end", .truncated, chunked + "4\r\nok"),
+        http("chunk-no-last", "chunks without the last one", .truncated, chunked + "2\r\nok\r\n"),
+        http("trailer-close", "the last chunk, and then half a trailer", .truncated, chunked + "2\r\nok\r\n0\r\nX: "),
+        http("idle-close", "answers, and closes without having said so", .success, goodResponse),
+        http("idle-reset", "answers, and resets upon the next request", .success) { connection, _ in
+            try await connection.send(goodResponse)
+            _ = try await connection.receiveRequest()
+            await connection.reset()
+        },
+        http("request-unread", "answers before it has read the body, and closes", .success) { connection, _ in
+            try await connection.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok")
+        },
+        http(
+            "request-timeout",
+            "408 upon the request, and the end (RFC 9110 §15.5.9)",
+            .status,
+            "HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+        ),
+        http(
+            "status-500",
+            "500 with a body",
+            .status,
+            "HTTP/1.1 500 No\r\nContent-Length: 6\r\n\r\nbroken",
+            then: .next
+        ),
+        http(
+            "status-503",
+            "503 with Retry-After",
+            .status,
+            "HTTP/1.1 503 No\r\nRetry-After: 1\r\nContent-Length: 4\r\n\r\nbusy",
+            then: .next
+        ),
+        http(
+            "interim",
+            "103 and 100 that nobody asked for, then the response",
+            .success,
+            "HTTP/1.1 103 Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 100 Continue\r\n\r\n" + goodResponse,
+            then: .next
+        ),
+        http("interim-endless", "responses 103 without end", .limit) { connection, _ in
+            try await connection.sendEndlessly("HTTP/1.1 103 Early Hints\r\n\r\n")
+        },
+        http(
+            "poison",
+            "a second response that nobody asked for: no request may be given it",
+            .success,
+            goodResponse + "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\npoison",
+            then: .next
+        ),
+        http(
+            "body-too-long",
+            "more bytes than Content-Length: the rest is no response",
+            .success,
+            goodResponse + "and more",
+            then: .next
+        ),
+    ]
+
+    static let half = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nok"
+    static let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+    /// What follows the bytes of a row.
+    enum Then: Sendable {
+        case close, reset, hold, next
+    }
+
+    /// The same bytes upon a request.
+    static func http(
+        _ id: String,
+        _ does: String,
+        _ outcome: Outcome,
+        _ bytes: String,
+        then: Then = .close
+    ) -> Fault {
+        http(id, does, outcome) { connection, _ in
+            try await connection.send(latin1: bytes)
+            switch then {
+            case .close: break
+            case .reset: await connection.reset()
+            case .hold: try await connection.hold()
+            case .next: while try await connection.receiveRequest() != nil { try await connection.send(latin1: bytes) }
+            }
+        }
+    }
+
+    /// A script that begins after the request.
+    static func http(
+        _ id: String,
+        _ does: String,
+        _ outcome: Outcome,
+        _ answer: @escaping @Sendable (RawConnection, Context) async throws -> Void
+    ) -> Fault {
+        Fault(
+            id: id,
+            does: does,
+            outcome: outcome,
+            layer: .http1,
+            play: .serve { connection, context in
+                guard try await connection.receiveHead() != nil else { return }
+                try await answer(connection, context)
+            }
+        )
+    }
+}
+
+extension RawConnection {
+    /// Sends text of which each scalar is a byte.
+    func send(latin1 text: String) async throws {
+        try await send(text.unicodeScalars.map { UInt8(truncatingIfNeeded: $0.value) })
+    }
+
+    /// Sends the start at once and then the drop each second of the server's clock, 100,000 times.
+    fileprivate func drip(_ start: String, _ drop: String, _ context: Fault.Context) async throws {
+        try await send(start)
+        for _ in 0..<100_000 {
+            try await context.sleep(.seconds(1))
+            try await send(drop)
+        }
+    }
+}

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NIOSSL
+
+extension Fault {
+    /// Faults of TLS: handshakes that end badly or not at all, certificates that must not be trusted, ends without
+    /// `close_notify`.
+    public static let tls: [Fault] = [
+        hello("tls-stall", "reads the greeting and answers nothing", .handshakeTimeout) { try await $0.drain() },
+        hello("tls-close", "closes after the greeting", .handshakeFailure) { _ in },
+        hello("tls-reset", "resets after the greeting, as a filter of server names does", .handshakeFailure) {
+            await $0.reset()
+        },
+        hello("tls-plain", "answers the greeting with HTTP in the clear", .handshakeFailure) {
+            try await $0.send("HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+            try await $0.drain()
+        },
+        hello("tls-alert", "answers the greeting with the alert handshake_failure", .handshakeFailure) {
+            try await $0.send([21, 3, 3, 0, 2, 2, 40])
+        },
+        hello("tls-garbage", "answers the greeting with bytes that are no record", .handshakeFailure) {
+            try await $0.send((0..<300).map { UInt8(truncatingIfNeeded: $0 &* 151 &+ 77) })
+            try await $0.drain()
+        },
+        hello("tls-half-record", "answers the greeting with the beginning of a record", .handshakeTimeout) {
+            try await $0.send([22, 3, 3, 0, 122, 2, 0, 0])
+            try await $0.drain()
+        },
+        certificate("tls-expired", "a certificate that ended yesterday", .expired),
+        certificate("tls-not-yet", "a certificate that begins tomorrow", .notYetValid),
+        certificate("tls-self-signed", "a certificate signed by its own key", .selfSigned),
+        certificate("tls-no-chain", "a certificate whose intermediate is not sent", .incompleteChain),
+        ok("tls-other-name", "a trusted certificate for another name", .badCertificate) {
+            ServerTLS(try $0.authority.certificate(for: "other.test"))
+        },
+        ok(
+            "tls-address-only",
+            "a trusted certificate for the address that is dialled, not for the name",
+            .badCertificate
+        ) {
+            ServerTLS(try $0.authority.certificate(for: "127.0.0.1", "::1"))
+        },
+        ok("tls-deep-wildcard", "a certificate for a wildcard two labels above", .badCertificate) { certificates in
+            ServerTLS(try certificates.authority.certificate(for: "*.test"))
+        },
+        ok("tls-impostor", "a certificate for the right name from an unknown authority", .badCertificate) { _ in
+            ServerTLS(try TestAuthority(name: "Impostor").certificate(for: FaultServer.name))
+        },
+        ok("tls-old", "TLS 1.1 at most", .handshakeFailure) {
+            var tls = ServerTLS($0.good)
+            tls.minimumVersion = .tlsv1
+            tls.maximumVersion = .tlsv11
+            return tls
+        },
+        ok(
+            "tls-client-certificate",
+            "asks for a client certificate of an authority that the client has none of",
+            .closed
+        ) {
+            var tls = ServerTLS($0.good)
+            tls.clientAuthority = try TestAuthority(name: "Clients")
+            return tls
+        },
+        ok("tls-no-alpn", "chooses no protocol: HTTP/1.1 it is", .success) {
+            var tls = ServerTLS($0.good)
+            tls.applicationProtocols = []
+            return tls
+        },
+        inside("tls-truncated", "a body without a length, ended by FIN without close_notify", .truncated) {
+            try await $0.send("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nok")
+            await $0.cut()
+        },
+        inside("tls-body-reset", "half of the body, then a reset", .truncated) {
+            try await $0.send("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nok")
+            await $0.reset()
+        },
+    ]
+
+    /// Plays below TLS: the greeting is read, nothing understood.
+    private static func hello(
+        _ id: String,
+        _ does: String,
+        _ outcome: Outcome,
+        _ answer: @escaping @Sendable (RawConnection) async throws -> Void
+    ) -> Fault {
+        Fault(
+            id: id,
+            does: does,
+            outcome: outcome,
+            layer: .tls,
+            play: .serve { connection, _ in
+                _ = try await connection.receive()
+                try await answer(connection)
+            }
+        )
+    }
+
+    private static func certificate(_ id: String, _ does: String, _ flaw: CertificateFlaw) -> Fault {
+        ok(id, does, .badCertificate) {
+            ServerTLS(try $0.authority.certificate(for: FaultServer.name, flaw: flaw))
+        }
+    }
+
+    /// Answers well once the handshake has succeeded, which it may not.
+    private static func ok(
+        _ id: String,
+        _ does: String,
+        _ outcome: Outcome,
+        _ tls: @escaping @Sendable (FaultCertificates) throws -> ServerTLS
+    ) -> Fault {
+        Fault(
+            id: id,
+            does: does,
+            outcome: outcome,
+            layer: .tls,
+            play: .serve(tls: tls) { connection, _ in
+                try await connection.answerRequests(with: goodResponse)
+            }
+        )
+    }
+
+    /// Plays inside a good handshake, after the request.
+    private static func inside(
+        _ id: String,
+        _ does: String,
+        _ outcome: Outcome,
+        _ answer: @escaping @Sendable (RawConnection) async throws -> Void
+    ) -> Fault {
+        Fault(
+            id: id,
+            does: does,
+            outcome: outcome,
+            layer: .tls,
+            play: .serve {
+                ServerTLS($0.good)
+            } _: { connection, _ in
+                _ = try await connection.receiveRequest()
+                try await answer(connection)
+            }
+        )
+    }
+
+    /// A response that nothing is wrong with.
+    static let goodResponse = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+}
+
+extension RawConnection {
+    /// Answers each request with the same bytes.
+    func answerRequests(with response: String) async throws {
+        while try await receiveRequest() != nil { try await send(response) }
+    }
+}

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import HTTPTypes
+
+extension Fault {
+    /// Faults of WebSockets: handshakes that must be refused, and frames that RFC 6455 forbids. `success` means that a
+    /// text message `ok` comes.
+    public static let webSocket: [Fault] = [
+        handshake("ws-refused", "403 in place of the handshake", .status) { _ in .text("no", status: .forbidden) },
+        handshake("ws-http", "200 in place of the handshake", .malformed) { _ in .text("hello") },
+        handshake("ws-accept-wrong", "another Sec-WebSocket-Accept than the key's", .malformed) { _ in
+            switching("Sec-WebSocket-Accept: AAAAAAAAAAAAAAAAAAAAAAAAAAA=\r\n")
+        },
+        handshake("ws-accept-none", "no Sec-WebSocket-Accept", .malformed) { _ in switching("") },
+        handshake("ws-extension", "an extension that nobody offered", .malformed) {
+            .webSocket(for: $0, fields: [.secWebSocketExtensions: "smoke"]) { try await $0.hold() }
+        },
+        handshake("ws-subprotocol", "a subprotocol that nobody offered", .malformed) {
+            .webSocket(for: $0, fields: [.secWebSocketProtocol: "smoke"]) { try await $0.hold() }
+        },
+        frames("ws-close-1006", "the end without a close frame", .closed, []),
+        frames(
+            "ws-masked",
+            "a masked frame from a server",
+            .malformed,
+            RawWebSocketFrame(.text, ok, mask: [1, 2, 3, 4]).bytes
+        ),
+        frames(
+            "ws-reserved",
+            "a reserved bit without an extension",
+            .malformed,
+            RawWebSocketFrame(.text, ok, reserved: 4).bytes
+        ),
+        frames("ws-opcode", "an opcode that nobody knows", .malformed, [0x83, 2] + ok),
+        frames("ws-continuation", "a continuation of nothing", .malformed, RawWebSocketFrame(.continuation, ok).bytes),
+        frames(
+            "ws-interleaved",
+            "a second message within the first",
+            .malformed,
+            RawWebSocketFrame(.text, ok, isFinal: false).bytes + RawWebSocketFrame(.text, ok).bytes
+        ),
+        frames(
+            "ws-fragmented-ping",
+            "a PING in fragments",
+            .malformed,
+            RawWebSocketFrame(.ping, ok, isFinal: false).bytes
+        ),
+        frames(
+            "ws-long-ping",
+            "a PING of 126 bytes",
+            .malformed,
+            RawWebSocketFrame(.ping, [UInt8](repeating: 0, count: 126)).bytes
+        ),
+        frames("ws-utf8", "a text that is not UTF-8", .malformed, RawWebSocketFrame(.text, [0xc3, 0x28]).bytes),
+        frames("ws-close-code", "a close code that must not be sent", .malformed, RawWebSocketFrame.close(1005).bytes),
+        frames("ws-close-short", "a close frame of one byte", .malformed, RawWebSocketFrame(.close, [3]).bytes),
+        frames(
+            "ws-huge",
+            "a frame that says it has 2^63 bytes",
+            .limit,
+            [0x82, 127, 0x7f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff]
+        ),
+        frames("ws-half", "half of a frame, then the end", .closed, [0x81, 2, 111]),
+        frames(
+            "ws-fragments",
+            "a message in two fragments with a PING between them",
+            .success,
+            RawWebSocketFrame(.text, Array("o".utf8), isFinal: false).bytes + RawWebSocketFrame(.ping).bytes
+                + RawWebSocketFrame(.continuation, Array("k".utf8)).bytes
+        ),
+        handshake("ws-fragment-flood", "a message of fragments without end", .limit) { request in
+            .webSocket(for: request) { connection in
+                try await connection.send(RawWebSocketFrame(.binary, [0], isFinal: false).bytes)
+                let frame = RawWebSocketFrame(.continuation, [UInt8](repeating: 0, count: 60_000), isFinal: false).bytes
+                for _ in 0..<2000 { try await connection.send(frame) }
+            }
+        },
+    ]
+
+    private static let ok = Array("ok".utf8)
+
+    private static func switching(_ line: String) -> Reply {
+        .takeover { connection in
+            let head = "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+            try await connection.send(head + line + "\r\n")
+            try await connection.hold()
+        }
+    }
+
+    private static func handshake(
+        _ id: String,
+        _ does: String,
+        _ outcome: Outcome,
+        _ answer: @escaping @Sendable (ReceivedRequest) -> Reply
+    ) -> Fault {
+        Fault(
+            id: id,
+            does: does,
+            outcome: outcome,
+            layer: .webSocket,
+            play: .serve { connection, _ in
+                guard let request = try await connection.receiveRequest() else { return }
+                _ = try await connection.send(answer(request), to: request.method)
+            }
+        )
+    }
+
+    /// A good handshake, and then these bytes; then the end, after the client's close frame where it sends one.
+    private static func frames(_ id: String, _ does: String, _ outcome: Outcome, _ bytes: [UInt8]) -> Fault {
+        handshake(id, does, outcome) { request in
+            .webSocket(for: request) { connection in
+                try await connection.send(bytes)
+                if outcome != .closed { try await connection.drain() }
+            }
+        }
+    }
+}

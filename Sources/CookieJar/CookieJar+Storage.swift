@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What a store that keeps the jar elsewhere needs of it (`BeelineStore`).
+extension CookieJar {
+    /// Tells `follower` of each change from now on.
+    package func follow(_ follower: any CookieFollower) {
+        state.withWriteLock { $0.feeds.append(follower) }
+    }
+
+    /// The cookies that were sent or stored at a time or later, to the second.
+    package func cookies(accessedSince time: CookieTime) -> [Cookie] {
+        let seconds = CookieRecord.seconds(time)
+        return state.withReadLock { store in
+            var cookies: [Cookie] = []
+            for case let bucket? in store.table.buckets {
+                for index in 0..<bucket.count where bucket.records[index].accessed >= seconds {
+                    cookies.append(Cookie(bucket.records[index], in: bucket))
+                }
+            }
+            return cookies
+        }
+    }
+
+    /// Takes over what another place has: cookies as they are there, with their times of creation, and removals.
+    ///
+    /// - Parameters:
+    ///   - stored: Cookies that came or changed there.
+    ///   - removed: Cookies that went there.
+    ///   - source: The mark that the changes carry.
+    ///   - now: The time.
+    ///   - keepsOwn: Says of a cookie that the jar's own is the newer one. It runs while the jar is locked, so that no
+    ///     change can come between the question and what follows from it; it must not use the jar.
+    /// - Returns: What became of each stored cookie; nil where the jar kept its own.
+    @discardableResult
+    package func merge(
+        stored: [Cookie],
+        removed: [Cookie] = [],
+        source: ChangeSource,
+        now: CookieTime? = nil,
+        unless keepsOwn: (Cookie) -> Bool = { _ in false }
+    ) -> [CookieOutcome?] {
+        let now = now ?? clock()
+        return change(source) { store in
+            for cookie in removed where !keepsOwn(cookie) { _ = store.remove(cookie) }
+            return stored.map { cookie in
+                if keepsOwn(cookie) { return nil }
+                // A cookie that is replaced keeps its time of creation; one that was made anew elsewhere has another.
+                if let own = store.cookie(like: cookie, at: now), own.created != cookie.created {
+                    _ = store.remove(own)
+                }
+                return store.insert(cookie, isOfThisSession: false, now: now)
+            }
+        }
+    }
+}

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NIOCore
+
+// The errors that both versions of HTTP end an exchange with.
+extension DirectHTTPError {
+    /// The connection was lost and not one byte of a response came: RFC 9110 §9.2.2 lets an idempotent request go again.
+    static func lostBeforeResponse(_ message: String, _ cause: (any Error)? = nil) -> DirectHTTPError {
+        var error = DirectHTTPError(.connectionLost, message, underlyingError: cause)
+        error.isBeforeResponse = true
+        return error
+    }
+
+    /// The peer says that it has not looked at the request: any method may go again (RFC 9113 §8.7).
+    static func unprocessed(_ message: String) -> DirectHTTPError {
+        var error = lostBeforeResponse(message)
+        error.isUnprocessed = true
+        return error
+    }
+
+    static func silent(for limit: TimeAmount) -> DirectHTTPError {
+        DirectHTTPError(.idleTimeout, "the server was silent for \(Duration(limit))")
+    }
+
+    static var late: DirectHTTPError {
+        DirectHTTPError(.deadlineExceeded, "the response was not whole in time")
+    }
+}

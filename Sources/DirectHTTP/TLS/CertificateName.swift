@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NIOSSL
+
+/// Whether a certificate is one for a name (RFC 9525 §6.3): by its DNS names, and by nothing else.
+///
+/// NIOSSL also takes a certificate for the *address* that was dialled. Anybody can have one for an address of their own, and
+/// a poisoned answer may lead there: for an origin with a name only the name counts.
+enum CertificateName {
+    static func covers(_ certificate: NIOSSLCertificate, _ name: String) -> Bool {
+        certificate._subjectAlternativeNames().contains { alternative in
+            alternative.nameType == .dnsName && matches(Array(alternative.contents), name)
+        }
+    }
+
+    /// A wildcard stands for the whole leftmost label of a name with two more behind it.
+    static func matches(_ pattern: [UInt8], _ name: String) -> Bool {
+        let pattern = labels(String(decoding: pattern, as: UTF8.self))
+        let name = labels(name)
+        guard pattern.count == name.count, !name.isEmpty else { return false }
+        guard pattern[0] == "*" else { return pattern == name }
+        return pattern.count >= 3 && pattern.dropFirst() == name.dropFirst()
+    }
+
+    private static func labels(_ name: String) -> [String] {
+        let name = name.lowercased()
+        return (name.hasSuffix(".") ? name.dropLast() : name[...])
+            .split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+    }
+}

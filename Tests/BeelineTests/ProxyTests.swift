@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Beeline
+import BeelineTesting
+import NIOCore
+import Testing
+
+@Suite("Proxies: the name travels, and HTTPDNS steps aside", .timeLimit(.minutes(1)))
+struct ProxyTests {
+    @Test(
+        "the environment is read as curl reads it",
+        arguments: [
+            (["http_proxy": "http://p.test:8080"], "http://a.test", "http://p.test:8080"),
+            (["http_proxy": "p.test"], "http://a.test", "http://p.test:1080"),
+            (["HTTP_PROXY": "http://p.test:8080"], "http://a.test", nil),
+            (["https_proxy": "http://p.test:8080"], "http://a.test", nil),
+            (["HTTPS_PROXY": "http://p.test:8080"], "https://a.test", "http://p.test:8080"),
+            (["all_proxy": "http://[::1]:8080"], "https://a.test", "http://[::1]:8080"),
+            (["all_proxy": "http://p.test:1", "no_proxy": "a.test"], "https://a.test", nil),
+            (["all_proxy": "http://p.test:1", "no_proxy": ".a.test"], "https://www.a.test", nil),
+            (["all_proxy": "http://p.test:1", "no_proxy": "a.test"], "https://evila.test", "http://p.test:1"),
+            (["all_proxy": "http://p.test:1", "no_proxy": "a.test:8443"], "https://a.test", "http://p.test:1"),
+            (["all_proxy": "http://p.test:1", "no_proxy": "10.0.0.0/8, ::1"], "https://10.1.2.3", nil),
+            (["all_proxy": "http://p.test:1", "no_proxy": "10.0.0.0/8, ::1"], "https://[::1]", nil),
+            (["all_proxy": "http://p.test:1", "no_proxy": "*"], "https://a.test", nil),
+            (["all_proxy": "gopher://p.test:1"], "https://a.test", nil),
+        ] as [([String: String], String, String?)]
+    )
+    func environment(variables: [String: String], url: String, expected: String?) throws {
+        let route = ProxySettings(environment: variables).route(to: try HTTPURL(url).origin)
+        switch route {
+        case .direct: #expect(expected == nil)
+        case .proxy(let proxy): #expect(proxy.description == expected)
+        }
+    }
+
+    /// A proxy that reaches every name on this machine, and a lab whose client uses it.
+    private func start(
+        _ credentials: String? = nil,
+        user: String? = nil
+    ) async throws -> (lab: ClientLab, proxy: ProxyServer) {
+        let proxy = try await ProxyServer.start(.http, credentials: credentials) { _, port in
+            Endpoint(IPAddress(v4: 0x7f00_0001), port: port)
+        }
+        let origin = Origin(scheme: .http, host: Host(proxy.endpoint.address), port: proxy.endpoint.port)
+        let settings = Proxy(origin: origin, user: user, password: user.map { _ in "secret" })
+        let lab = try await ClientLab(configure: { $0.proxies = ProxySettings(http: settings, https: settings) }) {
+            .text("\($0.connection.serverName ?? "-") \($0.authority ?? "-") \($0.target)")
+        }
+        return (lab, proxy)
+    }
+
+    @Test("https goes through CONNECT by name, and SNI and certificate are the origin's")
+    func tunnel() async throws {
+        let (lab, proxy) = try await start("me:secret", user: "me")
+        for _ in 0..<2 {
+            let response = try await lab.client.get(lab.url("a.test", "/x"))
+            #expect(try await response.text() == "a.test a.test:\(lab.site.port) /x")
+            #expect(response.hop.proxy?.user == "me")
+            #expect(response.resolution == nil)
+        }
+        #expect(proxy.requests.map(\.host) == ["a.test"], "one tunnel carries both requests")
+        #expect(proxy.requests.map(\.credentials) == ["me:secret"])
+        #expect(lab.upstream.queries.isEmpty)
+        await lab.stop()
+        await proxy.stop()
+    }
+
+    @Test("http is forwarded with the whole URL, by name")
+    func forward() async throws {
+        let (lab, proxy) = try await start()
+        let plain = try await LoopbackOrigin.start { .text("\($0.authority ?? "-") \($0.target)") }
+        let response = try await lab.client.get("http://a.test:\(plain.port)/x?y")
+        #expect(try await response.text() == "a.test:\(plain.port) /x?y")
+        #expect(proxy.requests.map(\.host) == ["a.test"])
+        #expect(lab.upstream.queries.isEmpty)
+        await plain.stop()
+        await lab.stop()
+        await proxy.stop()
+    }
+
+    @Test("a proxy that refuses is an error that names the proxy and the remedy")
+    func refused() async throws {
+        let (lab, proxy) = try await start("me:secret", user: nil)
+        let error = await #expect(throws: BeelineError.self) { _ = try await lab.client.get(lab.url("a.test")) }
+        #expect(error?.code == BeelineError.Code(.proxyRefused))
+        #expect(error?.message.contains("407") == true && error?.message.contains("password") == true)
+        #expect(lab.site.connections.accepted == 0)
+        await lab.stop()
+        await proxy.stop()
+    }
+}

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Beeline
+import BeelineTesting
+import BeelineURLSession
+import Foundation
+import Testing
+
+#if canImport(FoundationNetworking)
+import FoundationNetworking
+#endif
+
+@Suite("CookieStorageMirror")
+struct CookieStorageMirrorTests {
+    let jar = CookieJar()
+    let storage: HTTPCookieStorage
+    let mirror: CookieStorageMirror
+
+    init() throws {
+        storage = try .own()
+        mirror = CookieStorageMirror(jar: jar, storage: storage)
+    }
+
+    /// One round, and another, in which nothing may be left to do.
+    func syncWithoutEcho(_ location: SourceLocation = #_sourceLocation) -> CookieStorageMirror.Report {
+        let report = mirror.sync()
+        #expect(mirror.sync().isEmpty, "echo", sourceLocation: location)
+        return report
+    }
+
+    @Test("a cookie of the jar goes to the storage with what Foundation can hold")
+    func toStorage() throws {
+        try jar.set(
+            "sid=1; Domain=a.test; Path=/x; Secure; HttpOnly; SameSite=Lax; Max-Age=600",
+            from: "https://www.a.test/"
+        )
+        #expect(syncWithoutEcho().intoStorage == 1)
+        let cookie = try #require(storage.cookie("sid"))
+        #expect((cookie.value, cookie.domain, cookie.path) == ("1", ".a.test", "/x"))
+        #expect(cookie.isSecure && cookie.isHTTPOnly && !cookie.isSessionOnly)
+        #expect(
+            cookie.expiresDate.map { CookieTime(secondsSince1970: $0.timeIntervalSince1970) }
+                == jar.cookie("sid")?.expires
+        )
+    }
+
+    @Test("a cookie of the storage goes to the jar")
+    func toJar() throws {
+        try storage.set("sid=1; Domain=a.test; Path=/x; Secure; HttpOnly", from: "https://www.a.test/")
+        #expect(syncWithoutEcho().intoJar == 1)
+        let cookie = try #require(jar.cookie("sid"))
+        #expect((cookie.value, cookie.domain, cookie.isHostOnly, cookie.path) == ("1", "a.test", false, "/x"))
+        #expect(cookie.isSecure && cookie.isHTTPOnly)
+    }
+
+    @Test("replacement and deletion travel both ways, round after round")
+    func story() throws {
+        try jar.set("a=1", from: "https://a.test/")
+        try storage.set("b=1", from: "https://a.test/")
+        #expect(syncWithoutEcho() == report { ($0.intoStorage, $0.intoJar) = (1, 1) })
+        try jar.set("b=2", from: "https://a.test/")
+        try storage.set("a=2", from: "https://a.test/")
+        #expect(syncWithoutEcho() == report { ($0.intoStorage, $0.intoJar) = (1, 1) })
+        #expect(jar.pairs == ["a=2", "b=2"] && storage.pairs == ["a=2", "b=2"])
+        try jar.set("a=; Max-Age=0", from: "https://a.test/")
+        storage.deleteCookie(try #require(storage.cookie("b")))
+        #expect(syncWithoutEcho() == report { ($0.outOfStorage, $0.outOfJar) = (1, 1) })
+        #expect(jar.pairs == [] && storage.pairs == [])
+    }
+
+    @Test("SameSite, which Foundation on Linux cannot hold, outlives a round trip in the jar")
+    func sameSiteStays() throws {
+        try jar.set("a=1; SameSite=Strict", from: "https://a.test/")
+        mirror.sync()
+        try storage.set("a=2", from: "https://a.test/")
+        #expect(syncWithoutEcho().intoJar == 1)
+        #expect(jar.cookie("a")?.value == "2")
+        #expect(jar.cookie("a")?.sameSite == .strict)
+    }
+
+    @Test("of two changes the newer wins")
+    func newer() throws {
+        try jar.set("a=1", from: "https://a.test/")
+        try jar.set("b=1", from: "https://a.test/")
+        mirror.sync()
+        try jar.set("a=jar", from: "https://a.test/")
+        try storage.set("a=storage", from: "https://a.test/")
+        try storage.set("b=storage", from: "https://a.test/")
+        try jar.set("b=jar", from: "https://a.test/")
+        _ = syncWithoutEcho()
+        #expect(jar.pairs == ["a=storage", "b=jar"] && storage.pairs == ["a=storage", "b=jar"])
+    }
+
+    @Test("a change of the jar is newer by when it came, although a replaced cookie keeps its time of creation")
+    func replacedIsNewer() throws {
+        try jar.set("a=1", from: "https://a.test/")
+        mirror.sync()
+        try storage.set("a=storage", from: "https://a.test/")
+        try jar.set("a=jar", from: "https://a.test/")
+        _ = syncWithoutEcho()
+        #expect(storage.pairs == ["a=jar"])
+    }
+
+    @Test("a storage that accepts nothing deletes nothing from the jar")
+    func acceptPolicy() throws {
+        storage.cookieAcceptPolicy = .never
+        try jar.set("a=1", from: "https://a.test/")
+        #expect(syncWithoutEcho().isEmpty)
+        #expect(jar.pairs == ["a=1"] && storage.pairs == [])
+    }
+
+    @Test("what the jar's rules refuse stays where it is, and is told once")
+    func refused() throws {
+        let whole = HTTPCookie(properties: [.name: "a", .value: "1", .domain: ".com", .path: "/"])
+        storage.setCookie(try #require(whole))
+        #expect(syncWithoutEcho().refused == [.publicSuffix])
+        #expect(jar.pairs == [] && storage.pairs == ["a=1"])
+    }
+
+    @Test("cookies that Foundation has no place for stay in the jar")
+    func noPlace() throws {
+        try jar.set("a=1; Secure; Partitioned", from: "https://a.test/")
+        try jar.set("nameless", from: "https://a.test/")
+        #expect(syncWithoutEcho().isEmpty)
+        #expect(storage.pairs == [] && jar.pairs.count == 2)
+    }
+
+    @Test("cookies that are not shared are on neither side the other's affair")
+    func shares() throws {
+        var configuration = CookieStorageMirror.Configuration()
+        configuration.shares = { !$0.isSecure }
+        let mirror = CookieStorageMirror(jar: jar, storage: storage, configuration: configuration)
+        try jar.set("a=1; Secure", from: "https://a.test/")
+        try jar.set("b=1", from: "https://a.test/")
+        #expect(mirror.sync().intoStorage == 1)
+        try storage.set("a=2", from: "https://a.test/")
+        #expect(mirror.sync().isEmpty)
+        #expect(jar.pairs == ["a=1", "b=1"] && storage.pairs == ["a=2", "b=1"])
+    }
+
+    #if !canImport(Darwin)
+    @Test("Max-Age=0 deletes, although Foundation on Linux keeps such a cookie and sends it")
+    func maxAgeZero() throws {
+        try jar.set("a=1", from: "https://a.test/")
+        mirror.sync()
+        try storage.set("a=gone; Max-Age=0", from: "https://a.test/")
+        #expect(storage.pairs == ["a=gone"])
+        #expect(syncWithoutEcho() == report { ($0.outOfJar, $0.outOfStorage) = (1, 1) })
+        #expect(jar.pairs == [] && storage.pairs == [])
+    }
+
+    @Test("Max-Age of a cookie that URLSession stored is obeyed in the jar")
+    func maxAge() throws {
+        try storage.set("a=1; Max-Age=600", from: "https://a.test/")
+        mirror.sync()
+        let left = try #require(jar.cookie("a")?.expires).secondsSince1970 - CookieTime.now.secondsSince1970
+        #expect(left > 500 && left <= 600)
+    }
+
+    @Test("two cookies that Foundation on Linux files under one key do not delete each other in the jar")
+    func joinedKeys() throws {
+        try jar.set("bc=1; Path=/", from: "https://a.test/")
+        mirror.sync()
+        // "a.test" + "/" + "bc" is "a.test" + "/b" + "c": the storage throws bc out.
+        try storage.set("c=2; Path=/b", from: "https://a.test/")
+        #expect(storage.pairs == ["c=2"])
+        #expect(syncWithoutEcho() == report { $0.intoJar = 1 })
+        #expect(jar.pairs == ["bc=1", "c=2"])
+    }
+
+    @Test("the mirror's own writes to such a key settle, and the jar has both")
+    func joinedKeysFromJar() throws {
+        try jar.set("bc=1; Path=/", from: "https://a.test/")
+        try jar.set("c=2; Path=/b", from: "https://a.test/")
+        mirror.sync()
+        #expect(mirror.sync().isEmpty)
+        #expect(jar.pairs == ["bc=1", "c=2"] && storage.pairs.count == 1)
+    }
+    #endif
+
+    @Test("while it runs, the storage follows the jar at once and the jar follows the storage at each look")
+    func runs() async throws {
+        let clock = ManualClock()
+        let mirror = CookieStorageMirror(jar: jar, storage: storage, clock: clock)
+        let changes = jar.changes
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { await mirror.run() }
+            try await clock.sleepers(atLeast: 1)
+            try storage.set("b=1", from: "https://a.test/")
+            clock.advance(by: .seconds(1))
+            var iterator = changes.makeAsyncIterator()
+            guard case .change(let change) = await iterator.next() else { throw NoStorage() }
+            #expect(change.cookie.name == "b" && change.source != nil)
+            try jar.set("a=1", from: "https://a.test/")
+            try await withTimeLimit(.seconds(10), { "the storage to follow" }) { [storage] in
+                while storage.pairs != ["a=1", "b=1"] { await Task.yield() }
+            }
+            group.cancelAll()
+        }
+        #expect(mirror.sync().isEmpty)
+    }
+
+    @Test("no deletion and no last value is lost while four threads write to both sides")
+    func threads() async throws {
+        let names = (0..<4).map { "n\($0)" }
+        await withTaskGroup(of: Void.self) { group in
+            for name in names {
+                group.addTask { [jar, storage] in
+                    for number in 0..<100 {
+                        if number.isMultiple(of: 2) {
+                            try? jar.set("\(name)=\(number)", from: "https://a.test/")
+                        } else {
+                            try? storage.set("\(name)=\(number)", from: "https://a.test/")
+                        }
+                    }
+                    try? jar.set("\(name)=end", from: "https://a.test/")
+                }
+                group.addTask { [mirror] in for _ in 0..<100 { mirror.sync() } }
+            }
+        }
+        mirror.sync()
+        #expect(jar.pairs == names.map { "\($0)=end" })
+        #expect(storage.pairs == jar.pairs)
+        #expect(mirror.sync().isEmpty)
+    }
+
+    private func report(_ change: (inout CookieStorageMirror.Report) -> Void) -> CookieStorageMirror.Report {
+        var report = CookieStorageMirror.Report()
+        change(&report)
+        return report
+    }
+}

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import Foundation
+import Testing
+
+@testable import BeelineCommand
+
+/// Command lines are spelled as curl's users spell them.
+struct CurlSpellingTests {
+    static let rows: [(what: String, line: [String], canonical: [String])] = [
+        ("nothing asks for help", [], ["--help"]),
+        ("the version has curl's letter", ["-V"], ["--version"]),
+        ("a URL is fetched", ["http://x/"], ["fetch", "http://x/"]),
+        ("fetch may be named", ["fetch", "x"], ["fetch", "x"]),
+        ("options come first", ["-L", "x"], ["fetch", "--location", "x"]),
+        ("flags cluster", ["-sSL", "x"], ["fetch", "--silent", "--show-error", "--location", "x"]),
+        (
+            "the last of a cluster has a value", ["-sSLo", "f", "x"],
+            ["fetch", "--silent", "--show-error", "--location", "--output=f", "x"]
+        ),
+        ("a value joins its letter", ["-XPOST", "-da=b", "x"], ["fetch", "--request=POST", "--data=a=b", "x"]),
+        (
+            "a value may begin with a dash", ["-d", "-1", "--data", "--x", "x"],
+            ["fetch", "--data=-1", "--data=--x", "x"]
+        ),
+        ("a value may be a dash", ["-o", "-", "-T", "-", "x"], ["fetch", "--output=-", "--upload-file=-", "x"]),
+        ("a value may be empty", ["-A", "", "x"], ["fetch", "--user-agent", "", "x"]),
+        ("a value may be a subcommand", ["-X", "resolve", "x"], ["fetch", "--request=resolve", "x"]),
+        ("a long option's value stands alone", ["--max-redirs", "-1", "x"], ["fetch", "--max-redirs=-1", "x"]),
+        ("a long option may have an equals sign", ["--data=x", "x"], ["fetch", "--data=x", "x"]),
+        ("digits are letters", ["-4v", "x"], ["fetch", "--ipv4", "--verbose", "x"]),
+        ("what -- ends stays", ["-s", "--", "-x"], ["fetch", "--silent", "--", "-x"]),
+        ("an unknown letter stays for its error", ["-sZ", "x"], ["fetch", "--silent", "-Z", "x"]),
+        ("a value that is missing stays for its error", ["-o"], ["fetch", "--output"]),
+        ("a dash is an argument", ["-"], ["fetch", "-"]),
+        ("other subcommands are left alone", ["resolve", "-4", "x"], ["resolve", "-4", "x"]),
+        ("help is left alone", ["--help"], ["--help"]),
+        ("help for fetch", ["-L", "-h"], ["fetch", "--location", "--help"]),
+    ]
+
+    @Test(arguments: rows)
+    func rewrites(_ row: (what: String, line: [String], canonical: [String])) {
+        let subcommands: Set = ["fetch", "resolve", "cookies"]
+        #expect(CurlSpelling.canonical(row.line, subcommands: subcommands) == row.canonical, "\(row.what)")
+    }
+
+    /// The table of letters and values agrees with the options that are declared.
+    @Test func knowsEveryOption() async throws {
+        let dump = FetchCommand._dumpHelp()
+        let root = try #require(try JSONSerialization.jsonObject(with: Data(dump.utf8)) as? [String: Any])
+        let command = try #require(root["command"] as? [String: Any])
+        let arguments = try #require(command["arguments"] as? [[String: Any]])
+        var valued: Set<String> = []
+        var letters: [String: String] = [:]
+        for argument in arguments where argument["kind"] as? String != "positional" {
+            let names = argument["names"] as? [[String: String]] ?? []
+            guard let long = names.first(where: { $0["kind"] == "long" })?["name"] else { continue }
+            if argument["kind"] as? String == "option" { valued.insert("--\(long)") }
+            for name in names where name["kind"] == "short" { letters[name["name"] ?? ""] = "--\(long)" }
+        }
+        #expect(CurlOption.longWithValue == valued)
+        letters["h"] = "--help"
+        #expect(
+            letters.sorted { $0.key < $1.key }.map { "\($0.key)\($0.value)" }
+                == CurlOption.byLetter.map { "\($0.key)\($0.value.name)" }.sorted()
+        )
+    }
+
+    /// No command line makes it trap.
+    @Test func survivesAnything() {
+        var random = SplitMix(seed: 1)
+        let alphabet = Array("-=ohXd4 \u{0}\u{301}é@:")
+        for round in 0..<20_000 {
+            let line = (0..<Int(random.next() % 6)).map { _ in
+                String((0..<Int(random.next() % 6)).map { _ in alphabet[Int(random.next() % UInt64(alphabet.count))] })
+            }
+            let canonical = CurlSpelling.canonical(line, subcommands: ["fetch"])
+            // ArgumentParser takes some milliseconds.
+            if round % 100 == 0 { _ = try? FetchCommand.parse(Array(canonical.dropFirst())) }
+        }
+    }
+}
+
+/// The same numbers at every run.
+struct SplitMix: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(seed: UInt64) { state = seed }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9e37_79b9_7f4a_7c15
+        var value = state
+        value = (value ^ (value >> 30)) &* 0xbf58_476d_1ce4_e5b9
+        value = (value ^ (value >> 27)) &* 0x94d0_49bb_1331_11eb
+        return value ^ (value >> 31)
+    }
+}

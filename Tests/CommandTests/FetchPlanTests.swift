@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import Beeline
+import Foundation
+import Testing
+
+@testable import BeelineCommand
+
+/// Arguments, environment and configuration file become one plan, without a socket.
+struct FetchPlanTests {
+    // MARK: The client
+
+    @Test func withoutOptionsTheClientIsTheLibrarysButForCurlsHabits() throws {
+        let client = try plan("http://a.test/").client
+        #expect(client.upstreams == UpstreamSpec.standard)
+        #expect(client.redirects == .none && !client.decodesContent && client.isHTTPDNSEnabled)
+        #expect(client.limits.connect == .seconds(10) && client.limits.idle == nil && client.limits.whole == nil)
+        #expect(client.jar != nil && client.pinned.isEmpty && client.tls == TLSSettings())
+        #expect(client.proxies == .none)
+    }
+
+    @Test func optionsSetTheClient() throws {
+        let client = try plan(
+            "-L",
+            "--max-redirs",
+            "3",
+            "-k",
+            "--connect-timeout",
+            "1.5",
+            "-m",
+            "7",
+            "-6",
+            "--no-httpdns",
+            "--allow-local-answers",
+            "--compressed",
+            "--no-cookies",
+            "--dns",
+            "system",
+            "--dns",
+            "dnspod:192.0.2.1:5353",
+            "--cacert",
+            "ca.pem",
+            "-x",
+            "proxy.test:3128",
+            "--noproxy",
+            "b.test",
+            "https://a.test/"
+        ).client
+        #expect(client.redirects == .follow(limit: 3))
+        #expect(!client.tls.verifiesCertificate && client.tls.rootFiles == ["ca.pem"] && client.tls.trustsSystemRoots)
+        #expect(client.limits.connect == .milliseconds(1500) && client.limits.whole == .seconds(7))
+        #expect(client.resolver.families == .v6 && !client.isHTTPDNSEnabled && client.resolver.check.allowLocalAnswers)
+        #expect(client.decodesContent && client.jar == nil)
+        #expect(client.upstreams == [.system, .dnspod([try Endpoint(parsing: "192.0.2.1:5353", defaultPort: nil)])])
+        let proxied = Origin(scheme: .https, host: try Host("a.test"))
+        guard case .proxy(let proxy) = client.proxies.route(to: proxied) else {
+            Issue.record("no proxy")
+            return
+        }
+        #expect("\(proxy)" == "http://proxy.test:3128")
+        #expect(client.proxies.route(to: Origin(scheme: .https, host: try Host("www.b.test"))) == .direct)
+    }
+
+    @Test func noLimitOfRedirectsIsMinusOne() throws {
+        #expect(try plan("-L", "--max-redirs", "-1", "http://a.test/").client.redirects == .follow(limit: .max))
+    }
+
+    @Test func pinsTakeSeveralAddressesOfBothFamilies() throws {
+        let client = try plan(
+            "--resolve",
+            "a.test:443:192.0.2.1,[2001:db8::1]",
+            "--resolve",
+            "+b.test:80:2001:db8::2",
+            "http://a.test/"
+        ).client
+        #expect(
+            client.pinned[.init(try Host("a.test"), port: 443)]?.map(\.description) == ["192.0.2.1", "2001:db8::1"]
+        )
+        #expect(client.pinned[.init(try Host("b.test"), port: 80)]?.map(\.description) == ["2001:db8::2"])
+        let one = try plan("-4", "--resolve", "a.test:443:[2001:db8::1],192.0.2.1", "http://a.test/").client
+        #expect(one.pinned[.init(try Host("a.test"), port: 443)]?.map(\.description) == ["192.0.2.1"])
+    }
+
+    @Test func theEnvironmentNamesAProxyThatAnEmptyOneSwitchesOff() throws {
+        var defaults = Defaults(environment: ["https_proxy": "http://p.test:1", "no_proxy": "b.test"])
+        let origin = Origin(scheme: .https, host: try Host("a.test"))
+        #expect(try plan(defaults, "https://a.test/").client.proxies.route(to: origin) != .direct)
+        #expect(try plan(defaults, "-x", "", "https://a.test/").client.proxies.route(to: origin) == .direct)
+        #expect(try plan(defaults, "--noproxy", "*", "https://a.test/").client.proxies.route(to: origin) == .direct)
+        defaults.proxy = ""
+        #expect(try plan(defaults, "https://a.test/").client.proxies.route(to: origin) == .direct)
+    }
+
+    @Test func argumentsWinOverDefaults() throws {
+        var defaults = Defaults(dns: ["system"], jar: "default.txt", cacert: ["a.pem"], userAgent: "default")
+        defaults.httpdns = false
+        defaults.connectTimeout = 3
+        let byDefault = try plan(defaults, "http://a.test/")
+        #expect(byDefault.client.upstreams == [.system] && byDefault.jar?.path == "default.txt")
+        #expect(byDefault.client.userAgent == "default" && byDefault.client.tls.rootFiles == ["a.pem"])
+        #expect(!byDefault.client.isHTTPDNSEnabled && byDefault.client.limits.connect == .seconds(3))
+        let line = ["--dns", "dnspod", "--jar", "j.json", "-A", "own", "--cacert", "b.pem", "--connect-timeout", "4"]
+        let byArgument = try plan(defaults, line + ["http://a.test/"])
+        #expect(byArgument.client.upstreams == [.dnspod()] && byArgument.jar?.path == "j.json")
+        #expect(byArgument.jar?.format == .json && byArgument.client.userAgent == "own")
+        #expect(byArgument.client.tls.rootFiles == ["b.pem"] && byArgument.client.limits.connect == .seconds(4))
+        #expect(try plan(defaults, "--no-cookies", "http://a.test/").jar == nil)
+    }
+
+    // MARK: The transfers
+
+    @Test func piecesOfDataAreJoinedInTheOrderOfTheLine() throws {
+        let line = [
+            "-d", "a=1", "--data-urlencode", "b=x y", "--data-binary", "@two", "--data-raw", "@c", "http://a.test/",
+        ]
+        let transfer = try #require(try plan(line).transfers.first)
+        #expect(transfer.body == .bytes(Array("a=1&b=x+y&1\r\n2\n&@c".utf8)))
+        #expect(transfer.request.method == .post)
+        #expect(transfer.request.headerFields[.contentType] == "application/x-www-form-urlencoded")
+    }
+
+    @Test func dataOfOneFileIsReadWhileItIsSent() throws {
+        #expect(try plan("--data-binary", "@two", "http://a.test/").transfers[0].body == .file("two"))
+        #expect(try plan("--data-binary", "@pipe", "http://a.test/").transfers[0].body == .bytes(Array("piped".utf8)))
+        #expect(try plan("-T", "-", "http://a.test/").transfers[0].body == .standardInput)
+    }
+
+    @Test func jsonIsAskedForAndSent() throws {
+        let plan = try plan("--json-data", "{\"a\":", "--json-data", "1}", "http://a.test/")
+        #expect(plan.transfers[0].body == .bytes(Array("{\"a\":1}".utf8)))
+        #expect(plan.transfers[0].request.headerFields[.contentType] == "application/json")
+        #expect(plan.client.accept == "application/json")
+    }
+
+    @Test func aHeaderReplacesWhatWouldBeSent() throws {
+        let line = [
+            "-H", "Accept: a/b", "-H", "User-Agent:", "-H", "Host: h.test", "-H", "X: 1", "-H", "X: 2",
+            "http://a.test/",
+        ]
+        let plan = try plan(line)
+        #expect(plan.client.accept == "a/b" && plan.client.userAgent == nil)
+        #expect(plan.transfers[0].request.authority == "h.test")
+        #expect(plan.transfers[0].request.headerFields[values: try #require(HTTPField.Name("X"))] == ["1", "2"])
+    }
+
+    @Test func outputsPairWithURLs() throws {
+        let plan = try plan("-o", "one", "-O", "http://a.test/x", "http://a.test/d/file.txt?q", "http://a.test/y")
+        #expect(plan.transfers.map(\.output) == [.file("one"), .file("file.txt"), .standardOutput])
+        #expect(try self.plan("-o", "-", "http://a.test/").transfers[0].output == .standardOutput)
+    }
+
+    @Test func uploadsPairWithURLs() throws {
+        let plan = try plan("-T", "two", "http://a.test/d/?q", "http://a.test/e")
+        #expect(
+            plan.transfers.map { "\($0.request.method.rawValue) \($0.url)" } == [
+                "PUT http://a.test/d/two?q", "GET http://a.test/e",
+            ]
+        )
+        #expect(try self.plan("-T", "dir/a b", "http://a.test").transfers[0].url.path == "/a%20b")
+    }
+
+    @Test func cookiesAreTextOrFiles() throws {
+        let plan = try plan(
+            "-b",
+            "a=b",
+            "-b",
+            "file.txt",
+            "-b",
+            "c=d",
+            "-c",
+            "out.txt",
+            "--jar",
+            "both.txt",
+            "http://a.test/"
+        )
+        #expect(plan.transfers[0].request.headerFields[.cookie] == "a=b; c=d")
+        #expect(plan.cookieFiles.map(\.path) == ["file.txt"])
+        #expect(plan.cookieJar?.path == "out.txt" && plan.jar?.path == "both.txt")
+    }
+
+    @Test func aPasswordThatIsMissingIsAskedFor() throws {
+        var files = Self.files
+        files.askPassword = { _ in "typed" }
+        let plan = try FetchPlan(try command(["-u", "me", "http://a.test/"]), defaults: Defaults(), files: files)
+        #expect(plan.transfers[0].request.headerFields[.authorization] == "Basic bWU6dHlwZWQ=")
+        #expect(throws: CommandFailure.self) { try self.plan("-u", "me", "http://a.test/") }
+    }
+
+    // MARK: What is wrong
+
+    /// A command line that is refused, with its exit code and a part of what is said.
+    struct Wrong: CustomTestStringConvertible, Sendable {
+        let status: CommandStatus
+        let says: String
+        let line: [String]
+
+        init(_ status: CommandStatus, _ says: String, _ line: String...) {
+            self.status = status
+            self.says = says
+            self.line = line
+        }
+
+        var testDescription: String { line.joined(separator: " ").debugDescription }
+    }
+
+    static let wrong: [Wrong] = [
+        Wrong(.usage, "line break", "-H", "X: a\r\nInjected: 1", "http://a.test/"),
+        Wrong(.usage, "line break", "-H", "X\nInjected: 1", "http://a.test/"),
+        Wrong(.usage, "line break", "-H", "X: a\0b", "http://a.test/"),
+        Wrong(.usage, "Name: value", "-H", "X Y: 1", "http://a.test/"),
+        Wrong(.usage, "Name: value", "-H", "no colon", "http://a.test/"),
+        Wrong(.usage, "cannot do without", "-H", "Host:", "http://a.test/"),
+        Wrong(.usage, "Name: value", "-H", "@evil", "http://a.test/"),
+        Wrong(.usage, "no method", "-X", "GET / HTTP/1.1\r\nX:", "http://a.test/"),
+        Wrong(.usage, "no method", "-X", "", "http://a.test/"),
+        Wrong(.usage, "no method", "-X", "CONNECT", "http://a.test/"),
+        Wrong(.usage, "-A", "-A", "a\nb", "http://a.test/"),
+        Wrong(.usage, "-e", "-e", "a\rb", "http://a.test/"),
+        Wrong(.usage, "-b", "-b", "a=b\r\nX: 1", "http://a.test/"),
+        Wrong(.usage, "-u", "-u", "me:a\nb", "http://a.test/"),
+        Wrong(.usage, "-F", "-F", "a=b;type=x\r\ny", "http://a.test/"),
+        Wrong(.usage, "name=value", "-F", "nothing", "http://a.test/"),
+        Wrong(.usage, "type=", "-F", "a=@two;encoder=x", "http://a.test/"),
+        Wrong(.usage, "0-499", "-r", "a-b", "http://a.test/"),
+        Wrong(.usage, "-C", "-C", "x", "http://a.test/"),
+        Wrong(.usage, "exclude", "-C", "1", "-r", "1-2", "http://a.test/"),
+        Wrong(.usage, "choose one", "-d", "x", "-F", "a=b", "http://a.test/"),
+        Wrong(.usage, "choose one", "-d", "x", "-T", "two", "http://a.test/"),
+        Wrong(.usage, "choose one", "-I", "-d", "x", "http://a.test/"),
+        Wrong(.usage, "exclude", "-4", "-6", "http://a.test/"),
+        Wrong(.usage, "-m", "-m", "-1", "http://a.test/"),
+        Wrong(.usage, "-m", "-m", "1e300", "http://a.test/"),
+        Wrong(.usage, "-m", "-m", "nan", "http://a.test/"),
+        Wrong(.usage, "--max-redirs", "--max-redirs", "-2", "http://a.test/"),
+        Wrong(.usage, "--retry", "--retry", "-1", "http://a.test/"),
+        Wrong(.usage, "nobody:1", "--dns", "nobody:1", "http://a.test/"),
+        Wrong(.usage, "SQLite", "--jar", "jar.sqlite", "http://a.test/"),
+        Wrong(.malformedOption, "HOST:PORT:ADDR", "--resolve", "a.test:443", "http://a.test/"),
+        Wrong(.malformedOption, "HOST:PORT:ADDR", "--resolve", "a.test:x:192.0.2.1", "http://a.test/"),
+        Wrong(.malformedOption, "HOST:PORT:ADDR", "--resolve", "a.test:443:b.test", "http://a.test/"),
+        Wrong(.malformedOption, "HOST:PORT:ADDR", "--resolve", "a.test:443:192.0.2.1,", "http://a.test/"),
+        Wrong(.hostUnresolved, "no IPv6 address", "-6", "--resolve", "a.test:443:192.0.2.1", "http://a.test/"),
+        Wrong(.unreadableRoots, "nothing.pem", "--cacert", "nothing.pem", "http://a.test/"),
+        Wrong(.unreadableRoots, "PEM", "--cacert", "two", "http://a.test/"),
+        Wrong(.proxyUnresolved, "socks9", "-x", "socks9://x", "http://a.test/"),
+        Wrong(.proxyUnresolved, "…@a b", "-x", "http://u:secret@a b", "http://a.test/"),
+        Wrong(.readFailed, "nothing", "-d", "@nothing", "http://a.test/"),
+        Wrong(.writeFailed, "-o FILE", "-O", "http://a.test/d/"),
+        Wrong(.malformedURL, "space", "http://a b/"),
+        Wrong(.malformedURL, "CR", "http://a.test/x\r\nInjected: 1"),
+        Wrong(.malformedURL, "port", "http://a.test:0/"),
+        Wrong(.malformedURL, "scheme", "ht!tp://a.test/"),
+        Wrong(.unsupportedProtocol, "ftp", "ftp://a.test/"),
+        Wrong(.unsupportedProtocol, "http and https", "ws://a.test/"),
+        Wrong(.malformedURL, "space", "http://good.test/", "http://a b/"),
+    ]
+
+    @Test(arguments: wrong)
+    func isRefusedBeforeAnythingIsSent(_ row: Wrong) throws {
+        let failure = #expect(throws: CommandFailure.self) { try plan(row.line) }
+        #expect(failure?.status == row.status && failure?.message.contains(row.says) == true, "\(failure as Any)")
+        #expect(failure?.message.contains("\n") == false && failure?.message.contains("secret") == false)
+    }
+
+    // MARK: Help
+
+    private func plan(_ line: String...) throws -> FetchPlan { try plan(Defaults(), line) }
+    private func plan(_ line: [String]) throws -> FetchPlan { try plan(Defaults(), line) }
+    private func plan(_ defaults: Defaults, _ line: String...) throws -> FetchPlan { try plan(defaults, line) }
+    private func plan(_ defaults: Defaults, _ line: [String]) throws -> FetchPlan {
+        try FetchPlan(try command(line), defaults: defaults, files: Self.files)
+    }
+
+    private func command(_ line: [String]) throws -> FetchCommand {
+        try FetchCommand.parse(Array(CurlSpelling.canonical(line, subcommands: ["fetch"]).dropFirst()))
+    }
+
+    /// Files that are nowhere but here.
+    static let files: InputFiles = {
+        let regular = [
+            "two": "1\r\n2\n", "evil": "X: 1\nInjected\n", "a.pem": "-----BEGIN CERTIFICATE-----",
+            "b.pem": "-----BEGIN CERTIFICATE-----", "ca.pem": "-----BEGIN CERTIFICATE-----",
+        ]
+        return InputFiles(
+            contents: { path in
+                guard let text = path == "pipe" ? "piped" : regular[path] else {
+                    throw FileDescriptor.Failure(code: ENOENT)
+                }
+                return Array(text.utf8)
+            },
+            size: { regular[$0].map { Int64($0.utf8.count) } },
+            askPassword: { _ in nil }
+        )
+    }()
+}
