@@ -80,7 +80,12 @@ struct CookieTable: ~Copyable {
         find(domain, partition, hash: hash(domain, partition))
     }
 
+    /// The most labels that a host has: more than its 255 octets hold (``Host``).
+    private static let maximumLabels = 128
+
     /// Calls `body` with the bucket of each domain that `host` is or is within, the longest last.
+    ///
+    /// All are found before one is looked into: in a large jar their memory is waited for at once.
     @inline(__always)
     func forEachBucket(
         of host: Octets,
@@ -88,25 +93,30 @@ struct CookieTable: ~Copyable {
         partition: Octets,
         _ body: (_ bucket: CookieBucket, _ isHostItself: Bool) -> Void
     ) {
-        var hash = start(partition: partition)
-        var index = host.count
-        var labels = 0
-        while index > 0 {
-            index -= 1
-            if host[index] == .dot, !isAddress {
-                labels += 1
-                // A single label is a public suffix: no cookie is for the hosts below it.
-                if labels > 1,
-                    let found = find(host.part((index + 1)..<host.count), partition, hash: Self.finish(hash)),
-                    let bucket = buckets[found]
-                {
-                    body(bucket, false)
+        guard host.count < 2 * Self.maximumLabels else { return }
+        withUnsafeTemporaryAllocation(of: CookieBucket.self, capacity: Self.maximumLabels) { found in
+            var count = 0
+            var hash = start(partition: partition)
+            var index = host.count
+            var labels = 0
+            while index > 0 {
+                index -= 1
+                if host[index] == .dot, !isAddress {
+                    labels += 1
+                    // A single label is a public suffix: no cookie is for the hosts below it.
+                    if labels > 1 {
+                        let domain = host.part((index + 1)..<host.count)
+                        if let number = find(domain, partition, hash: Self.finish(hash)), let bucket = buckets[number] {
+                            found[count] = bucket
+                            count += 1
+                        }
+                    }
                 }
+                hash = Self.step(hash, host[index])
             }
-            hash = Self.step(hash, host[index])
-        }
-        if let found = find(host, partition, hash: Self.finish(hash)), let bucket = buckets[found] {
-            body(bucket, true)
+            let own = find(host, partition, hash: Self.finish(hash)).flatMap { buckets[$0] }
+            for index in 0..<count { body(found[index], false) }
+            if let own { body(own, true) }
         }
     }
 
