@@ -30,7 +30,7 @@ public final class BeelineClient: Sendable {
 
     /// A client.
     ///
-    /// - Throws: ``UpstreamError`` with code `misconfigured` for an upstream that cannot be asked.
+    /// - Throws: `UpstreamError` with code `misconfigured` for an upstream that cannot be asked.
     public init(_ configuration: ClientConfiguration = ClientConfiguration()) throws(UpstreamError) {
         self.configuration = configuration
         engine = Engine(configuration: configuration.engine)
@@ -49,6 +49,8 @@ public final class BeelineClient: Sendable {
     /// Sends a request for `url` and follows its redirects.
     ///
     /// - Parameters:
+    ///   - body: the body.
+    ///   - options: what this request does otherwise than configured.
     ///   - request: method and fields. Its `authority`, where it is not the URL's, is sent as the Host header and changes
     ///     nothing else.
     ///   - url: what is asked for; the name in it decides SNI, certificate, cookies and connection.

@@ -4,7 +4,7 @@ public import DirectHTTP
 
 /// Why a request did not bring a response. `description` is one line: what failed, where, and what to try.
 public struct BeelineError: Error, Sendable, CustomStringConvertible {
-    /// What failed, to branch on: the codes of ``DirectHTTPError`` under the same names, and those of the client.
+    /// What failed, to branch on: the codes of `DirectHTTPError` under the same names, and those of the client.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         /// The code's name, for logs and JSON.
         public let description: String

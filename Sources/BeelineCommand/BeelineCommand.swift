@@ -25,16 +25,16 @@ struct BeelineCommand: AsyncParsableCommand {
     )
 
     static func main() async {
-        let arguments = Array(CommandLine.arguments.dropFirst())
+        let arguments = CurlSpelling.canonical(Array(CommandLine.arguments.dropFirst()))
         do {
-            let command = try parseAsRoot(CurlSpelling.canonical(arguments))
+            let command = try parseAsRoot(arguments)
             if let command = command as? any AsyncParsableCommand {
                 try await run(command)
             } else {
                 try run(command)
             }
         } catch {
-            end(with: error)
+            end(with: error, subcommand: arguments.first ?? "")
         }
     }
 
@@ -49,7 +49,7 @@ struct BeelineCommand: AsyncParsableCommand {
     }
 
     /// Says in one line what went wrong, and exits with the code for it.
-    private static func end(with error: any Error) -> Never {
+    private static func end(with error: any Error, subcommand: String) -> Never {
         switch error {
         case let code as ExitCode:
             exit(withError: code)
@@ -59,7 +59,7 @@ struct BeelineCommand: AsyncParsableCommand {
         case _ where exitCode(for: error) == .success:
             exit(withError: error)
         case _ where exitCode(for: error) == .validationFailure:
-            CommandFailure(.usage, "\(message(for: error)); `beeline --help` lists what there is").print()
+            CommandFailure(.usage, "\(message(for: error)); try `beeline help \(subcommand)`").print()
             exit(withError: ExitCode(CommandStatus.usage.rawValue))
         default:
             CommandFailure(.internalFault, message(for: error)).print()

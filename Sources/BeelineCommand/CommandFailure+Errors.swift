@@ -5,7 +5,9 @@ import Beeline
 extension CommandFailure {
     /// A request that brought no response.
     init(_ error: BeelineError) {
-        self.init(CommandStatus(error), error.message + Self.advice(error.code))
+        // The resolver's own words say more than that there is no address.
+        let message = (error.underlyingError as? ResolutionError)?.message ?? error.message
+        self.init(CommandStatus(error), message + Self.advice(error.code))
     }
 
     /// A body that did not come to its end.

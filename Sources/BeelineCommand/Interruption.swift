@@ -16,6 +16,8 @@ import Glibc
 enum Interruption {
     /// Runs `work`. Where a signal cancelled it, the process then dies of that signal, as its parent expects.
     static func run(_ work: @escaping @Sendable () async -> CommandStatus) async -> CommandStatus {
+        // A reader that has left is an error of the write, with an exit code of its own.
+        signal(SIGPIPE, SIG_IGN)
         let task = Task { await work() }
         let received = NIOLockedValueBox<CInt?>(nil)
         let sources = [SIGINT, SIGTERM].map { number in

@@ -11,6 +11,7 @@ extension CookieJar {
     /// are Partitioned, which `document.cookie` cannot write. It may be put into a page, between `<script>` tags too.
     ///
     /// - Parameter url: The URL of the page.
+    /// - Parameter now: The time; default what the jar's clock says.
     public func documentCookieScript(for url: HTTPURL, now: CookieTime? = nil) -> String {
         var script = ""
         for cookie in cookies(for: url, context: CookieContext(api: .dom), now: now) where cookie.partition == nil {

@@ -37,6 +37,10 @@ public struct PreparedRequest: Sendable {
     ///
     /// - Parameter authority: what the Host header says instead of the origin's own. It changes the header only, never SNI,
     ///   certificate, cookies or connection.
+    /// - Parameter body: the body.
+    /// - Parameter fields: the header fields.
+    /// - Parameter url: what is asked for, with the name.
+    /// - Parameter method: the method; neither CONNECT nor TRACE with a body.
     /// - Throws: ``DirectHTTPError`` with code `invalidRequest`, or `bodySourceFailed` for a file that cannot be read.
     public init(
         _ method: HTTPRequest.Method,

@@ -51,6 +51,18 @@ import Testing
         await server.stop()
     }
 
+    /// The client once lost what came, and the connection itself, between its connecting and its first handler.
+    @Test func aServerThatSpeaksFirstAndClosesAtOnceIsHeard() async throws {
+        let server = try await RawServer.start { try await $0.send("first") }
+        for _ in 0..<200 {
+            let connection = try await RawConnection.connect(to: server.endpoint)
+            #expect(try await connection.receive(count: 5) == Array("first".utf8))
+            #expect(try await connection.receive() == nil)
+            await connection.close()
+        }
+        await server.stop()
+    }
+
     @Test func anEndlessAnswerIsBoundedAndEndsWithTheClient() async throws {
         let server = try await RawServer.start { try await $0.sendEndlessly("X", total: 200_000) }
         let patient = try await RawConnection.connect(to: server.endpoint)

@@ -5,252 +5,278 @@ import BeelineTesting
 import Foundation
 import Testing
 
-/// Ordinary command lines mean to the command what they mean to curl: the same bytes arrive at the server, the same bytes on
-/// standard output and in files, and the same exit code.
-@Suite(.enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/curl"), "curl is not installed"))
-struct CurlComparisonTests {
-    /// One command line; `{P}` is a site in the clear, `{S}` one with TLS.
-    struct Row: CustomTestStringConvertible, Sendable {
-        var what: String
-        var arguments: [String]
-        /// Where the two are spelled in different ways.
-        var curlArguments: [String]?
-        var input = ""
+extension ProcessTests {
+    /// Ordinary command lines mean to the command what they mean to curl: the same bytes arrive at the server, the same bytes on
+    /// standard output and in files, and the same exit code.
+    @Suite(.enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/curl"), "curl is not installed"))
+    struct CurlComparisonTests {
+        /// One command line; `{P}` is a site in the clear, `{S}` one with TLS.
+        struct Row: Sendable {
+            var what: String
+            var arguments: [String]
+            /// Where the two are spelled in different ways.
+            var curlArguments: [String]?
+            var input = ""
 
-        init(_ what: String, _ arguments: String..., curl: [String]? = nil, input: String = "") {
-            self.what = what
-            self.arguments = arguments
-            curlArguments = curl
-            self.input = input
+            init(_ what: String, _ arguments: String..., curl: [String]? = nil, input: String = "") {
+                self.what = what
+                self.arguments = arguments
+                curlArguments = curl
+                self.input = input
+            }
         }
 
-        var testDescription: String { what }
-    }
-
-    static let rows: [Row] = [
-        Row("a URL", "{P}/echo"),
-        Row("a URL without a scheme", "127.0.0.1:{PORT}/echo"),
-        Row("TLS by name", "{S}/status/200"),
-        Row("a query and a fragment", "{P}/echo?a=b%20c&d#fragment"),
-        Row("dot segments", "{P}/a/../echo/./x"),
-        Row("two URLs", "{P}/echo/1", "{P}/chunked/3"),
-        Row("the head before the body", "-i", "{P}/chunked/2"),
-        Row("the head only", "-I", "{P}/bytes/10"),
-        Row("a HEAD by method", "-I", "-X", "HEAD", "{P}/bytes/10"),
-        Row("form data", "-d", "a=b", "-d", "c=d", "{P}/echo"),
-        Row("form data in one word", "-da=b", "{P}/echo"),
-        Row("data that begins with a dash", "-d", "-1", "{P}/echo"),
-        Row("empty data", "-d", "", "{P}/echo"),
-        Row("data from a file", "-d", "@lines.txt", "{P}/echo"),
-        Row("data from standard input", "-d", "@-", "{P}/echo", input: "from\nstdin"),
-        Row("binary data from a file", "--data-binary", "@lines.txt", "{P}/echo"),
-        Row("binary data among other data", "-d", "a=1", "--data-binary", "@lines.txt", "-d", "b=2", "{P}/echo"),
-        Row("raw data with an @", "--data-raw", "@lines.txt", "{P}/echo"),
-        Row("encoded data", "--data-urlencode", "q=x y&z/ü", "-d", "a=1", "--data-urlencode", "=w+", "{P}/echo"),
-        Row("encoded data from a file", "--data-urlencode", "f@lines.txt", "{P}/echo"),
-        Row("data in the URL", "-G", "-d", "a=1", "--data-urlencode", "q=x y", "{P}/echo"),
-        Row("data added to a query", "-G", "-d", "a=1", "{P}/echo?b=2#f"),
-        Row("data in the URL of a HEAD", "-G", "-I", "-d", "a=1", "{P}/bytes/10"),
-        Row("JSON", "--json-data", "{\"a\":1}", "{P}/echo", curl: ["--json", "{\"a\":1}", "{P}/echo"]),
-        Row("a method", "-X", "DELETE", "{P}/echo"),
-        Row("a method in one word", "-XOPTIONS", "{P}/echo"),
-        Row("a method with data", "-X", "PATCH", "-d", "x", "{P}/echo"),
-        Row("a content type of one's own", "-H", "Content-Type: text/csv", "-d", "x", "{P}/echo"),
-        Row("headers", "-H", "X-A: 1", "-H", "x-a:2", "-H", "X-Empty;", "{P}/echo"),
-        Row("headers from a file", "-H", "@headers.txt", "{P}/echo"),
-        Row("headers that are left out", "-H", "Accept:", "-H", "User-Agent:", "{P}/echo"),
-        Row("a content type that is left out", "-H", "Content-Type:", "-d", "x", "{P}/echo"),
-        Row("a Host of one's own", "-H", "Host: other.test", "{P}/echo"),
-        Row("agent and referer", "-A", "agent/1", "-e", "http://r.test/", "{P}/echo"),
-        Row("no agent", "-A", "", "{P}/echo"),
-        Row("user and password", "-u", "me:pass word", "{P}/echo"),
-        Row("user and password in the URL", "http://me:p%40ss@127.0.0.1:{PORT}/echo"),
-        Row("an Authorization of one's own wins", "-u", "me:x", "-H", "Authorization: Bearer t", "{P}/echo"),
-        Row("cookies", "-b", "a=b; c=d", "{P}/echo"),
-        Row("cookies of a Netscape file", "-b", "cookies.txt", "{P}/echo"),
-        Row("cookies of a file of headers", "-b", "cookies.hdr", "{P}/echo"),
-        Row("cookies of a file that is not there", "-b", "nothing.txt", "{P}/echo"),
-        Row("cookies set on the way", "-b", "", "-L", "{P}/hop-with-cookie"),
-        Row("a range", "-r", "2-5", "{P}/ranged"),
-        Row("a range to the end", "-r", "4", "{P}/ranged"),
-        Row("a compressed body", "--compressed", "{P}/zipped"),
-        Row("a compressed body as it is", "{P}/zipped"),
-        Row(
-            "a form",
-            "-F",
-            "a=b",
-            "-F",
-            "f=@lines.txt",
-            "-F",
-            "g=@data.bin;type=image/png;filename=x \"y\".png",
-            "{P}/echo"
-        ),
-        Row("a form of texts", "-F", "a=<lines.txt", "--form-string", "b=@c;d", "{P}/echo"),
-        Row("an upload", "-T", "lines.txt", "{P}/echo/up"),
-        Row("an upload into a folder", "-T", "lines.txt", "{P}/echo/"),
-        Row("an upload of standard input", "-T", "-", "{P}/echo/up", input: "streamed"),
-        Row("an upload by POST", "-X", "POST", "-T", "data.bin", "{P}/echo/up"),
-        Row("data without its length", "-H", "Transfer-Encoding: chunked", "-d", "x=y", "{P}/echo"),
-        Row("a redirect that is not followed", "-w", "%{http_code} %{redirect_url}", "{P}/redirect?to=/echo"),
-        Row("a redirect", "-L", "{P}/redirect?to=/echo"),
-        Row("redirects with their heads", "-i", "-L", "{P}/redirect?to=/chunked/1"),
-        Row("a redirect of a POST, 302", "-L", "-d", "x", "{P}/redirect?to=/echo"),
-        Row("a redirect of a POST, 307", "-L", "-d", "x", "{P}/redirect?to=/echo&status=307"),
-        Row("a redirect of a PUT, 303", "-L", "-T", "lines.txt", "{P}/redirect?to=/echo&status=303"),
-        Row("a redirect of an upload, 308", "-L", "-T", "lines.txt", "{P}/redirect?to=/echo&status=308"),
-        Row("a redirect of a HEAD", "-L", "-I", "{P}/redirect?to=/chunked/1"),
-        Row("a redirect away drops credentials", "-L", "-u", "me:x", "{P}/redirect?to={S}/echo/away"),
-        Row("too many redirects", "-L", "--max-redirs", "2", "{P}/loop"),
-        Row("no redirects allowed", "-L", "--max-redirs", "0", "{P}/loop"),
-        Row("a redirect to a file", "-L", "{P}/redirect?to=file:///etc/passwd"),
-        Row("an error status", "{P}/status/404"),
-        Row("an error status that fails", "-f", "{P}/nothing"),
-        Row("an error status that fails with its body", "--fail-with-body", "{P}/nothing"),
-        Row("no content", "-i", "{P}/status/204"),
-        Row("not modified", "-i", "{P}/status/304"),
-        Row("a file", "-o", "out.txt", "{P}/chunked/3"),
-        Row("files in their order", "-o", "1.txt", "-o", "2.txt", "{P}/chunked/1", "{P}/chunked/2"),
-        Row("a file with its head", "-i", "-o", "out.txt", "{P}/chunked/3"),
-        Row("an empty file", "-o", "out.txt", "{P}/bytes/0"),
-        Row("a file named as in the URL", "-O", "{P}/echo/name.txt?x=y"),
-        Row("a cluster of options", "-sSLo", "out.txt", "{P}/redirect?to=/chunked/2"),
-        Row("a cluster with its value", "-sSLoout.txt", "{P}/redirect?to=/chunked/2"),
-        Row("no file for a name that is none", "-O", "{P}/"),
-        Row("a folder that is not there", "-o", "no/where.txt", "{P}/chunked/1"),
-        Row("heads in a file", "-D", "heads.txt", "-L", "{P}/redirect?to=/chunked/1"),
-        Row("a download that goes on", "-C", "-", "-o", "part.txt", "{P}/ranged"),
-        Row("a download that goes on at a byte", "-C", "3", "{P}/ranged"),
-        Row("options behind the URL", "{P}/echo", "-X", "PURGE"),
-        Row("what -- ends", "-X", "PURGE", "--", "{P}/echo"),
-        Row("what happened, in numbers", "-w", Row.numbers, "-d", "12345", "{P}/chunked/3"),
-        Row("what happened on the way", "-L", "-w", Row.numbers, "{P}/redirect?to=/chunked/3"),
-        Row("what a header says", "-w", "%header{content-type}|%header{nothing}|%%|\\t|\\\\|%{", "{P}/chunked/1"),
-        Row("what an unknown variable says", "-w", "[%{nonsense}]", "{P}/chunked/1"),
-        Row("what is for errors only", "-w", "a%{onerror}b", "{P}/chunked/1"),
-        Row("what goes to standard error", "-w", "a%{stderr}b%{stdout}c", "{P}/chunked/1"),
-        Row("a port where nobody listens", "-w", "%{http_code} %{exitcode}", "http://127.0.0.1:1/"),
-        Row("a body that is cut short", "{P}/cut"),
-        Row("a chunked body that is cut short", "{P}/cut-chunk"),
-        Row("a connection that is closed at once", "{P}/close"),
-        Row("a connection that is reset", "{P}/reset"),
-        Row("more than Content-Length", "{P}/long"),
-        Row("a header without a colon", "{P}/colon"),
-        Row("a broken gzip", "--compressed", "{P}/badzip"),
-        Row("an answer that never comes", "-m", "2", "{P}/never"),
-        Row("a certificate that nobody vouches for", "{U}/echo"),
-        Row("a certificate that nobody needs to vouch for", "-k", "{U}/status/200"),
-        Row("an empty URL", ""),
-        Row("a URL with a space", "http://a b/"),
-        Row("a URL with a bad port", "http://127.0.0.1:99999/"),
-        Row("a scheme of which nobody knows", "foo://127.0.0.1/"),
-        Row("a pin that is none", "--resolve", "garbage", "{P}/echo"),
-        Row("data from a file that is not there", "-T", "nothing.txt", "{P}/echo"),
-        Row("roots that are not there", "--cacert", "nothing.pem", "{S}/echo"),
-    ]
-
-    @Test(arguments: rows)
-    func meansTheSame(_ row: Row) async throws {
-        let lab = try await CommandLab { try await Self.serve($0) }
-        let stranger = try await LoopbackOrigin.start(
-            tls: ServerTLS(try TestAuthority(name: "stranger").certificate(for: "u.test")),
-            handler: Routes.standard
-        )
-        let filled = { (text: String) in
-            text.replacing("{P}", with: "http://127.0.0.1:\(lab.plain.port)")
-                .replacing("{PORT}", with: "\(lab.plain.port)")
-                .replacing("{S}", with: "https://a.test:\(lab.site.port)")
-                .replacing("{U}", with: "https://u.test:\(stranger.port)")
-        }
-        let common = [
-            "--resolve", "a.test:\(lab.site.port):127.0.0.1", "--resolve", "u.test:\(stranger.port):127.0.0.1",
-            "--cacert", "\(lab.folder.path)/ca.pem",
+        static let rows: [Row] = [
+            Row("a URL", "{P}/echo"),
+            Row("a URL without a scheme", "127.0.0.1:{PORT}/echo"),
+            Row("TLS by name", "{S}/status/200"),
+            Row("a query and a fragment", "{P}/echo?a=b%20c&d#fragment"),
+            Row("dot segments", "{P}/a/../echo/./x"),
+            Row("two URLs", "{P}/echo/1", "{P}/chunked/3"),
+            Row("the head before the body", "-i", "{P}/chunked/2"),
+            Row("the head only", "-I", "{P}/bytes/10"),
+            Row("a HEAD by method", "-I", "-X", "HEAD", "{P}/bytes/10"),
+            Row("form data", "-d", "a=b", "-d", "c=d", "{P}/echo"),
+            Row("form data in one word", "-da=b", "{P}/echo"),
+            Row("data that begins with a dash", "-d", "-1", "{P}/echo"),
+            Row("empty data", "-d", "", "{P}/echo"),
+            Row("data from a file", "-d", "@lines.txt", "{P}/echo"),
+            Row("data from standard input", "-d", "@-", "{P}/echo", input: "from\nstdin"),
+            Row("binary data from a file", "--data-binary", "@lines.txt", "{P}/echo"),
+            Row("binary data among other data", "-d", "a=1", "--data-binary", "@lines.txt", "-d", "b=2", "{P}/echo"),
+            Row("raw data with an @", "--data-raw", "@lines.txt", "{P}/echo"),
+            Row("encoded data", "--data-urlencode", "q=x y&z/ü", "-d", "a=1", "--data-urlencode", "=w+", "{P}/echo"),
+            Row("encoded data from a file", "--data-urlencode", "f@lines.txt", "{P}/echo"),
+            Row("data in the URL", "-G", "-d", "a=1", "--data-urlencode", "q=x y", "{P}/echo"),
+            Row("data added to a query", "-G", "-d", "a=1", "{P}/echo?b=2#f"),
+            Row("data in the URL of a HEAD", "-G", "-I", "-d", "a=1", "{P}/bytes/10"),
+            Row("JSON", "--json-data", "{\"a\":1}", "{P}/echo", curl: ["--json", "{\"a\":1}", "{P}/echo"]),
+            Row("a method", "-X", "DELETE", "{P}/echo"),
+            Row("a method in one word", "-XOPTIONS", "{P}/echo"),
+            Row("a method with data", "-X", "PATCH", "-d", "x", "{P}/echo"),
+            Row("a content type of one's own", "-H", "Content-Type: text/csv", "-d", "x", "{P}/echo"),
+            Row("headers", "-H", "X-A: 1", "-H", "x-a:2", "-H", "X-Empty;", "{P}/echo"),
+            Row("headers from a file", "-H", "@headers.txt", "{P}/echo"),
+            Row("headers that are left out", "-H", "Accept:", "-H", "User-Agent:", "{P}/echo"),
+            Row("a content type that is left out", "-H", "Content-Type:", "-d", "x", "{P}/echo"),
+            Row("a Host of one's own", "-H", "Host: other.test", "{P}/echo"),
+            Row("agent and referer", "-A", "agent/1", "-e", "http://r.test/", "{P}/echo"),
+            Row("no agent", "-A", "", "{P}/echo"),
+            Row("user and password", "-u", "me:pass word", "{P}/echo"),
+            Row("user and password in the URL", "http://me:p%40ss@127.0.0.1:{PORT}/echo"),
+            Row("an Authorization of one's own wins", "-u", "me:x", "-H", "Authorization: Bearer t", "{P}/echo"),
+            Row("cookies", "-b", "a=b; c=d", "{P}/echo"),
+            Row("cookies of a Netscape file", "-b", "cookies.txt", "{P}/echo"),
+            Row("cookies of a file of headers", "-b", "cookies.hdr", "{P}/echo"),
+            Row("cookies of a file that is not there", "-b", "nothing.txt", "{P}/echo"),
+            Row("cookies set on the way", "-b", "", "-L", "{P}/hop-with-cookie"),
+            Row("a range", "-r", "2-5", "{P}/ranged"),
+            Row("a range to the end", "-r", "4", "{P}/ranged"),
+            Row("a compressed body", "--compressed", "{P}/zipped"),
+            Row("a compressed body as it is", "{P}/zipped"),
+            Row(
+                "a form",
+                "-F",
+                "a=b",
+                "-F",
+                "f=@lines.txt",
+                "-F",
+                "g=@data.bin;type=image/png;filename=x \"y\".png",
+                "{P}/echo"
+            ),
+            Row("a form of texts", "-F", "a=<lines.txt", "--form-string", "b=@c;d", "{P}/echo"),
+            Row("an upload", "-T", "lines.txt", "{P}/echo/up"),
+            Row("an upload into a folder", "-T", "lines.txt", "{P}/echo/"),
+            Row("an upload of standard input", "-T", "-", "{P}/echo/up", input: "streamed"),
+            Row("an upload by POST", "-X", "POST", "-T", "data.bin", "{P}/echo/up"),
+            Row("data without its length", "-H", "Transfer-Encoding: chunked", "-d", "x=y", "{P}/echo"),
+            Row("a redirect that is not followed", "-w", "%{http_code} %{redirect_url}", "{P}/redirect?to=/echo"),
+            Row("a redirect", "-L", "{P}/redirect?to=/echo"),
+            Row("redirects with their heads", "-i", "-L", "{P}/redirect?to=/chunked/1"),
+            Row("a redirect of a POST, 302", "-L", "-d", "x", "{P}/redirect?to=/echo"),
+            Row("a redirect of a POST, 307", "-L", "-d", "x", "{P}/redirect?to=/echo&status=307"),
+            Row("a redirect of a PUT, 303", "-L", "-T", "lines.txt", "{P}/redirect?to=/echo&status=303"),
+            Row("a redirect of an upload, 308", "-L", "-T", "lines.txt", "{P}/redirect?to=/echo&status=308"),
+            Row("a redirect of a HEAD", "-L", "-I", "{P}/redirect?to=/chunked/1"),
+            Row("a redirect away drops credentials", "-L", "-u", "me:x", "{P}/redirect?to={S}/echo/away"),
+            Row("too many redirects", "-L", "--max-redirs", "2", "{P}/loop"),
+            Row("no redirects allowed", "-L", "--max-redirs", "0", "{P}/loop"),
+            Row("a redirect to a file", "-L", "{P}/redirect?to=file:///etc/passwd"),
+            Row("an error status", "{P}/status/404"),
+            Row("an error status that fails", "-f", "{P}/nothing"),
+            Row("an error status that fails with its body", "--fail-with-body", "{P}/nothing"),
+            Row("no content", "-i", "{P}/status/204"),
+            Row("not modified", "-i", "{P}/status/304"),
+            Row("a file", "-o", "out.txt", "{P}/chunked/3"),
+            Row("files in their order", "-o", "1.txt", "-o", "2.txt", "{P}/chunked/1", "{P}/chunked/2"),
+            Row("a file with its head", "-i", "-o", "out.txt", "{P}/chunked/3"),
+            Row("an empty file", "-o", "out.txt", "{P}/bytes/0"),
+            Row("a file named as in the URL", "-O", "{P}/echo/name.txt?x=y"),
+            Row("a cluster of options", "-sSLo", "out.txt", "{P}/redirect?to=/chunked/2"),
+            Row("a cluster with its value", "-sSLoout.txt", "{P}/redirect?to=/chunked/2"),
+            Row("no file for a name that is none", "-O", "{P}/"),
+            Row("a folder that is not there", "-o", "no/where.txt", "{P}/chunked/1"),
+            Row("heads in a file", "-D", "heads.txt", "-L", "{P}/redirect?to=/chunked/1"),
+            Row("a download that goes on", "-C", "-", "-o", "part.txt", "{P}/ranged"),
+            Row("a download that goes on at a byte", "-C", "3", "{P}/ranged"),
+            Row("options behind the URL", "{P}/echo", "-X", "PURGE"),
+            Row("what -- ends", "-X", "PURGE", "--", "{P}/echo"),
+            Row("what happened, in numbers", "-w", Row.numbers, "-d", "12345", "{P}/chunked/3"),
+            Row("what happened on the way", "-L", "-w", Row.numbers, "{P}/redirect?to=/chunked/3"),
+            Row("what a header says", "-w", "%header{content-type}|%header{nothing}|%%|\\t|\\\\|%{", "{P}/chunked/1"),
+            Row("what an unknown variable says", "-w", "[%{nonsense}]", "{P}/chunked/1"),
+            Row("what is for errors only", "-w", "a%{onerror}b", "{P}/chunked/1"),
+            Row("what goes to standard error", "-w", "a%{stderr}b%{stdout}c", "{P}/chunked/1"),
+            Row("a port where nobody listens", "-w", "%{http_code} %{exitcode}", "http://127.0.0.1:1/"),
+            Row("a body that is cut short", "{P}/cut"),
+            Row("a chunked body that is cut short", "{P}/cut-chunk"),
+            Row("a connection that is closed at once", "{P}/close"),
+            Row("a connection that is reset", "{P}/reset"),
+            Row("more than Content-Length", "{P}/long"),
+            Row("a header without a colon", "{P}/colon"),
+            Row("a broken gzip", "--compressed", "{P}/badzip"),
+            Row("an answer that never comes", "-m", "1", "{P}/never"),
+            Row("a certificate that nobody vouches for", "{U}/echo"),
+            Row("a certificate that nobody needs to vouch for", "-k", "{U}/status/200"),
+            Row("an empty URL", ""),
+            Row("a URL with a space", "http://a b/"),
+            Row("a URL with a bad port", "http://127.0.0.1:99999/"),
+            Row("a scheme of which nobody knows", "foo://127.0.0.1/"),
+            Row("a pin that is none", "--resolve", "garbage", "{P}/echo"),
+            Row("data from a file that is not there", "-T", "nothing.txt", "{P}/echo"),
+            Row("roots that are not there", "--cacert", "nothing.pem", "{S}/echo"),
         ]
-        let ours = try await Side(CommandRun.beeline, common + row.arguments.map(filled), row.input, lab)
-        // -q: no ~/.curlrc. -s: no progress meter, which is not for programs.
-        let curl = ["-q", "-s", "-S"] + common + (row.curlArguments ?? row.arguments).map(filled)
-        let theirs = try await Side("/usr/bin/curl", curl, row.input, lab)
-        #expect(ours.run.status == theirs.run.status, "\(ours.run.errors)")
-        #expect(ours.run.text == theirs.run.text)
-        #expect(ours.requests == theirs.requests)
-        #expect(ours.files == theirs.files)
-        await stranger.stop()
-        await lab.stop()
-    }
 
-    /// What one of the two did.
-    private struct Side {
-        var run: CommandRun
-        var requests: [String]
-        var files: [String: String]
-
-        init(_ program: String, _ arguments: [String], _ input: String, _ lab: CommandLab) async throws {
-            let folder = try Folder()
-            let before = [
-                "lines.txt": "one\r\ntwo\n", "data.bin": "\0\u{1}\u{2}", "headers.txt": "X-One: 1\nX-Two: 2\n",
-                "part.txt": "012", "cookies.hdr": "Set-Cookie: h=1; Domain=127.0.0.1; Path=/\n",
-                "cookies.txt": "# Netscape HTTP Cookie File\n127.0.0.1\tFALSE\t/\tFALSE\t0\tn\tv\n",
-            ]
-            for (name, text) in before { try folder.write(text, to: name) }
-            let seen = (lab.plain.requests.count, lab.site.requests.count)
-            run = try await CommandRun.run(program, arguments, in: folder, input: Data(input.utf8))
-            let came = lab.plain.requests.dropFirst(seen.0) + lab.site.requests.dropFirst(seen.1)
-            requests = came.map(Self.text)
-            files = [:]
-            for name in try FileManager.default.contentsOfDirectory(atPath: folder.path) where !name.hasPrefix("run-") {
-                let text = try folder.text(name)
-                if before[name] != text { files[name] = Self.withoutVariance(text) }
+        @Test func meansTheSame() async throws {
+            // Each has servers of its own, so that both can run at the same time.
+            let (ours, theirs) = (try await Stage(), try await Stage())
+            for row in Self.rows {
+                // -q: no ~/.curlrc. -s: no progress meter, which is not for programs.
+                let curl = ["-q", "-s", "-S"] + (row.curlArguments ?? row.arguments)
+                async let one = ours.run(CommandRun.beeline, row.arguments, row.input)
+                async let other = theirs.run("/usr/bin/curl", curl, row.input)
+                let (beeline, expected) = (try await one, try await other)
+                #expect(beeline.run.status == expected.run.status, "\(row.what): \(beeline.run.errors)")
+                #expect(beeline.run.text == expected.run.text, "\(row.what)")
+                #expect(beeline.requests == expected.requests, "\(row.what)")
+                #expect(beeline.files == expected.files, "\(row.what)")
             }
-            run.output = Data(Self.withoutVariance(run.text).utf8)
+            await ours.stop()
+            await theirs.stop()
         }
 
-        /// A request without what must differ: the agent's name, a form's boundary, the codings that are known, and the
-        /// leave that curl asks for before it uploads. The order of fields means nothing (RFC 9110 §5.3).
-        private static func text(_ request: ReceivedRequest) -> String {
-            let fields = request.fields.filter { $0.name != .expect }.map { field in
-                "\(field.name.canonicalName): \(field.name == .acceptEncoding ? "CODINGS" : field.value)"
-            }.sorted()
-            let head =
-                "\(request.method.rawValue) \(request.target) \(request.version)\n\(fields.joined(separator: "\n"))"
-            return withoutVariance(head + "\n\n" + request.text)
-        }
+        /// The servers of one side.
+        private struct Stage {
+            let lab: CommandLab
+            /// A site whose authority nobody trusts.
+            let stranger: LoopbackOrigin
 
-        private static func withoutVariance(_ text: String) -> String {
-            text.replacing(#/curl\/[0-9.]+|Beeline\/[0-9.]+/#, with: "AGENT")
-                .replacing(#/-{24}[0-9a-f]{16}/#, with: "BOUNDARY")
-                .replacing(#/"bodyHash":"[0-9a-f]+"/#, with: "HASH")
-                .replacing(#/"connection":[0-9]+/#, with: "CONNECTION")
-                .replacing(#/"headers":\[\[.*?\]\]/#, with: "HEADERS")
-        }
-    }
-
-    private static func serve(_ request: ReceivedRequest) async throws -> Reply {
-        let whole = "0123456789"
-        switch request.path {
-        case "/ranged":
-            guard let range = request.fields[.range], let start = Int(range.dropFirst(6).prefix { $0 != "-" }) else {
-                return .text(whole)
+            init() async throws {
+                lab = try await CommandLab { try await CurlComparisonTests.serve($0) }
+                stranger = try await LoopbackOrigin.start(
+                    tls: ServerTLS(try TestAuthority(name: "stranger").certificate(for: "u.test")),
+                    handler: Routes.standard
+                )
             }
-            let end = range.split(separator: "-").dropFirst().last.flatMap { Int($0) } ?? 9
-            var reply = Reply.text(String(whole.dropFirst(start).prefix(end - start + 1)), status: .partialContent)
-            reply.fields[.contentRange] = "bytes \(start)-\(end)/10"
-            return reply
-        case "/zipped": return .text("plain").compressed(.gzip)
-        case "/badzip": return .bytes(Array("this is no gzip".utf8)).adding(.contentEncoding, "gzip")
-        case "/hop-with-cookie": return .redirect(to: "/echo").adding(.setCookie, "id=7; Path=/")
-        case "/loop": return .redirect(to: "/loop")
-        case "/cut": return Reply(fields: [.contentLength: "10"], body: ["half"], ending: .hangUp)
-        case "/cut-chunk": return Reply(body: ["half"], framing: .chunked, ending: .hangUp)
-        case "/close": return .raw(ending: .hangUp)
-        case "/reset": return .raw(ending: .reset)
-        case "/long": return Reply(fields: [.contentLength: "3"], body: ["too long"], ending: .hangUp)
-        case "/colon": return .raw("HTTP/1.1 200 OK\r\nno colon\r\n\r\n", ending: .hangUp)
-        case "/never": return .raw(.wait(Gate()))
-        default: return try await Routes.standard(request)
+
+            func run(_ program: String, _ arguments: [String], _ input: String) async throws -> Side {
+                let common = [
+                    "--resolve", "a.test:\(lab.site.port):127.0.0.1", "--resolve", "u.test:\(stranger.port):127.0.0.1",
+                    "--cacert", "\(lab.folder.path)/ca.pem",
+                ]
+                let arguments = arguments.map { text in
+                    text.replacing("{P}", with: "http://127.0.0.1:\(lab.plain.port)")
+                        .replacing("{PORT}", with: "\(lab.plain.port)")
+                        .replacing("{S}", with: "https://a.test:\(lab.site.port)")
+                        .replacing("{U}", with: "https://u.test:\(stranger.port)")
+                }
+                return try await Side(program, common + arguments, input, lab)
+            }
+
+            func stop() async {
+                await stranger.stop()
+                await lab.stop()
+            }
+        }
+
+        /// What one of the two did.
+        private struct Side {
+            var run: CommandRun
+            var requests: [String]
+            var files: [String: String]
+
+            init(_ program: String, _ arguments: [String], _ input: String, _ lab: CommandLab) async throws {
+                let folder = try Folder()
+                let before = [
+                    "lines.txt": "one\r\ntwo\n", "data.bin": "\0\u{1}\u{2}", "headers.txt": "X-One: 1\nX-Two: 2\n",
+                    "part.txt": "012", "cookies.hdr": "Set-Cookie: h=1; Domain=127.0.0.1; Path=/\n",
+                    "cookies.txt": "# Netscape HTTP Cookie File\n127.0.0.1\tFALSE\t/\tFALSE\t0\tn\tv\n",
+                ]
+                for (name, text) in before { try folder.write(text, to: name) }
+                let seen = (lab.plain.requests.count, lab.site.requests.count)
+                run = try await CommandRun.run(program, arguments, in: folder, input: Data(input.utf8))
+                let came = lab.plain.requests.dropFirst(seen.0) + lab.site.requests.dropFirst(seen.1)
+                requests = came.map { Self.text($0, lab) }
+                files = [:]
+                for name in try FileManager.default.contentsOfDirectory(atPath: folder.path)
+                where !name.hasPrefix("run-") {
+                    let text = try folder.text(name)
+                    if before[name] != text { files[name] = Self.withoutVariance(text, lab) }
+                }
+                run.output = Data(Self.withoutVariance(run.text, lab).utf8)
+            }
+
+            /// A request without what must differ: the agent's name, a form's boundary, the codings that are known, and the
+            /// leave that curl asks for before it uploads. The order of fields means nothing (RFC 9110 §5.3).
+            private static func text(_ request: ReceivedRequest, _ lab: CommandLab) -> String {
+                let fields = request.fields.filter { $0.name != .expect }.map { field in
+                    "\(field.name.canonicalName): \(field.name == .acceptEncoding ? "CODINGS" : field.value)"
+                }.sorted()
+                let head =
+                    "\(request.method.rawValue) \(request.target) \(request.version)\n\(fields.joined(separator: "\n"))"
+                return withoutVariance(head + "\n\n" + request.text, lab)
+            }
+
+            private static func withoutVariance(_ text: String, _ lab: CommandLab) -> String {
+                text.replacing("\(lab.plain.port)", with: "PLAIN").replacing("\(lab.site.port)", with: "SECURE")
+                    .replacing(#/curl\/[0-9.]+|Beeline\/[0-9.]+/#, with: "AGENT")
+                    .replacing(#/-{24}[0-9a-f]{16}/#, with: "BOUNDARY")
+                    .replacing(#/"bodyHash":"[0-9a-f]+"/#, with: "HASH")
+                    .replacing(#/"connection":[0-9]+/#, with: "CONNECTION")
+                    .replacing(#/"headers":\[\[.*?\]\]/#, with: "HEADERS")
+            }
+        }
+
+        private static func serve(_ request: ReceivedRequest) async throws -> Reply {
+            let whole = "0123456789"
+            switch request.path {
+            case "/ranged":
+                guard let range = request.fields[.range], let start = Int(range.dropFirst(6).prefix { $0 != "-" })
+                else {
+                    return .text(whole)
+                }
+                let end = range.split(separator: "-").dropFirst().last.flatMap { Int($0) } ?? 9
+                var reply = Reply.text(String(whole.dropFirst(start).prefix(end - start + 1)), status: .partialContent)
+                reply.fields[.contentRange] = "bytes \(start)-\(end)/10"
+                return reply
+            case "/zipped": return .text("plain").compressed(.gzip)
+            case "/badzip": return .bytes(Array("this is no gzip".utf8)).adding(.contentEncoding, "gzip")
+            case "/hop-with-cookie": return .redirect(to: "/echo").adding(.setCookie, "id=7; Path=/")
+            case "/loop": return .redirect(to: "/loop")
+            case "/cut": return Reply(fields: [.contentLength: "10"], body: ["half"], ending: .hangUp)
+            case "/cut-chunk": return Reply(body: ["half"], framing: .chunked, ending: .hangUp)
+            case "/close": return .raw(ending: .hangUp)
+            case "/reset": return .raw(ending: .reset)
+            case "/long": return Reply(fields: [.contentLength: "3"], body: ["too long"], ending: .hangUp)
+            case "/colon": return .raw("HTTP/1.1 200 OK\r\nno colon\r\n\r\n", ending: .hangUp)
+            case "/never": return .raw(.wait(Gate()))
+            default: return try await Routes.standard(request)
+            }
         }
     }
 }
 
-extension CurlComparisonTests.Row {
+extension ProcessTests.CurlComparisonTests.Row {
     /// All variables whose values depend on nothing but the exchange.
     static let numbers = """
         %{http_code} %{response_code} %{http_version} %{content_type} %{method} %{scheme} %{num_redirects} %{num_connects} \

@@ -5,135 +5,142 @@ import BeelineTesting
 import Foundation
 import Testing
 
-/// The built command fetches by name from addresses that it was told.
-struct FetchNameTests {
-    @Test func anUpstreamsAddressIsDialledAndTheNameStays() async throws {
-        let lab = try await CommandLab()
-        let run = try await lab.beeline(lab.names + [lab.url("a.test", "/echo")])
-        #expect(run.status == 0 && run.errors == "")
-        let echo = try JSONDecoder().decode(Echo.self, from: run.output)
-        #expect(echo.serverName == "a.test" && echo.host == "a.test:\(lab.site.port)" && echo.address == "127.0.0.2")
-        #expect(lab.upstream.queries.first?.name == "a.test")
-        await lab.stop()
-    }
-
-    @Test func twoNamesOnOneAddressAreTwoSites() async throws {
-        let lab = try await CommandLab()
-        let pins = ["a.test", "b.test"].flatMap { ["--resolve", "\($0):\(lab.site.port):127.0.0.1"] }
-        let arguments = pins + ["--cacert", "ca.pem", lab.url("a.test", "/echo"), lab.url("b.test", "/echo")]
-        let run = try await lab.beeline(arguments)
-        #expect(run.status == 0)
-        #expect(lab.site.requests.map(\.connection.serverName) == ["a.test", "b.test"])
-        #expect(lab.site.requests.map { "\($0.connection.local.address)" } == ["127.0.0.1", "127.0.0.1"])
-        #expect(lab.upstream.queries.isEmpty)
-        await lab.stop()
-    }
-
-    @Test func aDeadFirstAddressIsPassedOver() async throws {
-        let lab = try await CommandLab()
-        let dead = try RefusedEndpoint(address: "127.0.0.3", port: lab.site.port)
-        let pin = "a.test:\(lab.site.port):127.0.0.3,127.0.0.1"
-        let run = try await lab.beeline([
-            "--report", "--cacert", "ca.pem", "--resolve", pin, lab.url("a.test", "/status/204"),
-        ])
-        #expect(run.status == 0)
-        let hop = try ReportView(run.errors)["hops"][0]
-        #expect(hop["attempts"].count == 2)
-        #expect(hop["attempts"][0]["outcome"].text == "failed" && hop["attempts"][1]["outcome"].text == "connected")
-        #expect(hop["endpoint"].text == "127.0.0.1:\(lab.site.port)")
-        #expect(hop["resolution"]["source"].text == "pinned")
-        dead.close()
-        await lab.stop()
-    }
-
-    @Test func theReportTellsTheWayOfEachHopAndNoSecret() async throws {
-        let lab = try await CommandLab { request in
-            switch request.path {
-            case "/":
-                .redirect(to: "/next").adding(.setCookie, "id=secret; Path=/").adding(.setCookie, "x=1; Domain=c.test")
-            default: .text("done\n")
-            }
+extension ProcessTests {
+    /// The built command fetches by name from addresses that it was told.
+    struct FetchNameTests {
+        @Test func anUpstreamsAddressIsDialledAndTheNameStays() async throws {
+            let lab = try await CommandLab()
+            let run = try await lab.beeline(lab.names + [lab.url("a.test", "/echo")])
+            #expect(run.status == 0 && run.errors == "")
+            let echo = try JSONDecoder().decode(Echo.self, from: run.output)
+            #expect(
+                echo.serverName == "a.test" && echo.host == "a.test:\(lab.site.port)" && echo.address == "127.0.0.2"
+            )
+            #expect(lab.upstream.queries.first?.name == "a.test")
+            await lab.stop()
         }
-        let run = try await lab.beeline(lab.names + ["-L", "--report", "-u", "me:hidden", lab.url("a.test")])
-        #expect(run.status == 0 && run.text == "done\n")
-        #expect(!run.errors.contains("secret") && !run.errors.contains("hidden"))
-        #expect(run.errors.split(separator: "\n").count == 1)
-        let report = try ReportView(run.errors)
-        #expect(
-            report.keys == [
-                "bytes_received", "bytes_sent", "error", "exit", "final_url", "hops", "retries", "status", "total_ms",
-                "url",
-            ]
-        )
-        #expect(report["exit"].number == 0 && report["error"].isNull && report["status"].number == 200)
-        #expect(report["url"].text == lab.url("a.test") && report["final_url"].text == lab.url("a.test", "/next"))
-        #expect(report["bytes_received"].number == 5)
-        let first = report["hops"][0]
-        let second = report["hops"][1]
-        #expect(report["hops"].count == 2)
-        #expect(
-            first.keys == [
-                "attempts", "cookies_received", "cookies_sent", "endpoint", "method", "origin", "protocol", "proxy",
-                "resolution", "reused", "status", "timings_ms", "url",
-            ]
-        )
-        #expect(first["origin"].text == "https://a.test:\(lab.site.port)" && first["status"].number == 302)
-        #expect(first["protocol"].text == "http/1.1" && first["proxy"].isNull && first["reused"].isTrue == false)
-        #expect(first["resolution"]["source"].text == "fresh")
-        #expect(first["resolution"]["upstream"].text == "dnspod:\(lab.upstream.endpoint)")
-        #expect(first["resolution"]["ttl_ms"].number ?? 0 > 50_000 && first["resolution"]["age_ms"].number != nil)
-        #expect(first["resolution"]["addresses"].texts == ["127.0.0.2", "127.0.0.1"])
-        #expect(first["timings_ms"].keys == ["connect", "first_byte", "resolve", "tls", "total"])
-        #expect(first["cookies_sent"].count == 0)
-        #expect(first["cookies_received"][0]["outcome"].text == "kept")
-        #expect(first["cookies_received"][1]["outcome"].text?.hasPrefix("rejected: ") == true)
-        #expect(second["cookies_sent"].texts == ["id"] && second["reused"].isTrue == true)
-        await lab.stop()
-    }
 
-    @Test func theEnvironmentNamesUpstreamsAndArgumentsWin() async throws {
-        let lab = try await CommandLab()
-        let base = ["--allow-local-answers", "--cacert", "ca.pem", lab.url("a.test", "/status/200")]
-        let environment = ["BEELINE_DNS": "dnspod:\(lab.upstream.endpoint) system"]
-        #expect(try await lab.beeline(base, environment: environment).status == 0)
-        let hosts = try lab.folder.write("127.0.0.1 a.test\n", to: "hosts")
-        #expect(try await lab.beeline(["--dns", "hosts:\(hosts)"] + base, environment: environment).status == 0)
-        #expect(lab.upstream.queries.count == 1)
-        #expect("\(lab.site.requests[1].connection.local.address)" == "127.0.0.1")
-        await lab.stop()
-    }
+        @Test func twoNamesOnOneAddressAreTwoSites() async throws {
+            let lab = try await CommandLab()
+            let pins = ["a.test", "b.test"].flatMap { ["--resolve", "\($0):\(lab.site.port):127.0.0.1"] }
+            let arguments = pins + ["--cacert", "ca.pem", lab.url("a.test", "/echo"), lab.url("b.test", "/echo")]
+            let run = try await lab.beeline(arguments)
+            #expect(run.status == 0)
+            #expect(lab.site.requests.map(\.connection.serverName) == ["a.test", "b.test"])
+            #expect(lab.site.requests.map { "\($0.connection.local.address)" } == ["127.0.0.1", "127.0.0.1"])
+            #expect(lab.upstream.queries.isEmpty)
+            await lab.stop()
+        }
 
-    @Test func theConfigurationFileGivesDefaults() async throws {
-        let lab = try await CommandLab()
-        try FileManager.default.createDirectory(
-            atPath: lab.folder.path + "/xdg/beeline",
-            withIntermediateDirectories: true
-        )
-        let file = """
-            {"dns": ["dnspod:\(lab.upstream.endpoint)"], "allow-local-answers": true, "cacert": "../../ca.pem",
-             "jar": "jar.txt", "user-agent": "configured/1"}
-            """
-        try lab.folder.write(file, to: "xdg/beeline/config.json")
-        let environment = ["XDG_CONFIG_HOME": lab.folder.path + "/xdg"]
-        let run = try await lab.beeline([lab.url("a.test", "/set-cookie?value=a%3Db")], environment: environment)
-        #expect(run.status == 0)
-        #expect(lab.site.requests[0].fields[.userAgent] == "configured/1")
-        #expect(try lab.folder.text("xdg/beeline/jar.txt").contains("a.test\tFALSE\t/\tFALSE\t0\ta\tb"))
+        @Test func aDeadFirstAddressIsPassedOver() async throws {
+            let lab = try await CommandLab()
+            let dead = try RefusedEndpoint(address: "127.0.0.3", port: lab.site.port)
+            let pin = "a.test:\(lab.site.port):127.0.0.3,127.0.0.1"
+            let run = try await lab.beeline([
+                "--report", "--cacert", "ca.pem", "--resolve", pin, lab.url("a.test", "/status/204"),
+            ])
+            #expect(run.status == 0)
+            let hop = try ReportView(run.errors)["hops"][0]
+            #expect(hop["attempts"].count == 2)
+            #expect(hop["attempts"][0]["outcome"].text == "failed" && hop["attempts"][1]["outcome"].text == "connected")
+            #expect(hop["endpoint"].text == "127.0.0.1:\(lab.site.port)")
+            #expect(hop["resolution"]["source"].text == "pinned")
+            dead.close()
+            await lab.stop()
+        }
 
-        try lab.folder.write("{\"dsn\": []}", to: "xdg/beeline/config.json")
-        let wrong = try await lab.beeline([lab.url("a.test")], environment: environment)
-        #expect(wrong.status == 64)
-        #expect(wrong.errors.hasPrefix("beeline: (64) the configuration file") && wrong.errors.contains("\"dsn\""))
-        await lab.stop()
-    }
+        @Test func theReportTellsTheWayOfEachHopAndNoSecret() async throws {
+            let lab = try await CommandLab { request in
+                switch request.path {
+                case "/":
+                    .redirect(to: "/next").adding(.setCookie, "id=secret; Path=/").adding(
+                        .setCookie,
+                        "x=1; Domain=c.test"
+                    )
+                default: .text("done\n")
+                }
+            }
+            let run = try await lab.beeline(lab.names + ["-L", "--report", "-u", "me:hidden", lab.url("a.test")])
+            #expect(run.status == 0 && run.text == "done\n")
+            #expect(!run.errors.contains("secret") && !run.errors.contains("hidden"))
+            #expect(run.errors.split(separator: "\n").count == 1)
+            let report = try ReportView(run.errors)
+            #expect(
+                report.keys == [
+                    "bytes_received", "bytes_sent", "error", "exit", "final_url", "hops", "retries", "status",
+                    "total_ms", "url",
+                ]
+            )
+            #expect(report["exit"].number == 0 && report["error"].isNull && report["status"].number == 200)
+            #expect(report["url"].text == lab.url("a.test") && report["final_url"].text == lab.url("a.test", "/next"))
+            #expect(report["bytes_received"].number == 5)
+            let first = report["hops"][0]
+            let second = report["hops"][1]
+            #expect(report["hops"].count == 2)
+            #expect(
+                first.keys == [
+                    "attempts", "cookies_received", "cookies_sent", "endpoint", "method", "origin", "protocol", "proxy",
+                    "resolution", "reused", "status", "timings_ms", "url",
+                ]
+            )
+            #expect(first["origin"].text == "https://a.test:\(lab.site.port)" && first["status"].number == 302)
+            #expect(first["protocol"].text == "http/1.1" && first["proxy"].isNull && first["reused"].isTrue == false)
+            #expect(first["resolution"]["source"].text == "fresh")
+            #expect(first["resolution"]["upstream"].text == "dnspod:\(lab.upstream.endpoint)")
+            #expect(first["resolution"]["ttl_ms"].number ?? 0 > 50_000 && first["resolution"]["age_ms"].number != nil)
+            #expect(first["resolution"]["addresses"].texts == ["127.0.0.2", "127.0.0.1"])
+            #expect(first["timings_ms"].keys == ["connect", "first_byte", "resolve", "tls", "total"])
+            #expect(first["cookies_sent"].count == 0)
+            #expect(first["cookies_received"][0]["outcome"].text == "kept")
+            #expect(first["cookies_received"][1]["outcome"].text?.hasPrefix("rejected: ") == true)
+            #expect(second["cookies_sent"].texts == ["id"] && second["reused"].isTrue == true)
+            await lab.stop()
+        }
 
-    @Test func theSwitchLeavesNamesToTheSystem() async throws {
-        let lab = try await CommandLab()
-        let run = try await lab.beeline(lab.names + ["--no-httpdns", "--connect-timeout", "5", lab.url("a.test")])
-        #expect(run.status == 6)
-        #expect(lab.upstream.queries.isEmpty)
-        let local = try await lab.beeline(["--no-httpdns", "http://localhost:\(lab.plain.port)/status/200"])
-        #expect(local.status == 0)
-        await lab.stop()
+        @Test func theEnvironmentNamesUpstreamsAndArgumentsWin() async throws {
+            let lab = try await CommandLab()
+            let base = ["--allow-local-answers", "--cacert", "ca.pem", lab.url("a.test", "/status/200")]
+            let environment = ["BEELINE_DNS": "dnspod:\(lab.upstream.endpoint) system"]
+            #expect(try await lab.beeline(base, environment: environment).status == 0)
+            let hosts = try lab.folder.write("127.0.0.1 a.test\n", to: "hosts")
+            #expect(try await lab.beeline(["--dns", "hosts:\(hosts)"] + base, environment: environment).status == 0)
+            #expect(lab.upstream.queries.count == 1)
+            #expect("\(lab.site.requests[1].connection.local.address)" == "127.0.0.1")
+            await lab.stop()
+        }
+
+        @Test func theConfigurationFileGivesDefaults() async throws {
+            let lab = try await CommandLab()
+            try FileManager.default.createDirectory(
+                atPath: lab.folder.path + "/xdg/beeline",
+                withIntermediateDirectories: true
+            )
+            let file = """
+                {"dns": ["dnspod:\(lab.upstream.endpoint)"], "allow-local-answers": true, "cacert": "../../ca.pem",
+                 "jar": "jar.txt", "user-agent": "configured/1"}
+                """
+            try lab.folder.write(file, to: "xdg/beeline/config.json")
+            let environment = ["XDG_CONFIG_HOME": lab.folder.path + "/xdg"]
+            let run = try await lab.beeline([lab.url("a.test", "/set-cookie?value=a%3Db")], environment: environment)
+            #expect(run.status == 0)
+            #expect(lab.site.requests[0].fields[.userAgent] == "configured/1")
+            #expect(try lab.folder.text("xdg/beeline/jar.txt").contains("a.test\tFALSE\t/\tFALSE\t0\ta\tb"))
+
+            try lab.folder.write("{\"dsn\": []}", to: "xdg/beeline/config.json")
+            let wrong = try await lab.beeline([lab.url("a.test")], environment: environment)
+            #expect(wrong.status == 64)
+            #expect(wrong.errors.hasPrefix("beeline: (64) the configuration file") && wrong.errors.contains("\"dsn\""))
+            await lab.stop()
+        }
+
+        @Test func theSwitchLeavesNamesToTheSystem() async throws {
+            let lab = try await CommandLab()
+            let run = try await lab.beeline(lab.names + ["--no-httpdns", "--connect-timeout", "5", lab.url("a.test")])
+            #expect(run.status == 6)
+            #expect(lab.upstream.queries.isEmpty)
+            let local = try await lab.beeline(["--no-httpdns", "http://localhost:\(lab.plain.port)/status/200"])
+            #expect(local.status == 0)
+            await lab.stop()
+        }
     }
 }

@@ -146,8 +146,8 @@ struct FetchPlanTests {
 
     @Test func outputsPairWithURLs() throws {
         let plan = try plan("-o", "one", "-O", "http://a.test/x", "http://a.test/d/file.txt?q", "http://a.test/y")
-        #expect(plan.transfers.map(\.output) == [.file("one"), .file("file.txt"), .standardOutput])
-        #expect(try self.plan("-o", "-", "http://a.test/").transfers[0].output == .standardOutput)
+        #expect(plan.transfers.map(\.output) == [.file("one"), .file("file.txt"), .standardOutput(isNamed: false)])
+        #expect(try self.plan("-o", "-", "http://a.test/").transfers[0].output == .standardOutput(isNamed: true))
     }
 
     @Test func uploadsPairWithURLs() throws {

@@ -12,7 +12,7 @@ import Foundation
 extension UpstreamSpec {
     /// Reads a SPEC as the command's `--dns` takes it: `dnspod[:ADDR[:PORT]]`, `doh:URL[#ADDR,ADDR]`, `system`, `hosts:FILE`.
     ///
-    /// - Throws: ``UpstreamError`` with code `misconfigured` that says what is wrong with it.
+    /// - Throws: `UpstreamError` with code `misconfigured` that says what is wrong with it.
     public init(parsing spec: String) throws(UpstreamError) {
         let colon = spec.firstIndex(of: ":") ?? spec.endIndex
         let rest = String(spec[colon...].dropFirst())

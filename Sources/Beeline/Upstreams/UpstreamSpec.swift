@@ -48,7 +48,8 @@ public struct UpstreamSpec: Sendable, Hashable {
     /// The upstream that it names.
     ///
     /// - Parameter system: what stands for the system's resolver.
-    /// - Throws: ``UpstreamError`` with code `misconfigured`.
+    /// - Parameter transport: what the upstream speaks through.
+    /// - Throws: `UpstreamError` with code `misconfigured`.
     public func upstream(
         transport: any UpstreamTransport,
         system: (any Upstream)?

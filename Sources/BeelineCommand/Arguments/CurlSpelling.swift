@@ -13,8 +13,10 @@ enum CurlSpelling {
     static func canonical(_ arguments: [String], subcommands: Set<String> = Self.subcommands) -> [String] {
         guard let first = arguments.first else { return ["--help"] }
         if first == "-V" { return ["--version"] }
-        if ["-h", "--help", "--version", "help", "--generate-completion-script"].contains(first) { return arguments }
-        if first.hasPrefix("--experimental") || (subcommands.contains(first) && first != "fetch") { return arguments }
+        let isAboutTheCommand =
+            ["-h", "--help", "--version", "help"].contains(first)
+            || ["--generate-completion-script", "--experimental-"].contains(where: first.hasPrefix)
+        if isAboutTheCommand || (subcommands.contains(first) && first != "fetch") { return arguments }
         return ["fetch"] + canonical(options: first == "fetch" ? arguments.dropFirst() : arguments[...])
     }
 

@@ -62,7 +62,7 @@ struct FetchRunner: Sendable {
     /// The heads of all transfers are added to one file, which begins empty.
     private func truncateHeaderDump() throws(CommandFailure) {
         guard let path = plan.dumpHeader, path != "-" else { return }
-        var sink = OutputSink(.file(path), isBinaryWelcome: true)
+        var sink = OutputSink(.file(path))
         try sink.open(.truncate)
         try sink.close()
     }

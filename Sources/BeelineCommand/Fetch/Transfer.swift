@@ -6,7 +6,8 @@ import Beeline
 struct Transfer: Sendable {
     /// Where a body goes.
     enum Output: Hashable, Sendable {
-        case standardOutput
+        /// Standard output; a terminal is spared what is no text, unless it was named (`-o -`).
+        case standardOutput(isNamed: Bool)
         case file(String)
     }
 
@@ -36,12 +37,12 @@ struct Transfer: Sendable {
         guard resume == nil || command.request.range == nil else {
             throw CommandFailure(.usage, "-C and -r exclude each other")
         }
-        let names = command.output.output.map { $0 == "-" ? Output.standardOutput : .file($0) }
+        let names = command.output.output.map { $0 == "-" ? Output.standardOutput(isNamed: true) : .file($0) }
         var transfers: [Transfer] = []
         for (number, text) in command.url.enumerated() {
             let upload = number < command.request.uploadFile.count ? command.request.uploadFile[number] : nil
             let url = try url(text, query: draft.query, upload: upload)
-            var output = number < names.count ? names[number] : .standardOutput
+            var output = number < names.count ? names[number] : .standardOutput(isNamed: false)
             if number >= names.count, number < names.count + command.output.remoteName {
                 output = .file(try name(of: url))
             }

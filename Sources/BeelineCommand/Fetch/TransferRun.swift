@@ -62,9 +62,8 @@ struct TransferRun {
         } catch {
             record.failure = error
             // What has gone to standard output cannot be taken back.
-            guard transfer.body.isReplayable, transfer.output != .standardOutput || record.received == 0 else {
-                return nil
-            }
+            if case .standardOutput = transfer.output, record.received > 0 { return nil }
+            guard transfer.body.isReplayable else { return nil }
             return schedule.next(after: error.status, responseStatus: nil)
         }
     }
@@ -134,7 +133,7 @@ struct TransferRun {
         _ offset: Int64,
         _ record: inout TransferRecord
     ) async throws(CommandFailure) {
-        var sink = OutputSink(transfer.output, isBinaryWelcome: !Terminal.standardOutput.isTerminal)
+        var sink = OutputSink(transfer.output)
         try sink.open(mode)
         if plan.includesHead {
             for hop in response.hops { try sink.write(head: ResponseHead(hop).bytes) }
@@ -170,7 +169,7 @@ struct TransferRun {
 
     private func dumpHeads(_ hops: [Hop]) throws(CommandFailure) {
         guard let path = plan.dumpHeader else { return }
-        var sink = OutputSink(path == "-" ? .standardOutput : .file(path), isBinaryWelcome: true)
+        var sink = OutputSink(path == "-" ? .standardOutput(isNamed: true) : .file(path))
         try sink.open(.append)
         for hop in hops { try sink.write(head: ResponseHead(hop).bytes) }
         try sink.close()

@@ -5,16 +5,11 @@ import NIOCore
 /// Where a response goes while it comes: a file that is opened when there is something for it, or standard output.
 struct OutputSink {
     private let output: Transfer.Output
-    private let isBinaryWelcome: Bool
     private var file: FileDescriptor?
     /// Bytes of the body that were written.
     private(set) var written: Int64 = 0
 
-    /// - Parameter isBinaryWelcome: false: a body that is no text is refused, because it would upset a terminal.
-    init(_ output: Transfer.Output, isBinaryWelcome: Bool) {
-        self.output = output
-        self.isBinaryWelcome = isBinaryWelcome
-    }
+    init(_ output: Transfer.Output) { self.output = output }
 
     /// Opens the file; standard output is open.
     mutating func open(_ mode: FileDescriptor.Mode) throws(CommandFailure) {
@@ -37,7 +32,9 @@ struct OutputSink {
 
     /// Writes a piece of the body.
     mutating func write(_ piece: ByteBuffer) throws(CommandFailure) {
-        if file == nil, !isBinaryWelcome, written == 0, piece.readableBytesView.contains(0) {
+        if output == .standardOutput(isNamed: false), written == 0, Terminal.standardOutput.isTerminal,
+            piece.readableBytesView.contains(0)
+        {
             throw CommandFailure(
                 .writeFailed,
                 "the body is no text: write it to a file with -o FILE, or with -o - all the same"

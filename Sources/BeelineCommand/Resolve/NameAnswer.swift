@@ -44,24 +44,26 @@ struct NameAnswer: Hashable, Sendable {
     }
 
     /// One upstream's answer.
-    init(_ host: Host, _ upstream: String, _ answer: Answer, _ settings: ResolverConfiguration) {
+    init(_ host: Host, _ answer: Answer, of upstream: any Upstream, _ settings: ResolverConfiguration) {
+        let name = upstream.name
         self.host = host
-        self.upstream = upstream
-        sourceText = upstream
+        self.upstream = name
+        sourceText = name
         for family in settings.families.members {
             guard let records = answer[family] else { continue }
             addresses += records.addresses
             ttls += records.addresses.map { _ in records.ttl ?? settings.defaultTTL }
         }
-        source = .fresh
-        if addresses.isEmpty {
-            let isName = settings.families.members.contains { answer[$0].map(\.isNoName) ?? false }
-            error = Failure(
-                code: isName ? "noSuchName" : "noAddress",
-                message: isName ? "\(upstream): there is no name \(host)" : "\(upstream): \(host) has no address",
-                upstreams: []
-            )
+        guard addresses.isEmpty else {
+            source = upstream.kind == .fixed ? .fixed : upstream.kind == .system ? .system : .fresh
+            return
         }
+        let isName = settings.families.members.contains { answer[$0].map(\.isNoName) ?? false }
+        error = Failure(
+            code: isName ? "noSuchName" : "noAddress",
+            message: isName ? "\(name): there is no name \(host)" : "\(name): \(host) has no address",
+            upstreams: []
+        )
     }
 
     /// No answer of one upstream.
@@ -74,9 +76,14 @@ struct NameAnswer: Hashable, Sendable {
     /// `HOST ADDRESS TTL SOURCE`, a line an address; TTL in seconds, `-` for one that does not end.
     var lines: [String] {
         zip(addresses, ttls).map { address, ttl in
-            "\(host.text) \(address) \(ttl.map { "\(Int64($0.seconds.rounded()))" } ?? "-") \(sourceText)"
+            "\(host.text) \(address) \(ttl.map { "\($0.wholeSeconds)" } ?? "-") \(sourceText)"
         }
     }
+}
+
+extension Duration {
+    /// In seconds, a part of one counted whole: what was said a moment ago has the TTL that was said.
+    var wholeSeconds: Int64 { Int64(seconds.rounded(.up)) }
 }
 
 extension Answer.Records {

@@ -6,7 +6,7 @@ import Beeline
 struct ResolveReport: Encodable {
     var hosts: [HostReport]
 
-    init(_ results: [[NameAnswer]], _ hosts: [Host], isAll: Bool) {
+    init(_ results: [[NameAnswer]], _ hosts: [Host]) {
         self.hosts = zip(hosts, results).map { HostReport($0, $1) }
     }
 
@@ -33,7 +33,7 @@ struct ResolveReport: Encodable {
         init(_ answer: NameAnswer) {
             source = answer.source?.description
             upstream = answer.upstream
-            addresses = zip(answer.addresses, answer.ttls).map { AddressReport(address: "\($0)", ttl: $1?.seconds) }
+            addresses = zip(answer.addresses, answer.ttls).map(AddressReport.init)
             ageMS = answer.source.map { _ in VerboseLog.milliseconds(answer.age) }
             error = answer.error.map {
                 FailureReport(
@@ -53,11 +53,11 @@ struct ResolveReport: Encodable {
     struct AddressReport: Encodable {
         var address: String
         /// In seconds; null: for ever.
-        @OrNull var ttl: Double?
+        @OrNull var ttl: Int64?
 
-        init(address: String, ttl: Double?) {
-            self.address = address
-            _ttl = OrNull(wrappedValue: ttl)
+        init(_ address: IPAddress, _ ttl: Duration?) {
+            self.address = "\(address)"
+            self.ttl = ttl?.wholeSeconds
         }
     }
 

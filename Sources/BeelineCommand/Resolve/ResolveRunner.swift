@@ -65,7 +65,7 @@ struct ResolveRunner: Sendable {
         let upstreams = resolver.isEnabled ? settings.upstreams : [settings.system].compactMap { $0 }
         return await upstreams.concurrentMap { upstream in
             do {
-                return NameAnswer(host, upstream.name, try await Self.answer(host, upstream, settings), settings)
+                return NameAnswer(host, try await Self.answer(host, upstream, settings), of: upstream, settings)
             } catch let error as UpstreamError {
                 return NameAnswer(host, upstream.name, error)
             } catch {
@@ -102,7 +102,7 @@ struct ResolveRunner: Sendable {
     private func print(_ results: [[NameAnswer]], _ hosts: [Host]) throws(FileDescriptor.Failure) {
         var text = ""
         if options.json {
-            text = JSONText.line(ResolveReport(results, hosts, isAll: options.all)) + "\n"
+            text = JSONText.line(ResolveReport(results, hosts)) + "\n"
         } else {
             for answer in results.joined() { text += answer.lines.map { $0 + "\n" }.joined() }
         }

@@ -78,6 +78,7 @@ public final class ManualClock: Clock {
     /// Sleeps until a test has moved the clock to the deadline. A deadline that has passed returns at once.
     ///
     /// - Parameter tolerance: ignored; sleepers wake exactly.
+    /// - Parameter deadline: when to wake.
     /// - Throws: `CancellationError`, or ``TestingError`` when too many sleep.
     public func sleep(until deadline: Instant, tolerance: Duration? = nil) async throws {
         let id = state.update { state in
@@ -125,6 +126,7 @@ public final class ManualClock: Clock {
     /// Returns when at least `count` sleep.
     ///
     /// - Parameter limit: how long to wait, in real time.
+    /// - Parameter count: how many sleepers are waited for.
     /// - Throws: ``TestingError`` with code `timedOut`.
     public func sleepers(atLeast count: Int, within limit: Duration = .seconds(10)) async throws {
         try await sleepers(within: limit) { $0 >= count }

@@ -54,69 +54,64 @@ extension RawConnection {
     /// - Parameters:
     ///   - endpoint: where to.
     ///   - tls: TLS, whose handshake is over when this returns; nil: none.
-    ///   - limit: how long TCP may take. The handshake has the same limit once more.
+    ///   - limit: how long TCP may take, and the handshake once more.
     /// - Throws: the error of the socket or of the handshake.
     public static func connect(
         to endpoint: Endpoint,
         tls: ClientTLS? = nil,
         within limit: Duration = .seconds(10)
     ) async throws -> RawConnection {
-        let handshaken = MultiThreadedEventLoopGroup.singleton.any().makePromise(of: RawConnection.self)
-        let bootstrap = ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+        let connecting = ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .connectTimeout(TimeAmount(limit))
             .channelOption(.tcpOption(.tcp_nodelay), value: 1)
             // NIOSSL, told to allow it, waits out its shutdown timeout when it closes first.
             .channelOption(.allowRemoteHalfClosure, value: tls == nil)
             .channelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
-                    let pipeline = channel.pipeline.syncOperations
-                    try pipeline.addHandler(CutHandler())
-                    guard let tls else { return }
-                    try pipeline.addHandler(tls.handler())
-                    try pipeline.addHandler(
-                        HandshakeHandler { context, applicationProtocol in
-                            handshaken.completeWith(
-                                Result { try wrap(context.channel, tls.serverName, applicationProtocol) }
-                            )
-                        } onFailure: { error in
-                            handshaken.fail(error)
-                        }
-                    )
+                    try channel.pipeline.syncOperations.addHandler(CutHandler())
                 }
             }
-        let channel: any Channel
-        do {
-            channel = try await bootstrap.connect(host: "\(endpoint.address)", port: Int(endpoint.port)).get()
-        } catch {
-            handshaken.fail(error)
-            throw error
+            .connect(host: "\(endpoint.address)", port: Int(endpoint.port))
+        // These run on the event loop at the moment of the connection, before a byte can come or the server close.
+        guard let tls else {
+            return try await connecting.flatMapThrowing { try wrap($0) }.get()
         }
-        guard tls != nil else {
-            return try await channel.eventLoop.submit {
-                // A server may have closed already, and a closed channel has no addresses.
-                let connection = Result { try wrap(channel, nil, nil) }
-                handshaken.completeWith(connection)
-                return try connection.get()
-            }.get()
-        }
-        let deadline = channel.eventLoop.scheduleTask(in: TimeAmount(limit)) { channel.close(promise: nil) }
-        defer { deadline.cancel() }
-        return try await handshaken.futureResult.get()
+        return try await connecting.flatMap { channel in
+            let handshaken = channel.eventLoop.makePromise(of: RawConnection.self)
+            let deadline = channel.eventLoop.scheduleTask(in: TimeAmount(limit)) { channel.close(promise: nil) }
+            handshaken.futureResult.whenComplete { _ in deadline.cancel() }
+            do {
+                let pipeline = channel.pipeline.syncOperations
+                try pipeline.addHandler(tls.handler())
+                try pipeline.addHandler(
+                    HandshakeHandler { context, applicationProtocol in
+                        let connection = Result { try wrap(context.channel, tls, applicationProtocol) }
+                        handshaken.completeWith(connection)
+                    } onFailure: { error in
+                        handshaken.fail(error)
+                    }
+                )
+            } catch {
+                handshaken.fail(error)
+                channel.close(promise: nil)
+            }
+            return handshaken.futureResult
+        }.get()
     }
 
     /// Runs on the channel's event loop.
     private static func wrap(
         _ channel: any Channel,
-        _ serverName: String?,
-        _ applicationProtocol: String?
+        _ tls: ClientTLS? = nil,
+        _ applicationProtocol: String? = nil
     ) throws -> RawConnection {
         guard let local = Endpoint(channel.localAddress), let remote = Endpoint(channel.remoteAddress) else {
             throw TestingError(.closed, "the connection was closed at once")
         }
         var info = ConnectionInfo(number: 1, local: local, remote: remote)
-        info.serverName = serverName
+        info.serverName = tls?.serverName
         info.applicationProtocol = applicationProtocol
-        info.isSecure = serverName != nil
+        info.isSecure = tls != nil
         let inbox = Inbox<ByteBuffer>()
         try channel.pipeline.syncOperations.addHandler(InboxHandler(inbox))
         // A reset may have come before the handler: then nobody else tells of the end.

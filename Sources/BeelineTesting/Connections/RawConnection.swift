@@ -52,6 +52,7 @@ public final class RawConnection: Sendable {
     /// All bytes up to the end of `mark`, which is part of the result; nil when the peer closes before the first one.
     ///
     /// - Parameter limit: how many bytes may come before the mark.
+    /// - Parameter mark: the text at which to stop; it is part of what is returned.
     /// - Throws: ``TestingError`` with code `closed` or, beyond the limit, `badInput`.
     public func receive(until mark: String, limit: Int = 1 << 20) async throws -> [UInt8]? {
         let mark = Array(mark.utf8)
@@ -109,6 +110,7 @@ public final class RawConnection: Sendable {
     /// Sends the same bytes again and again until `total` bytes are out or the client closes.
     ///
     /// - Parameter total: the bound, so that a client without limits ends the test and not the machine.
+    /// - Parameter text: what is sent, in UTF-8.
     public func sendEndlessly(_ text: String, total: Int = 64 << 20) async throws {
         let text = text.isEmpty ? " " : text
         let block = ByteBuffer(string: String(repeating: text, count: max(1, 65_536 / text.utf8.count)))

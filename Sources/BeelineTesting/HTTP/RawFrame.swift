@@ -11,7 +11,26 @@
 public struct RawFrame: Hashable, Sendable {
     /// The types of frames (RFC 9113 §6).
     public enum Kind: UInt8, Hashable, Sendable {
-        case data, headers, priority, reset, settings, pushPromise, ping, goAway, windowUpdate, continuation
+        /// DATA (§6.1).
+        case data
+        /// HEADERS (§6.2).
+        case headers
+        /// PRIORITY (§6.3).
+        case priority
+        /// RST_STREAM (§6.4).
+        case reset
+        /// SETTINGS (§6.5).
+        case settings
+        /// PUSH_PROMISE (§6.6).
+        case pushPromise
+        /// PING (§6.7).
+        case ping
+        /// GOAWAY (§6.8).
+        case goAway
+        /// WINDOW_UPDATE (§6.9).
+        case windowUpdate
+        /// CONTINUATION (§6.10).
+        case continuation
     }
 
     /// What a client sends first (RFC 9113 §3.4).

@@ -29,7 +29,12 @@ public final class ProxyServer: Sendable {
     public struct Request: Hashable, Sendable {
         /// Ways to ask.
         public enum Method: Hashable, Sendable {
-            case connect, forward, socks5
+            /// A tunnel by CONNECT.
+            case connect
+            /// A request with the whole URL.
+            case forward
+            /// A SOCKS5 request.
+            case socks5
         }
 
         /// How it was asked.

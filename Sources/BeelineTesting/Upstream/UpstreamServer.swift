@@ -30,7 +30,16 @@ public final class UpstreamServer: Sendable {
     public struct Query: Sendable {
         /// The forms in which an upstream is asked.
         public enum Form: String, Hashable, Sendable {
-            case dnspod, doh, dohJSON, aliyun, aliyun2
+            /// DNSPod's plain form.
+            case dnspod
+            /// DNS messages over HTTP (RFC 8484).
+            case doh
+            /// DNS in JSON.
+            case dohJSON
+            /// Aliyun's first version.
+            case aliyun
+            /// Aliyun's second version.
+            case aliyun2
         }
 
         /// The name that was asked for, as it was written.

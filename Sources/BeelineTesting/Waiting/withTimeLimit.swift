@@ -9,6 +9,7 @@
 /// ```
 ///
 /// - Parameters:
+///   - work: what must be done in time.
 ///   - limit: how long at most. A work that ignores its cancellation is still waited for.
 ///   - what: what is waited for, for the message of the error; asked only when time is up.
 /// - Throws: what `work` throws, or ``TestingError`` with code `timedOut`.

@@ -4,11 +4,17 @@
 public struct RawWebSocketFrame: Hashable, Sendable {
     /// The opcodes of RFC 6455 §11.8.
     public enum Opcode: UInt8, Hashable, Sendable {
+        /// The next part of a message.
         case continuation = 0
+        /// A message of text.
         case text = 1
+        /// A message of bytes.
         case binary = 2
+        /// The end of the connection.
         case close = 8
+        /// A question whether the peer is there.
         case ping = 9
+        /// The answer to a ping.
         case pong = 10
     }
 

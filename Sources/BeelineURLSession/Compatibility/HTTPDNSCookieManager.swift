@@ -9,7 +9,7 @@ import Names
 public import FoundationNetworking
 #endif
 
-/// The calls of the manager by whose name the articles on HTTPDNS keep cookies, over a ``CookieJar``.
+/// The calls of the manager by whose name the articles on HTTPDNS keep cookies, over a `CookieJar`.
 ///
 /// It is for programs that write an address into the URL of a request and do with cookies by hand what the name was good
 /// for. Each call is handed the original URL, the one with the name:
@@ -52,7 +52,7 @@ public final class HTTPDNSCookieManager: Sendable {
     ///
     /// - Parameters:
     ///   - headerFields: The response's fields, such as `HTTPURLResponse.allHeaderFields`. `Set-Cookie` is found in any
-    ///     letter case, and several cookies that were joined by commas are parted (``SetCookieSplitter``). An array of
+    ///     letter case, and several cookies that were joined by commas are parted (`SetCookieSplitter`). An array of
     ///     texts, one for each field, needs no parting and is better.
     ///   - url: The URL with the name.
     /// - Returns: The cookies that were kept, with what they replaced gone. One that deletes is not among them.

@@ -90,6 +90,9 @@ public final class CookieStorageMirror: Sendable {
     /// A mirror; it does nothing before ``run()`` or ``sync()``.
     ///
     /// - Parameter clock: By which ``run()`` waits.
+    /// - Parameter configuration: Bounds and habits.
+    /// - Parameter storage: Foundation's side.
+    /// - Parameter jar: Our side.
     public init(
         jar: CookieJar,
         storage: HTTPCookieStorage,

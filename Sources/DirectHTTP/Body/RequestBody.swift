@@ -39,6 +39,7 @@ public struct RequestBody: Sendable {
     ///
     /// - Parameter length: the number of bytes, or nil where it is not known (chunked then). A sequence that gives
     ///   more or fewer is an error (`bodySourceFailed`).
+    /// - Parameter make: gives the sequence, anew for each time the body is sent.
     public static func stream<Body: AsyncSequence & Sendable>(
         length: Int64?,
         _ make: @escaping @Sendable () throws -> Body
@@ -50,6 +51,7 @@ public struct RequestBody: Sendable {
     /// `bodyNotReplayable`.
     ///
     /// - Parameter length: as for ``stream(length:_:)``.
+    /// - Parameter sequence: the body; it is read at most once.
     public static func once<Body: AsyncSequence & Sendable>(
         length: Int64?,
         _ sequence: Body

@@ -5,7 +5,7 @@ public import NIOCore
 /// The body of a response, streamed: the socket is read only as fast as the body is taken.
 ///
 /// It can be read once. A body that is dropped before its end closes its connection; one that is read to the end (or
-/// ``discard()``ed) gives it back to the pool.
+/// ``discard(upTo:)``-ed) gives it back to the pool.
 public struct ResponseBody: AsyncSequence, Sendable {
     /// A piece as it came, decoded; never empty.
     public typealias Element = ByteBuffer

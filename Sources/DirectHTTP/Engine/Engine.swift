@@ -34,6 +34,7 @@ public final class Engine: Sendable {
     /// Sends a request and gives its response as soon as its head is there.
     ///
     /// - Parameters:
+    ///   - request: what is asked, checked.
     ///   - source: asked for endpoints only when a connection must be opened.
     ///   - route: the way; `source` is asked for the proxy's endpoints where it leads through one.
     ///   - tls: how TLS is done; connections with other settings are never shared.

@@ -5,7 +5,7 @@ import HTTPTypes
 import NIOCore
 import Names
 
-/// Speaks to upstreams over an ``Engine``, at the literal addresses that they are known by: no resolver is asked, so none
+/// Speaks to upstreams over an `Engine`, at the literal addresses that they are known by: no resolver is asked, so none
 /// can wait for itself.
 public struct EngineTransport: UpstreamTransport {
     private let engine: Engine

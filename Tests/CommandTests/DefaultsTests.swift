@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+
+@testable import BeelineCommand
+
+/// Environment and configuration file, without either.
+struct DefaultsTests {
+    private func load(_ file: String?, _ environment: [String: String] = [:]) throws -> Defaults {
+        let path = "/x/beeline/config.json"
+        let files = InputFiles(
+            contents: { _ in Array((file ?? "").utf8) },
+            size: { $0 == path && file != nil ? 1 : nil },
+            askPassword: { _ in nil }
+        )
+        return try Defaults.load(environment: environment.merging(["XDG_CONFIG_HOME": "/x"]) { $1 }, files: files)
+    }
+
+    @Test func withoutAnythingNothingIsSet() throws {
+        var defaults = try load(nil)
+        defaults.environment = [:]
+        #expect(defaults == Defaults())
+    }
+
+    @Test func everyKeyIsRead() throws {
+        let defaults = try load(
+            """
+            {"dns": ["dnspod", "system"], "jar": "/j.txt", "cacert": "ca.pem", "proxy": "http://p:1", "noproxy": "x",
+             "httpdns": false, "user-agent": "u", "allow-local-answers": true, "connect-timeout": 1.5, "max-time": 2}
+            """
+        )
+        var expected = Defaults(dns: ["dnspod", "system"], jar: "/j.txt", cacert: ["/x/beeline/ca.pem"])
+        (expected.proxy, expected.noproxy, expected.userAgent) = ("http://p:1", "x", "u")
+        (expected.httpdns, expected.allowLocalAnswers) = (false, true)
+        (expected.connectTimeout, expected.maxTime) = (1.5, 2)
+        expected.environment = defaults.environment
+        #expect(defaults == expected)
+    }
+
+    @Test func theEnvironmentWins() throws {
+        let file = "{\"dns\": \"dnspod\", \"jar\": \"/file.txt\"}"
+        let defaults = try load(file, ["BEELINE_DNS": " doh:https://1.1.1.1/  system ", "BEELINE_JAR": "/env.txt"])
+        #expect(defaults.dns == ["doh:https://1.1.1.1/", "system"] && defaults.jar == "/env.txt")
+        let empty = try load(file, ["BEELINE_DNS": "", "BEELINE_JAR": ""])
+        #expect(empty.dns == ["dnspod"] && empty.jar == "/file.txt")
+    }
+
+    @Test(arguments: [
+        ("{\"dsn\": []}", "\"dsn\" is none of"), ("{\"dns\": 5}", "dns: "), ("{\"httpdns\": \"no\"}", "httpdns: "),
+        ("not JSON", "JSON"), ("[]", "no JSON object"), ("", "JSON"),
+    ])
+    func aWrongFileIsTold(_ file: String, _ says: String) {
+        let failure = #expect(throws: CommandFailure.self) { try load(file) }
+        #expect(failure?.status == .usage && failure?.message.contains("/x/beeline/config.json") == true)
+        #expect(failure?.message.contains(says) == true, "\(failure as Any)")
+    }
+
+    @Test func theFileIsWhereXDGSaysOrBelowHome() {
+        #expect(Defaults.path(["XDG_CONFIG_HOME": "/c", "HOME": "/h"]) == "/c/beeline/config.json")
+        #expect(Defaults.path(["XDG_CONFIG_HOME": "relative", "HOME": "/h"]) == "/h/.config/beeline/config.json")
+        #expect(Defaults.path(["HOME": "/h"]) == "/h/.config/beeline/config.json")
+        #expect(Defaults.path([:]) == nil)
+    }
+}

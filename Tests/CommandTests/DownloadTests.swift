@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Beeline
+import BeelineTesting
+import Foundation
+import Testing
+
+extension ProcessTests {
+    /// Downloads go on where they stopped, uploads are streamed, and what failed is tried again.
+    struct DownloadTests {
+        private static let whole = (0..<100_000).map { "\($0 % 10)" }.joined()
+
+        /// Serves ``whole``: to `/ranged` by ranges, to `/whole` always from the start, to `/beyond` a range that nobody asked for.
+        private static func serve(_ request: ReceivedRequest) -> Reply {
+            let start = request.fields[.range].flatMap { Int($0.dropFirst(6).prefix { $0 != "-" }) }
+            guard request.path != "/whole", let start else { return .text(whole) }
+            guard start < whole.count else {
+                return Reply(status: .rangeNotSatisfiable, fields: [.contentRange: "bytes */\(whole.count)"])
+            }
+            let first = request.path == "/beyond" ? start + 1 : start
+            var reply = Reply.text(String(whole.dropFirst(first)), status: .partialContent)
+            reply.fields[.contentRange] = "bytes \(first)-\(whole.count - 1)/\(whole.count)"
+            return reply
+        }
+
+        @Test func goesOnWhereItStopped() async throws {
+            let lab = try await CommandLab { Self.serve($0) }
+            try lab.folder.write(String(Self.whole.prefix(40_000)), to: "part")
+            let run = try await lab.beeline(["-C", "-", "-o", "part", lab.plainURL("/ranged")])
+            #expect(run.status == 0 && run.errors == "")
+            #expect(lab.plain.requests[0].fields[.range] == "bytes=40000-")
+            #expect(try lab.folder.text("part") == Self.whole)
+
+            // All of it is there: nothing comes, and nothing is wrong.
+            let again = try await lab.beeline(["-C", "-", "-o", "part", lab.plainURL("/ranged")])
+            #expect(again.status == 0)
+            #expect(try lab.folder.text("part") == Self.whole)
+
+            // Nothing is there: it is a download like any other.
+            #expect(try await lab.beeline(["-C", "-", "-o", "new", lab.plainURL("/ranged")]).status == 0)
+            #expect(lab.plain.requests[2].fields[.range] == nil)
+            #expect(try lab.folder.text("new") == Self.whole)
+            await lab.stop()
+        }
+
+        @Test func aServerWithoutRangesSendsTheWholeAgain() async throws {
+            let lab = try await CommandLab { Self.serve($0) }
+            try lab.folder.write("something else", to: "part")
+            let run = try await lab.beeline(["-C", "-", "-o", "part", lab.plainURL("/whole")])
+            #expect(
+                run.status == 0 && run.errors.contains("from the start") && run.errors.filter(\.isNewline).count == 1
+            )
+            #expect(try lab.folder.text("part") == Self.whole)
+            await lab.stop()
+        }
+
+        @Test func whatDoesNotFitIsNotAdded() async throws {
+            let lab = try await CommandLab { request in
+                request.path == "/error" ? .text("broken", status: .internalServerError) : Self.serve(request)
+            }
+            for (path, status) in [("/beyond", 33), ("/error", 22)] as [(String, Int32)] {
+                try lab.folder.write("0123", to: "part")
+                let run = try await lab.beeline(["-C", "-", "-o", "part", lab.plainURL(path)])
+                #expect(run.status == status, "\(path): \(run.errors)")
+                #expect(try lab.folder.text("part") == "0123")
+            }
+            try lab.folder.write(Self.whole + "more", to: "long")
+            let run = try await lab.beeline(["-C", "-", "-o", "long", lab.plainURL("/ranged")])
+            #expect(run.status == 33 && run.errors.contains("only 100000"), "\(run.errors)")
+            await lab.stop()
+        }
+
+        @Test func whatMayPassIsTriedAgain() async throws {
+            let lab = try await CommandLab { request in
+                let count = Int(request.query["n"] ?? "") ?? 0
+                return request.connection.number <= count
+                    ? Reply(status: .serviceUnavailable, body: ["not yet"], ending: .close) : .text("now")
+            }
+            let line = ["--retry", "3", "--retry-delay", "0.01", "-w", "|%{num_retries}"]
+            let run = try await lab.beeline(line + [lab.plainURL("/?n=2")])
+            #expect(run.status == 0 && run.text == "now|2" && run.errors.contains("trying again"), "\(run.errors)")
+            let post = try await lab.beeline(line + ["-d", "x", lab.plainURL("/?n=4")])
+            #expect(post.text == "now|1")
+            #expect(lab.plain.requests.suffix(2).map(\.text) == ["x", "x"])
+            // What can be read only once is not.
+            let stream = try await lab.beeline(line + ["-T", "-", lab.plainURL("/up?n=99")], input: Data("x".utf8))
+            #expect(stream.text == "not yet|0")
+            await lab.stop()
+        }
+
+        @Test func largeBodiesGoBothWays() async throws {
+            let lab = try await CommandLab { request in
+                request.method == .put ? .text("\(request.bodySize)") : Reply(body: [.zeros(64 << 20)])
+            }
+            let line = """
+                head -c \(64 << 20) /dev/zero | \(CommandRun.beeline) -T - \(lab.plainURL("/up")) -o sent
+                \(CommandRun.beeline) -o got -w '%{size_download}' \(lab.plainURL("/down"))
+                """
+            let run = try await CommandRun.run("/bin/bash", ["-c", line], in: lab.folder)
+            #expect(run.text == "\(64 << 20)" && run.errors == "", "\(run.errors)")
+            #expect(try lab.folder.text("sent") == "\(64 << 20)")
+            #expect(try lab.folder.data("got").count == 64 << 20)
+            await lab.stop()
+        }
+
+        @Test func aFormsFilesAreStreamed() async throws {
+            let lab = try await CommandLab { .text("\($0.bodySize) \($0.fields[.contentLength] ?? "")") }
+            try lab.folder.write(Data(count: 3 << 20), to: "large.bin")
+            let run = try await lab.beeline([
+                "-F", "f=@large.bin", "-F", "x=y", "-w", " %{size_upload}", lab.plainURL(),
+            ])
+            let sizes = run.text.split(separator: " ").compactMap { Int($0) }
+            #expect(run.status == 0 && sizes.count == 3 && Set(sizes).count == 1 && sizes[0] > 3 << 20, "\(run)")
+            await lab.stop()
+        }
+    }
+}

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+
+@testable import BeelineCommand
+
+/// What a person sees, and what a program must not see.
+struct ProgressBarTests {
+    @Test func showsShareFiguresAndTheTimeThatIsLeft() {
+        var bar = ProgressBar(name: "f.bin", expected: 4 << 20, now: .zero)
+        #expect(
+            bar.line(received: 1 << 20, now: .seconds(2), width: 100)
+                == "f.bin   25% [##########------------------------------]  1.0 MiB of 4.0 MiB  512.0 KiB/s  0:06 left"
+        )
+        #expect(bar.line(received: 2 << 20, now: .milliseconds(2050), width: 100) == nil)
+        #expect(
+            bar.line(received: 4 << 20, now: .seconds(4), width: 100, isLast: true)
+                == "f.bin  100% [########################################]  4.0 MiB of 4.0 MiB  1.0 MiB/s  0:04"
+        )
+    }
+
+    @Test func countsWhatWasThereBefore() {
+        var bar = ProgressBar(name: "f", offset: 50, expected: 50, now: .zero)
+        #expect(bar.line(received: 0, now: .zero, width: 80)?.contains(" 50% ") == true)
+    }
+
+    @Test func withoutALengthThereIsNoShare() {
+        var bar = ProgressBar(name: "f", expected: nil, now: .zero)
+        #expect(bar.line(received: 2048, now: .seconds(1), width: 80) == "f  2.0 KiB  2.0 KiB/s")
+    }
+
+    @Test(arguments: [1, 5, 10, 20, 40, 60, 80, 200])
+    func staysOnItsLine(_ width: Int) {
+        var bar = ProgressBar(name: "a-rather-long-name-of-a-file.tar.gz", expected: 1 << 40, now: .zero)
+        let line = bar.line(received: 1 << 35, now: .seconds(10), width: width)
+        #expect((line ?? "").count < max(2, width) && line != nil)
+    }
+
+    @Test(
+        arguments: [
+            (0, "0 B"), (1023, "1023 B"), (1024, "1.0 KiB"), (1536, "1.5 KiB"), (1_048_575, "1.0 MiB"),
+            (5e15, "4.4 PiB"),
+        ] as [(Double, String)]
+    )
+    func writesBytes(_ count: Double, _ text: String) {
+        #expect(ProgressBar.bytes(count) == text)
+    }
+
+    @Test(
+        arguments: [
+            (0, "0:00"), (7.4, "0:07"), (754, "12:34"), (3723, "1:02:03"), (.infinity, "--:--"),
+        ] as [(Double, String)]
+    )
+    func writesTimes(_ seconds: Double, _ text: String) {
+        #expect(ProgressBar.time(seconds) == text)
+    }
+
+    @Test func coloursAreForTerminalsThatHaveThem() {
+        let terminal = { (isTerminal: Bool, environment: [String: String]) in
+            Terminal(descriptor: 2, isTerminal: isTerminal, environment: environment)
+        }
+        #expect(terminal(true, ["TERM": "xterm"]).red("x") == "\u{1b}[31mx\u{1b}[0m")
+        #expect(terminal(true, ["TERM": "xterm", "NO_COLOR": "1"]).red("x") == "x")
+        #expect(terminal(true, ["TERM": "dumb"]).red("x") == "x")
+        #expect(terminal(false, ["TERM": "xterm"]).red("x") == "x")
+    }
+
+    @Test func noMessageBreaksItsLine() {
+        let failure = CommandFailure(.weird, "a\r\nb\u{1b}[31mc\0d")
+        #expect(failure.description == "(8) a  b [31mc d")
+    }
+}
+
+extension CommandStatus {
+    fileprivate static let weird = CommandStatus.malformedResponse
+}
