@@ -96,7 +96,7 @@ struct CookieBench {
         let start = clock.now
         var done = 0
         for store in stores {
-            jar.store(octets: store.field, from: store.url)
+            jar.store(octets: workload.octets(of: store), from: store.url)
             done += 1
             if let limit, done & 63 == 0, clock.now - start > limit { break }
         }

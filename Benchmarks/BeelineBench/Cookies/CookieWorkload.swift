@@ -12,10 +12,10 @@ import Musl
 
 /// A workload file: cookies to fill a jar with, URLs to look up, cookies to store into the full jar.
 struct CookieWorkload {
-    /// A Set-Cookie field and the URL that it comes from.
+    /// A Set-Cookie field, as a place in `octets`, and the URL that it comes from.
     struct Store {
         let url: HTTPURL
-        let field: UnsafeBufferPointer<UInt8>
+        let field: Range<Int>
     }
 
     private(set) var name = ""
@@ -24,10 +24,16 @@ struct CookieWorkload {
     private(set) var fill: [Store] = []
     private(set) var lookUps: [HTTPURL] = []
     private(set) var stores: [Store] = []
+    /// The fields of all, one behind the other.
+    private let octets: UnsafeMutablePointer<UInt8>
 
     init(path: String) throws {
         guard let file = fopen(path, "r") else { throw BenchError(message: "cannot read \(path)") }
         defer { fclose(file) }
+        fseek(file, 0, SEEK_END)
+        octets = .allocate(capacity: ftell(file))
+        rewind(file)
+        var used = 0
         var line: UnsafeMutablePointer<CChar>?
         var capacity = 0
         defer { free(line) }
@@ -35,25 +41,39 @@ struct CookieWorkload {
             let count = getline(&line, &capacity, file)
             guard count > 0, let line else { break }
             try line.withMemoryRebound(to: UInt8.self, capacity: count) { start in
-                let octets = UnsafeBufferPointer(start: start, count: start[count - 1] == 0x0a ? count - 1 : count)
-                let fields = octets.split(separator: 0x09).map { UnsafeBufferPointer(rebasing: $0) }
+                let line = UnsafeBufferPointer(start: start, count: start[count - 1] == 0x0a ? count - 1 : count)
+                let fields = line.split(separator: 0x09).map { UnsafeBufferPointer(rebasing: $0) }
                 let text = String(decoding: fields[1], as: UTF8.self)
-                switch fields[0][0] {
-                case UInt8(ascii: "F"): fill.append(Store(url: try HTTPURL(text), field: Self.copy(fields[2])))
-                case UInt8(ascii: "S"): stores.append(Store(url: try HTTPURL(text), field: Self.copy(fields[2])))
-                case UInt8(ascii: "L"): lookUps.append(try HTTPURL(text))
+                let kind = fields[0][0]
+                switch kind {
+                case UInt8(ascii: "F"), UInt8(ascii: "S"):
+                    let field = fields[2]
+                    _ = UnsafeMutableBufferPointer(start: octets + used, count: field.count).initialize(from: field)
+                    let store = Store(url: try HTTPURL(text), field: used..<(used + field.count))
+                    used += field.count
+                    if kind == UInt8(ascii: "F") { fill.append(store) } else { stores.append(store) }
+                case UInt8(ascii: "L"):
+                    lookUps.append(try HTTPURL(text))
                 default:
-                    name = Self.value(of: "name", in: text)
-                    verified = Int(Self.value(of: "verify", in: text)) ?? 0
+                    begin(text)
                 }
             }
         }
     }
 
-    private static func copy(_ octets: UnsafeBufferPointer<UInt8>) -> UnsafeBufferPointer<UInt8> {
-        let copy = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: octets.count)
-        _ = copy.initialize(from: octets)
-        return UnsafeBufferPointer(copy)
+    /// Reads the line that describes the file. Room is made for all at once: what is measured is the jar's memory.
+    private mutating func begin(_ text: String) {
+        name = Self.value(of: "name", in: text)
+        let number = { (key: String) in Int(Self.value(of: key, in: text)) ?? 0 }
+        verified = number("verify")
+        fill.reserveCapacity(number("n"))
+        lookUps.reserveCapacity(number("lookups"))
+        stores.reserveCapacity(number("stores"))
+    }
+
+    /// The octets of a field.
+    func octets(of store: Store) -> UnsafeBufferPointer<UInt8> {
+        UnsafeBufferPointer(start: octets + store.field.lowerBound, count: store.field.count)
     }
 
     private static func value(of key: String, in json: String) -> String {

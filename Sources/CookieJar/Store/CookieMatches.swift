@@ -5,6 +5,17 @@ struct CookieMatches: ~Copyable {
     struct Element {
         let record: UnsafeMutablePointer<CookieRecord>
         let bucket: CookieBucket
+
+        /// Which of the bucket's cookies it is.
+        var index: Int { record - bucket.records }
+
+        /// The order of the Cookie header (RFC 6265bis §5.8.3 step 4): longer paths first, then earlier creation.
+        @inline(__always)
+        func precedes(_ other: Element) -> Bool {
+            let (length, otherLength) = (record.pointee.pathLength, other.record.pointee.pathLength)
+            guard length == otherLength else { return length > otherLength }
+            return bucket.births[index].precedes(other.bucket.births[other.index])
+        }
     }
 
     private(set) var count = 0
@@ -83,13 +94,13 @@ struct CookieMatches: ~Copyable {
     /// Merges the elements before and from `middle` on, each in order, into one order.
     mutating func merge(from middle: Int) {
         guard middle > 0, middle < count,
-            elements[middle].record.pointee.precedes(elements[middle - 1].record.pointee)
+            elements[middle].precedes(elements[middle - 1])
         else { return }
         withUnsafeTemporaryAllocation(of: Element.self, capacity: middle) { early in
             for index in 0..<middle { early[index] = elements[index] }
             var (left, right, place) = (0, middle, 0)
             while left < middle, right < count {
-                let takesRight = elements[right].record.pointee.precedes(early[left].record.pointee)
+                let takesRight = elements[right].precedes(early[left])
                 elements[place] = takesRight ? elements[right] : early[left]
                 right += takesRight ? 1 : 0
                 left += takesRight ? 0 : 1
@@ -106,12 +117,12 @@ struct CookieMatches: ~Copyable {
     /// Brings the elements, which are in no order, into that of the Cookie header.
     mutating func sort() {
         var all = UnsafeMutableBufferPointer(start: elements, count: count)
-        all.sort { $0.record.pointee.precedes($1.record.pointee) }
+        all.sort { $0.precedes($1) }
     }
 
     /// The cookies as values.
     var cookies: [Cookie] {
-        (0..<count).map { Cookie(elements[$0].record.pointee, in: elements[$0].bucket) }
+        (0..<count).map { Cookie(at: elements[$0].index, of: elements[$0].bucket) }
     }
 
     /// Takes out those from `start` on whose path only seemed to match.

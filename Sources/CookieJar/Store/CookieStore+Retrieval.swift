@@ -29,7 +29,7 @@ extension CookieStore {
                     }
                 }
                 if let filter = configuration.matchFilter {
-                    matches.removeAll { !filter.matches(Cookie($0.record.pointee, in: $0.bucket), url) }
+                    matches.removeAll { !filter.matches(Cookie(at: $0.index, of: $0.bucket), url) }
                 }
                 matches.finish(at: now)
                 return body(matches)
