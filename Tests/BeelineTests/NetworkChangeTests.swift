@@ -34,7 +34,9 @@ struct NetworkChangeTests {
             configuration.resolver.networkMonitor = monitor
             configuration.resolver.networkDebounce = .zero
             configuration.resolver.networkDidChange = { if $0.id == "second" { told.open() } }
-        } handler: { _ in .text("ok") }
+        } handler: { _ in
+            .text("ok")
+        }
         let running = Task { await lab.client.run() }
         for _ in 0..<2 { _ = try await lab.client.get(lab.url("a.test")).text() }
         #expect(lab.site.connections.accepted == 1)
