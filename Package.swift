@@ -72,7 +72,8 @@ let package = Package(
         .target(
             name: "HTTPDNS",
             dependencies: [
-                "Names", "DirectHTTP", nio("NIOCore"), nio("NIOPosix"), nio("NIOConcurrencyHelpers"), nio("NIOTLS"), nioSSL,
+                "Names", "DirectHTTP", nio("NIOCore"), nio("NIOPosix"), nio("NIOConcurrencyHelpers"), nio("NIOTLS"),
+                nioSSL,
                 httpTypes, crypto, .product(name: "CoreMetrics", package: "swift-metrics"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
             ],
