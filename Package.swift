@@ -64,7 +64,7 @@ let package = Package(
             name: "DirectHTTP",
             dependencies: [
                 "Names", "CZlib", nio("NIOCore"), nio("NIOPosix"), nio("NIOConcurrencyHelpers"), nio("NIOTLS"), nioSSL,
-                nioHTTP2, nioHPACK, httpTypes, deque,
+                httpTypes, deque,
             ],
             swiftSettings: settings
         ),
@@ -116,7 +116,8 @@ let package = Package(
         .testTarget(
             name: "DirectHTTPTests",
             dependencies: [
-                "DirectHTTP", "Names", "BeelineTesting", nio("NIOConcurrencyHelpers"), nio("NIOCore"), httpTypes,
+                "DirectHTTP", "Names", "BeelineTesting", nio("NIOConcurrencyHelpers"), nio("NIOCore"), nioHPACK,
+                httpTypes,
             ],
             swiftSettings: settings
         ),
@@ -166,7 +167,7 @@ if isCheck || Context.environment["BEELINE_BENCHMARKS"] == "1" {
     package.targets.append(
         .executableTarget(
             name: "BeelineBench",
-            dependencies: ["Names", "CookieJar", "DirectHTTP", "HTTPDNS"],
+            dependencies: ["Names", "CookieJar", "DirectHTTP", "HTTPDNS", "Beeline", nio("NIOCore"), nio("NIOPosix")],
             path: "Benchmarks/BeelineBench",
             swiftSettings: settings
         )
