@@ -47,6 +47,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
+        .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/apple/swift-nio-http2", from: "1.46.0"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
@@ -71,7 +72,9 @@ let package = Package(
         .target(
             name: "HTTPDNS",
             dependencies: [
-                "Names", "DirectHTTP", nio("NIOCore"), nio("NIOPosix"), nio("NIOConcurrencyHelpers"), httpTypes,
+                "Names", "DirectHTTP", nio("NIOCore"), nio("NIOPosix"), nio("NIOConcurrencyHelpers"), nio("NIOTLS"), nioSSL,
+                httpTypes, crypto, .product(name: "CoreMetrics", package: "swift-metrics"),
+                .product(name: "CryptoExtras", package: "swift-crypto"),
             ],
             swiftSettings: settings
         ),
@@ -90,13 +93,13 @@ let package = Package(
         ),
         .target(
             name: "BeelineStore",
-            dependencies: ["Names", "CookieJar", nio("NIOConcurrencyHelpers"), grdb],
+            dependencies: ["Names", "CookieJar", "HTTPDNS", nio("NIOConcurrencyHelpers"), grdb],
             swiftSettings: settings
         ),
         .target(
             name: "BeelineTesting",
             dependencies: [
-                "Names", nio("NIOConcurrencyHelpers"), nio("NIOCore"), nio("NIOPosix"), nio("NIOHTTP1"),
+                "Names", "HTTPDNS", nio("NIOConcurrencyHelpers"), nio("NIOCore"), nio("NIOPosix"), nio("NIOHTTP1"),
                 nio("NIOTLS"), nio("NIOWebSocket"), nioHTTP2, nioHPACK, nioSSL, httpTypes, crypto,
                 .product(name: "X509", package: "swift-certificates"),
                 .product(name: "SwiftASN1", package: "swift-asn1"),
@@ -106,7 +109,7 @@ let package = Package(
         .executableTarget(
             name: "BeelineCommand",
             dependencies: [
-                "Names", "CookieJar", "Beeline", "BeelineTesting", nio("NIOCore"), nio("NIOPosix"),
+                "Names", "CookieJar", "Beeline", "BeelineStore", "BeelineTesting", nio("NIOCore"), nio("NIOPosix"),
                 nio("NIOConcurrencyHelpers"), argumentParser,
             ],
             swiftSettings: settings
@@ -124,7 +127,8 @@ let package = Package(
         .testTarget(
             name: "HTTPDNSTests",
             dependencies: [
-                "HTTPDNS", "Names", "DirectHTTP", "BeelineTesting", nio("NIOConcurrencyHelpers"), httpTypes,
+                "HTTPDNS", "Names", "DirectHTTP", "BeelineTesting", nio("NIOConcurrencyHelpers"), nio("NIOCore"),
+                nio("NIOPosix"), httpTypes, crypto,
             ],
             swiftSettings: settings
         ),
@@ -132,7 +136,7 @@ let package = Package(
             name: "BeelineURLSessionTests",
             dependencies: [
                 "BeelineURLSession", "Beeline", "BeelineTesting", "Names", "CookieJar", "HTTPDNS", httpTypes,
-                nio("NIOCore"),
+                nio("NIOCore"), nio("NIOConcurrencyHelpers"),
             ],
             swiftSettings: settings
         ),
@@ -144,13 +148,27 @@ let package = Package(
         .testTarget(
             name: "CommandTests",
             dependencies: [
-                "BeelineCommand", "Beeline", "BeelineTesting", argumentParser, nio("NIOConcurrencyHelpers"),
+                "BeelineCommand", "Beeline", "BeelineTesting", argumentParser, grdb, nio("NIOConcurrencyHelpers"),
             ],
             swiftSettings: settings
         ),
         .testTarget(
             name: "GuideTests",
-            dependencies: ["Beeline", "BeelineURLSession", nio("NIOCore")],
+            dependencies: ["Beeline", "BeelineStore", "BeelineURLSession", nio("NIOCore")],
+            swiftSettings: settings
+        ),
+        .executableTarget(
+            name: "StoreCrashWriter",
+            dependencies: ["BeelineStore", "CookieJar", "Names"],
+            path: "Tests/StoreCrashWriter",
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "BeelineStoreTests",
+            dependencies: [
+                "BeelineStore", "StoreCrashWriter", "CookieJar", "Names", "BeelineTesting", grdb,
+                nio("NIOConcurrencyHelpers"),
+            ],
             swiftSettings: settings
         ),
         .testTarget(
@@ -167,7 +185,10 @@ if isCheck || Context.environment["BEELINE_BENCHMARKS"] == "1" {
     package.targets.append(
         .executableTarget(
             name: "BeelineBench",
-            dependencies: ["Names", "CookieJar", "DirectHTTP", "HTTPDNS", "Beeline", nio("NIOCore"), nio("NIOPosix")],
+            dependencies: [
+                "Names", "CookieJar", "DirectHTTP", "HTTPDNS", "Beeline", "BeelineTesting", "BeelineURLSession",
+                nio("NIOCore"), nio("NIOPosix"),
+            ],
             path: "Benchmarks/BeelineBench",
             swiftSettings: settings
         )
