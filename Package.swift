@@ -76,7 +76,7 @@ let package = Package(
             name: "DirectHTTP",
             dependencies: [
                 "Names", "CZlib", nio("NIOCore"), nio("NIOPosix"), nio("NIOConcurrencyHelpers"), nio("NIOTLS"), nioSSL,
-                nioHTTP2, nioHPACK, httpTypes, deque,
+                httpTypes, deque,
             ],
             swiftSettings: settings
         ),
@@ -138,7 +138,8 @@ let package = Package(
         .testTarget(
             name: "DirectHTTPTests",
             dependencies: [
-                "DirectHTTP", "Names", "BeelineTesting", nio("NIOConcurrencyHelpers"), nio("NIOCore"), httpTypes,
+                "DirectHTTP", "Names", "BeelineTesting", nio("NIOConcurrencyHelpers"), nio("NIOCore"), nioHPACK,
+                httpTypes,
             ],
             swiftSettings: settings
         ),
@@ -212,7 +213,7 @@ if isCheck || Context.environment["BEELINE_BENCHMARKS"] == "1" {
             name: "BeelineBench",
             dependencies: [
                 "Names", "CookieJar", "DirectHTTP", "HTTPDNS", "Beeline", "BeelineTesting", "BeelineURLSession",
-                nio("NIOCore"),
+                nio("NIOCore"), nio("NIOPosix"),
             ],
             path: "Benchmarks/BeelineBench",
             swiftSettings: settings

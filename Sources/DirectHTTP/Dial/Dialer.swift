@@ -2,7 +2,6 @@
 
 import NIOConcurrencyHelpers
 import NIOCore
-import NIOHTTP2
 import Names
 
 /// Opens one connection: runs a ``DialRace`` on an event loop for a task that waits and may be cancelled.
@@ -96,27 +95,30 @@ struct Dialer: Sendable {
         notify: @escaping (ConnectionNotice) -> Void
     ) throws -> any ConnectionHandler {
         let keepIdle = TimeAmount(configuration.keepIdle)
+        let limits = HTTP1ResponseParser.Limits(
+            headBytes: configuration.maximumHeadBytes,
+            fieldCount: configuration.maximumHeadFields
+        )
         guard applicationProtocol == "h2" else {
             let handler = HTTP1Handler(
                 targetForm: targetForm,
-                limits: .init(headBytes: configuration.maximumHeadBytes, fieldCount: configuration.maximumHeadFields),
+                limits: limits,
                 keepIdle: keepIdle,
                 notify: notify
             )
             try channel.pipeline.syncOperations.addHandler(handler)
             return handler
         }
-        let window = max(65_535, configuration.bufferedBodyBytes)
-        let frames = NIOHTTP2Handler(
-            mode: .client,
-            initialSettings: [
-                HTTP2Setting(parameter: .enablePush, value: 0),
-                HTTP2Setting(parameter: .initialWindowSize, value: window),
-                HTTP2Setting(parameter: .maxHeaderListSize, value: configuration.maximumHeadBytes),
-            ]
+        let handler = HTTP2Handler(
+            streamWindow: max(HTTP2Frame.defaultWindow, configuration.bufferedBodyBytes),
+            limits: limits,
+            keepIdle: keepIdle,
+            silence: configuration.pingAfter.map { TimeAmount($0) },
+            patience: TimeAmount(configuration.pingPatience),
+            now: channel.eventLoop.now,
+            notify: notify
         )
-        let handler = HTTP2Handler(streamWindow: window, keepIdle: keepIdle, notify: notify)
-        try channel.pipeline.syncOperations.addHandlers([frames, handler])
+        try channel.pipeline.syncOperations.addHandler(handler)
         return handler
     }
 
