@@ -65,7 +65,7 @@ let package = Package(
             name: "DirectHTTP",
             dependencies: [
                 "Names", "CZlib", nio("NIOCore"), nio("NIOPosix"), nio("NIOConcurrencyHelpers"), nio("NIOTLS"), nioSSL,
-                nioHTTP2, nioHPACK, httpTypes, deque,
+                nioHTTP2, nioHPACK, httpTypes, deque, crypto,
             ],
             swiftSettings: settings
         ),
@@ -119,7 +119,8 @@ let package = Package(
         .testTarget(
             name: "DirectHTTPTests",
             dependencies: [
-                "DirectHTTP", "Names", "BeelineTesting", nio("NIOConcurrencyHelpers"), nio("NIOCore"), httpTypes,
+                "DirectHTTP", "Names", "BeelineTesting", nio("NIOConcurrencyHelpers"), nio("NIOCore"), nio("NIOPosix"),
+                nioSSL, httpTypes,
             ],
             swiftSettings: settings
         ),

@@ -23,6 +23,12 @@ public struct EngineConfiguration: Sendable {
     public init() {}
 }
 
+extension EngineConfiguration {
+    var headLimits: HTTP1ResponseParser.Limits {
+        HTTP1ResponseParser.Limits(headBytes: maximumHeadBytes, fieldCount: maximumHeadFields)
+    }
+}
+
 /// How long an exchange may take. Nil means: for ever.
 public struct TimeLimits: Sendable, Hashable {
     /// From asking for a connection to having one: waiting for the pool, TCP and TLS of all attempts. Default 10 s.
