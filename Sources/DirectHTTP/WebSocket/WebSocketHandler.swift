@@ -11,6 +11,8 @@ final class WebSocketHandler: ChannelDuplexHandler {
 
     /// PINGs of ours that may be without an answer.
     static let maximumPings = 64
+    /// How long the server may take to close TCP once both close frames were sent.
+    static let closeGrace = TimeAmount.milliseconds(500)
 
     private let settings: WebSocketSettings
     private let inbox: WebSocketInbox
@@ -199,11 +201,9 @@ final class WebSocketHandler: ChannelDuplexHandler {
             self.closure = closure
             end.peerClosed(closure)
             inbox.finish(.success(()))
-            if hasSentClose {
-                // The server closes TCP first (RFC 6455 §7.1.1); the timer is for one that does not.
-                return
-            }
             sendClose(WebSocketClosure(code: closure.code), context)
+            // The server closes TCP first (RFC 6455 §7.1.1); one that does not is not waited for any longer than this.
+            armClose(min(TimeAmount(settings.closeTimeout), Self.closeGrace), context)
         }
     }
 
@@ -217,14 +217,17 @@ final class WebSocketHandler: ChannelDuplexHandler {
         }
         write(WebSocketFrame(opcode: .close, payload: payload), context)
         context.flush()
-        closeTimer = context.eventLoop.assumeIsolated().scheduleTask(in: TimeAmount(settings.closeTimeout)) {
-            [weak self] in self?.closeNow()
-        }
+        armClose(TimeAmount(settings.closeTimeout), context)
         // Whatever the reader is at: the peer's close frame must be read.
         if hasHeldRead {
             hasHeldRead = false
             context.read()
         }
+    }
+
+    private func armClose(_ time: TimeAmount, _ context: ChannelHandlerContext) {
+        closeTimer?.cancel()
+        closeTimer = context.eventLoop.assumeIsolated().scheduleTask(in: time) { [weak self] in self?.closeNow() }
     }
 
     /// The peer broke the protocol: it is told, and not waited for (RFC 6455 §7.1.7).
