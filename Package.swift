@@ -109,7 +109,7 @@ let package = Package(
         .executableTarget(
             name: "BeelineCommand",
             dependencies: [
-                "Names", "CookieJar", "Beeline", "BeelineTesting", nio("NIOCore"), nio("NIOPosix"),
+                "Names", "CookieJar", "Beeline", "BeelineStore", "BeelineTesting", nio("NIOCore"), nio("NIOPosix"),
                 nio("NIOConcurrencyHelpers"), argumentParser,
             ],
             swiftSettings: settings
@@ -148,13 +148,27 @@ let package = Package(
         .testTarget(
             name: "CommandTests",
             dependencies: [
-                "BeelineCommand", "Beeline", "BeelineTesting", argumentParser, nio("NIOConcurrencyHelpers"),
+                "BeelineCommand", "Beeline", "BeelineTesting", argumentParser, grdb, nio("NIOConcurrencyHelpers"),
             ],
             swiftSettings: settings
         ),
         .testTarget(
             name: "GuideTests",
-            dependencies: ["Beeline", "BeelineURLSession", nio("NIOCore")],
+            dependencies: ["Beeline", "BeelineStore", "BeelineURLSession", nio("NIOCore")],
+            swiftSettings: settings
+        ),
+        .executableTarget(
+            name: "StoreCrashWriter",
+            dependencies: ["BeelineStore", "CookieJar", "Names"],
+            path: "Tests/StoreCrashWriter",
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "BeelineStoreTests",
+            dependencies: [
+                "BeelineStore", "StoreCrashWriter", "CookieJar", "Names", "BeelineTesting", grdb,
+                nio("NIOConcurrencyHelpers"),
+            ],
             swiftSettings: settings
         ),
         .testTarget(
