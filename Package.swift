@@ -142,7 +142,7 @@ let package = Package(
         ),
         .testTarget(
             name: "BeelineTests",
-            dependencies: ["Beeline", "BeelineTesting", nio("NIOCore")],
+            dependencies: ["Beeline", "BeelineTesting", nio("NIOCore"), nio("NIOConcurrencyHelpers")],
             swiftSettings: settings
         ),
         .testTarget(

@@ -39,6 +39,8 @@ struct CommandStatus: RawRepresentable, Hashable, Sendable {
     static let unreadableRoots = CommandStatus(77)
     /// The server's public key is none of those that are pinned.
     static let pinMismatch = CommandStatus(90)
+    /// The server ended the stream of HTTP/2.
+    static let streamReset = CommandStatus(92)
 
     /// EX_USAGE.
     static let usage = CommandStatus(64)

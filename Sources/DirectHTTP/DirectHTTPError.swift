@@ -37,6 +37,8 @@ public struct DirectHTTPError: Error, Sendable, CustomStringConvertible {
         public static let deadlineExceeded = Code(description: "deadlineExceeded")
         /// The peer closed or reset the connection before the response was whole.
         public static let connectionLost = Code(description: "connectionLost")
+        /// The server ended the request's stream (HTTP/2) before the response was whole.
+        public static let streamReset = Code(description: "streamReset")
         /// What the peer sent is not HTTP.
         public static let malformedResponse = Code(description: "malformedResponse")
         /// The response's head or collected body is larger than the limit.

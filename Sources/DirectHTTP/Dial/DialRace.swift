@@ -28,6 +28,7 @@ final class DialRace {
     private let settings: DialSettings
     private let endpoints: [Endpoint]
     private let begin: NIODeadline
+    private let deadline: NIODeadline?
     private let ended: (Attempt) -> Void
     private let done: (Result<Won, DirectHTTPError>) -> Void
     private var plan: RacePlan
@@ -44,6 +45,7 @@ final class DialRace {
         to endpoints: [Endpoint],
         of target: DialTarget,
         settings: DialSettings,
+        deadline: NIODeadline?,
         ended: @escaping (Attempt) -> Void,
         done: @escaping (Result<Won, DirectHTTPError>) -> Void
     ) {
@@ -54,14 +56,14 @@ final class DialRace {
         self.ended = ended
         self.done = done
         begin = loop.now
-        plan = RacePlan(
-            count: self.endpoints.count,
-            stagger: TimeAmount(settings.stagger),
-            patience: TimeAmount(settings.handshakePatience)
-        )
+        self.deadline = deadline
+        var patience = TimeAmount(settings.handshakePatience)
+        // A short limit must leave time for a second endpoint.
+        if let deadline { patience = min(patience, .nanoseconds((deadline - begin).nanoseconds / 2)) }
+        plan = RacePlan(count: self.endpoints.count, stagger: TimeAmount(settings.stagger), patience: patience)
     }
 
-    func start(deadline: NIODeadline?) {
+    func start() {
         if let deadline {
             limit = loop.assumeIsolated().scheduleTask(deadline: deadline) { [self] in
                 end(with: .connectTimeout, "no connection to \(target.key.origin) in time")

@@ -29,6 +29,7 @@ struct Dialer: Sendable {
                         to: list.endpoints,
                         of: target,
                         settings: settings,
+                        deadline: deadline,
                         ended: attempted
                     ) { result in
                         cancellation.race = nil
@@ -36,7 +37,7 @@ struct Dialer: Sendable {
                     }
                     guard !cancellation.isCancelled else { return race.cancel() }
                     cancellation.race = NIOLoopBound(race, eventLoop: loop)
-                    race.start(deadline: deadline)
+                    race.start()
                 }
             }
         } onCancel: {

@@ -25,6 +25,8 @@ final class HTTP2Handler: ChannelInboundHandler, ConnectionHandler {
     private var nextID: HTTP2StreamID = 1
     /// Streams with something to hand over at the end of this read.
     private var touched: [HTTP2Stream] = []
+    /// Streams that ended badly during this read, in case nothing says more about it.
+    private var closing: [StreamClosedEvent] = []
     private var uncredited = 0
     private var isDraining = false
     private var rest = ActivityWatch()
@@ -151,6 +153,10 @@ final class HTTP2Handler: ChannelInboundHandler, ConnectionHandler {
     }
 
     func channelReadComplete(context: ChannelHandlerContext) {
+        for closed in closing {
+            if let code = closed.reason { reset(closed.streamID, code) }
+        }
+        closing.removeAll(keepingCapacity: true)
         for stream in touched { deliver(stream, context) }
         touched.removeAll(keepingCapacity: true)
         if uncredited >= Self.connectionWindow / 2 {
@@ -162,9 +168,8 @@ final class HTTP2Handler: ChannelInboundHandler, ConnectionHandler {
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        if let closed = event as? StreamClosedEvent, let code = closed.reason {
-            reset(closed.streamID, code)
-        }
+        // NIO tells of the end before it tells why: by a frame, or by an error of its own that says what was wrong.
+        if let closed = event as? StreamClosedEvent, closed.reason != nil { closing.append(closed) }
         context.fireUserInboundEventTriggered(event)
     }
 
@@ -173,7 +178,10 @@ final class HTTP2Handler: ChannelInboundHandler, ConnectionHandler {
             fail(error.streamID, .malformed("\(error.baseError)"))
             return
         }
-        failAll(DirectHTTPError(.connectionLost, "the connection broke: \(error)", underlyingError: error))
+        let isFault = error is any NIOHTTP2Error
+        let what = isFault ? "what the server sent is not HTTP/2" : "the connection broke"
+        let code: DirectHTTPError.Code = isFault ? .malformedResponse : .connectionLost
+        failAll(DirectHTTPError(code, "\(what): \(error)", underlyingError: error))
         closeNow()
     }
 
@@ -229,7 +237,7 @@ final class HTTP2Handler: ChannelInboundHandler, ConnectionHandler {
         let error: DirectHTTPError =
             code == .refusedStream
             ? .unprocessed("the server refused the stream")
-            : DirectHTTPError(.connectionLost, "the server reset the stream: \(code)")
+            : DirectHTTPError(.streamReset, "the server reset the stream: \(code)")
         fail(id, error)
     }
 
@@ -239,6 +247,14 @@ final class HTTP2Handler: ChannelInboundHandler, ConnectionHandler {
         notify(.draining)
         for id in streams.keys where id > last { fail(id, .unprocessed("the server is going away: \(code)")) }
         if streams.isEmpty { closeNow() }
+    }
+
+    /// Ends a stream from our side. First the reason, then the reset: NIO tells of the stream's end at once, which must not be
+    /// taken for the reason.
+    private func end(_ stream: HTTP2Stream, with error: DirectHTTPError, _ context: ChannelHandlerContext) {
+        stream.pendingEnd = .failure(error)
+        write(.rstStream(.cancel), stream, context)
+        fail(stream.id, error)
     }
 
     private func fail(_ id: HTTP2StreamID, _ error: DirectHTTPError) {
@@ -296,11 +312,9 @@ final class HTTP2Handler: ChannelInboundHandler, ConnectionHandler {
             case .wait, .restedEnough:
                 arm(stream.watch.due, context)
             case .silent(let limit):
-                write(.rstStream(.cancel), stream, context)
-                fail(stream.id, .silent(for: limit))
+                end(stream, with: .silent(for: limit), context)
             case .late:
-                write(.rstStream(.cancel), stream, context)
-                fail(stream.id, .late)
+                end(stream, with: .late, context)
             }
         }
         context.flush()
