@@ -76,7 +76,7 @@ let package = Package(
             name: "DirectHTTP",
             dependencies: [
                 "Names", "CZlib", nio("NIOCore"), nio("NIOPosix"), nio("NIOConcurrencyHelpers"), nio("NIOTLS"), nioSSL,
-                httpTypes, deque,
+                httpTypes, deque, crypto,
             ],
             swiftSettings: settings
         ),
@@ -138,8 +138,8 @@ let package = Package(
         .testTarget(
             name: "DirectHTTPTests",
             dependencies: [
-                "DirectHTTP", "Names", "BeelineTesting", nio("NIOConcurrencyHelpers"), nio("NIOCore"), nioHPACK,
-                httpTypes,
+                "DirectHTTP", "Names", "BeelineTesting", nio("NIOConcurrencyHelpers"), nio("NIOCore"), nio("NIOPosix"),
+                nioHPACK, nioSSL, httpTypes,
             ],
             swiftSettings: settings
         ),
@@ -168,7 +168,7 @@ let package = Package(
         ),
         .testTarget(
             name: "BeelineTests",
-            dependencies: ["Beeline", "BeelineTesting", nio("NIOCore")],
+            dependencies: ["Beeline", "BeelineTesting", nio("NIOCore"), nio("NIOConcurrencyHelpers")],
             swiftSettings: settings
         ),
         .testTarget(

@@ -26,7 +26,7 @@ public final class BeelineClient: Sendable {
     public let configuration: ClientConfiguration
     /// The resolver; shared with everybody who should know what this client knows.
     public let resolver: Resolver
-    private let engine: Engine
+    let engine: Engine
 
     /// A client.
     ///
@@ -34,7 +34,7 @@ public final class BeelineClient: Sendable {
     public init(_ configuration: ClientConfiguration = ClientConfiguration()) throws(UpstreamError) {
         self.configuration = configuration
         engine = Engine(configuration: configuration.engine)
-        let transport = EngineTransport(engine: engine, tls: configuration.tls)
+        let transport = EngineTransport(engine: engine, tls: configuration.tls.forUpstreams)
         var settings = configuration.resolver
         for spec in configuration.upstreams {
             let upstream = try spec.upstream(transport: transport, tls: configuration.tls, system: settings.system)
@@ -79,7 +79,7 @@ public final class BeelineClient: Sendable {
                 explicit: hop.explicitCookies
             )
             // 3 Route, 4 Resolve (only where a connection must be dialled), 5 Lease, 6 Exchange.
-            let route = configuration.proxies.route(to: hop.url.origin)
+            let route = configuration.route(to: hop.url.origin)
             let (request, response): (PreparedRequest, ExchangeResponse)
             do {
                 request = try hop.prepared(cookie: cookies.field)
@@ -131,7 +131,7 @@ public final class BeelineClient: Sendable {
         }
     }
 
-    private func learn(from attempts: [Attempt], of host: Host) {
+    func learn(from attempts: [Attempt], of host: Host) {
         resolver.learn(from: attempts, of: host, stagger: configuration.engine.dial.stagger)
     }
 
