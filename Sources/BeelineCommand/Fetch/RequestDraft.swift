@@ -64,7 +64,7 @@ struct RequestDraft: Sendable {
         }
         guard body == .none || !isHead else { throw Self.twoMethods }
         var fields = fields
-        if fields[.contentType] == nil, case .form(let form) = body { fields[.contentType] = form.contentType }
+        if fields[.contentType] == nil, case .form(let form) = body { fields[.contentType] = form.form.contentType }
         if fields[.contentType] == nil { fields[.contentType] = contentType }
         let usual: HTTPRequest.Method = isHead ? .head : upload != nil ? .put : body == .none ? .get : .post
         let request = HTTPRequest(
@@ -103,7 +103,7 @@ struct RequestDraft: Sendable {
         let parts = (arguments.form + arguments.formString).sorted { $0.place < $1.place }
         guard pieces.isEmpty || parts.isEmpty else { throw Self.twoMethods }
         if !parts.isEmpty {
-            body = .form(try MultipartForm(parts, files: files))
+            body = .form(try FormPlan(parts, files: files))
             return
         }
         guard !pieces.isEmpty else { return }

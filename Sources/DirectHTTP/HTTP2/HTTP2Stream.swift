@@ -44,6 +44,7 @@ final class HTTP2Stream {
         }
         let response = try HTTP2Headers.response(headers.headers)
         if response.status.kind == .informational {
+            if response.status == .continue { exchange.gate?.open() }
             informationalCount += 1
             guard informationalCount <= HTTP1Handler.maximumInformational, !headers.endStream else {
                 throw .malformed("informational responses without an end")
@@ -51,6 +52,7 @@ final class HTTP2Stream {
             return
         }
         hasHead = true
+        exchange.gate?.refuse()
         pendingHead = Exchange.ExchangeHead(response: response, firstByte: now)
         if headers.endStream { pendingEnd = .success(nil) }
     }
