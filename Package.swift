@@ -77,7 +77,10 @@ let package = Package(
         .target(
             name: "HTTPDNS",
             dependencies: [
-                "Names", "DirectHTTP", nio("NIOCore"), nio("NIOPosix"), nio("NIOConcurrencyHelpers"), httpTypes,
+                "Names", "DirectHTTP", nio("NIOCore"), nio("NIOPosix"), nio("NIOConcurrencyHelpers"), nio("NIOTLS"),
+                nioSSL,
+                httpTypes, crypto, .product(name: "CoreMetrics", package: "swift-metrics"),
+                .product(name: "CryptoExtras", package: "swift-crypto"),
             ],
             swiftSettings: settings
         ),
@@ -99,13 +102,13 @@ let package = Package(
         ),
         .target(
             name: "BeelineStore",
-            dependencies: ["Names", "CookieJar", nio("NIOConcurrencyHelpers"), grdb],
+            dependencies: ["Names", "CookieJar", "HTTPDNS", nio("NIOConcurrencyHelpers"), grdb],
             swiftSettings: settings
         ),
         .target(
             name: "BeelineTesting",
             dependencies: [
-                "Names", nio("NIOConcurrencyHelpers"), nio("NIOCore"), nio("NIOPosix"), nio("NIOHTTP1"),
+                "Names", "HTTPDNS", nio("NIOConcurrencyHelpers"), nio("NIOCore"), nio("NIOPosix"), nio("NIOHTTP1"),
                 nio("NIOTLS"), nio("NIOWebSocket"), nioHTTP2, nioHPACK, nioSSL, httpTypes, crypto,
                 .product(name: "X509", package: "swift-certificates"),
                 .product(name: "SwiftASN1", package: "swift-asn1"),
@@ -115,7 +118,7 @@ let package = Package(
         .executableTarget(
             name: "BeelineCommand",
             dependencies: [
-                "Names", "CookieJar", "Beeline", "BeelineTesting", nio("NIOCore"), nio("NIOPosix"),
+                "Names", "CookieJar", "Beeline", "BeelineStore", "BeelineTesting", nio("NIOCore"), nio("NIOPosix"),
                 nio("NIOConcurrencyHelpers"), argumentParser,
             ],
             swiftSettings: settings
@@ -132,7 +135,8 @@ let package = Package(
         .testTarget(
             name: "HTTPDNSTests",
             dependencies: [
-                "HTTPDNS", "Names", "DirectHTTP", "BeelineTesting", nio("NIOConcurrencyHelpers"), httpTypes,
+                "HTTPDNS", "Names", "DirectHTTP", "BeelineTesting", nio("NIOConcurrencyHelpers"), nio("NIOCore"),
+                nio("NIOPosix"), httpTypes, crypto,
             ],
             swiftSettings: settings
         ),
@@ -157,13 +161,29 @@ let package = Package(
         .testTarget(
             name: "CommandTests",
             dependencies: [
-                "BeelineCommand", "Beeline", "BeelineTesting", argumentParser, nio("NIOConcurrencyHelpers"),
+                "BeelineCommand", "Beeline", "BeelineTesting", argumentParser, grdb, nio("NIOConcurrencyHelpers"),
             ],
             swiftSettings: settings
         ),
         .testTarget(
             name: "GuideTests",
-            dependencies: ["Beeline", "BeelineURLSession", nio("NIOCore"), logging, metrics, tracing],
+            dependencies: [
+                "Beeline", "BeelineStore", "BeelineURLSession", nio("NIOCore"), logging, metrics, tracing,
+            ],
+            swiftSettings: settings
+        ),
+        .executableTarget(
+            name: "StoreCrashWriter",
+            dependencies: ["BeelineStore", "CookieJar", "Names"],
+            path: "Tests/StoreCrashWriter",
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "BeelineStoreTests",
+            dependencies: [
+                "BeelineStore", "StoreCrashWriter", "CookieJar", "Names", "BeelineTesting", grdb,
+                nio("NIOConcurrencyHelpers"),
+            ],
             swiftSettings: settings
         ),
         .testTarget(

@@ -45,8 +45,13 @@ public final class BeelineClient: Sendable {
         let transport = EngineTransport(engine: engine, tls: configuration.tls)
         var settings = configuration.resolver
         for spec in configuration.upstreams {
-            let upstream = try spec.upstream(transport: transport, system: settings.system)
+            let upstream = try spec.upstream(transport: transport, tls: configuration.tls, system: settings.system)
             if let upstream { settings.upstreams.append(upstream) }
+        }
+        let told = settings.networkDidChange
+        settings.networkDidChange = { [engine] network in
+            engine.retireConnections()
+            told?(network)
         }
         resolver = Resolver(settings)
         resolver.isEnabled = configuration.isHTTPDNSEnabled
@@ -114,6 +119,11 @@ public final class BeelineClient: Sendable {
     }
 
     // MARK: The switch, and the end
+
+    /// Does what goes on by itself, until its task is cancelled or ``shutDown()`` is called: watches the network and the
+    /// remote switch, keeps names fresh, and writes the resolver's answers to its store; see `Resolver.run()`. Call it once,
+    /// in a task of your program's own; without it the client works, and does none of this.
+    public func run() async { await resolver.run() }
 
     /// The switch. Off: every name goes to the system's resolver, as if this library were not there. Connections that were
     /// dialled before it moved serve no further request.

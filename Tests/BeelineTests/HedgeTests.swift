@@ -72,7 +72,7 @@ struct HedgeTests {
         if proto == "h2" {
             #expect(lab.site.connections.accepted == 1, "the loser's stream was reset, its connection goes on")
         } else {
-            try await lab.site.connections { $0.open == 1 }
+            _ = try await lab.site.connections(until: { $0.open == 1 })
         }
         await lab.stop()
     }

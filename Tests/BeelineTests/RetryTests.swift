@@ -57,7 +57,13 @@ struct RetryTests {
         Row("a lost connection", .error(.connectionLost), .wait(.milliseconds(200))),
         Row("POST on a lost connection", method: .post, .error(.connectionLost), .end(.methodCounts)),
         Row("POST that never left", method: .post, .error(.connectFailed), .wait(.milliseconds(200))),
-        Row("a body that never left", method: .post, .error(.connectTimeout), replayable: false, .wait(.milliseconds(200))),
+        Row(
+            "a body that never left",
+            method: .post,
+            .error(.connectTimeout),
+            replayable: false,
+            .wait(.milliseconds(200))
+        ),
         Row("a body that is gone", method: .put, .error(.connectionLost), replayable: false, .end(.bodyIsGone)),
         Row("a wrong certificate stays wrong", .error(.certificateRejected), .end(.settled)),
         Row("the deadline is no failure that passes", .error(.deadlineExceeded), .end(.settled)),

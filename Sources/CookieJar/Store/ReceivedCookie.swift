@@ -83,6 +83,7 @@ extension ReceivedCookie {
         _ domain: Octets,
         _ request: CookieRequest
     ) throws(CookieRejection) -> (domain: Octets, isHostOnly: Bool) {
+        guard request.host.count <= UInt8.max else { throw .malformed }
         guard !domain.isEmpty else { return (request.host, true) }
         guard domain.isASCII else { throw .nonASCIIDomain }
         let isHost = domain.isSame(as: request.host)
