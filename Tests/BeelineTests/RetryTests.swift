@@ -24,7 +24,7 @@ struct RetryTests {
 
         enum Outcome: Sendable {
             case status(Int, after: Duration? = nil)
-            case error(DirectHTTPError.Code)
+            case error(DirectHTTPError.Code, afterOtherHops: Bool = false)
         }
 
         init(
@@ -79,7 +79,7 @@ struct RetryTests {
         let outcome: RetrySchedule.Outcome =
             switch row.outcome {
             case .status(let status, let after): .answered(status: status, retryAfter: after)
-            case .error(let code): .failed(BeelineError.Code(code))
+            case .error(let code, let after): .failed(BeelineError.Code(code), afterOtherHops: after)
             }
         #expect(schedule.next(after: outcome, timeLeft: row.left, using: &random) == row.verdict)
     }

@@ -37,8 +37,19 @@ struct DownloadRun {
     }
 
     func run() async throws(BeelineError) -> Download {
-        let (partialPath, notePath, url) = (partialPath, notePath, url)
+        let partialPath = partialPath
         let file = try await onDisk { () throws(BeelineError) in try PartialFile(partialPath) }
+        do {
+            return try await run(file)
+        } catch {
+            // What came is kept; a trace of nothing is not.
+            try? await onDisk { () throws(BeelineError) in file.removeIfEmpty() }
+            throw error
+        }
+    }
+
+    private func run(_ file: PartialFile) async throws(BeelineError) -> Download {
+        let (notePath, url) = (notePath, url)
         var note = try await onDisk { () throws(BeelineError) in DownloadNote.read(notePath) }
         if note?.url != "\(url)" { note = nil }
         var offset = note == nil ? 0 : try await onDisk { () throws(BeelineError) in try file.size() }

@@ -20,13 +20,30 @@ final class PartialFile: Sendable {
     /// - Throws: ``BeelineError`` with code `fileFailed`, also where another download has it.
     init(_ path: String) throws(BeelineError) {
         self.path = path
-        number = openFile(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o666)
-        guard number >= 0 else { throw Self.failed(path, "cannot be opened") }
-        guard flock(number, LOCK_EX | LOCK_NB) == 0 else {
-            throw errno == EWOULDBLOCK
-                ? BeelineError(.fileFailed, "another download is writing to \(path): wait for it")
-                : Self.failed(path, "cannot be locked")
+        while true {
+            let number = openFile(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o666)
+            guard number >= 0 else { throw Self.failed(path, "cannot be opened") }
+            guard flock(number, LOCK_EX | LOCK_NB) == 0 else {
+                let error =
+                    errno == EWOULDBLOCK
+                    ? BeelineError(.fileFailed, "another download is writing to \(path): wait for it")
+                    : Self.failed(path, "cannot be locked")
+                closeFile(number)
+                throw error
+            }
+            // Between opening and locking, another download may have put the file in its place: then it is not ours.
+            if Self.isFile(number, at: path) {
+                self.number = number
+                return
+            }
+            closeFile(number)
         }
+    }
+
+    private static func isFile(_ number: CInt, at path: String) -> Bool {
+        var (open, there) = (stat(), stat())
+        return fstat(number, &open) == 0 && stat(path, &there) == 0 && open.st_ino == there.st_ino
+            && open.st_dev == there.st_dev
     }
 
     deinit { closeFile(number) }
@@ -64,6 +81,11 @@ final class PartialFile: Sendable {
     /// Puts the file where it belongs, in one step: whoever looks there sees the old file or the whole new one.
     func move(to destination: String) throws(BeelineError) {
         guard rename(path, destination) == 0 else { throw Self.failed(destination, "cannot be put in place") }
+    }
+
+    /// Removes it where nothing is in it.
+    func removeIfEmpty() {
+        if let size = try? size(), size == 0 { removeFile(path) }
     }
 
     private static func failed(_ path: String, _ what: String) -> BeelineError {

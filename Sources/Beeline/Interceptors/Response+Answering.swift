@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CookieJar
 import DirectHTTP
 public import HTTPTypes
 public import NIOCore
@@ -44,7 +45,8 @@ extension Hop {
             applicationProtocol: "none",
             timings: .none,
             cookiesSent: [],
-            cookiesReceived: []
+            cookiesReceived: [],
+            receivedAt: .now
         )
     }
 }

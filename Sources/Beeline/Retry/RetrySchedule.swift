@@ -8,7 +8,8 @@ struct RetrySchedule {
     /// How a try ended.
     enum Outcome {
         case answered(status: Int, retryAfter: Duration?)
-        case failed(BeelineError.Code)
+        /// `afterOtherHops`: whether a hop before, such as a redirect, brought a response.
+        case failed(BeelineError.Code, afterOtherHops: Bool = false)
     }
 
     enum Verdict: Hashable {
@@ -57,9 +58,9 @@ struct RetrySchedule {
         case .answered(let status, let retryAfter):
             guard policy.statuses.contains(status) else { return .end(.settled) }
             least = retryAfter ?? .zero
-        case .failed(let code):
+        case .failed(let code, let afterOtherHops):
             guard policy.errors.contains(code) else { return .end(.settled) }
-            hasLeft = !Self.beforeSending.contains(code)
+            hasLeft = afterOtherHops || !Self.beforeSending.contains(code)
         }
         guard tries < policy.tries else { return .end(.triesUsedUp) }
         if hasLeft {

@@ -85,7 +85,8 @@ struct Call: Sendable {
             let wait = RetryAfter.wait(response.fields, now: CallClock.date)
             return .answered(status: response.status.code, retryAfter: wait)
         case .failure(let error):
-            return .failed(error.code)
+            // An earlier hop may have acted, although this one never left.
+            return .failed(error.code, afterOtherHops: !error.hops.isEmpty)
         }
     }
 

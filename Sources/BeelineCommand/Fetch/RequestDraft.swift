@@ -33,6 +33,8 @@ struct RequestDraft: Sendable {
     private(set) var cookieFiles: [String] = []
     private(set) var userAgent = Habit.kept
     private(set) var accept = Habit.kept
+    private var scheme = AuthScheme.basic
+    private var credentials: Credentials?
     /// Whether the body's length is kept from the server (`-H "Transfer-Encoding: chunked"`).
     private var isChunked = false
 
@@ -75,6 +77,11 @@ struct RequestDraft: Sendable {
             headerFields: fields
         )
         return (request, isChunked ? .chunked(body) : body)
+    }
+
+    /// Who the user is to a URL, where that is not said by a field: `-u`, else the user in the URL.
+    func credentials(for url: HTTPURL) -> Credentials? {
+        credentials ?? url.user.flatMap { scheme.credentials(user: $0, password: url.password ?? "") }
     }
 
     private static let twoMethods = CommandFailure(
@@ -139,8 +146,17 @@ struct RequestDraft: Sendable {
         if let agent = arguments.userAgent ?? defaults.userAgent {
             userAgent = agent.isEmpty ? .removed : .replaced(try HeaderLine.checked(agent, "-A"))
         }
+        scheme = try AuthScheme(arguments)
+        if let token = arguments.oauth2Bearer {
+            guard arguments.user == nil else {
+                throw CommandFailure(.usage, "-u and --oauth2-bearer exclude each other")
+            }
+            fields[.authorization] = "Bearer " + (try HeaderLine.checked(token, "--oauth2-bearer"))
+        }
         if let user = arguments.user {
-            fields[.authorization] = try Self.credentials(user, files).fieldValue
+            let given = try Self.credentials(user, files)
+            credentials = scheme.credentials(user: given.user, password: given.password)
+            if credentials == nil { fields[.authorization] = given.fieldValue }
         }
         if let referer = arguments.referer, !referer.isEmpty {
             fields[.referer] = try HeaderLine.checked(referer, "-e")

@@ -82,7 +82,10 @@ struct TransferRun {
         var request = transfer.request
         if offset > 0 { request.headerFields[.range] = "bytes=\(offset)-" }
         do {
-            let response = try await client.send(request, to: transfer.url, body: transfer.body.requestBody(meter))
+            var options = RequestOptions()
+            options.credentials = transfer.credentials
+            let body = transfer.body.requestBody(meter)
+            let response = try await client.send(request, to: transfer.url, body: body, options: options)
             record.hops = response.hops
             tell(response.hops)
             return response
