@@ -120,7 +120,7 @@ struct RetryTests {
     ]
 
     @Test("the three forms of a date, and what is none (RFC 9110 §5.6.7)", arguments: dates)
-    func dates(_ row: (String, Int64?)) {
+    func readsDates(_ row: (String, Int64?)) {
         #expect(HTTPDate.parse(row.0) == row.1, "\(row.0)")
     }
 
