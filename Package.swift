@@ -27,8 +27,11 @@ let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
 let deque = Target.Dependency.product(name: "DequeModule", package: "swift-collections")
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
 let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
+let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
+let metrics = Target.Dependency.product(name: "CoreMetrics", package: "swift-metrics")
 let nioHPACK = Target.Dependency.product(name: "NIOHPACK", package: "swift-nio-http2")
 let nioHTTP2 = Target.Dependency.product(name: "NIOHTTP2", package: "swift-nio-http2")
+let tracing = Target.Dependency.product(name: "Tracing", package: "swift-distributed-tracing")
 let nioSSL = Target.Dependency.product(name: "NIOSSL", package: "swift-nio-ssl")
 
 let package = Package(
@@ -56,7 +59,9 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-certificates", from: "1.21.1"),
         .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+        .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.3"),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/apple/swift-nio-http2", from: "1.46.0"),
@@ -92,7 +97,10 @@ let package = Package(
         ),
         .target(
             name: "Beeline",
-            dependencies: ["Names", "CookieJar", "DirectHTTP", "HTTPDNS", nio("NIOCore"), httpTypes],
+            dependencies: [
+                "Names", "CookieJar", "DirectHTTP", "HTTPDNS", nio("NIOCore"), nio("NIOPosix"),
+                nio("NIOConcurrencyHelpers"), httpTypes, crypto, logging, metrics, tracing,
+            ],
             swiftSettings: settings
         ),
         .target(
@@ -168,7 +176,12 @@ let package = Package(
         ),
         .testTarget(
             name: "BeelineTests",
-            dependencies: ["Beeline", "BeelineTesting", nio("NIOCore"), nio("NIOConcurrencyHelpers")],
+            dependencies: [
+                "Beeline", "BeelineTesting", nio("NIOConcurrencyHelpers"), nio("NIOCore"), logging, metrics, tracing,
+                .product(name: "InMemoryLogging", package: "swift-log"),
+                .product(name: "InMemoryTracing", package: "swift-distributed-tracing"),
+                .product(name: "MetricsTestKit", package: "swift-metrics"),
+            ],
             swiftSettings: settings
         ),
         .testTarget(
@@ -180,7 +193,9 @@ let package = Package(
         ),
         .testTarget(
             name: "GuideTests",
-            dependencies: ["Beeline", "BeelineStore", "BeelineURLSession", nio("NIOCore")],
+            dependencies: [
+                "Beeline", "BeelineStore", "BeelineURLSession", nio("NIOCore"), logging, metrics, tracing,
+            ],
             swiftSettings: settings
         ),
         .executableTarget(

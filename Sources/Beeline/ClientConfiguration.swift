@@ -26,8 +26,18 @@ public struct ClientConfiguration: Sendable {
     /// How TLS is done, with origins and upstreams alike. Upstreams are not shown the client certificate, and pins that cover
     /// every host do not hold for them.
     public var tls = TLSSettings()
-    /// How long a request may take, its redirects included.
+    /// How long a request may take, its interceptors, redirects, tries and the waits between them included.
     public var limits = TimeLimits()
+    /// When a request is tried again. Default: never.
+    public var retry = RetryPolicy.none
+    /// When a request is sent a second time because the answer takes long; nil, the default: never.
+    public var hedge: HedgePolicy?
+    /// Who the client is, by origin. Default: nobody.
+    public var credentials: [Origin: Credentials] = [:]
+    /// What stands between callers and the client, in the order in which they are called. Default none.
+    public var interceptors: [any Interceptor] = []
+    /// Who hears what happens: logs, metrics and traces. Default nobody.
+    public var observability = Observability()
     /// What happens to redirects. Default: 20 are followed.
     public var redirects = RedirectPolicy.follow(limit: 20)
     /// `User-Agent` of requests that have none; nil: none is sent.

@@ -79,6 +79,7 @@ final class HTTP2Stream {
         }
         let response = try block.response()
         if response.status.kind == .informational {
+            if response.status == .continue { exchange.gate?.open() }
             informationalCount += 1
             guard informationalCount <= HTTP1Handler.maximumInformational, !endStream, response.status.code != 101
             else {
@@ -88,6 +89,7 @@ final class HTTP2Stream {
         }
         hasHead = true
         expectedBytes = try Self.expectedBytes(response, to: exchange.request.method)
+        exchange.gate?.refuse()
         pendingHead = Exchange.ExchangeHead(response: response, firstByte: now)
         if endStream { try end() }
     }
