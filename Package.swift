@@ -35,6 +35,7 @@ let package = Package(
         .library(name: "DirectHTTP", targets: ["DirectHTTP"]),
         .library(name: "HTTPDNS", targets: ["HTTPDNS"]),
         .library(name: "BeelineStore", targets: ["BeelineStore"]),
+        .library(name: "BeelineProxy", targets: ["BeelineProxy"]),
         .library(name: "BeelineURLSession", targets: ["BeelineURLSession"]),
         .library(name: "BeelineTesting", targets: ["BeelineTesting"]),
         .executable(name: "beeline", targets: ["BeelineCommand"]),
@@ -81,6 +82,14 @@ let package = Package(
             swiftSettings: settings
         ),
         .target(
+            name: "BeelineProxy",
+            dependencies: [
+                "Names", "CookieJar", "DirectHTTP", "HTTPDNS", "Beeline", nio("NIOConcurrencyHelpers"), nio("NIOCore"),
+                nio("NIOPosix"), httpTypes,
+            ],
+            swiftSettings: settings
+        ),
+        .target(
             name: "BeelineURLSession",
             dependencies: [
                 "Names", "CookieJar", "DirectHTTP", "HTTPDNS", "Beeline", nio("NIOConcurrencyHelpers"), nio("NIOCore"),
@@ -106,7 +115,7 @@ let package = Package(
         .executableTarget(
             name: "BeelineCommand",
             dependencies: [
-                "Names", "CookieJar", "Beeline", "BeelineTesting", nio("NIOCore"), nio("NIOPosix"),
+                "Names", "CookieJar", "Beeline", "BeelineProxy", "BeelineTesting", nio("NIOCore"), nio("NIOPosix"),
                 nio("NIOConcurrencyHelpers"), argumentParser,
             ],
             swiftSettings: settings
@@ -141,9 +150,17 @@ let package = Package(
             swiftSettings: settings
         ),
         .testTarget(
+            name: "BeelineProxyTests",
+            dependencies: [
+                "BeelineProxy", "Beeline", "BeelineTesting", nio("NIOConcurrencyHelpers"), nio("NIOCore"), httpTypes,
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
             name: "CommandTests",
             dependencies: [
-                "BeelineCommand", "Beeline", "BeelineTesting", argumentParser, nio("NIOConcurrencyHelpers"),
+                "BeelineCommand", "Beeline", "BeelineProxy", "BeelineTesting", argumentParser,
+                nio("NIOConcurrencyHelpers"),
             ],
             swiftSettings: settings
         ),
