@@ -33,7 +33,16 @@ enum Interruption {
         }
         let status = await task.value
         for source in sources { source.cancel() }
-        if let number = received.withLockedValue({ $0 }) { raise(number) }
+        if let number = received.withLockedValue({ $0 }) { die(of: number) }
         return status
+    }
+
+    /// Threads that run tasks block all signals, and one that is blocked would wait for ever.
+    private static func die(of number: CInt) {
+        var signals = sigset_t()
+        sigemptyset(&signals)
+        sigaddset(&signals, number)
+        pthread_sigmask(SIG_UNBLOCK, &signals, nil)
+        raise(number)
     }
 }

@@ -61,7 +61,11 @@ struct ChildProcess: Sendable {
         sigemptyset(&defaults)
         for signal in signals { sigaddset(&defaults, signal) }
         posix_spawnattr_setsigdefault(&attributes, &defaults)
-        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF))
+        // And what the thread blocks on which we happen to be.
+        var mask = sigset_t()
+        sigemptyset(&mask)
+        posix_spawnattr_setsigmask(&attributes, &mask)
+        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK))
         var number = pid_t()
         let code = posix_spawnp(&number, arguments[0], nil, &attributes, &argv, &envp)
         return code == 0 ? .success(number) : .failure(Failure(code: code))
