@@ -43,6 +43,7 @@ let package = Package(
         .library(name: "DirectHTTP", targets: ["DirectHTTP"]),
         .library(name: "HTTPDNS", targets: ["HTTPDNS"]),
         .library(name: "BeelineStore", targets: ["BeelineStore"]),
+        .library(name: "BeelineProxy", targets: ["BeelineProxy"]),
         .library(name: "BeelineURLSession", targets: ["BeelineURLSession"]),
         .library(name: "BeelineAsyncHTTPClient", targets: ["BeelineAsyncHTTPClient"]),
         .library(name: "BeelineTesting", targets: ["BeelineTesting"]),
@@ -104,6 +105,14 @@ let package = Package(
             swiftSettings: settings
         ),
         .target(
+            name: "BeelineProxy",
+            dependencies: [
+                "Names", "CookieJar", "DirectHTTP", "HTTPDNS", "Beeline", nio("NIOConcurrencyHelpers"), nio("NIOCore"),
+                nio("NIOPosix"), httpTypes,
+            ],
+            swiftSettings: settings
+        ),
+        .target(
             name: "BeelineURLSession",
             dependencies: [
                 "Names", "CookieJar", "DirectHTTP", "HTTPDNS", "Beeline", nio("NIOConcurrencyHelpers"), nio("NIOCore"),
@@ -136,7 +145,8 @@ let package = Package(
         .executableTarget(
             name: "BeelineCommand",
             dependencies: [
-                "Names", "CookieJar", "Beeline", "BeelineStore", "BeelineTesting", nio("NIOCore"), nio("NIOPosix"),
+                "Names", "CookieJar", "Beeline", "BeelineProxy", "BeelineStore", "BeelineTesting", nio("NIOCore"),
+                nio("NIOPosix"),
                 nio("NIOConcurrencyHelpers"), argumentParser,
             ],
             swiftSettings: settings
@@ -185,9 +195,17 @@ let package = Package(
             swiftSettings: settings
         ),
         .testTarget(
+            name: "BeelineProxyTests",
+            dependencies: [
+                "BeelineProxy", "Beeline", "BeelineTesting", nio("NIOConcurrencyHelpers"), nio("NIOCore"), httpTypes,
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
             name: "CommandTests",
             dependencies: [
-                "BeelineCommand", "Beeline", "BeelineTesting", argumentParser, grdb, nio("NIOConcurrencyHelpers"),
+                "BeelineCommand", "Beeline", "BeelineProxy", "BeelineTesting", argumentParser, grdb,
+                nio("NIOConcurrencyHelpers"),
             ],
             swiftSettings: settings
         ),

@@ -44,6 +44,8 @@ struct CommandStatus: RawRepresentable, Hashable, Sendable {
 
     /// EX_USAGE.
     static let usage = CommandStatus(64)
+    /// EX_UNAVAILABLE: a port cannot be had.
+    static let unavailable = CommandStatus(69)
     /// EX_SOFTWARE: a fault of ours.
     static let internalFault = CommandStatus(70)
     /// 128 and SIGINT, as a shell has it.

@@ -53,7 +53,7 @@ public struct Proxy: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// The value of `Proxy-Authorization`; nil where no user is set.
-    var authorization: String? {
+    package var authorization: String? {
         user.map { "Basic " + Base64.encode(Array("\($0):\(password ?? "")".utf8)) }
     }
 
