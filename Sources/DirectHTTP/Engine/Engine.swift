@@ -113,9 +113,17 @@ public final class Engine: Sendable {
 
     /// Closes every connection. What is under way fails; what comes after fails with `shutDown`. Returns when no connection
     /// is left.
-    public func shutDown() async {
-        pool.shutDown()
+    ///
+    /// - Parameter grace: how long what is under way may still go on. Default: not at all.
+    public func shutDown(after grace: Duration = .zero) async {
+        guard grace > .zero else {
+            pool.shutDown(isGraceful: false)
+            return await pool.allClosed()
+        }
+        pool.shutDown(isGraceful: true)
+        let limit = group.next().scheduleTask(in: TimeAmount(grace)) { [pool] in pool.shutDown(isGraceful: false) }
         await pool.allClosed()
+        limit.cancel()
     }
 
     // MARK: Leasing
