@@ -33,7 +33,17 @@ enum Interruption {
         }
         let status = await task.value
         for source in sources { source.cancel() }
-        if let number = received.withLockedValue({ $0 }) { raise(number) }
+        if let number = received.withLockedValue({ $0 }) { die(of: number) }
         return status
+    }
+
+    /// Ends the process by a signal. Dispatch on Linux blocks a signal in the thread that it first came to, where `raise` alone
+    /// would leave it pending for ever.
+    private static func die(of number: CInt) {
+        var signals = sigset_t()
+        sigemptyset(&signals)
+        sigaddset(&signals, number)
+        pthread_sigmask(SIG_UNBLOCK, &signals, nil)
+        raise(number)
     }
 }

@@ -154,7 +154,7 @@ extension HTTP2Handler {
             code == .refusedStream
                 // RFC 9113 §8.7: a refused stream was not processed.
                 ? .unprocessed("the server refused the stream")
-                : DirectHTTPError(.connectionLost, "the server reset the stream: \(code)")
+                : DirectHTTPError(.streamReset, "the server reset the stream: \(code)")
         )
         stream.isRequestSent = true
         touch(stream)

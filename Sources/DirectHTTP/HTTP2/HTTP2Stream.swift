@@ -79,6 +79,7 @@ final class HTTP2Stream {
         }
         let response = try block.response()
         if response.status.kind == .informational {
+            if response.status == .continue { exchange.gate?.open() }
             informationalCount += 1
             guard informationalCount <= HTTP1Handler.maximumInformational, !endStream, response.status.code != 101
             else {
@@ -90,6 +91,7 @@ final class HTTP2Stream {
         // RFC 9113 §8.1.1: DATA must be as long as Content-Length says, where the response can have a body.
         let hasBody = exchange.request.method != .head && response.status.code != 204 && response.status.code != 304
         expectedBytes = hasBody ? block.contentLength : 0
+        exchange.gate?.refuse()
         pendingHead = Exchange.ExchangeHead(response: response, firstByte: now)
         if endStream { try end() }
     }
