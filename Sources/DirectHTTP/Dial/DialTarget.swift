@@ -50,4 +50,9 @@ struct PoolKey: Hashable, Sendable {
     let origin: Origin
     let tls: TLSSettings
     let route: Route
+
+    /// The origin tells nearly all keys apart; the settings would cost more to hash, roots and all, than they spread.
+    func hash(into hasher: inout Hasher) {
+        hasher.combine(origin)
+    }
 }

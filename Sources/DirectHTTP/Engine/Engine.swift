@@ -118,10 +118,14 @@ public final class Engine: Sendable {
 
     /// Closes every connection. What is under way fails; what comes after fails with `shutDown`. Returns when no connection
     /// is left.
-    public func shutDown() async {
-        pool.shutDown()
+    ///
+    /// - Parameter grace: how long what is under way may still go on. WebSockets are closed at once. Default: not at all.
+    public func shutDown(after grace: Duration = .zero) async {
+        pool.shutDown(isGraceful: grace > .zero)
         await webSockets.shutDown()
+        let limit = group.next().scheduleTask(in: TimeAmount(grace)) { [pool] in pool.shutDown(isGraceful: false) }
         await pool.allClosed()
+        limit.cancel()
     }
 
     // MARK: Leasing

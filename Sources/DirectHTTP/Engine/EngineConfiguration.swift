@@ -10,6 +10,9 @@ public struct EngineConfiguration: Sendable {
     public var maximumIdleConnections = 1_024
     /// How long an idle connection is kept. Default 60 s.
     public var keepIdle = Duration.seconds(60)
+    /// How long a connection is lent, counted from when it was dialled: an older one serves what it carries and is closed, so
+    /// that a change of addresses is followed in the end. Default one hour; nil: for ever.
+    public var maximumAge: Duration? = .seconds(3600)
     /// Bytes of a response's head (and of its trailers). Default 64 KiB.
     public var maximumHeadBytes = 64 * 1024
     /// Fields of a response's head. Default 1,000.

@@ -22,7 +22,7 @@ final class Exchange: Sendable {
     private struct State {
         var head: HeadResult?
         var headWaiter: UnsafeContinuation<HeadResult, Never>?
-        var pieces = CircularBuffer<ByteBuffer>()
+        var pieces = PieceQueue()
         var bufferedBytes = 0
         var end: Result<HTTPFields?, DirectHTTPError>?
         var pieceWaiter: UnsafeContinuation<PieceResult, Never>?
@@ -121,14 +121,15 @@ final class Exchange: Sendable {
     }
 
     /// Ends the exchange with `error`, unless it is over.
-    func abandon(_ error: DirectHTTPError) {
-        let carrier = state.withLockedValue { state -> (any ExchangeCarrier)? in
-            guard state.end == nil, !state.isAbandoned else { return nil }
+    func abandon(_ error: @autoclosure () -> DirectHTTPError) {
+        let (isUnderWay, carrier) = state.withLockedValue { state -> (Bool, (any ExchangeCarrier)?) in
+            guard state.end == nil, !state.isAbandoned else { return (false, nil) }
             state.isAbandoned = true
-            return state.carrier
+            return (true, state.carrier)
         }
+        guard isUnderWay else { return }
         // First the reason, then the socket: its closing must not be taken for the reason.
-        fail(error)
+        fail(error())
         carrier?.abandon(self)
     }
 
@@ -172,16 +173,14 @@ final class Exchange: Sendable {
         end: Result<HTTPFields?, DirectHTTPError>?
     ) -> Bool {
         var headWaiter: UnsafeContinuation<HeadResult, Never>?
+        var headResult: HeadResult?
         var pieceWaiter: UnsafeContinuation<PieceResult, Never>?
         var piece: PieceResult?
         var upload: Task<Void, Never>?
         var ending: (report: Ending, observer: (@Sendable (Ending) -> Void)?)?
         let wantsMore = state.withLockedValue { state -> Bool in
             guard state.end == nil else { return true }
-            if let head, state.head == nil {
-                state.head = .success(head)
-                headWaiter = state.headWaiter.take()
-            }
+            if let head, state.head == nil { headResult = .success(head) }
             for piece in pieces {
                 state.pieces.append(piece)
                 state.bufferedBytes += piece.readableBytes
@@ -195,10 +194,11 @@ final class Exchange: Sendable {
                 ending = (report, state.observer.take())
                 upload = state.upload.take()
                 state.carrier = nil
-                if case .failure(let error) = end, state.head == nil {
-                    state.head = .failure(error)
-                    headWaiter = state.headWaiter.take()
-                }
+                if case .failure(let error) = end, state.head == nil, headResult == nil { headResult = .failure(error) }
+            }
+            if headResult != nil {
+                state.head = headResult
+                headWaiter = state.headWaiter.take()
             }
             if state.pieceWaiter != nil {
                 if let first = state.pieces.popFirst() {
@@ -214,7 +214,7 @@ final class Exchange: Sendable {
         }
         upload?.cancel()
         if let ending { ending.observer?(ending.report) }
-        if let headWaiter, let result = state.withLockedValue({ $0.head }) { headWaiter.resume(returning: result) }
+        if let headWaiter, let headResult { headWaiter.resume(returning: headResult) }
         if let pieceWaiter, let piece { pieceWaiter.resume(returning: piece) }
         return wantsMore
     }

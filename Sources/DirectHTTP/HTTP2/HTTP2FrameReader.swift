@@ -53,7 +53,11 @@ struct HTTP2FrameReader {
         while true {
             switch state {
             case .header:
-                guard let header = try readHeader() else { return nil }
+                guard let header = try readHeader() else {
+                    // A connection that rests holds no memory.
+                    if buffer.readableBytes == 0 { buffer = ByteBuffer() }
+                    return nil
+                }
                 let streams = header.kind == .data && !header.has(HTTP2Frame.Flags.padded) && header.length > 0
                 state = streams ? .data(header, left: header.length) : .payload(header)
             case .data(let header, let left):

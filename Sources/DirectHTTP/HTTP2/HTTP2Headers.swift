@@ -23,28 +23,36 @@ enum HTTP2Headers {
 
     /// A header block that was read; which rules it must obey depends on where it stands.
     struct Received {
-        var status: Int?
-        var fields = HTTPFields()
+        private var status: Int?
+        private(set) var contentLength: Int64?
+        private var fields = HTTPFields()
         /// What is wrong with it as a response or as trailers (RFC 9113 §8.1.1); the connection is none the worse for it.
-        var fault: String?
-        private var hasField = false
+        private var fault: String?
+
+        init() { fields.reserveCapacity(16) }
 
         /// Takes the next field of the block.
         mutating func take(_ field: HPACKField) {
-            guard !field.isMalformed else {
+            switch field.kind {
+            case .ordinary:
+                break
+            case .status(let code) where status == nil && fields.isEmpty:
+                status = code
+                return
+            case .status, .pseudo:
+                fault = "a pseudo header field stands where none belongs"
+                return
+            case .malformed:
                 fault = "a header field's name or value has a character that none has"
                 return
-            }
-            if field.isPseudo {
-                if hasField || status != nil || field.status == nil {
-                    fault = "a pseudo header field stands where none belongs"
-                }
-                status = field.status
-                return
-            }
-            hasField = true
-            if HTTP2Headers.belongsToConnection(field.field.name.canonicalName) {
+            case .connection:
                 fault = "the field \(field.field.name) belongs to HTTP/1.1"
+            case .contentLength(let length):
+                guard let length, contentLength ?? length == length else {
+                    fault = "Content-Length \"\(field.field.value)\" is not one number"
+                    return
+                }
+                contentLength = length
             }
             fields.append(field.field)
         }
@@ -65,7 +73,7 @@ enum HTTP2Headers {
     }
 
     /// RFC 9113 §8.2.2.
-    private static func belongsToConnection(_ name: String) -> Bool {
+    static func belongsToConnection(_ name: String) -> Bool {
         switch name {
         case "connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade": true
         default: false

@@ -88,7 +88,7 @@ struct HPACKTests {
         ])
         var faults: [Bool] = []
         try block.withUnsafeReadableBytes { bytes in
-            try decoder.decode(bytes) { faults.append($0.isMalformed) }
+            try decoder.decode(bytes) { faults.append($0.kind == .malformed) }
         }
         #expect(faults == [true, true, true, true])
     }

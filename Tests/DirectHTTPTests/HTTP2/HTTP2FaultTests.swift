@@ -38,7 +38,9 @@ struct HTTP2FaultTests {
             case .success: [nil]
             case .timeout: [.idleTimeout, .poolExhausted]
             case .malformed: [.malformedResponse]
-            case .limit: [.malformedResponse, .responseTooLarge, .connectionLost]
+            case .limit: [.malformedResponse, .responseTooLarge, .connectionLost, .streamReset]
+            case .streamReset: [.streamReset]
+            case .refusedStream, .truncated: [.connectionLost, .streamReset]
             default: [.connectionLost]
             }
         #expect(expected.contains(code), "\(fault.does): \(code?.description ?? "success")")

@@ -21,6 +21,9 @@ struct HPACKDecoder {
     private var table = Deque<HPACKField>()
     private var size = 0
     private var maximumSize = Self.tableSize
+    /// The last literal of each name of the static table, with its octets: most servers write the same ones again and again
+    /// without an index.
+    private var recent = [(octets: [UInt8], field: HPACKField)?](repeating: nil, count: 62)
     /// Where Huffman codes are decoded.
     private var scratch: [UInt8] = []
 
@@ -88,7 +91,18 @@ struct HPACKDecoder {
         let nameIndex = try integer(block, &index, prefix: prefix)
         if nameIndex > 0 {
             let named = try entry(nameIndex)
-            return try string(block, &index) { HPACKField(name: named, value: $0) }
+            guard nameIndex < recent.count else {
+                return try string(block, &index) { HPACKField(name: named, value: $0) }
+            }
+            let start = index
+            if let last = recent[nameIndex], block[start...].starts(with: last.octets) {
+                index += last.octets.count
+                return last.field
+            }
+            let field = try string(block, &index) { HPACKField(name: named, value: $0) }
+            // What is long is rarely the same twice, and would be kept for nothing.
+            recent[nameIndex] = index - start <= 256 ? (Array(block[start..<index]), field) : nil
+            return field
         }
         // The name must outlive the scratch space that the value may need.
         let name = try string(block, &index) { Array($0) }
