@@ -159,11 +159,14 @@ struct AuthTests {
             }
             let text = again.map { challenge in
                 let parameters = challenge.parameters.map { name, value in
-                    "\(name)=\"\(value.flatMap { $0 == "\"" || $0 == "\\" ? "\\\($0)" : "\($0)" })\""
+                    "\(name)=\"" + value.map { $0 == "\"" || $0 == "\\" ? "\\\($0)" : "\($0)" }.joined() + "\""
                 }
                 return challenge.scheme + " " + parameters.joined(separator: ", ")
             }
-            #expect(AuthChallenge.parse(text.joined(separator: ", ")) == again, "\(text)")
+            guard AuthChallenge.parse(text.joined(separator: ", ")) == again else {
+                Issue.record("written again it is read otherwise: \(text)")
+                return
+            }
         }
     }
 

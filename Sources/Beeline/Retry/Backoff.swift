@@ -20,10 +20,12 @@ public struct Backoff: Hashable, Sendable {
     ///   - tries: how many have been made, at least 1.
     ///   - generator: the chance.
     public func wait(after tries: Int, using generator: inout some RandomNumberGenerator) -> Duration {
-        var wait = first
-        for _ in 1..<max(1, tries) where wait < longest { wait = wait * factor }
-        wait = max(.zero, min(wait, longest))
-        let share = min(1, max(0, jitter)) * Double.random(in: 0...1, using: &generator)
-        return wait * (1 - share)
+        // In floating point, where whatever factor somebody sets overflows to infinity and not into a trap.
+        let longest = Double(max(.zero, longest).nanoseconds)
+        var wait = Double(max(.zero, first).nanoseconds)
+        for _ in 1..<max(2, tries) where tries > 1 && wait < longest { wait *= max(1, factor) }
+        wait = wait < longest ? wait : longest
+        let share = min(1, max(0, jitter)) * Double.random(in: 0..<1, using: &generator)
+        return .nanoseconds(Int64((wait * (1 - share)).rounded()))
     }
 }
