@@ -21,11 +21,21 @@ public struct Backoff: Hashable, Sendable {
     ///   - generator: the chance.
     public func wait(after tries: Int, using generator: inout some RandomNumberGenerator) -> Duration {
         // In floating point, where whatever factor somebody sets overflows to infinity and not into a trap.
-        let longest = Double(max(.zero, longest).nanoseconds)
-        var wait = Double(max(.zero, first).nanoseconds)
-        for _ in 1..<max(2, tries) where tries > 1 && wait < longest { wait *= max(1, factor) }
+        let longest = Self.nanoseconds(longest)
+        var wait = Self.nanoseconds(first)
+        var made = 1
+        while made < tries, wait < longest, factor > 1 {
+            wait *= factor
+            made += 1
+        }
         wait = wait < longest ? wait : longest
         let share = min(1, max(0, jitter)) * Double.random(in: 0..<1, using: &generator)
         return .nanoseconds(Int64((wait * (1 - share)).rounded()))
+    }
+
+    /// At the most 285 years, which an Int64 holds.
+    private static func nanoseconds(_ duration: Duration) -> Double {
+        let (seconds, attoseconds) = duration.components
+        return min(9e18, max(0, Double(seconds) * 1e9 + Double(attoseconds) / 1e9))
     }
 }
