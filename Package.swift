@@ -18,6 +18,11 @@ let settings: [SwiftSetting] =
 func nio(_ name: String) -> Target.Dependency { .product(name: name, package: "swift-nio") }
 let atomics = Target.Dependency.product(name: "Atomics", package: "swift-atomics")
 let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
+let asyncHTTPClient = Target.Dependency.product(
+    name: "AsyncHTTPClient",
+    package: "async-http-client",
+    condition: .when(traits: ["AsyncHTTPClient"])
+)
 let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
 let deque = Target.Dependency.product(name: "DequeModule", package: "swift-collections")
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
@@ -38,9 +43,15 @@ let package = Package(
         .library(name: "DirectHTTP", targets: ["DirectHTTP"]),
         .library(name: "HTTPDNS", targets: ["HTTPDNS"]),
         .library(name: "BeelineStore", targets: ["BeelineStore"]),
+        .library(name: "BeelineProxy", targets: ["BeelineProxy"]),
         .library(name: "BeelineURLSession", targets: ["BeelineURLSession"]),
+        .library(name: "BeelineAsyncHTTPClient", targets: ["BeelineAsyncHTTPClient"]),
         .library(name: "BeelineTesting", targets: ["BeelineTesting"]),
         .executable(name: "beeline", targets: ["BeelineCommand"]),
+    ],
+    traits: [
+        .trait(name: "AsyncHTTPClient", description: "BeelineAsyncHTTPClient, which needs async-http-client"),
+        .default(enabledTraits: isCheck ? ["AsyncHTTPClient"] : []),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -57,6 +68,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio-http2", from: "1.46.0"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+        .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
     ],
     targets: [
         .target(name: "Names", swiftSettings: settings),
@@ -70,7 +82,7 @@ let package = Package(
             name: "DirectHTTP",
             dependencies: [
                 "Names", "CZlib", nio("NIOCore"), nio("NIOPosix"), nio("NIOConcurrencyHelpers"), nio("NIOTLS"), nioSSL,
-                nioHTTP2, nioHPACK, httpTypes, deque,
+                httpTypes, deque, crypto,
             ],
             swiftSettings: settings
         ),
@@ -93,10 +105,25 @@ let package = Package(
             swiftSettings: settings
         ),
         .target(
+            name: "BeelineProxy",
+            dependencies: [
+                "Names", "CookieJar", "DirectHTTP", "HTTPDNS", "Beeline", nio("NIOConcurrencyHelpers"), nio("NIOCore"),
+                nio("NIOPosix"), httpTypes,
+            ],
+            swiftSettings: settings
+        ),
+        .target(
             name: "BeelineURLSession",
             dependencies: [
                 "Names", "CookieJar", "DirectHTTP", "HTTPDNS", "Beeline", nio("NIOConcurrencyHelpers"), nio("NIOCore"),
                 httpTypes,
+            ],
+            swiftSettings: settings
+        ),
+        .target(
+            name: "BeelineAsyncHTTPClient",
+            dependencies: [
+                "Names", "DirectHTTP", "Beeline", nio("NIOCore"), nio("NIOHTTP1"), httpTypes, asyncHTTPClient,
             ],
             swiftSettings: settings
         ),
@@ -118,7 +145,8 @@ let package = Package(
         .executableTarget(
             name: "BeelineCommand",
             dependencies: [
-                "Names", "CookieJar", "Beeline", "BeelineStore", "BeelineTesting", nio("NIOCore"), nio("NIOPosix"),
+                "Names", "CookieJar", "Beeline", "BeelineProxy", "BeelineStore", "BeelineTesting", nio("NIOCore"),
+                nio("NIOPosix"),
                 nio("NIOConcurrencyHelpers"), argumentParser,
             ],
             swiftSettings: settings
@@ -128,7 +156,8 @@ let package = Package(
         .testTarget(
             name: "DirectHTTPTests",
             dependencies: [
-                "DirectHTTP", "Names", "BeelineTesting", nio("NIOConcurrencyHelpers"), nio("NIOCore"), httpTypes,
+                "DirectHTTP", "Names", "BeelineTesting", nio("NIOConcurrencyHelpers"), nio("NIOCore"), nio("NIOPosix"),
+                nioHPACK, nioSSL, httpTypes,
             ],
             swiftSettings: settings
         ),
@@ -149,6 +178,13 @@ let package = Package(
             swiftSettings: settings
         ),
         .testTarget(
+            name: "BeelineAsyncHTTPClientTests",
+            dependencies: [
+                "BeelineAsyncHTTPClient", "Beeline", "BeelineTesting", nio("NIOCore"), nio("NIOHTTP1"), asyncHTTPClient,
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
             name: "BeelineTests",
             dependencies: [
                 "Beeline", "BeelineTesting", nio("NIOConcurrencyHelpers"), nio("NIOCore"), logging, metrics, tracing,
@@ -159,9 +195,17 @@ let package = Package(
             swiftSettings: settings
         ),
         .testTarget(
+            name: "BeelineProxyTests",
+            dependencies: [
+                "BeelineProxy", "Beeline", "BeelineTesting", nio("NIOConcurrencyHelpers"), nio("NIOCore"), httpTypes,
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
             name: "CommandTests",
             dependencies: [
-                "BeelineCommand", "Beeline", "BeelineTesting", argumentParser, grdb, nio("NIOConcurrencyHelpers"),
+                "BeelineCommand", "Beeline", "BeelineProxy", "BeelineTesting", argumentParser, grdb,
+                nio("NIOConcurrencyHelpers"),
             ],
             swiftSettings: settings
         ),
@@ -202,7 +246,7 @@ if isCheck || Context.environment["BEELINE_BENCHMARKS"] == "1" {
             name: "BeelineBench",
             dependencies: [
                 "Names", "CookieJar", "DirectHTTP", "HTTPDNS", "Beeline", "BeelineTesting", "BeelineURLSession",
-                nio("NIOCore"),
+                nio("NIOCore"), nio("NIOPosix"),
             ],
             path: "Benchmarks/BeelineBench",
             swiftSettings: settings

@@ -24,7 +24,7 @@ public final class BeelineClient: Sendable {
     public let configuration: ClientConfiguration
     /// The resolver; shared with everybody who should know what this client knows.
     public let resolver: Resolver
-    private let engine: Engine
+    let engine: Engine
     let auth = AuthMemory()
     let telemetry: Telemetry?
     let clock: CallClock
@@ -42,7 +42,7 @@ public final class BeelineClient: Sendable {
         self.clock = CallClock(clock)
         telemetry = Telemetry(configuration.observability)
         engine = Engine(configuration: configuration.engine)
-        let transport = EngineTransport(engine: engine, tls: configuration.tls)
+        let transport = EngineTransport(engine: engine, tls: configuration.tls.forUpstreams)
         var settings = configuration.resolver
         for spec in configuration.upstreams {
             let upstream = try spec.upstream(transport: transport, tls: configuration.tls, system: settings.system)
@@ -114,7 +114,7 @@ public final class BeelineClient: Sendable {
         }
     }
 
-    private func learn(from attempts: [Attempt], of host: Host) {
+    func learn(from attempts: [Attempt], of host: Host) {
         resolver.learn(from: attempts, of: host, stagger: configuration.engine.dial.stagger)
     }
 

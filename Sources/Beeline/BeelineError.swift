@@ -75,7 +75,7 @@ public struct BeelineError: Error, Sendable, CustomStringConvertible {
             error.message,
             attempts: error.attempts,
             hops: hops,
-            underlyingError: error.underlyingError
+            underlyingError: error.response == nil ? error.underlyingError : error
         )
     }
 

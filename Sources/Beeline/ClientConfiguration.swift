@@ -16,11 +16,15 @@ public struct ClientConfiguration: Sendable {
     /// Endpoints of origins that nobody is asked for, like curl's `--resolve`; they hold whatever the switch says.
     /// Default none.
     public var pinned: [Pin: [IPAddress]] = [:]
+    /// Origins that are reached by a Unix domain socket instead, by its path; nobody is asked for their endpoints and no proxy is
+    /// used. Default none.
+    public var unixSockets: [Pin: String] = [:]
     /// The cookies; nil: none are sent and none kept. Default: a jar in memory.
     public var jar: CookieJar? = CookieJar()
-    /// The proxies. Default: those of the environment, as curl reads them.
-    public var proxies = ProxySettings.environment
-    /// How TLS is done, with origins and upstreams alike.
+    /// The proxies. Default: those of the environment, as curl reads them; on Apple's systems else those of the settings.
+    public var proxies = ProxySettings.standard
+    /// How TLS is done, with origins and upstreams alike. Upstreams are not shown the client certificate, and pins that cover
+    /// every host do not hold for them.
     public var tls = TLSSettings()
     /// How long a request may take, its interceptors, redirects, tries and the waits between them included.
     public var limits = TimeLimits()
@@ -60,6 +64,18 @@ public struct ClientConfiguration: Sendable {
             self.host = host
             self.port = port
         }
+    }
+}
+
+extension ClientConfiguration {
+    /// The way to an origin: a socket of this machine, a proxy, or straight.
+    func route(to origin: Origin) -> Route {
+        if !unixSockets.isEmpty,
+            let path = unixSockets[Pin(origin.host, port: origin.port)] ?? unixSockets[Pin(origin.host)]
+        {
+            return .unixSocket(path)
+        }
+        return proxies.route(to: origin)
     }
 }
 

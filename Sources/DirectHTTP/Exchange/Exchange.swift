@@ -69,8 +69,9 @@ final class Exchange: Sendable {
                     state.carrier = carrier
                     return nil
                 }
-                if let early { return waiter.resume(returning: early) }
                 carrier.start(self)
+                // One that was cancelled already is started all the same: that gives its connection back.
+                if let early { return waiter.resume(returning: early) }
                 startUpload(on: carrier)
             }
         } onCancel: {

@@ -189,7 +189,8 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
             do {
                 if case .end(let trailers)? = try parser.finishAtClose() { pendingEnd = .success(trailers) }
             } catch {
-                pendingEnd = .failure(hasReadResponse ? error : .lostBeforeResponse(error.message))
+                let isLoss = error.code == .connectionLost && !hasReadResponse
+                pendingEnd = .failure(isLoss ? .lostBeforeResponse(error.message) : error)
             }
         }
         keepAlive = false
