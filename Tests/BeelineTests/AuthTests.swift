@@ -134,7 +134,7 @@ struct AuthTests {
     func fuzz() {
         var random = SplitMix(seed: 7616)
         let seeds = Self.fields.map { Array($0.0.utf8) } + [Array("Digest \(Self.asked)".utf8)]
-        for _ in 0..<FuzzCount.rounds(ordinary: 20_000) {
+        for _ in 0..<FuzzCount.rounds(ordinary: 5_000) {
             var bytes = seeds.randomElement(using: &random) ?? []
             for _ in 0..<Int.random(in: 1...6, using: &random) {
                 let place = Int.random(in: 0...bytes.count, using: &random)
@@ -159,11 +159,14 @@ struct AuthTests {
             }
             let text = again.map { challenge in
                 let parameters = challenge.parameters.map { name, value in
-                    "\(name)=\"\(value.flatMap { $0 == "\"" || $0 == "\\" ? "\\\($0)" : "\($0)" })\""
+                    "\(name)=\"" + value.map { $0 == "\"" || $0 == "\\" ? "\\\($0)" : "\($0)" }.joined() + "\""
                 }
                 return challenge.scheme + " " + parameters.joined(separator: ", ")
             }
-            #expect(AuthChallenge.parse(text.joined(separator: ", ")) == again, "\(text)")
+            guard AuthChallenge.parse(text.joined(separator: ", ")) == again else {
+                Issue.record("written again it is read otherwise: \(text)")
+                return
+            }
         }
     }
 

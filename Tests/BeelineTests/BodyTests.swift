@@ -84,15 +84,8 @@ struct BodyTests {
         #expect(received.fields[.contentLength] == "\(size ?? -1)")
         #expect(received.fields[.contentType] == "multipart/form-data; boundary=B")
         #expect(received.body.starts(with: Array(expected.utf8) + photo.prefix(1000)))
-        #expect(
-            received.body.suffix(90).elementsEqual(
-                Array(
-                    "\r\n--B\r\nContent-Disposition: form-data; name=\"raw\"; filename=\"x\"\r\n\r\nhi\r\n--B--\r\n"
-                        .utf8
-                )
-                .suffix(90)
-            )
-        )
+        let end = "\r\n--B\r\nContent-Disposition: form-data; name=\"raw\"; filename=\"x\"\r\n\r\nhi\r\n--B--\r\n"
+        #expect(String(decoding: received.body.suffix(end.utf8.count), as: UTF8.self) == end)
         #expect(site.requests.map(\.bodyHash).first == received.bodyHash)
         form.add("unknown", .stream(length: nil) { AsyncBytes([1]) })
         #expect(try form.body.contentLength() == nil && form.body.isReplayable)

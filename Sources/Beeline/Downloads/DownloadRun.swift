@@ -43,7 +43,7 @@ struct DownloadRun {
             return try await run(file)
         } catch {
             // What came is kept; a trace of nothing is not.
-            try? await onDisk { () throws(BeelineError) in file.removeIfEmpty() }
+            try? await onDisk { () throws(BeelineError) in file.abandon() }
             throw error
         }
     }

@@ -83,9 +83,11 @@ final class PartialFile: Sendable {
         guard rename(path, destination) == 0 else { throw Self.failed(destination, "cannot be put in place") }
     }
 
-    /// Removes it where nothing is in it.
-    func removeIfEmpty() {
+    /// Leaves it to others, and removes it where nothing is in it. It is not written to any more.
+    func abandon() {
         if let size = try? size(), size == 0 { removeFile(path) }
+        // Closing would do, but who knows which thread drops the last reference, and when.
+        _ = flock(number, LOCK_UN)
     }
 
     private static func failed(_ path: String, _ what: String) -> BeelineError {

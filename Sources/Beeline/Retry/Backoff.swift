@@ -20,10 +20,22 @@ public struct Backoff: Hashable, Sendable {
     ///   - tries: how many have been made, at least 1.
     ///   - generator: the chance.
     public func wait(after tries: Int, using generator: inout some RandomNumberGenerator) -> Duration {
-        var wait = first
-        for _ in 1..<max(1, tries) where wait < longest { wait = wait * factor }
-        wait = max(.zero, min(wait, longest))
-        let share = min(1, max(0, jitter)) * Double.random(in: 0...1, using: &generator)
-        return wait * (1 - share)
+        // In floating point, where whatever factor somebody sets overflows to infinity and not into a trap.
+        let longest = Self.nanoseconds(longest)
+        var wait = Self.nanoseconds(first)
+        var made = 1
+        while made < tries, wait < longest, factor > 1 {
+            wait *= factor
+            made += 1
+        }
+        wait = wait < longest ? wait : longest
+        let share = min(1, max(0, jitter)) * Double.random(in: 0..<1, using: &generator)
+        return .nanoseconds(Int64((wait * (1 - share)).rounded()))
+    }
+
+    /// At the most 285 years, which an Int64 holds.
+    private static func nanoseconds(_ duration: Duration) -> Double {
+        let (seconds, attoseconds) = duration.components
+        return min(9e18, max(0, Double(seconds) * 1e9 + Double(attoseconds) / 1e9))
     }
 }
