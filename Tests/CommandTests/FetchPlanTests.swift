@@ -62,6 +62,19 @@ struct FetchPlanTests {
         #expect(client.proxies.route(to: Origin(scheme: .https, host: try Host("www.b.test"))) == .direct)
     }
 
+    @Test(arguments: [
+        ("https://p.test", "https://p.test"), ("https://me:x@p.test:8443", "https://p.test:8443"),
+        ("socks5h://p.test", "socks5h://p.test:1080"), ("socks5://[::1]:9050", "socks5h://[::1]:9050"),
+    ])
+    func everyKindOfProxyIsTaken(text: String, expected: String) throws {
+        let client = try plan("-x", text, "https://a.test/").client
+        guard case .proxy(let proxy) = client.proxies.route(to: Origin(scheme: .https, host: try Host("a.test"))) else {
+            Issue.record("no proxy")
+            return
+        }
+        #expect("\(proxy)" == expected)
+    }
+
     @Test func noLimitOfRedirectsIsMinusOne() throws {
         #expect(try plan("-L", "--max-redirs", "-1", "http://a.test/").client.redirects == .follow(limit: .max))
     }

@@ -3,9 +3,14 @@
 import DirectHTTP
 import Names
 
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
 #if canImport(CFNetwork)
 import CFNetwork
-import Foundation
 #endif
 
 extension ProxySettings {

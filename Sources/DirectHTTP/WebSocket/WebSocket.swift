@@ -79,14 +79,14 @@ public final class WebSocket: Sendable {
 
     /// Sends text.
     ///
-    /// - Throws: ``DirectHTTPError``, as ``send(_:)-(WebSocketMessage)`` does.
+    /// - Throws: ``DirectHTTPError``, as for any message.
     public func send(_ text: String) async throws(DirectHTTPError) {
         try await send(.text(text))
     }
 
     /// Sends bytes.
     ///
-    /// - Throws: ``DirectHTTPError``, as ``send(_:)-(WebSocketMessage)`` does.
+    /// - Throws: ``DirectHTTPError``, as for any message.
     public func send(_ bytes: ByteBuffer) async throws(DirectHTTPError) {
         try await send(.binary(bytes))
     }
