@@ -92,8 +92,8 @@ let package = Package(
         .target(
             name: "BeelineURLSession",
             dependencies: [
-                "Names", "CookieJar", "DirectHTTP", "HTTPDNS", "Beeline", nio("NIOConcurrencyHelpers"), nio("NIOCore"),
-                httpTypes,
+                "Names", "CookieJar", "DirectHTTP", "HTTPDNS", "Beeline", "BeelineProxy", nio("NIOConcurrencyHelpers"),
+                nio("NIOCore"), httpTypes,
             ],
             swiftSettings: settings
         ),
@@ -139,7 +139,8 @@ let package = Package(
         .testTarget(
             name: "BeelineURLSessionTests",
             dependencies: [
-                "BeelineURLSession", "Beeline", "BeelineTesting", "Names", "CookieJar", "HTTPDNS", httpTypes,
+                "BeelineURLSession", "Beeline", "BeelineProxy", "BeelineTesting", "Names", "CookieJar", "HTTPDNS",
+                httpTypes,
                 nio("NIOCore"),
             ],
             swiftSettings: settings
@@ -166,7 +167,7 @@ let package = Package(
         ),
         .testTarget(
             name: "GuideTests",
-            dependencies: ["Beeline", "BeelineURLSession", nio("NIOCore")],
+            dependencies: ["Beeline", "BeelineProxy", "BeelineURLSession", nio("NIOCore")],
             swiftSettings: settings
         ),
         .testTarget(

@@ -302,7 +302,8 @@ final class ForwardExchange: WireOwner {
     }
 
     func check(_ wire: Wire, now: NIODeadline) {
-        guard approach == nil, let limit = server.configuration.limits.idle else { return }
+        if let approach { return approach.check(now: now) }
+        guard let limit = server.configuration.limits.idle else { return }
         let last = max(client.lastActivity, origin?.lastActivity ?? start)
         if now - last >= TimeAmount(limit) { fail(Refusal(504, "nothing was heard for too long")) }
     }
