@@ -18,6 +18,11 @@ let settings: [SwiftSetting] =
 func nio(_ name: String) -> Target.Dependency { .product(name: name, package: "swift-nio") }
 let atomics = Target.Dependency.product(name: "Atomics", package: "swift-atomics")
 let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
+let asyncHTTPClient = Target.Dependency.product(
+    name: "AsyncHTTPClient",
+    package: "async-http-client",
+    condition: .when(traits: ["AsyncHTTPClient"])
+)
 let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
 let deque = Target.Dependency.product(name: "DequeModule", package: "swift-collections")
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
@@ -37,8 +42,13 @@ let package = Package(
         .library(name: "BeelineStore", targets: ["BeelineStore"]),
         .library(name: "BeelineProxy", targets: ["BeelineProxy"]),
         .library(name: "BeelineURLSession", targets: ["BeelineURLSession"]),
+        .library(name: "BeelineAsyncHTTPClient", targets: ["BeelineAsyncHTTPClient"]),
         .library(name: "BeelineTesting", targets: ["BeelineTesting"]),
         .executable(name: "beeline", targets: ["BeelineCommand"]),
+    ],
+    traits: [
+        .trait(name: "AsyncHTTPClient", description: "BeelineAsyncHTTPClient, which needs async-http-client"),
+        .default(enabledTraits: isCheck ? ["AsyncHTTPClient"] : []),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -48,10 +58,12 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
+        .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/apple/swift-nio-http2", from: "1.46.0"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+        .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
     ],
     targets: [
         .target(name: "Names", swiftSettings: settings),
@@ -72,7 +84,10 @@ let package = Package(
         .target(
             name: "HTTPDNS",
             dependencies: [
-                "Names", "DirectHTTP", nio("NIOCore"), nio("NIOPosix"), nio("NIOConcurrencyHelpers"), httpTypes,
+                "Names", "DirectHTTP", nio("NIOCore"), nio("NIOPosix"), nio("NIOConcurrencyHelpers"), nio("NIOTLS"),
+                nioSSL,
+                httpTypes, crypto, .product(name: "CoreMetrics", package: "swift-metrics"),
+                .product(name: "CryptoExtras", package: "swift-crypto"),
             ],
             swiftSettings: settings
         ),
@@ -98,14 +113,21 @@ let package = Package(
             swiftSettings: settings
         ),
         .target(
+            name: "BeelineAsyncHTTPClient",
+            dependencies: [
+                "Names", "DirectHTTP", "Beeline", nio("NIOCore"), nio("NIOHTTP1"), httpTypes, asyncHTTPClient,
+            ],
+            swiftSettings: settings
+        ),
+        .target(
             name: "BeelineStore",
-            dependencies: ["Names", "CookieJar", nio("NIOConcurrencyHelpers"), grdb],
+            dependencies: ["Names", "CookieJar", "HTTPDNS", nio("NIOConcurrencyHelpers"), grdb],
             swiftSettings: settings
         ),
         .target(
             name: "BeelineTesting",
             dependencies: [
-                "Names", nio("NIOConcurrencyHelpers"), nio("NIOCore"), nio("NIOPosix"), nio("NIOHTTP1"),
+                "Names", "HTTPDNS", nio("NIOConcurrencyHelpers"), nio("NIOCore"), nio("NIOPosix"), nio("NIOHTTP1"),
                 nio("NIOTLS"), nio("NIOWebSocket"), nioHTTP2, nioHPACK, nioSSL, httpTypes, crypto,
                 .product(name: "X509", package: "swift-certificates"),
                 .product(name: "SwiftASN1", package: "swift-asn1"),
@@ -115,7 +137,8 @@ let package = Package(
         .executableTarget(
             name: "BeelineCommand",
             dependencies: [
-                "Names", "CookieJar", "Beeline", "BeelineProxy", "BeelineTesting", nio("NIOCore"), nio("NIOPosix"),
+                "Names", "CookieJar", "Beeline", "BeelineProxy", "BeelineStore", "BeelineTesting", nio("NIOCore"),
+                nio("NIOPosix"),
                 nio("NIOConcurrencyHelpers"), argumentParser,
             ],
             swiftSettings: settings
@@ -132,7 +155,8 @@ let package = Package(
         .testTarget(
             name: "HTTPDNSTests",
             dependencies: [
-                "HTTPDNS", "Names", "DirectHTTP", "BeelineTesting", nio("NIOConcurrencyHelpers"), httpTypes,
+                "HTTPDNS", "Names", "DirectHTTP", "BeelineTesting", nio("NIOConcurrencyHelpers"), nio("NIOCore"),
+                nio("NIOPosix"), httpTypes, crypto,
             ],
             swiftSettings: settings
         ),
@@ -140,8 +164,14 @@ let package = Package(
             name: "BeelineURLSessionTests",
             dependencies: [
                 "BeelineURLSession", "Beeline", "BeelineProxy", "BeelineTesting", "Names", "CookieJar", "HTTPDNS",
-                httpTypes,
-                nio("NIOCore"),
+                httpTypes, nio("NIOCore"), nio("NIOConcurrencyHelpers"),
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "BeelineAsyncHTTPClientTests",
+            dependencies: [
+                "BeelineAsyncHTTPClient", "Beeline", "BeelineTesting", nio("NIOCore"), nio("NIOHTTP1"), asyncHTTPClient,
             ],
             swiftSettings: settings
         ),
@@ -160,14 +190,28 @@ let package = Package(
         .testTarget(
             name: "CommandTests",
             dependencies: [
-                "BeelineCommand", "Beeline", "BeelineProxy", "BeelineTesting", argumentParser,
+                "BeelineCommand", "Beeline", "BeelineProxy", "BeelineTesting", argumentParser, grdb,
                 nio("NIOConcurrencyHelpers"),
             ],
             swiftSettings: settings
         ),
         .testTarget(
             name: "GuideTests",
-            dependencies: ["Beeline", "BeelineProxy", "BeelineURLSession", nio("NIOCore")],
+            dependencies: ["Beeline", "BeelineProxy", "BeelineStore", "BeelineURLSession", nio("NIOCore")],
+            swiftSettings: settings
+        ),
+        .executableTarget(
+            name: "StoreCrashWriter",
+            dependencies: ["BeelineStore", "CookieJar", "Names"],
+            path: "Tests/StoreCrashWriter",
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "BeelineStoreTests",
+            dependencies: [
+                "BeelineStore", "StoreCrashWriter", "CookieJar", "Names", "BeelineTesting", grdb,
+                nio("NIOConcurrencyHelpers"),
+            ],
             swiftSettings: settings
         ),
         .testTarget(
@@ -184,7 +228,10 @@ if isCheck || Context.environment["BEELINE_BENCHMARKS"] == "1" {
     package.targets.append(
         .executableTarget(
             name: "BeelineBench",
-            dependencies: ["Names", "CookieJar", "DirectHTTP", "HTTPDNS"],
+            dependencies: [
+                "Names", "CookieJar", "DirectHTTP", "HTTPDNS", "Beeline", "BeelineTesting", "BeelineURLSession",
+                nio("NIOCore"),
+            ],
             path: "Benchmarks/BeelineBench",
             swiftSettings: settings
         )

@@ -5,6 +5,7 @@ let rest = Array(arguments.dropFirst())
 switch arguments.first {
 case "cookies": try CookieBench(rest).run()
 case "resolver": try await ResolverBench(rest).run()
+case "urlsession": try await SessionBench(rest).run()
 case "cache": try await CacheBench(rest).run()
 default:
     print(
@@ -12,6 +13,7 @@ default:
         beeline-bench cookies --look-ms MS --fill-ms MS [--dump PREFIX] WORKLOAD.tsv
         beeline-bench resolver --mode doh|httpdns --server URL --connect IP:PORT --cafile PEM --tag T --cold N \
         --cached-ms MS --cached-names K
+        beeline-bench urlsession --requests N --mebibytes N
         beeline-bench cache --names N --threads T --ms MS
         """
     )

@@ -37,8 +37,13 @@ public final class BeelineClient: Sendable {
         let transport = EngineTransport(engine: engine, tls: configuration.tls)
         var settings = configuration.resolver
         for spec in configuration.upstreams {
-            let upstream = try spec.upstream(transport: transport, system: settings.system)
+            let upstream = try spec.upstream(transport: transport, tls: configuration.tls, system: settings.system)
             if let upstream { settings.upstreams.append(upstream) }
+        }
+        let told = settings.networkDidChange
+        settings.networkDidChange = { [engine] network in
+            engine.retireConnections()
+            told?(network)
         }
         resolver = Resolver(settings)
         resolver.isEnabled = configuration.isHTTPDNSEnabled
@@ -65,6 +70,7 @@ public final class BeelineClient: Sendable {
         var hop = HopRequest(request, url: url, body: body, configuration: configuration)
         var hops: [Hop] = []
         let limits = HopLimits(options.limits ?? configuration.limits)
+        let jar = options.jar ?? configuration.jar
         while true {
             // 2 Cookies out.
             let cookies = CookieStep.outgoing(
@@ -83,13 +89,13 @@ public final class BeelineClient: Sendable {
             }
             // 7 Cookies in, under this hop's name.
             let received = CookieStep.incoming(
-                options.keepsCookies ? jar : nil,
+                options.keepsCookies && options.keepsCookiesOf?(hop.url) ?? true ? jar : nil,
                 url: hop.url,
                 fields: response.head.headerFields
             )
             hops.append(Hop(hop, request, response, route, cookiesSent: cookies.names, cookiesReceived: received))
             // 8 Redirect.
-            guard let next = try redirect(hop, response.head, hops, options) else {
+            guard let next = try await redirect(hop, response.head, hops, options) else {
                 // 9 Done.
                 return Response(response, hops: hops)
             }
@@ -125,8 +131,6 @@ public final class BeelineClient: Sendable {
         }
     }
 
-    private var jar: CookieJar? { configuration.jar }
-
     private func learn(from attempts: [Attempt], of host: Host) {
         resolver.learn(from: attempts, of: host, stagger: configuration.engine.dial.stagger)
     }
@@ -136,7 +140,7 @@ public final class BeelineClient: Sendable {
         _ response: HTTPResponse,
         _ hops: [Hop],
         _ options: RequestOptions
-    ) throws(BeelineError) -> HopRequest? {
+    ) async throws(BeelineError) -> HopRequest? {
         guard case .follow(let limit) = options.redirects ?? configuration.redirects else { return nil }
         do throws(BeelineError) {
             guard let next = try Redirect.next(after: hop, response) else { return nil }
@@ -146,7 +150,8 @@ public final class BeelineClient: Sendable {
                     "\(hops[0].url) was redirected \(limit) times, last to \(next.url): raise the limit if that is right"
                 )
             }
-            return next
+            guard let ask = options.onRedirect else { return next }
+            return await ask(next.proposal(after: hop.url), response).map(next.taking)
         } catch {
             var error = error
             error.hops = hops
@@ -155,6 +160,11 @@ public final class BeelineClient: Sendable {
     }
 
     // MARK: The switch, and the end
+
+    /// Does what goes on by itself, until its task is cancelled or ``shutDown()`` is called: watches the network and the
+    /// remote switch, keeps names fresh, and writes the resolver's answers to its store; see `Resolver.run()`. Call it once,
+    /// in a task of your program's own; without it the client works, and does none of this.
+    public func run() async { await resolver.run() }
 
     /// The switch. Off: every name goes to the system's resolver, as if this library were not there. Connections that were
     /// dialled before it moved serve no further request.

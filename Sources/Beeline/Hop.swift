@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CookieJar
 public import DirectHTTP
 public import HTTPDNS
 public import HTTPTypes
@@ -31,6 +32,8 @@ public struct Hop: Sendable {
     public let cookiesSent: [String]
     /// What became of each `Set-Cookie`, in their order; the names only, for values are secrets.
     public let cookiesReceived: [ReceivedCookieOutcome]
+    /// When the response's head had come: what its cookies' ages count from.
+    let receivedAt: CookieTime
 
     /// The method.
     public var method: HTTPRequest.Method { request.method }
@@ -65,5 +68,6 @@ extension Hop {
         timings = response.timings
         self.cookiesSent = cookiesSent
         self.cookiesReceived = cookiesReceived
+        receivedAt = .now
     }
 }

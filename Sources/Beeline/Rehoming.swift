@@ -29,7 +29,7 @@ extension Resolver {
 
 extension CookieJar {
     /// Moves the cookies that are filed under an address to the host that a resolver handed it out for; see
-    /// ``rehome(from:to:now:)``.
+    /// `rehome(from:to:now:)`.
     ///
     /// - Throws: ``BeelineError`` with code `addressUnknown` or `addressShared`; nothing has been moved then.
     @discardableResult

@@ -37,7 +37,8 @@ enum Interruption {
         return status
     }
 
-    /// Threads that run tasks block all signals, and one that is blocked would wait for ever.
+    /// Ends the process by a signal. Dispatch on Linux blocks a signal in the thread that it first came to, where `raise` alone
+    /// would leave it pending for ever.
     private static func die(of number: CInt) {
         var signals = sigset_t()
         sigemptyset(&signals)

@@ -10,30 +10,30 @@ import Musl
 import Glibc
 #endif
 
-/// A file of cookies: read into a jar, and written whole from one.
+/// A file of cookies, which is read into a jar and written from one.
 struct JarFile: Hashable, Sendable {
     let path: String
-    let format: CookieFormat
+    /// The form in which a file of text is written; nil: it is an SQLite file (`BeelineStore`).
+    let format: CookieFormat?
 
-    /// A file whose name says its format: `.json` is JSON, everything else Netscape's.
-    ///
-    /// - Throws: ``CommandFailure`` for `.sqlite`, which is not a file of cookies but a store.
-    init(_ path: String) throws(CommandFailure) {
-        guard !path.hasSuffix(".sqlite") else {
-            throw CommandFailure(.usage, "the jar \(path): SQLite is not supported yet; name it .txt or .json")
-        }
+    /// A file whose name says its form: `.sqlite` is a store, `.json` is JSON, everything else Netscape's.
+    init(_ path: String) {
         self.path = path
-        format = path.hasSuffix(".json") ? .json : .netscape
+        format = path.hasSuffix(".sqlite") ? nil : path.hasSuffix(".json") ? .json : .netscape
     }
 
-    /// Puts the file's cookies into a jar; lines that are no cookies are passed over, as by curl.
+    /// What is in the file, in whatever form; nil where there is none.
     ///
-    /// - Throws: ``CommandFailure`` where there is a file that cannot be read; none at all is an empty one.
-    func load(into jar: CookieJar) throws(CommandFailure) {
-        guard access(path, F_OK) == 0 || errno != ENOENT else { return }
-        let octets = try Self.octets(of: path)
-        jar.insert(CookieFormat(of: octets).read(octets, now: .now).cookies, isOfThisSession: false)
+    /// - Throws: ``CommandFailure`` where there is a file that cannot be read.
+    func source() async throws(CommandFailure) -> CookieSource? {
+        guard path == "-" || access(path, F_OK) == 0 || errno != ENOENT else { return nil }
+        return try await CookieSource.read(path)
     }
+
+    /// The file's cookies; none where there is no file. Lines that are no cookies are passed over, as by curl.
+    ///
+    /// - Throws: ``CommandFailure`` where there is a file that cannot be read.
+    func cookies() async throws(CommandFailure) -> [Cookie] { try await source()?.found.cookies ?? [] }
 
     /// What is in a file; `-` is standard input.
     ///
@@ -49,11 +49,12 @@ struct JarFile: Hashable, Sendable {
         }
     }
 
-    /// Writes a jar's cookies: whole or not at all, since others may read the file meanwhile. Only its owner may read it.
+    /// Writes a jar's cookies as text: whole or not at all, since others may read the file meanwhile. Only its owner may read
+    /// it.
     ///
     /// - Throws: ``CommandFailure`` with status `writeFailed`.
     func save(_ jar: CookieJar) throws(CommandFailure) {
-        let octets = format.write(jar.allCookies())
+        let octets = (format ?? .netscape).write(jar.allCookies())
         do {
             guard path != "-" else { return try FileDescriptor.standardOutput.write(octets) }
             // A symbolic link would be lost if it were replaced itself.

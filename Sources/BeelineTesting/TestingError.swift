@@ -18,6 +18,8 @@ public struct TestingError: Error, Hashable, Sendable, CustomStringConvertible {
         public static let badInput = Code(description: "badInput")
         /// A double was asked for something that its script does not hold.
         public static let unscripted = Code(description: "unscripted")
+        /// What was checked does not keep a duty of its protocol.
+        public static let violation = Code(description: "violation")
         /// Descriptors or connections were left over.
         public static let leaked = Code(description: "leaked")
     }

@@ -6,7 +6,7 @@ public import Names
 extension HTTPURL {
     /// The URL that a Foundation URL is.
     ///
-    /// - Throws: ``NameError`` where HTTP cannot be asked for it.
+    /// - Throws: `NameError` where HTTP cannot be asked for it.
     public init(_ url: URL) throws(NameError) {
         try self.init(url.absoluteString)
     }

@@ -49,7 +49,7 @@ extension CookieJar {
         source: ChangeSource? = nil,
         where isWanted: (Cookie) -> Bool
     ) -> Int {
-        change(source) { $0.remove(cause: .explicit) { isWanted(Cookie($0, in: $1)) } }
+        change(source) { $0.remove(cause: .explicit) { isWanted(Cookie(at: $1, of: $0)) } }
     }
 
     /// Deletes one cookie: the one of this cookie's name, domain, host-only flag, path and partition.
@@ -103,7 +103,7 @@ extension CookieJar {
     /// - Returns: How many they were.
     @discardableResult
     public func endSession() -> Int {
-        change(nil) { $0.remove(cause: .explicit) { record, _ in record.expires == CookieRecord.session } }
+        change(nil) { $0.remove(cause: .explicit) { $0.records[$1].expires == CookieRecord.session } }
     }
 
     /// Deletes what this session stored, with or without an expiry, and nothing that was there before it.
@@ -111,6 +111,6 @@ extension CookieJar {
     /// - Returns: How many they were.
     @discardableResult
     public func clearSession() -> Int {
-        change(nil) { $0.remove(cause: .explicit) { record, _ in record.flags.contains(.ofThisSession) } }
+        change(nil) { $0.remove(cause: .explicit) { $0.records[$1].flags.contains(.ofThisSession) } }
     }
 }

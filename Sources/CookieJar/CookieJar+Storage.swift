@@ -14,7 +14,7 @@ extension CookieJar {
             var cookies: [Cookie] = []
             for case let bucket? in store.table.buckets {
                 for index in 0..<bucket.count where bucket.records[index].accessed >= seconds {
-                    cookies.append(Cookie(bucket.records[index], in: bucket))
+                    cookies.append(Cookie(at: index, of: bucket))
                 }
             }
             return cookies

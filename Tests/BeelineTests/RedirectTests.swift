@@ -76,6 +76,23 @@ struct RedirectTests {
         await lab.stop()
     }
 
+    @Test("the caller's own cookies join the jar's and win by name, on each hop of the site")
+    func ownCookiesWin() async throws {
+        let lab = try await ClientLab(names: ["a.test", "www.a.test"], handler: Self.handler)
+        let jar = try #require(lab.client.configuration.jar)
+        let site = try HTTPURL(lab.url("a.test"))
+        jar.store(["hop=jar; Domain=a.test", "kept=jar; Domain=a.test"], from: site)
+        let response = try await lab.client.get(
+            lab.url("a.test", "/go?to=\(lab.url("www.a.test", "/end"))"),
+            fields: [.cookie: "hop=mine; own=1"]
+        )
+        #expect(try await response.text().hasSuffix("|hop=mine; own=1; kept=jar|-"))
+        #expect(response.hops.map(\.cookiesSent) == [["hop", "own", "kept"], ["hop", "own", "kept"]])
+        // What a request brings along is not the jar's for that.
+        #expect(jar.cookies(for: site).map(\.name).contains("own") == false)
+        await lab.stop()
+    }
+
     @Test("a body that can be read only once is not sent twice, and the error says so")
     func once() async throws {
         let lab = try await ClientLab(handler: Self.handler)

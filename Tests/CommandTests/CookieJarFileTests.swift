@@ -8,7 +8,7 @@ import Testing
 extension ProcessTests {
     /// Cookies live in files between runs, and secrets stay where they belong.
     struct CookieJarFileTests {
-        @Test(arguments: ["jar.txt", "jar.json"])
+        @Test(arguments: ["jar.txt", "jar.json", "jar.sqlite"])
         func whoLoggedInStaysLoggedIn(_ jar: String) async throws {
             let lab = try await CommandLab()
             let login = ["--jar", jar, "-d", "user=anna&password=anna", lab.url("a.test", "/login")]

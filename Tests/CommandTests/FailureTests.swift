@@ -202,7 +202,8 @@ extension ProcessTests {
             await lab.stop()
         }
 
-        @Test func aSignalCancelsClosesAndKills() async throws {
+        @Test(arguments: [("jar.txt", SIGINT), ("jar.sqlite", SIGINT), ("jar.sqlite", SIGTERM)])
+        func aSignalCancelsClosesAndKills(_ jar: String, _ signal: Int32) async throws {
             let gate = Gate()
             let lab = try await CommandLab { request in
                 switch request.path {
@@ -211,14 +212,17 @@ extension ProcessTests {
                 }
             }
             let line = [
-                "--jar", "jar.txt", lab.plainURL("/cookie"), "-o", "/dev/null", "-o", "part", lab.plainURL("/slow"),
+                "--jar", jar, lab.plainURL("/cookie"), "-o", "/dev/null", "-o", "part", lab.plainURL("/slow"),
             ]
             let run = try await CommandRun.run(CommandRun.beeline, line, in: lab.folder) { process in
                 try await gate.arrivals(atLeast: 1)
-                kill(process, SIGINT)
+                kill(process, signal)
             }
-            #expect(run.status == 128 + SIGINT && run.errors == "")
-            #expect(try lab.folder.text("jar.txt").contains("\ta\tb"))
+            #expect(run.status == 128 + signal && run.errors == "")
+            let cookies = try await lab.beeline(["cookies", "export", "--jar", jar])
+            #expect(cookies.text.contains("\ta\tb"))
+            // An SQLite jar was closed: its log is in the file.
+            #expect(!lab.folder.has(jar + "-wal") && !lab.folder.has(jar + "-lock"))
             await lab.stop()
         }
     }

@@ -235,7 +235,7 @@ struct FetchPlanTests {
         Wrong(.usage, "--max-redirs", "--max-redirs", "-2", "http://a.test/"),
         Wrong(.usage, "--retry", "--retry", "-1", "http://a.test/"),
         Wrong(.usage, "nobody:1", "--dns", "nobody:1", "http://a.test/"),
-        Wrong(.usage, "SQLite", "--jar", "jar.sqlite", "http://a.test/"),
+        Wrong(.usage, "SQLite", "-c", "jar.sqlite", "http://a.test/"),
         Wrong(.malformedOption, "HOST:PORT:ADDR", "--resolve", "a.test:443", "http://a.test/"),
         Wrong(.malformedOption, "HOST:PORT:ADDR", "--resolve", "a.test:x:192.0.2.1", "http://a.test/"),
         Wrong(.malformedOption, "HOST:PORT:ADDR", "--resolve", "a.test:443:b.test", "http://a.test/"),

@@ -54,7 +54,7 @@ extension ProcessTests {
                 run.text.split(separator: "\n") == [
                     "a.test 127.0.0.2 60 \(specs[0])", "a.test 127.0.0.1 60 \(specs[0])",
                     "a.test 127.0.0.7 7 \(specs[1])",
-                    "a.test 127.0.0.8 60 fixed",
+                    "a.test 127.0.0.8 1 \(specs[3])",
                 ]
             )
             #expect(run.errors.contains(specs[2]) && run.errors.filter(\.isNewline).count == 1)

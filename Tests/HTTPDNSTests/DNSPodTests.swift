@@ -5,7 +5,7 @@ import Testing
 
 @testable import HTTPDNS
 
-@Suite("DNSPod, plain")
+@Suite("DNSPod")
 struct DNSPodTests {
     struct Row: Sendable, CustomTestStringConvertible {
         var what: String
@@ -166,5 +166,138 @@ struct DNSPodTests {
             try await upstream.answer(Question(host("www.example.com"), families: .v4))
         }
         #expect(error?.code == code)
+    }
+
+    // MARK: Paid forms
+
+    static let time: Int64 = 1_700_000_000
+
+    static func upstream(
+        _ form: DNSPodForm,
+        _ transport: ScriptedTransport,
+        _ change: (inout DNSPodUpstream.Options) -> Void = { _ in }
+    ) throws -> DNSPodUpstream {
+        var options = DNSPodUpstream.Options()
+        change(&options)
+        return DNSPodUpstream(form, try DNSPodCipher(form), [], options, transport, SigningClock { time })
+    }
+
+    @Test("AES: the client's own address comes with the answer")
+    func clientAddress() async throws {
+        let form = DNSPodForm.aes(id: "7", key: "0123456789abcdef")
+        let cipher = try DNSPodCipher(form)
+        let transport = ScriptedTransport(.text(try cipher.seal("192.0.2.1;192.0.2.2,60|203.0.113.9")))
+        let upstream = try Self.upstream(form, transport) {
+            $0.validity = .seconds(600)
+            $0.wantsClientAddress = true
+        }
+        let answer = try await upstream.answer(Question(host("www.example.com"), families: .v4))
+        #expect(answer == Self.seen(v4("192.0.2.1 192.0.2.2"), "203.0.113.9"))
+        let request = try #require(transport.requests.first)
+        #expect(request.target.hasSuffix("&id=7&alg=aes&ttl=1&clientip=1"))
+        #expect(request.origin.description == "http://119.29.29.98")
+    }
+
+    @Test("AES: the vector is new each time, and the answer has its own")
+    func aes() async throws {
+        let form = DNSPodForm.aes(id: "7", key: "0123456789abcdef")
+        let cipher = try DNSPodCipher(form)
+        let reply = ScriptedTransport.Reply.text(try cipher.seal("192.0.2.1,60-2001:db8::1,60"))
+        let transport = ScriptedTransport(reply, reply)
+        let upstream = try Self.upstream(form, transport)
+        for _ in 0..<2 {
+            #expect(try await upstream.answer(Question(host("www.example.com"))) == .both("192.0.2.1", "2001:db8::1"))
+        }
+        let names = transport.requests.map { $0.target.split(separator: "&")[0].dropFirst("/d?dn=".count) }
+        #expect(names[0] != names[1])
+        #expect(try names.map { try cipher.open(String($0)) } == ["www.example.com", "www.example.com"])
+        #expect(transport.requests[0].target.hasSuffix("&id=7&alg=aes&ttl=1&type=addrs"))
+    }
+
+    @Test("a short AES key is filled with zeros")
+    func shortKey() {
+        #expect(DNSPodForm.aes(id: "1", key: "ab") == .aes(id: "1", key: "ab00000000000000"))
+    }
+
+    @Test("HTTPS with a token: the name is in the clear within TLS")
+    func token() async throws {
+        let transport = ScriptedTransport(.text("192.0.2.1,60"))
+        let upstream = try Self.upstream(.token("123"), transport) { $0.validity = .seconds(600) }
+        var question = Question(host("www.example.com"), families: .v4)
+        question.subnet = IPNetwork("203.0.113.0/24")
+        _ = try await upstream.answer(question)
+        let request = try #require(transport.requests.first)
+        #expect(request.target == "/d?dn=www.example.com%3B1700000600&token=123&ttl=1&ip=203.0.113.0")
+        #expect(request.origin.description == "https://119.29.29.99")
+    }
+
+    @Test("an answer that is not encrypted under our key is refused")
+    func notOurs() async throws {
+        let transport = ScriptedTransport(.text("192.0.2.1,60"))
+        let error = await #expect(throws: UpstreamError.self) {
+            try await Self.upstream(.aes(id: "7", key: "0123456789abcdef"), transport)
+                .answer(Question(host("www.example.com"), families: .v4))
+        }
+        #expect(error?.code == .malformedAnswer)
+    }
+
+    @Test("several names in one question")
+    func batch() async throws {
+        let transport = ScriptedTransport(.text("a.example.:192.0.2.1,60\nb.example.:0\n"))
+        let hosts = [host("a.example"), host("b.example")]
+        let answers = try await DNSPodUpstream(transport: transport).answers(hosts, families: .v4)
+        #expect(answers == [hosts[0]: v4("192.0.2.1"), hosts[1]: Answer(v4: .absent(.noRecord, ttl: nil))])
+        #expect(transport.requests.first?.target == "/d?dn=a.example%2Cb.example&ttl=1")
+    }
+
+    @Test("an answer for a name that was not asked for spoils the batch")
+    func batchForOthers() async {
+        let transport = ScriptedTransport(.text("a.example.:192.0.2.1,60\nevil.example.:192.0.2.66,60\n"))
+        let error = await #expect(throws: UpstreamError.self) {
+            try await DNSPodUpstream(transport: transport)
+                .answers([host("a.example"), host("b.example")], families: .v4)
+        }
+        #expect(error?.code == .wrongAnswer)
+    }
+
+    @Test(
+        "the list of entries",
+        arguments: [
+            ("log:1|domain:0|ip:192.0.2.1;192.0.2.2|ttl:60", "192.0.2.1 192.0.2.2", 3_600),
+            ("ip:192.0.2.1", "192.0.2.1", 3_600),
+            ("ip:192.0.2.1|ttl:1440", "192.0.2.1", 86_400), ("ip:192.0.2.1|ttl:1441", "192.0.2.1", 3_600),
+            ("ip:192.0.2.1|ttl:0", "192.0.2.1", 3_600),
+        ]
+    )
+    func entries(_ text: String, _ list: String, _ seconds: Int) throws {
+        let entries = try DNSPodEntries(text)
+        #expect(entries.addresses == addresses(list))
+        #expect(entries.lifetime == .seconds(seconds))
+    }
+
+    @Test("lists of entries that are none", arguments: ["", "ip:", "ip:x", "ip:2001:db8::1", "ttl:60", "<html>"])
+    func noEntries(_ text: String) {
+        #expect(throws: UpstreamError.self) { try DNSPodEntries(text) }
+    }
+
+    @Test("entries that were fetched are used from then on; a failure changes nothing")
+    func reschedule() async throws {
+        let boot = Endpoint(address("192.0.2.200"), port: 80)
+        let transport = ScriptedTransport(
+            .text("ip:192.0.2.7|ttl:10"),
+            .text("192.0.2.1,60"),
+            .text("", status: 500),
+            .text("192.0.2.1,60")
+        )
+        let upstream = try Self.upstream(.plain, transport) { $0.scheduleEndpoints = [boot] }
+        #expect(await upstream.reschedule() == .seconds(600))
+        _ = try await upstream.answer(Question(host("www.example.com"), families: .v4))
+        #expect(await upstream.reschedule() == .seconds(300))
+        _ = try await upstream.answer(Question(host("www.example.com"), families: .v4))
+        #expect(
+            transport.requests.map { $0.endpoints[0].address.description } == [
+                "192.0.2.200", "192.0.2.7", "192.0.2.200", "192.0.2.7",
+            ]
+        )
     }
 }

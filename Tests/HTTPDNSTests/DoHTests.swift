@@ -23,9 +23,16 @@ struct DoHTests {
         _ url: String = "https://dns.example/dns-query",
         at addresses: String = "192.0.2.53",
         method: DoHUpstream.Method = .get,
+        isPadded: Bool = false,
         through transport: ScriptedTransport
     ) throws -> DoHUpstream {
-        try DoHUpstream(try HTTPURL(url), at: HTTPDNSTests.addresses(addresses), method: method, transport: transport)
+        try DoHUpstream(
+            try HTTPURL(url),
+            at: HTTPDNSTests.addresses(addresses),
+            method: method,
+            isPadded: isPadded,
+            transport: transport
+        )
     }
 
     @Test(
@@ -66,6 +73,40 @@ struct DoHTests {
         #expect(request.target == "/dns-query")
         #expect(request.fields[.contentType] == "application/dns-message")
         #expect(request.body == DNSMessageTests.query)
+    }
+
+    @Test("padded queries are all of one length (RFC 8467)")
+    func padding() async throws {
+        for name in ["a.example", "a-much-longer-name.sub-domain.example.com"] {
+            let reply = UpstreamReply(status: 200, body: Self.response(name, [DNSAnswerTests.a(name, "192.0.2.1", 60)]))
+            let transport = ScriptedTransport(.success(reply))
+            let upstream = try Self.upstream(method: .post, isPadded: true, through: transport)
+            _ = try await upstream.answer(Question(host(name), families: .v4))
+            let query = try #require(transport.requests.first?.body)
+            #expect(query.count == 128)
+            let message = try DNSMessage(octets: query)
+            #expect(message.questions == [DNSQuestion(HTTPDNSTests.name(name), .a)])
+            #expect(message.additionals.map(\.type) == [.opt])
+        }
+    }
+
+    @Test(
+        "a client's subnet travels as an EDNS option (RFC 7871 §6)",
+        arguments: [
+            ("203.0.113.0/24", [0, 8, 0, 7, 0, 1, 24, 0, 203, 0, 113] as [UInt8]),
+            ("203.0.112.0/20", [0, 8, 0, 7, 0, 1, 20, 0, 203, 0, 112]),
+            ("2001:db8::/56", [0, 8, 0, 11, 0, 2, 56, 0, 0x20, 1, 0x0d, 0xb8, 0, 0, 0]),
+            ("0.0.0.0/0", [0, 8, 0, 4, 0, 1, 0, 0]),
+        ]
+    )
+    func subnet(_ text: String, _ option: [UInt8]) async throws {
+        let transport = ScriptedTransport(.octets(Self.good))
+        var question = Question(host("example.com"), families: .v4)
+        question.subnet = IPNetwork(text)
+        _ = try await Self.upstream(method: .post, through: transport).answer(question)
+        let message = try DNSMessage(octets: try #require(transport.requests.first?.body))
+        #expect(message.additionals.map(\.data) == [.other(.opt, option)])
+        #expect(message.additionals.map(\.recordClass) == [1_232])
     }
 
     @Test("a URL whose host is an address needs no other")

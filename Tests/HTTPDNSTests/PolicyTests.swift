@@ -106,7 +106,7 @@ struct EndpointRankingTests {
         #expect(Self.order(ranking, "192.0.2.1 192.0.2.2", at: 89) == "192.0.2.2 192.0.2.1")
         #expect(Self.order(ranking, "192.0.2.1 192.0.2.2", at: 90) == "192.0.2.1 192.0.2.2")
         ranking.failed(Self.endpoint("192.0.2.1"), now: Self.at(90))
-        ranking.succeeded(Self.endpoint("192.0.2.1"))
+        ranking.succeeded(Self.endpoint("192.0.2.1"), now: Self.at(90))
         #expect(Self.order(ranking, "192.0.2.1 192.0.2.2", at: 91) == "192.0.2.1 192.0.2.2")
     }
 
@@ -134,6 +134,55 @@ struct EndpointRankingTests {
         #expect(Self.order(ranking, "192.0.2.1 192.0.2.2", "2001:db8::1") == "192.0.2.2 2001:db8::1 192.0.2.1")
     }
 
+    @Test("measured endpoints change places among themselves; the others stay, and so come to be measured")
+    func measured() {
+        var ranking = EndpointRanking(limits: .init())
+        let list = "192.0.2.1 192.0.2.2 192.0.2.3 192.0.2.4"
+        ranking.succeeded(Self.endpoint("192.0.2.1"), after: .milliseconds(100), now: Self.at(0))
+        #expect(Self.order(ranking, list) == list)
+        ranking.succeeded(Self.endpoint("192.0.2.3"), after: .milliseconds(20), now: Self.at(0))
+        #expect(Self.order(ranking, list) == "192.0.2.3 192.0.2.2 192.0.2.1 192.0.2.4")
+        ranking.succeeded(Self.endpoint("192.0.2.4"), after: .milliseconds(21), now: Self.at(0))
+        #expect(Self.order(ranking, list) == "192.0.2.3 192.0.2.2 192.0.2.4 192.0.2.1")
+        #expect(Self.order(ranking, list, at: 600) == list, "what was measured long ago is forgotten")
+    }
+
+    @Test("times that differ little leave the upstream's order alone")
+    func equals() {
+        var ranking = EndpointRanking(limits: .init())
+        ranking.succeeded(Self.endpoint("192.0.2.1"), after: .milliseconds(7), now: Self.at(0))
+        ranking.succeeded(Self.endpoint("192.0.2.2"), after: .milliseconds(1), now: Self.at(0))
+        #expect(Self.order(ranking, "192.0.2.1 192.0.2.2") == "192.0.2.1 192.0.2.2")
+    }
+
+    @Test("times are smoothed over attempts")
+    func smoothed() {
+        var ranking = EndpointRanking(limits: .init())
+        for milliseconds in [100, 20, 20] {
+            ranking.succeeded(Self.endpoint("192.0.2.1"), after: .milliseconds(milliseconds), now: Self.at(0))
+        }
+        #expect(ranking.roundTrip(Self.endpoint("192.0.2.1"), now: Self.at(1)) == .milliseconds(65))
+    }
+
+    @Test(
+        "RFC 6724: native IPv6, then IPv4, then what is tunnelled or local",
+        arguments: [
+            ("192.0.2.1", "2002:c000:201::1", "192.0.2.1 2002:c000:201::1"),
+            ("192.0.2.1", "2001::1", "192.0.2.1 2001::1"), ("192.0.2.1", "fd00::1", "192.0.2.1 fd00::1"),
+            ("192.0.2.1", "fd00::1 2001:db8::1", "2001:db8::1 192.0.2.1 fd00::1"),
+        ]
+    )
+    func policyTable(_ v4: String, _ v6: String, _ expected: String) {
+        #expect(Self.order(EndpointRanking(limits: .init()), v4, v6) == expected)
+    }
+
+    @Test("a unique local destination is as good as native for a machine with such an address")
+    func uniqueLocal() {
+        var ranking = EndpointRanking(limits: .init())
+        ranking.networkChanged(to: Network(id: "x", families: .both, localV6: address("fd00::99")))
+        #expect(Self.order(ranking, "192.0.2.1", "fd00::1") == "fd00::1 192.0.2.1")
+    }
+
     @Test("it remembers no more endpoints than it may")
     func bounded() {
         var limits = EndpointRanking.Limits()
@@ -144,5 +193,34 @@ struct EndpointRankingTests {
         }
         #expect(ranking.count <= 100)
         #expect(ranking.isDemoted(Endpoint(IPAddress(v4: 999), port: 443), now: Self.at(3)))
+    }
+}
+
+@Suite("Order of upstreams")
+struct UpstreamOrderTests {
+    @Test("the declared order, whatever was measured", arguments: [UpstreamOrder.sequence, .race(2), .hedge])
+    func declared(_ order: UpstreamOrder) {
+        #expect(order.arrange(3, roundTrip: { .milliseconds(30 - $0 * 10) }, random: { 0.5 }) == [0, 1, 2])
+    }
+
+    @Test("weighted: the unmeasured first, then by chance, the fast more often")
+    func weighted() {
+        #expect(
+            UpstreamOrder.weighted.arrange(3, roundTrip: { $0 == 1 ? nil : .milliseconds(9) }, random: { 0 }) == [
+                1, 0, 2,
+            ]
+        )
+        var fuzz = Fuzz(seed: 1)
+        var first = [0, 0]
+        for _ in 0..<10_000 {
+            let order = UpstreamOrder.weighted.arrange(
+                2,
+                roundTrip: { .milliseconds($0 == 0 ? 9 : 99) },
+                random: { Double(fuzz.next() >> 11) / Double(1 << 53) }
+            )
+            #expect(order.sorted() == [0, 1])
+            first[order[0]] += 1
+        }
+        #expect((8_900...9_300).contains(first[0]))
     }
 }

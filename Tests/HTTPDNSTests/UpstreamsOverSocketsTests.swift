@@ -172,3 +172,76 @@ struct UpstreamsOverSocketsTests {
         }
     }
 }
+
+@Suite("Conformance of upstreams", .timeLimit(.minutes(1)))
+struct UpstreamConformanceTests {
+    static let forms = [
+        "dnspod", "doh GET", "doh POST", "json", "aliyun", "aliyun2", "scripted", "fixed",
+    ]
+
+    @Test("every upstream keeps the duties of the protocol", arguments: forms)
+    func conforms(_ form: String) async throws {
+        try await UpstreamLab.run { lab in
+            lab.zone.set("silent.a.test", fault: .silence)
+            var suite = UpstreamConformance(
+                known: host("www.a.test"),
+                v4: addresses("192.0.2.1 192.0.2.2"),
+                v6: addresses("2001:db8::1"),
+                unknown: host("none.a.test"),
+                silent: host("silent.a.test")
+            )
+            let place = AliyunService(at: [lab.plain.endpoint.address], port: lab.plain.endpoint.port, isSecure: false)
+            let upstream: any Upstream
+            switch form {
+            case "dnspod": upstream = lab.dnspod()
+            case "doh GET": upstream = try lab.doh()
+            case "doh POST": upstream = try lab.doh(.post)
+            case "json":
+                let url = try HTTPURL("https://dns.test:\(lab.secure.endpoint.port)/resolve")
+                upstream = try JSONUpstream(url, at: [lab.secure.endpoint.address], transport: lab.transport)
+            case "aliyun": upstream = AliyunUpstream(account: "1", service: place, transport: lab.transport)
+            case "aliyun2": upstream = try Aliyun2Upstream(account: "1", service: place, transport: lab.transport)
+            case "fixed":
+                suite.silent = nil
+                let text = "192.0.2.1 www.a.test\n192.0.2.2 www.a.test\n2001:db8::1 www.a.test"
+                upstream = FixedUpstream(HostsTable(parsing: text))
+            default:
+                let everything = Answer.both("192.0.2.1 192.0.2.2", "2001:db8::1")
+                upstream = ScriptedUpstream("scripted") { question in
+                    switch question.host.text {
+                    case "www.a.test":
+                        .answer(
+                            Answer(
+                                v4: question.families.contains(.v4) ? everything.v4 : nil,
+                                v6: question.families.contains(.v6) ? everything.v6 : nil
+                            )
+                        )
+                    case "silent.a.test": .silence
+                    default: .answer(Answer(v4: .absent(.noName, ttl: .seconds(1))))
+                    }
+                }
+            }
+            try await suite.check(upstream)
+        }
+    }
+
+    @Test("an upstream that does not keep them is found out")
+    func violations() async throws {
+        var suite = UpstreamConformance(known: host("a"), v4: addresses("192.0.2.1"), unknown: host("b"))
+        let wrong = ScriptedUpstream("wrong") { _ in .answer(v4("192.0.2.9")) }
+        let failing = ScriptedUpstream("failing") {
+            $0.host.text == "a" ? .answer(v4("192.0.2.1")) : .fail(UpstreamError(.unreachable, "no"))
+        }
+        let inventing = ScriptedUpstream("inventing") { _ in .answer(v4("192.0.2.1")) }
+        for upstream in [wrong, failing, inventing] {
+            let error = await #expect(throws: TestingError.self) { try await suite.check(upstream) }
+            #expect(error?.code == .violation)
+        }
+        suite.silent = host("c")
+        let hasty = ScriptedUpstream("hasty") {
+            $0.host.text == "b" ? .answer(Answer(v4: .absent(.noName, ttl: nil))) : .answer(v4("192.0.2.1"))
+        }
+        let error = await #expect(throws: TestingError.self) { try await suite.check(hasty) }
+        #expect(error?.code == .violation)
+    }
+}

@@ -24,41 +24,61 @@ struct CookieWorkload {
     private(set) var fill: [Store] = []
     private(set) var lookUps: [HTTPURL] = []
     private(set) var stores: [Store] = []
-    let octets: UnsafeBufferPointer<UInt8>
+    /// The fields of all, one behind the other.
+    private let octets: UnsafeMutablePointer<UInt8>
 
     init(path: String) throws {
-        octets = try Self.map(path)
-        var start = 0
-        while start < octets.count {
-            let end = octets[start...].firstIndex(of: 0x0a) ?? octets.count
-            let fields = octets[start..<end].split(separator: 0x09)
-            let text = { (index: Int) in String(decoding: fields[index], as: UTF8.self) }
-            switch text(0) {
-            case "F": fill.append(Store(url: try HTTPURL(text(1)), field: fields[2].startIndex..<fields[2].endIndex))
-            case "S": stores.append(Store(url: try HTTPURL(text(1)), field: fields[2].startIndex..<fields[2].endIndex))
-            case "L": lookUps.append(try HTTPURL(text(1)))
-            default:
-                name = Self.value(of: "name", in: text(1))
-                verified = Int(Self.value(of: "verify", in: text(1))) ?? 0
+        guard let file = fopen(path, "r") else { throw BenchError(message: "cannot read \(path)") }
+        defer { fclose(file) }
+        fseek(file, 0, SEEK_END)
+        octets = .allocate(capacity: ftell(file))
+        rewind(file)
+        var used = 0
+        var line: UnsafeMutablePointer<CChar>?
+        var capacity = 0
+        defer { free(line) }
+        while true {
+            let count = getline(&line, &capacity, file)
+            guard count > 0, let line else { break }
+            try line.withMemoryRebound(to: UInt8.self, capacity: count) { start in
+                let line = UnsafeBufferPointer(start: start, count: start[count - 1] == 0x0a ? count - 1 : count)
+                let fields = line.split(separator: 0x09).map { UnsafeBufferPointer(rebasing: $0) }
+                let text = String(decoding: fields[1], as: UTF8.self)
+                let kind = fields[0][0]
+                switch kind {
+                case UInt8(ascii: "F"), UInt8(ascii: "S"):
+                    let field = fields[2]
+                    _ = UnsafeMutableBufferPointer(start: octets + used, count: field.count).initialize(from: field)
+                    let store = Store(url: try HTTPURL(text), field: used..<(used + field.count))
+                    used += field.count
+                    if kind == UInt8(ascii: "F") { fill.append(store) } else { stores.append(store) }
+                case UInt8(ascii: "L"):
+                    lookUps.append(try HTTPURL(text))
+                default:
+                    begin(text)
+                }
             }
-            start = end + 1
         }
+    }
+
+    /// Reads the line that describes the file. Room is made for all at once: what is measured is the jar's memory.
+    private mutating func begin(_ text: String) {
+        name = Self.value(of: "name", in: text)
+        let number = { (key: String) in Int(Self.value(of: key, in: text)) ?? 0 }
+        verified = number("verify")
+        fill.reserveCapacity(number("n"))
+        lookUps.reserveCapacity(number("lookups"))
+        stores.reserveCapacity(number("stores"))
+    }
+
+    /// The octets of a field.
+    func octets(of store: Store) -> UnsafeBufferPointer<UInt8> {
+        UnsafeBufferPointer(start: octets + store.field.lowerBound, count: store.field.count)
     }
 
     private static func value(of key: String, in json: String) -> String {
         guard let part = json.split(separator: "\"\(key)\": ").dropFirst().first else { return "" }
         return String(part.drop { $0 == "\"" }.prefix { $0 != "\"" && $0 != "," && $0 != "}" })
-    }
-
-    /// The file, mapped rather than read: it is the harness's, not the jar's.
-    private static func map(_ path: String) throws -> UnsafeBufferPointer<UInt8> {
-        let descriptor = open(path, O_RDONLY)
-        var status = stat()
-        guard descriptor >= 0, fstat(descriptor, &status) == 0,
-            let memory = mmap(nil, Int(status.st_size), PROT_READ, MAP_PRIVATE, descriptor, 0), memory != MAP_FAILED
-        else { throw BenchError(message: "cannot read \(path)") }
-        close(descriptor)
-        return UnsafeBufferPointer(start: memory.assumingMemoryBound(to: UInt8.self), count: Int(status.st_size))
     }
 }
 

@@ -45,4 +45,17 @@ struct HopRequest: Sendable {
         prepared.decodesContent = decodesContent
         return prepared
     }
+
+    // MARK: Asking about a redirect
+
+    func proposal(after previous: HTTPURL) -> RedirectProposal {
+        RedirectProposal(previous: previous, method: method, url: url, fields: fields)
+    }
+
+    /// The request as somebody wants it instead.
+    func taking(_ proposal: RedirectProposal) -> HopRequest {
+        var hop = self
+        (hop.method, hop.url, hop.fields) = (proposal.method, proposal.url, proposal.fields)
+        return hop
+    }
 }

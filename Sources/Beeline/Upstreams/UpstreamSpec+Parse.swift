@@ -10,47 +10,155 @@ import Foundation
 #endif
 
 extension UpstreamSpec {
-    /// Reads a SPEC as the command's `--dns` takes it: `dnspod[:ADDR[:PORT]]`, `doh:URL[#ADDR,ADDR]`, `system`, `hosts:FILE`.
+    /// Reads a SPEC as the command's `--dns` takes it; `docs/COMMAND.md` has all forms. Secrets are in files that it names,
+    /// never in it.
     ///
     /// - Throws: `UpstreamError` with code `misconfigured` that says what is wrong with it.
     public init(parsing spec: String) throws(UpstreamError) {
+        self = try SpecReader(spec: spec).read()
+    }
+}
+
+/// One SPEC, taken apart: `KIND[+VARIANT][:REST]`.
+private struct SpecReader {
+    static let forms =
+        "dnspod, dnspod:ADDR, dnspod+aes:ID:KEYFILE@ADDR, dnspod+https:TOKENFILE@ADDR, aliyun:ACCOUNT[:SECRETFILE]@ADDR, "
+        + "aliyun2:ACCOUNT[:SECRETFILE[:AESFILE]]@ADDR, doh:URL[#ADDR], json:URL[#ADDR], dot:HOST[:PORT][#ADDR], "
+        + "dns:ADDR, hosts:FILE or system"
+
+    let spec: String
+    let kind: String
+    let rest: String
+
+    init(spec: String) {
+        self.spec = spec
         let colon = spec.firstIndex(of: ":") ?? spec.endIndex
-        let rest = String(spec[colon...].dropFirst())
-        switch (String(spec[..<colon]), rest.isEmpty) {
-        case ("system", true): self = .system
-        case ("dnspod", true): self = .dnspod()
-        case ("dnspod", false):
-            guard let endpoint = try? Endpoint(parsing: rest, defaultPort: 80) else {
-                throw Self.wrong(spec, "\"\(rest)\" is no ADDR or ADDR:PORT")
+        kind = String(spec[..<colon])
+        rest = String(spec[colon...].dropFirst())
+    }
+
+    func read() throws(UpstreamError) -> UpstreamSpec {
+        guard !rest.isEmpty else {
+            switch kind {
+            case "system": return .system
+            case "dnspod": return .dnspod()
+            default: throw wrong("write \(Self.forms)")
             }
-            self = .dnspod([endpoint])
-        case ("doh", false): self = try Self.doh(spec, rest)
-        case ("hosts", false):
+        }
+        switch kind {
+        case "dnspod": return .dnspod([try endpoint(rest, port: 80)])
+        case "dnspod+aes", "dnspod+https": return try dnspod()
+        case "aliyun", "aliyun+http", "aliyun2", "aliyun2+http": return try aliyun()
+        case "doh", "json":
+            let (text, addresses) = try parts()
             do {
-                self = .hosts(HostsTable(parsing: try String(contentsOfFile: rest, encoding: .utf8)))
+                let url = try HTTPURL(text)
+                return kind == "doh" ? .doh(url, at: addresses) : .json(url, at: addresses)
             } catch {
-                throw Self.wrong(spec, "the file cannot be read")
+                throw wrong(error.message)
             }
-        default:
-            throw Self.wrong(spec, "write dnspod, dnspod:ADDR, doh:URL, doh:URL#ADDR, system or hosts:FILE")
+        case "dot": return try dot()
+        case "dns": return .dns([try endpoint(rest, port: 53)])
+        case "hosts":
+            _ = try contents(of: rest)
+            return .hosts(file: rest)
+        default: throw wrong("write \(Self.forms)")
         }
     }
 
-    private static func doh(_ spec: String, _ rest: String) throws(UpstreamError) -> UpstreamSpec {
+    private func dnspod() throws(UpstreamError) -> UpstreamSpec {
+        let (fields, place) = try account()
+        let isToken = kind == "dnspod+https"
+        let endpoints = try place.map { text throws(UpstreamError) in [try endpoint(text, port: isToken ? 443 : 80)] }
+        switch (isToken, fields.count) {
+        case (true, 1): return .dnspod(.token(try secret(fields[0])), endpoints ?? [])
+        case (false, 2): return .dnspod(.aes(id: fields[0], key: try secret(fields[1])), endpoints ?? [])
+        default: throw wrong(isToken ? "write dnspod+https:TOKENFILE@ADDR" : "write dnspod+aes:ID:KEYFILE@ADDR")
+        }
+    }
+
+    private func aliyun() throws(UpstreamError) -> UpstreamSpec {
+        let (fields, place) = try account()
+        let isSecure = !kind.hasSuffix("+http")
+        let isFirst = kind.hasPrefix("aliyun2") == false
+        guard fields.count <= (isFirst ? 2 : 3) else {
+            throw wrong(
+                isFirst ? "write aliyun:ACCOUNT[:SECRETFILE]@ADDR" : "write aliyun2:ACCOUNT[:SECRETFILE[:AESFILE]]@ADDR"
+            )
+        }
+        var service = AliyunService(isSecure: isSecure)
+        if let place {
+            let endpoint = try endpoint(place, port: isSecure ? 443 : 80)
+            service = AliyunService(at: [endpoint.address], port: endpoint.port, isSecure: isSecure)
+            // A service of one's own may have a certificate for its address; the published names count as well.
+            service.certificateNames.append(Host(endpoint.address))
+        }
+        let secret = try fields.count > 1 ? secret(fields[1]) : nil
+        guard !isFirst else { return .aliyun(account: fields[0], secret: secret, service: service) }
+        let key = try fields.count > 2 ? self.secret(fields[2]) : nil
+        return .aliyun2(
+            account: fields[0],
+            secret: secret,
+            encryption: key.map { .cbc(key: Array($0.utf8)) },
+            service: service
+        )
+    }
+
+    private func dot() throws(UpstreamError) -> UpstreamSpec {
+        let (text, addresses) = try parts()
+        // The authority of a URL has the form that is wanted here.
+        guard let origin = try? HTTPURL("https://\(text)").origin else {
+            throw wrong("\"\(text)\" is no HOST or HOST:PORT")
+        }
+        let hasPort = text.hasSuffix(":\(origin.port)")
+        return .dot(origin.host, at: addresses, port: hasPort ? origin.port : 853)
+    }
+
+    /// `FIELD[:FIELD]…[@PLACE]`.
+    private func account() throws(UpstreamError) -> (fields: [String], place: String?) {
+        let at = rest.lastIndex(of: "@")
+        let fields = rest[..<(at ?? rest.endIndex)].split(separator: ":", omittingEmptySubsequences: false).map(
+            String.init
+        )
+        guard fields.allSatisfy({ !$0.isEmpty }) else { throw wrong("a part between the colons is empty") }
+        return (fields, at.map { String(rest[rest.index(after: $0)...]) })
+    }
+
+    /// `TEXT[#ADDR,ADDR]`.
+    private func parts() throws(UpstreamError) -> (String, [IPAddress]) {
         let parts = rest.split(separator: "#", maxSplits: 1)
         var addresses: [IPAddress] = []
         for text in parts.dropFirst().first?.split(separator: ",") ?? [] {
-            guard let address = IPAddress(String(text)) else { throw wrong(spec, "\"\(text)\" is no address") }
+            guard let address = IPAddress(String(text)) else { throw wrong("\"\(text)\" is no address") }
             addresses.append(address)
         }
+        return (String(parts.first ?? ""), addresses)
+    }
+
+    private func endpoint(_ text: String, port: UInt16) throws(UpstreamError) -> Endpoint {
+        guard let endpoint = try? Endpoint(parsing: text, defaultPort: port) else {
+            throw wrong("\"\(text)\" is no ADDR or ADDR:PORT")
+        }
+        return endpoint
+    }
+
+    /// What a file holds, without the white space around it.
+    private func secret(_ path: String) throws(UpstreamError) -> String {
+        var text = try contents(of: path)[...].drop(while: \.isWhitespace)
+        while text.last?.isWhitespace == true { text.removeLast() }
+        guard !text.isEmpty else { throw wrong("the file \(path) is empty") }
+        return String(text)
+    }
+
+    private func contents(of path: String) throws(UpstreamError) -> String {
         do {
-            return .doh(try HTTPURL(parts.first ?? ""), at: addresses)
+            return try String(contentsOfFile: path, encoding: .utf8)
         } catch {
-            throw wrong(spec, error.message)
+            throw wrong("the file \(path) cannot be read")
         }
     }
 
-    private static func wrong(_ spec: String, _ why: String) -> UpstreamError {
+    private func wrong(_ why: String) -> UpstreamError {
         UpstreamError(.misconfigured, "upstream \"\(spec)\": \(why)")
     }
 }

@@ -9,19 +9,53 @@ public import Names
 /// var configuration = ClientConfiguration()
 /// configuration.upstreams = [.doh(try HTTPURL("https://1.1.1.1/dns-query")), .dnspod(), .system]
 /// ```
+///
+/// An upstream of one's own kind goes into ``ClientConfiguration/resolver`` as it is.
 public struct UpstreamSpec: Sendable, Hashable {
     enum Kind: Sendable, Hashable {
-        case dnspod([Endpoint])
+        case dnspod(DNSPodForm, [Endpoint])
+        case aliyun(String, secret: String?, AliyunService)
+        case aliyun2(String, secret: String?, Aliyun2Upstream.Encryption?, AliyunService)
         case doh(HTTPURL, [IPAddress], post: Bool)
+        case json(HTTPURL, [IPAddress])
+        case dot(Host, [IPAddress], UInt16)
+        case dns([Endpoint])
         case system
         case hosts(HostsTable)
+        case hostsFile(String)
     }
 
     let kind: Kind
 
-    /// DNSPod's plain form (`/d?dn=`); without endpoints the public service.
-    public static func dnspod(_ endpoints: [Endpoint] = [DNSPodUpstream.publicEndpoint]) -> UpstreamSpec {
-        UpstreamSpec(kind: .dnspod(endpoints))
+    /// DNSPod, plain, encrypted or with a token.
+    ///
+    /// - Parameters:
+    ///   - form: how it is asked. Default: the plain form (`/d?dn=`).
+    ///   - endpoints: where; empty: the public service of that form.
+    public static func dnspod(_ form: DNSPodForm = .plain, _ endpoints: [Endpoint] = []) -> UpstreamSpec {
+        UpstreamSpec(kind: .dnspod(form, endpoints))
+    }
+
+    /// DNSPod's plain form at endpoints of one's own.
+    public static func dnspod(_ endpoints: [Endpoint]) -> UpstreamSpec { .dnspod(.plain, endpoints) }
+
+    /// Aliyun, version 1 (`/d`, and signed `/sign_d` where there is a secret).
+    public static func aliyun(
+        account: String,
+        secret: String? = nil,
+        service: AliyunService = AliyunService()
+    ) -> UpstreamSpec {
+        UpstreamSpec(kind: .aliyun(account, secret: secret, service))
+    }
+
+    /// Aliyun, version 2 (`/v2/d`).
+    public static func aliyun2(
+        account: String,
+        secret: String? = nil,
+        encryption: Aliyun2Upstream.Encryption? = nil,
+        service: AliyunService = AliyunService()
+    ) -> UpstreamSpec {
+        UpstreamSpec(kind: .aliyun2(account, secret: secret, encryption, service))
     }
 
     /// DNS over HTTPS (RFC 8484).
@@ -34,11 +68,36 @@ public struct UpstreamSpec: Sendable, Hashable {
         UpstreamSpec(kind: .doh(url, addresses, post: post))
     }
 
+    /// DNS in JSON, as Google and Cloudflare serve it.
+    ///
+    /// - Parameters:
+    ///   - url: the service; its host is what the certificate must be for.
+    ///   - addresses: where to find it without asking anyone; not needed where the host is an address.
+    public static func json(_ url: HTTPURL, at addresses: [IPAddress] = []) -> UpstreamSpec {
+        UpstreamSpec(kind: .json(url, addresses))
+    }
+
+    /// DNS over TLS (RFC 7858).
+    ///
+    /// - Parameters:
+    ///   - host: what the certificate must be for: a name, or an address.
+    ///   - addresses: where to find it without asking anyone; not needed where `host` is an address.
+    ///   - port: the port.
+    public static func dot(_ host: Host, at addresses: [IPAddress] = [], port: UInt16 = 853) -> UpstreamSpec {
+        UpstreamSpec(kind: .dot(host, addresses, port))
+    }
+
+    /// DNS over UDP, and over TCP where an answer does not fit (RFC 1035, RFC 7766).
+    public static func dns(_ servers: [Endpoint]) -> UpstreamSpec { UpstreamSpec(kind: .dns(servers)) }
+
     /// The system's resolver.
     public static let system = UpstreamSpec(kind: .system)
 
     /// A fixed table.
     public static func hosts(_ table: HostsTable) -> UpstreamSpec { UpstreamSpec(kind: .hosts(table)) }
+
+    /// A file in the form of hosts(5), read again when it changes.
+    public static func hosts(file path: String) -> UpstreamSpec { UpstreamSpec(kind: .hostsFile(path)) }
 
     /// Those that are asked where nobody says otherwise: two public DoH services by their addresses, DNSPod, and the system.
     public static let standard: [UpstreamSpec] =
@@ -47,19 +106,36 @@ public struct UpstreamSpec: Sendable, Hashable {
 
     /// The upstream that it names.
     ///
-    /// - Parameter system: what stands for the system's resolver.
-    /// - Parameter transport: what the upstream speaks through.
+    /// - Parameters:
+    ///   - transport: what the upstream speaks through, where it speaks HTTP.
+    ///   - tls: how TLS is done where it does not.
+    ///   - system: what stands for the system's resolver.
     /// - Throws: `UpstreamError` with code `misconfigured`.
     public func upstream(
         transport: any UpstreamTransport,
+        tls: TLSSettings = TLSSettings(),
         system: (any Upstream)?
     ) throws(UpstreamError) -> (any Upstream)? {
         switch kind {
-        case .dnspod(let endpoints): DNSPodUpstream(at: endpoints, transport: transport)
+        case .dnspod(let form, let endpoints): try DNSPodUpstream(form, at: endpoints, transport: transport)
+        case .aliyun(let account, let secret, let service):
+            AliyunUpstream(account: account, secret: secret, service: service, transport: transport)
+        case .aliyun2(let account, let secret, let encryption, let service):
+            try Aliyun2Upstream(
+                account: account,
+                secret: secret,
+                encryption: encryption,
+                service: service,
+                transport: transport
+            )
         case .doh(let url, let addresses, let post):
             try DoHUpstream(url, at: addresses, method: post ? .post : .get, transport: transport)
+        case .json(let url, let addresses): try JSONUpstream(url, at: addresses, transport: transport)
+        case .dot(let host, let addresses, let port): try DoTUpstream(host, at: addresses, port: port, tls: tls)
+        case .dns(let servers): try DNSUpstream(at: servers)
         case .system: system
         case .hosts(let table): FixedUpstream(table)
+        case .hostsFile(let path): HostsFileUpstream(path: path)
         }
     }
 }

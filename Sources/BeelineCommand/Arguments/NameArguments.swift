@@ -23,7 +23,10 @@ struct NameArguments: ParsableArguments {
 
     /// What `--help` says of SPEC.
     static let specs = """
-        SPEC, in the order to ask: dnspod, dnspod:ADDR[:PORT], doh:URL[#ADDR,ADDR], system, hosts:FILE. Without --dns: \
+        SPEC, in the order to ask: dnspod[:ADDR[:PORT]], doh:URL[#ADDR,ADDR], json:URL[#ADDR,ADDR], \
+        dot:HOST[:PORT][#ADDR], dns:ADDR, system, hosts:FILE, and the paid services dnspod+aes:ID:KEYFILE[@ADDR], \
+        dnspod+https:TOKENFILE[@ADDR], aliyun:ACCOUNT[:SECRETFILE][@ADDR] and \
+        aliyun2:ACCOUNT[:SECRETFILE[:AESFILE]][@ADDR]. Without --dns: \
         $BEELINE_DNS, then the configuration file, then two public DoH services, dnspod and system.
         """
 }

@@ -5,7 +5,7 @@ import CookieJar
 import Names
 
 /// `beeline cookies delete`: the cookies of a URL.
-struct CookiesDelete: ParsableCommand {
+struct CookiesDelete: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "delete",
         abstract: "Delete the cookies that a request for a URL would get, and print how many they were."
@@ -19,9 +19,9 @@ struct CookiesDelete: ParsableCommand {
     @Argument(help: "Only those of these names")
     var name: [String] = []
 
-    func run() throws {
+    func run() async throws {
         let url = try HTTPURL(argument: url)
-        let count = try arguments.change { jar in
+        let count = try await arguments.change { jar in
             guard !name.isEmpty else { return jar.removeAll(for: url) }
             return jar.removeAll(for: url) { name.contains($0.name) }
         }
@@ -30,7 +30,7 @@ struct CookiesDelete: ParsableCommand {
 }
 
 /// `beeline cookies clear`: all of them.
-struct CookiesClear: ParsableCommand {
+struct CookiesClear: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "clear",
         abstract: "Delete all cookies of the jar, and print how many they were."
@@ -41,8 +41,8 @@ struct CookiesClear: ParsableCommand {
     @Flag(help: "Only those without an expiry, as at the end of a session")
     var session = false
 
-    func run() throws {
-        let count = try arguments.change { session ? $0.endSession() : $0.removeAll() }
+    func run() async throws {
+        let count = try await arguments.change { session ? $0.endSession() : $0.removeAll() }
         print("deleted \(count)")
     }
 }

@@ -5,12 +5,18 @@ import CookieJar
 
 extension CookieFormat: ExpressibleByArgument {}
 
-/// `beeline cookies import`: cookies of a file into the jar.
-struct CookiesImport: ParsableCommand {
+/// `beeline cookies import`: cookies of files and of browsers into the jar.
+struct CookiesImport: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "import",
-        abstract: "Put the cookies of files into the jar, and print how many they were.",
-        discussion: "Lines that are no cookies are reported on standard error by number, and the rest is read."
+        abstract: "Put the cookies of files and of browsers into the jar, and print how many they were.",
+        discussion: """
+            A file is a text in one of the formats, an SQLite jar, or a profile of Firefox or Chromium: its folder, or its \
+            cookies.sqlite or Cookies. A profile may be in use; it is not changed. Values that Chromium has encrypted cannot \
+            be read.
+
+            Lines and rows that are no cookies are reported on standard error by number, and the rest is read.
+            """
     )
 
     @OptionGroup var arguments: JarArguments
@@ -18,35 +24,42 @@ struct CookiesImport: ParsableCommand {
     @Option(help: "netscape, headers or json; default what the file looks like")
     var format: CookieFormat?
 
-    @Argument(help: "The files; - is standard input")
+    @Option(help: ArgumentHelp("The container of Firefox whose cookies are read, by its number", valueName: "number"))
+    var container = 0
+
+    @Argument(help: "The files or profiles; - is standard input")
     var file: [String]
 
-    func run() throws {
-        let (imported, skipped) = try arguments.change { jar in
-            try file.reduce((0, 0)) { sum, path in
-                let counts = try read(path, into: jar)
+    func run() async throws {
+        // Before the jar is opened: one of the files may be the jar's own.
+        var sources: [(path: String, source: CookieSource)] = []
+        for path in file {
+            sources.append((path, try await CookieSource.read(path, as: format, container: container)))
+        }
+        let (imported, skipped) = try await arguments.change { jar in
+            sources.reduce((0, 0)) { sum, next in
+                let counts = put(next.source, of: next.path, into: jar)
                 return (sum.0 + counts.0, sum.1 + counts.1)
             }
         }
         print("imported \(imported), skipped \(skipped)")
     }
 
-    private func read(_ path: String, into jar: CookieJar) throws -> (Int, Int) {
-        let octets = try JarFile.octets(of: path)
-        let read = (format ?? CookieFormat(of: octets)).read(octets, now: .now)
-        for problem in read.problems { Terminal.standardError.writeLine("\(path): \(problem)") }
-        var skipped = read.problems.count
-        for (line, outcome) in zip(read.lines, jar.insert(read.cookies)) {
-            guard case .rejected(let reason) = outcome else { continue }
-            Terminal.standardError.writeLine("\(path): line \(line): \(reason)")
-            skipped += 1
+    private func put(_ source: CookieSource, of path: String, into jar: CookieJar) -> (Int, Int) {
+        let found = source.found
+        var problems = found.problems.map { ($0.line, $0.reason) }
+        for (line, outcome) in zip(found.lines, jar.insert(found.cookies)) {
+            if case .rejected(let reason) = outcome { problems.append((line, "\(reason)")) }
         }
-        return (read.cookies.count + read.problems.count - skipped, skipped)
+        for (line, reason) in problems {
+            Terminal.standardError.writeLine("\(path): \(source.unit) \(line): \(reason)".singleLine)
+        }
+        return (found.cookies.count + found.problems.count - problems.count, problems.count)
     }
 }
 
 /// `beeline cookies export`: the jar's cookies in another form.
-struct CookiesExport: ParsableCommand {
+struct CookiesExport: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "export",
         abstract: "Print the cookies of the jar in a form that other programs read."
@@ -57,8 +70,8 @@ struct CookiesExport: ParsableCommand {
     @Option(help: "netscape, headers or json")
     var format: CookieFormat = .netscape
 
-    func run() throws {
-        let cookies = try arguments.read { $0.allCookies() }.sorted {
+    func run() async throws {
+        let cookies = try await arguments.read { $0.allCookies() }.sorted {
             ($0.domain, $0.created, $0.name) < ($1.domain, $1.created, $1.name)
         }
         try FileDescriptor.standardOutput.write(format.write(cookies))

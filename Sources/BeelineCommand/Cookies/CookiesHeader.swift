@@ -5,7 +5,7 @@ import CookieJar
 import Names
 
 /// `beeline cookies header`: what would be sent.
-struct CookiesHeader: ParsableCommand {
+struct CookiesHeader: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "header",
         abstract: "Print the Cookie header field of a request; nothing where there is none."
@@ -17,9 +17,10 @@ struct CookiesHeader: ParsableCommand {
     @Argument(help: "The URL of the request")
     var url: String
 
-    func run() throws {
+    func run() async throws {
         let url = try HTTPURL(argument: url)
-        guard let header = try arguments.read({ $0.headerOctets(for: url, context: who.context) }) else { return }
+        let header = try await arguments.read { $0.headerOctets(for: url, context: who.context) }
+        guard let header else { return }
         try FileDescriptor.standardOutput.write(header + [0x0a])
     }
 }

@@ -4,7 +4,7 @@ import ArgumentParser
 import CookieJar
 
 /// `beeline cookies list`: what is in the jar.
-struct CookiesList: ParsableCommand {
+struct CookiesList: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
         abstract: "Print the cookies: DOMAIN and the Set-Cookie field that would make each, a line a cookie.",
@@ -16,8 +16,8 @@ struct CookiesList: ParsableCommand {
     @Flag(help: "Print a JSON array")
     var json = false
 
-    func run() throws {
-        let cookies = try arguments.read { $0.allCookies() }.sorted {
+    func run() async throws {
+        let cookies = try await arguments.read { $0.allCookies() }.sorted {
             ($0.domain, $0.path, $0.name) < ($1.domain, $1.path, $1.name)
         }
         if json {

@@ -5,7 +5,7 @@ import CookieJar
 import Names
 
 /// `beeline cookies set`: as if a response had come.
-struct CookiesSet: ParsableCommand {
+struct CookiesSet: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "set",
         abstract: "Store what Set-Cookie fields of a response from a URL say.",
@@ -21,9 +21,9 @@ struct CookiesSet: ParsableCommand {
     @Argument(help: "The fields' values, such as 'id=42; Path=/; Secure'")
     var setCookie: [String]
 
-    func run() throws {
+    func run() async throws {
         let url = try HTTPURL(argument: url)
-        let outcomes = try arguments.change { $0.store(setCookie, from: url, context: who.context) }
+        let outcomes = try await arguments.change { $0.store(setCookie, from: url, context: who.context) }
         for outcome in outcomes { print(outcome) }
     }
 }

@@ -6,7 +6,12 @@ import Names
 
 /// The jar that a subcommand of `beeline cookies` works on.
 struct JarArguments: ParsableArguments {
-    @Option(help: ArgumentHelp("The jar: .txt is Netscape's form, .json JSON; default $BEELINE_JAR", valueName: "file"))
+    @Option(
+        help: ArgumentHelp(
+            "The jar: .txt is Netscape's form, .json JSON, .sqlite a store; default $BEELINE_JAR",
+            valueName: "file"
+        )
+    )
     var jar: String?
 
     /// The file that is meant.
@@ -14,24 +19,28 @@ struct JarArguments: ParsableArguments {
         guard let path = try jar ?? Defaults.load().jar else {
             throw CommandFailure(.usage, "no jar: name one with --jar, or in BEELINE_JAR")
         }
-        return try JarFile(path)
+        return JarFile(path)
     }
 
     /// Gives the jar's cookies to `body`, and leaves the file as it is.
-    func read<Result>(_ body: (CookieJar) throws -> Result) throws -> Result {
+    func read<Result>(_ body: (CookieJar) throws -> Result) async throws -> Result {
         let jar = CookieJar()
-        try file().load(into: jar)
+        jar.insert(try await file().cookies(), isOfThisSession: false)
         return try body(jar)
     }
 
     /// Gives the jar's cookies to `body`, and writes back what it leaves.
-    func change<Result>(_ body: (CookieJar) throws -> Result) throws -> Result {
-        let jar = CookieJar()
-        let file = try file()
-        try file.load(into: jar)
-        let result = try body(jar)
-        try file.save(jar)
-        return result
+    func change<Result>(_ body: (CookieJar) throws -> Result) async throws -> Result {
+        let open = try await OpenJar(file(), jar: CookieJar())
+        for message in open.messages { Terminal.standardError.writeLine("beeline: \(message.singleLine)") }
+        do {
+            let result = try body(open.jar)
+            try await open.save()
+            return result
+        } catch {
+            await open.abandon()
+            throw error
+        }
     }
 }
 

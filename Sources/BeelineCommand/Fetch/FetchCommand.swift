@@ -22,8 +22,7 @@ struct FetchCommand: AsyncParsableCommand {
 
     func run() async throws {
         let plan = try FetchPlan(self, defaults: Defaults.load(), files: .real)
-        let runner = try FetchRunner(plan)
-        let status = await Interruption.run { await runner.run() }
+        let status = await Interruption.run { await FetchRunner.run(plan) }
         if status != .ok { throw ExitCode(status.rawValue) }
     }
 }

@@ -19,9 +19,9 @@ struct FetchPlan: Sendable {
     var transfers: [Transfer]
     /// The client that fetches it.
     var client: ClientConfiguration
-    /// `--jar`: read before, written after.
+    /// `--jar`: read before, written after, or behind the transfers where it is an SQLite file.
     var jar: JarFile?
-    /// `-b FILE`: read before.
+    /// `-b FILE`: read before; of two cookies of one name and place theirs is sent.
     var cookieFiles: [JarFile] = []
     /// `-c FILE`: written after.
     var cookieJar: JarFile?
@@ -56,9 +56,12 @@ struct FetchPlan: Sendable {
         transfers = try Transfer.all(command, draft: draft, files: files)
 
         if client.jar != nil {
-            jar = try (command.cookies.jar ?? defaults.jar).map { path throws(CommandFailure) in try JarFile(path) }
-            cookieFiles = try draft.cookieFiles.map { path throws(CommandFailure) in try JarFile(path) }
-            cookieJar = try command.cookies.cookieJar.map { path throws(CommandFailure) in try JarFile(path) }
+            jar = (command.cookies.jar ?? defaults.jar).map { JarFile($0) }
+            cookieFiles = draft.cookieFiles.map { JarFile($0) }
+            cookieJar = command.cookies.cookieJar.map { JarFile($0) }
+            guard cookieJar.map({ $0.format != nil }) ?? true else {
+                throw CommandFailure(.usage, "-c writes a file of text; an SQLite jar is named with --jar")
+            }
         }
         let output = command.output
         errorStatus = output.failWithBody ? .failedWithBody : output.fail ? .failed : .accepted

@@ -6,22 +6,53 @@ import Beeline
 struct FetchRunner: Sendable {
     let plan: FetchPlan
     private let client: BeelineClient
+    private let jar: OpenJar?
 
-    /// - Throws: ``CommandFailure`` for upstreams that cannot be asked.
-    init(_ plan: FetchPlan) throws(CommandFailure) {
+    /// Opens the jar and makes the client.
+    ///
+    /// - Throws: ``CommandFailure`` for upstreams that cannot be asked, and for cookies that cannot be read.
+    init(_ plan: FetchPlan) async throws(CommandFailure) {
         self.plan = plan
+        var configuration = plan.client
+        // Before the jar is opened: one of the files may be the jar's own.
+        var cookies: [Cookie] = []
+        for file in plan.cookieFiles { cookies += try await file.cookies() }
+        if let memory = configuration.jar, let file = plan.jar {
+            let open = try await OpenJar(file, jar: memory)
+            configuration.jar = open.jar
+            jar = open
+        } else {
+            jar = nil
+        }
+        configuration.jar?.insert(cookies, isOfThisSession: false)
         do {
-            client = try BeelineClient(plan.client)
+            client = try BeelineClient(configuration)
         } catch {
+            await jar?.abandon()
             throw CommandFailure(.usage, error.message)
+        }
+    }
+
+    /// Carries out a plan, and says with which code to exit.
+    static func run(_ plan: FetchPlan) async -> CommandStatus {
+        do throws(CommandFailure) {
+            let runner = try await FetchRunner(plan)
+            return await runner.run()
+        } catch {
+            if plan.showsErrors { error.print() }
+            return error.status
         }
     }
 
     /// Fetches everything, and says with which code to exit: that of the last transfer that failed.
     func run() async -> CommandStatus {
         var status = CommandStatus.ok
+        if !plan.isSilent, !plan.reports {
+            for message in jar?.messages ?? [] {
+                Terminal.standardError.writeLine("beeline: \(message.singleLine)")
+            }
+        }
         do {
-            try loadCookies()
             try truncateHeaderDump()
             for transfer in plan.transfers where !Task.isCancelled {
                 let record = await TransferRun(plan: plan, client: client, transfer: transfer).run()
@@ -33,7 +64,7 @@ struct FetchRunner: Sendable {
         }
         // Those who logged in before a later transfer failed stay logged in.
         do {
-            try saveCookies()
+            try await saveCookies()
         } catch {
             tell(error)
             if status == .ok { status = error.status }
@@ -47,16 +78,9 @@ struct FetchRunner: Sendable {
         if plan.showsErrors { failure.print() }
     }
 
-    private func loadCookies() throws(CommandFailure) {
-        guard let jar = plan.client.jar else { return }
-        for file in plan.cookieFiles { try file.load(into: jar) }
-        try plan.jar?.load(into: jar)
-    }
-
-    private func saveCookies() throws(CommandFailure) {
-        guard let jar = plan.client.jar else { return }
-        try plan.jar?.save(jar)
-        try plan.cookieJar?.save(jar)
+    private func saveCookies() async throws(CommandFailure) {
+        try await jar?.save()
+        if let jar = client.configuration.jar { try plan.cookieJar?.save(jar) }
     }
 
     /// The heads of all transfers are added to one file, which begins empty.

@@ -87,6 +87,16 @@ struct Connection: Sendable {
     }
 }
 
+extension Database {
+    /// Fails where a page, a row or an index is damaged.
+    func checkIntegrity() throws {
+        let verdict = try String.fetchOne(self, sql: "PRAGMA integrity_check(1)")
+        guard verdict == "ok" else {
+            throw DatabaseError(resultCode: .SQLITE_CORRUPT, message: verdict ?? "it cannot be checked")
+        }
+    }
+}
+
 extension Duration {
     /// What is beyond whole seconds, in seconds.
     fileprivate var fraction: Double { Double(components.attoseconds) / 1e18 }

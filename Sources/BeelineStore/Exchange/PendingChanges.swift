@@ -18,6 +18,8 @@ struct PendingChanges: Sendable {
         let kind: Kind
         /// When, in microseconds since 1970; no two entries have the same.
         let updated: Int64
+        /// When the cookie came that was changed since: its place among cookies that were created at one time.
+        var order: Int64
     }
 
     /// What is to be written at once.
@@ -49,14 +51,12 @@ struct PendingChanges: Sendable {
         // The file drops expired cookies by itself, and this one may have been renewed there by another process.
         case .removed(.expired): return
         }
-        let entry = Entry(cookie: change.cookie, kind: kind, updated: stamp(at: now))
-        let key = CookieKey(change.cookie)
         if isOverrun { return }
-        if entries.count >= capacity, entries[key] == nil {
-            overrun()
-        } else {
-            entries[key] = entry
-        }
+        let key = CookieKey(change.cookie)
+        let updated = stamp(at: now)
+        if entries.count >= capacity, entries[key] == nil { return overrun() }
+        let entry = Entry(cookie: change.cookie, kind: kind, updated: updated, order: updated)
+        entries[key] = entry.following(entries[key])
     }
 
     /// A time for a change that is made now: later than all that were made or seen here, even when the clock is put back.
@@ -87,7 +87,7 @@ struct PendingChanges: Sendable {
             entries = [:]
             isOverrun = false
         }
-        return isOverrun ? .everything : .changes(entries.values.sorted { $0.updated < $1.updated })
+        return isOverrun ? .everything : .changes(entries.values.sorted { $0.order < $1.order })
     }
 
     /// Puts back what could not be written; what has happened since stays.
@@ -95,12 +95,23 @@ struct PendingChanges: Sendable {
         switch batch {
         case .everything: overrun()
         case .changes(let changes):
-            if !isOverrun { entries.merge(changes.map { (CookieKey($0.cookie), $0) }) { newer, _ in newer } }
+            if isOverrun { return }
+            entries.merge(changes.map { (CookieKey($0.cookie), $0) }) { newer, older in newer.following(older) }
         }
     }
 
     private mutating func overrun() {
         isOverrun = true
         entries = [:]
+    }
+}
+
+extension PendingChanges.Entry {
+    /// The entry behind the one before it: a cookie that is replaced keeps its place.
+    fileprivate func following(_ older: Self?) -> Self {
+        guard let older, older.kind == .stored, kind == .stored else { return self }
+        var entry = self
+        entry.order = older.order
+        return entry
     }
 }

@@ -12,7 +12,7 @@ struct Reconciliation: Hashable, Sendable {
 
     /// Settles changes of this process against those that others have written since this one looked last.
     init(own: [PendingChanges.Entry], others: [CookieRows.Change]) {
-        var others = Dictionary(others.map { (CookieKey($0), $0) }) { $0.updated > $1.updated ? $0 : $1 }
+        var others = Dictionary(others.map { ($0.key, $0) }) { $0.updated > $1.updated ? $0 : $1 }
         for entry in own {
             let key = CookieKey(entry.cookie)
             if let other = others[key], other.updated >= entry.updated || entry.kind == .evicted { continue }
@@ -30,23 +30,19 @@ struct Reconciliation: Hashable, Sendable {
     ///   - others: What others have written since this process looked last; it stays as they left it.
     ///   - updated: The time of all changes of this process.
     init(jar: [Cookie], file: [Cookie], others: [CookieRows.Change], updated: Int64) {
-        let theirs = Set(others.map { CookieKey($0) })
+        let theirs = Set(others.map(\.key))
         var missing = Dictionary(file.map { (CookieKey($0), $0) }) { $1 }
         for cookie in jar {
             let key = CookieKey(cookie)
             let stored = missing.removeValue(forKey: key)
             if !theirs.contains(key), stored.map({ !$0.isSame(as: cookie) }) ?? true {
-                written.append(PendingChanges.Entry(cookie: cookie, kind: .stored, updated: updated))
+                written.append(PendingChanges.Entry(cookie: cookie, kind: .stored, updated: updated, order: updated))
             }
         }
         written += missing.filter { !theirs.contains($0.key) }.values
-            .map { PendingChanges.Entry(cookie: $0, kind: .removed, updated: updated) }
+            .map { PendingChanges.Entry(cookie: $0, kind: .removed, updated: updated, order: updated) }
         takenOver = others
     }
-}
-
-extension CookieKey {
-    fileprivate init(_ change: CookieRows.Change) { self = change.key }
 }
 
 extension Cookie {

@@ -113,7 +113,7 @@ struct FileOpening: Sendable {
             let version = try connection.perform { try Schema.version($0) }
             try checkVersion(version, file)
             try connection.useLog()
-            try connection.perform { try Self.checkIntegrity($0) }
+            try connection.perform { try $0.checkIntegrity() }
             if version < Schema.current {
                 try connection.perform { try Schema.migrate($0) }
                 report.migratedFrom = version
@@ -134,13 +134,6 @@ struct FileOpening: Sendable {
             try? connection.close()
             // The head says that the file is ours: a table that is not there was lost.
             throw error.code == .failed ? StoreError(.damaged, path: error.path, error.message) : error
-        }
-    }
-
-    private static func checkIntegrity(_ db: Database) throws {
-        let verdict = try String.fetchOne(db, sql: "PRAGMA integrity_check(1)")
-        guard verdict == "ok" else {
-            throw DatabaseError(resultCode: .SQLITE_CORRUPT, message: verdict ?? "it cannot be checked")
         }
     }
 

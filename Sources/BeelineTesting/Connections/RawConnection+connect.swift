@@ -61,47 +61,43 @@ extension RawConnection {
         tls: ClientTLS? = nil,
         within limit: Duration = .seconds(10)
     ) async throws -> RawConnection {
-        let connecting = ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+        let inbox = Inbox<ByteBuffer>()
+        let opened = MultiThreadedEventLoopGroup.singleton.any().makePromise(of: RawConnection.self)
+        // Everything is in the pipeline before the socket connects: a server may speak, and close, before anybody here
+        // has heard of the connection.
+        let channel = ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .connectTimeout(TimeAmount(limit))
             .channelOption(.tcpOption(.tcp_nodelay), value: 1)
             // NIOSSL, told to allow it, waits out its shutdown timeout when it closes first.
             .channelOption(.allowRemoteHalfClosure, value: tls == nil)
             .channelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
-                    try channel.pipeline.syncOperations.addHandler(CutHandler())
+                    let pipeline = channel.pipeline.syncOperations
+                    try pipeline.addHandler(CutHandler())
+                    guard let tls else {
+                        return try pipeline.addHandlers(OpeningHandler(opened, inbox), InboxHandler(inbox))
+                    }
+                    let handshake = HandshakeHandler { context, applicationProtocol in
+                        opened.completeWith(Result { try wrap(context.channel, inbox, tls, applicationProtocol) })
+                    } onFailure: { error in
+                        opened.fail(error)
+                    }
+                    try pipeline.addHandlers(tls.handler(), handshake, InboxHandler(inbox))
                 }
             }
             .connect(host: "\(endpoint.address)", port: Int(endpoint.port))
-        // These run on the event loop at the moment of the connection, before a byte can come or the server close.
-        guard let tls else {
-            return try await connecting.flatMapThrowing { try wrap($0) }.get()
-        }
-        return try await connecting.flatMap { channel in
-            let handshaken = channel.eventLoop.makePromise(of: RawConnection.self)
+        channel.whenFailure { opened.fail($0) }
+        channel.whenSuccess { channel in
             let deadline = channel.eventLoop.scheduleTask(in: TimeAmount(limit)) { channel.close(promise: nil) }
-            handshaken.futureResult.whenComplete { _ in deadline.cancel() }
-            do {
-                let pipeline = channel.pipeline.syncOperations
-                try pipeline.addHandler(tls.handler())
-                try pipeline.addHandler(
-                    HandshakeHandler { context, applicationProtocol in
-                        let connection = Result { try wrap(context.channel, tls, applicationProtocol) }
-                        handshaken.completeWith(connection)
-                    } onFailure: { error in
-                        handshaken.fail(error)
-                    }
-                )
-            } catch {
-                handshaken.fail(error)
-                channel.close(promise: nil)
-            }
-            return handshaken.futureResult
-        }.get()
+            opened.futureResult.whenComplete { _ in deadline.cancel() }
+        }
+        return try await opened.futureResult.get()
     }
 
     /// Runs on the channel's event loop.
     private static func wrap(
         _ channel: any Channel,
+        _ inbox: Inbox<ByteBuffer>,
         _ tls: ClientTLS? = nil,
         _ applicationProtocol: String? = nil
     ) throws -> RawConnection {
@@ -112,10 +108,24 @@ extension RawConnection {
         info.serverName = tls?.serverName
         info.applicationProtocol = applicationProtocol
         info.isSecure = tls != nil
-        let inbox = Inbox<ByteBuffer>()
-        try channel.pipeline.syncOperations.addHandler(InboxHandler(inbox))
-        // A reset may have come before the handler: then nobody else tells of the end.
-        if !channel.isActive { inbox.finish() }
         return RawConnection(info: info, channel: channel, inbox: inbox)
+    }
+
+    /// Tells of a connection without TLS when it is there.
+    private final class OpeningHandler: ChannelInboundHandler {
+        typealias InboundIn = ByteBuffer
+
+        private let opened: EventLoopPromise<RawConnection>
+        private let inbox: Inbox<ByteBuffer>
+
+        init(_ opened: EventLoopPromise<RawConnection>, _ inbox: Inbox<ByteBuffer>) {
+            self.opened = opened
+            self.inbox = inbox
+        }
+
+        func channelActive(context: ChannelHandlerContext) {
+            opened.completeWith(Result { try wrap(context.channel, inbox) })
+            context.fireChannelActive()
+        }
     }
 }

@@ -13,7 +13,7 @@ public import Foundation
 #endif
 
 extension HTTPCookieStorage {
-    /// Moves the cookies that are filed under an address to the host that it served, as ``CookieJar/rehome(from:to:now:)``
+    /// Moves the cookies that are filed under an address to the host that it served, as `CookieJar.rehome(from:to:now:)`
     /// does in a jar: each keeps its attributes, gives way to one of the same name and path that is not older, and is
     /// deleted under the address once the storage has it under the host.
     ///
@@ -50,7 +50,7 @@ extension HTTPCookieStorage {
 
     /// Moves the cookies that are filed under an address to the host that a resolver handed it out for.
     ///
-    /// - Throws: ``BeelineError`` with code `addressUnknown` or `addressShared`; nothing has been moved then.
+    /// - Throws: `BeelineError` with code `addressUnknown` or `addressShared`; nothing has been moved then.
     @discardableResult
     public func rehome(from address: IPAddress, knownTo resolver: Resolver) throws(BeelineError) -> CookieRehoming {
         rehome(from: address, to: try resolver.onlyHost(of: address))

@@ -49,6 +49,15 @@ extension Cookie {
         self = try result.get()
     }
 
+    /// As ``init(setCookie:from:context:now:)``, of octets that need not be UTF-8.
+    package init(
+        setCookieOctets field: UnsafeBufferPointer<UInt8>,
+        from url: HTTPURL,
+        now: CookieTime
+    ) throws(CookieRejection) {
+        self = try Self.read(field, from: url, context: CookieContext(), now: now).get()
+    }
+
     static func read(
         _ field: Octets,
         from url: HTTPURL,

@@ -20,12 +20,14 @@ public struct CookieImport: Hashable, Sendable {
     /// What was passed over.
     public internal(set) var problems: [Problem] = []
 
-    mutating func add(_ cookie: Cookie, line: Int) {
+    package init() {}
+
+    package mutating func add(_ cookie: Cookie, line: Int) {
         cookies.append(cookie)
         lines.append(line)
     }
 
-    mutating func skip(line: Int, _ reason: String) {
+    package mutating func skip(line: Int, _ reason: String) {
         problems.append(Problem(line: line, reason: reason))
     }
 }

@@ -9,6 +9,7 @@ struct PathPrefixes {
     /// Longer paths of cookies are compared octet by octet.
     static let maximumLength = 255
 
+    private let count: Int
     private let hashes: UnsafeMutablePointer<UInt32>
 
     /// Calls `body` with the prefixes of a request path.
@@ -16,32 +17,35 @@ struct PathPrefixes {
     static func with<Result>(_ path: Octets, _ body: (PathPrefixes) -> Result) -> Result {
         withUnsafeTemporaryAllocation(of: UInt32.self, capacity: maximumLength + 1) { hashes in
             guard let base = hashes.baseAddress else { preconditionFailure("no stack memory") }
+            let count = min(path.count, maximumLength)
             var hash = start
-            base.update(repeating: none, count: maximumLength + 1)
-            for index in 0..<min(path.count, maximumLength) {
+            // Place 0 is for the paths that are too long for this.
+            base[0] = long
+            for index in 0..<count {
                 hash = step(hash, path[index])
                 let isWhole = index + 1 == path.count || path[index] == .slash || path[index + 1] == .slash
                 base[index + 1] = isWhole ? finish(hash) : none
             }
-            return body(PathPrefixes(hashes: base))
+            return body(PathPrefixes(count: count, hashes: base))
         }
     }
 
-    /// Whether a cookie's path may be one of them: never false where it is.
+    /// 1 where a cookie's path may be one of them, else 0; never 0 where it is.
     @inline(__always)
-    func mayContain(_ record: borrowing CookieRecord) -> Bool {
-        // A longer path has the hash `none`, which is what stands at place 0.
-        let length = Int(record.pathLength) <= Self.maximumLength ? Int(record.pathLength) : 0
-        return hashes[length] == record.pathHash
+    func mayContain(_ record: borrowing CookieRecord) -> Int {
+        let length = Int(record.pathLength)
+        return hashes[length <= count ? length : 0] == record.pathHash ? 1 : 0
     }
 
     /// The hash of a cookie's path.
     static func hash(_ path: Octets) -> UInt32 {
-        path.count > maximumLength ? none : finish(path.reduce(start, step))
+        path.count > maximumLength ? long : finish(path.reduce(start, step))
     }
 
     private static let start: UInt32 = 0x811c_9dc5
-    /// What no path that is short enough hashes to.
+    /// What stands for a path longer than `maximumLength`.
+    private static let long: UInt32 = 2
+    /// What no path hashes to.
     private static let none: UInt32 = 0
 
     @inline(__always)

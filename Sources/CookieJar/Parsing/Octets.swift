@@ -68,7 +68,18 @@ extension UnsafeBufferPointer<UInt8> {
     /// Whether `prefix`, which must not be longer, is what the octets begin with.
     @inline(__always)
     func startsSame(as prefix: Octets) -> Bool {
+        guard let own = UnsafeRawPointer(baseAddress), let other = UnsafeRawPointer(prefix.baseAddress) else {
+            return prefix.isEmpty
+        }
         var index = 0
+        while index + 8 <= prefix.count {
+            let words = (
+                own.loadUnaligned(fromByteOffset: index, as: UInt64.self),
+                other.loadUnaligned(fromByteOffset: index, as: UInt64.self)
+            )
+            if words.0 != words.1 { return false }
+            index += 8
+        }
         while index < prefix.count {
             if self[index] != prefix[index] { return false }
             index += 1

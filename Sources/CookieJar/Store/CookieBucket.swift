@@ -2,8 +2,8 @@
 
 /// The cookies of one domain field in one block of memory, in the order of the Cookie header.
 ///
-/// The block is: ``Header``, the key (domain, partition), the records, a hash for each record, the texts. So a look-up
-/// walks memory from front to back, and a cookie costs its texts and 52 octets. The bucket is a handle: a
+/// The block is: ``Header``, the key (domain, partition), the records, a birth and a hash for each record, the texts. So a
+/// look-up walks memory from front to back, and a cookie costs its texts and 52 octets. The bucket is a handle: a
 /// ``CookieTable`` owns the block and must release it.
 struct CookieBucket {
     /// The fixed part of a block.
@@ -21,8 +21,14 @@ struct CookieBucket {
 
     private(set) var header: UnsafeMutablePointer<Header>
 
+    /// The bucket of a block.
+    init(_ header: UnsafeMutablePointer<Header>) {
+        self.header = header
+    }
+
     private static var headerSize: Int { MemoryLayout<Header>.stride }
     private static var recordSize: Int { MemoryLayout<CookieRecord>.stride }
+    private static var birthSize: Int { MemoryLayout<CookieBirth>.stride }
 
     /// An empty bucket.
     init(domain: Octets, partition: Octets, hash: UInt32) {
@@ -54,7 +60,7 @@ struct CookieBucket {
 
     private static func block(key: Int, capacity: Int, textCapacity: Int) -> UnsafeMutablePointer<Header> {
         UnsafeMutableRawPointer.allocate(
-            byteCount: headerSize + keySize(key) + capacity * (recordSize + 4) + textCapacity,
+            byteCount: headerSize + keySize(key) + capacity * (recordSize + birthSize + 4) + textCapacity,
             alignment: MemoryLayout<CookieRecord>.alignment
         ).bindMemory(to: Header.self, capacity: 1)
     }
@@ -71,8 +77,13 @@ struct CookieBucket {
             .assumingMemoryBound(to: CookieRecord.self)
     }
 
+    /// When each cookie came.
+    var births: UnsafeMutablePointer<CookieBirth> {
+        UnsafeMutableRawPointer(records + Int(header.pointee.capacity)).assumingMemoryBound(to: CookieBirth.self)
+    }
+
     private var hashes: UnsafeMutablePointer<UInt32> {
-        UnsafeMutableRawPointer(records + Int(header.pointee.capacity)).assumingMemoryBound(to: UInt32.self)
+        UnsafeMutableRawPointer(births + Int(header.pointee.capacity)).assumingMemoryBound(to: UInt32.self)
     }
 
     /// What the offsets in the records count from.
@@ -84,6 +95,12 @@ struct CookieBucket {
     var domain: Octets { Octets(start: key, count: Int(header.pointee.domainLength)) }
     var partition: Octets {
         Octets(start: key + Int(header.pointee.domainLength), count: Int(header.pointee.partitionLength))
+    }
+
+    /// Whether it is the bucket of a domain.
+    @inline(__always)
+    func isOf(_ domain: Octets, _ partition: Octets) -> Bool {
+        self.domain.isSame(as: domain) && self.partition.isSame(as: partition)
     }
 
     /// Whether one of this domain and `other` is within the other one, in the same partition.
@@ -114,14 +131,33 @@ struct CookieBucket {
     /// The place of the cookie of this name, path and host-only flag (RFC 6265bis §5.7 step 23).
     func find(name: Octets, path: Octets, isHostOnly: Bool) -> Int? {
         let wanted = Self.hash(name: name, path: path, isHostOnly: isHostOnly)
-        let hashes = hashes
-        for index in 0..<count where hashes[index] == wanted {
+        var start = 0
+        while let index = find(wanted, from: start) {
             let record = records + index
             if record.pointee.flags.contains(.hostOnly) == isHostOnly, self.name(record.pointee).isSame(as: name),
                 self.path(record.pointee).isSame(as: path)
             {
                 return index
             }
+            start = index + 1
+        }
+        return nil
+    }
+
+    /// The first place from `start` on that has a hash.
+    private func find(_ wanted: UInt32, from start: Int) -> Int? {
+        var next = hashes + start
+        let end = hashes + count
+        // Eight at a time, for a bucket may be large.
+        while end - next >= 8 {
+            var differences: UInt32 = .max
+            for index in 0..<8 { differences = min(differences, next[index] ^ wanted) }
+            if differences == 0 { break }
+            next += 8
+        }
+        while next < end {
+            if next.pointee == wanted { return next - hashes }
+            next += 1
         }
         return nil
     }
@@ -139,14 +175,15 @@ struct CookieBucket {
     /// Inserts a cookie at its place in the order. `record`'s texts are filled in here.
     ///
     /// - Returns: That place.
-    mutating func insert(_ record: CookieRecord, name: Octets, value: Octets, path: Octets) -> Int {
+    mutating func insert(_ record: CookieRecord, _ birth: CookieBirth, name: Octets, value: Octets, path: Octets) -> Int
+    {
         var record = record
         record.nameLength = UInt16(name.count)
         record.valueLength = UInt16(value.count)
         record.pathLength = UInt16(path.count)
         record.pathHash = PathPrefixes.hash(path)
         reserve(records: 1, text: record.pairLength + path.count)
-        let place = self.place(of: record)
+        let place = self.place(of: record, birth)
         if place > 0, self.path(records[place - 1]).isSame(as: path) {
             record.path = records[place - 1].path
         } else {
@@ -154,8 +191,10 @@ struct CookieBucket {
         }
         record.text = appendPair(name: name, value: value)
         (records + place + 1).update(from: records + place, count: count - place)
+        (births + place + 1).update(from: births + place, count: count - place)
         (hashes + place + 1).update(from: hashes + place, count: count - place)
         records[place] = record
+        births[place] = birth
         hashes[place] = Self.hash(name: name, path: path, isHostOnly: record.flags.contains(.hostOnly))
         header.pointee.count += 1
         return place
@@ -180,16 +219,19 @@ struct CookieBucket {
     /// Takes the cookie at `index` out.
     mutating func remove(at index: Int) {
         (records + index).update(from: records + index + 1, count: count - index - 1)
+        (births + index).update(from: births + index + 1, count: count - index - 1)
         (hashes + index).update(from: hashes + index + 1, count: count - index - 1)
         header.pointee.count -= 1
     }
 
     /// Where a record goes: behind all that precede it.
-    private func place(of record: CookieRecord) -> Int {
+    private func place(of record: CookieRecord, _ birth: CookieBirth) -> Int {
         var (low, high) = (0, count)
         while low < high {
             let middle = (low + high) / 2
-            if record.precedes(records[middle]) { high = middle } else { low = middle + 1 }
+            let other = records[middle].pathLength
+            let isBefore = record.pathLength == other ? birth.precedes(births[middle]) : record.pathLength > other
+            if isBefore { high = middle } else { low = middle + 1 }
         }
         return low
     }
@@ -243,6 +285,7 @@ struct CookieBucket {
         header.pointee.textCount = 0
         Self.copy(Octets(start: old.key, count: keyCount), to: key)
         records.update(from: old.records, count: count)
+        births.update(from: old.births, count: count)
         hashes.update(from: old.hashes, count: count)
         for index in 0..<count {
             let record = old.records[index]

@@ -5,12 +5,25 @@ struct CookieMatches: ~Copyable {
     struct Element {
         let record: UnsafeMutablePointer<CookieRecord>
         let bucket: CookieBucket
+
+        /// Which of the bucket's cookies it is.
+        var index: Int { record - bucket.records }
+
+        /// The order of the Cookie header (RFC 6265bis §5.8.3 step 4): longer paths first, then earlier creation.
+        @inline(__always)
+        func precedes(_ other: Element) -> Bool {
+            let (length, otherLength) = (record.pointee.pathLength, other.record.pointee.pathLength)
+            guard length == otherLength else { return length > otherLength }
+            return bucket.births[index].precedes(other.bucket.births[other.index])
+        }
     }
 
     private(set) var count = 0
     private var capacity: Int
     private var elements: UnsafeMutablePointer<Element>
     private var isOnHeap = false
+    /// Octets of the Cookie header, once ``finish(at:)`` was called.
+    private(set) var headerCount = 0
 
     /// As many as 1 KiB holds, which is what the stack gives without asking.
     private static let stackCapacity = 1024 / MemoryLayout<Element>.stride
@@ -36,16 +49,29 @@ struct CookieMatches: ~Copyable {
 
     subscript(index: Int) -> Element { elements[index] }
 
-    /// Adds an element if it is wanted, which costs the same if it is not.
+    /// Adds the cookies of a bucket that are live, have no flag of `excluded` and may match a path.
+    ///
+    /// There is no branch in the loop: which cookies match cannot be foreseen.
     @inline(__always)
     mutating func append(
-        _ record: UnsafeMutablePointer<CookieRecord>,
-        of bucket: CookieBucket,
-        if isWanted: Bool
+        _ bucket: CookieBucket,
+        without excluded: CookieRecord.Flags,
+        after now: Int64,
+        _ paths: PathPrefixes? = nil
     ) {
-        if count == capacity { grow() }
-        elements[count] = Element(record: record, bucket: bucket)
-        count += isWanted ? 1 : 0
+        var record = bucket.records
+        let end = record + bucket.count
+        while record < end {
+            if count == capacity { grow() }
+            var next = elements + count
+            for _ in 0..<min(end - record, capacity - count) {
+                next.pointee = Element(record: record, bucket: bucket)
+                let isLive = record.pointee.expires > now ? 1 : 0
+                next += isLive & record.pointee.flags.are(notIn: excluded) & (paths?.mayContain(record.pointee) ?? 1)
+                record += 1
+            }
+            count = next - elements
+        }
     }
 
     private mutating func grow() {
@@ -55,11 +81,10 @@ struct CookieMatches: ~Copyable {
         (elements, capacity, isOnHeap) = (larger, capacity * 4, true)
     }
 
-    /// Takes out the elements from `start` on for which the closure is true.
-    @inline(__always)
-    mutating func removeAll(from start: Int, where isUnwanted: (CookieRecord, CookieBucket) -> Bool) {
-        var kept = start
-        for index in start..<count where !isUnwanted(elements[index].record.pointee, elements[index].bucket) {
+    /// Takes out the elements for which the closure is true.
+    mutating func removeAll(where isUnwanted: (Element) -> Bool) {
+        var kept = 0
+        for index in 0..<count where !isUnwanted(elements[index]) {
             if kept != index { elements[kept] = elements[index] }
             kept += 1
         }
@@ -69,13 +94,13 @@ struct CookieMatches: ~Copyable {
     /// Merges the elements before and from `middle` on, each in order, into one order.
     mutating func merge(from middle: Int) {
         guard middle > 0, middle < count,
-            elements[middle].record.pointee.precedes(elements[middle - 1].record.pointee)
+            elements[middle].precedes(elements[middle - 1])
         else { return }
         withUnsafeTemporaryAllocation(of: Element.self, capacity: middle) { early in
             for index in 0..<middle { early[index] = elements[index] }
             var (left, right, place) = (0, middle, 0)
             while left < middle, right < count {
-                let takesRight = elements[right].record.pointee.precedes(early[left].record.pointee)
+                let takesRight = elements[right].precedes(early[left])
                 elements[place] = takesRight ? elements[right] : early[left]
                 right += takesRight ? 1 : 0
                 left += takesRight ? 0 : 1
@@ -92,17 +117,41 @@ struct CookieMatches: ~Copyable {
     /// Brings the elements, which are in no order, into that of the Cookie header.
     mutating func sort() {
         var all = UnsafeMutableBufferPointer(start: elements, count: count)
-        all.sort { $0.record.pointee.precedes($1.record.pointee) }
+        all.sort { $0.precedes($1) }
     }
 
     /// The cookies as values.
     var cookies: [Cookie] {
-        (0..<count).map { Cookie(elements[$0].record.pointee, in: elements[$0].bucket) }
+        (0..<count).map { Cookie(at: elements[$0].index, of: elements[$0].bucket) }
     }
 
-    /// Octets of the Cookie header.
-    var headerCount: Int {
-        (0..<count).reduce(max(count - 1, 0) * 2) { $0 + elements[$1].record.pointee.pairLength }
+    /// Takes out those from `start` on whose path only seemed to match.
+    @inline(__always)
+    mutating func verifyPaths(from start: Int, _ requestPath: Octets) {
+        var kept = start
+        for index in start..<count {
+            let element = elements[index]
+            // Most paths are a slash, and of one octet there is no other.
+            if element.record.pointee.pathLength > 1,
+                !PathMatch.matches(requestPath, cookiePath: element.bucket.path(element.record.pointee))
+            {
+                continue
+            }
+            elements[kept] = element
+            kept += 1
+        }
+        count = kept
+    }
+
+    /// Notes that all were sent (RFC 6265bis §5.8.3 step 5), and counts the octets of the Cookie header.
+    @inline(__always)
+    mutating func finish(at now: CookieTime) {
+        let seconds = CookieRecord.seconds(now)
+        headerCount = max(count - 1, 0) * 2
+        for index in 0..<count {
+            CookieRecord.access(elements[index].record, at: seconds)
+            headerCount += elements[index].record.pointee.pairLength
+        }
     }
 
     /// Writes the Cookie header (RFC 6265bis §5.8.3 step 6) to memory of `headerCount` octets.

@@ -2,7 +2,8 @@
 
 import Atomics
 
-/// One stored cookie, packed: 48 octets, and its texts in the ``CookieBucket`` that it is in.
+/// What a look-up reads of a stored cookie, packed: two to a line of the processor's cache. Its texts, and what only order
+/// depends on, are in other parts of the ``CookieBucket``.
 struct CookieRecord {
     /// What a cookie says yes or no to.
     struct Flags: OptionSet {
@@ -19,6 +20,10 @@ struct CookieRecord {
 
         init(_ sameSite: Cookie.SameSite) { rawValue = Self.firstSameSite << UInt16(sameSite.rawValue) }
 
+        /// 1 where none of these flags is one of `others`, else 0.
+        @inline(__always)
+        func are(notIn others: Flags) -> Int { rawValue & others.rawValue == 0 ? 1 : 0 }
+
         var sameSite: Cookie.SameSite {
             Cookie.SameSite(rawValue: UInt8((rawValue / Self.firstSameSite).trailingZeroBitCount)) ?? .unspecified
         }
@@ -33,10 +38,6 @@ struct CookieRecord {
     var pathHash: UInt32 = 0
     /// Expiry in microseconds, or ``session``.
     var expires: Int64
-    /// Creation in microseconds.
-    var created: Int64
-    /// The order of storing, for cookies created in one microsecond.
-    var sequence: UInt64
     /// Where `name=value` begins in the texts.
     var text: UInt32 = 0
     /// Where the path begins in the texts.
@@ -54,15 +55,6 @@ struct CookieRecord {
     /// Whether it has expired.
     func isExpired(at now: Int64) -> Bool { expires <= now }
 
-    /// The order of the Cookie header (RFC 6265bis §5.8.3 step 4): longer paths first, then earlier creation.
-    @inline(__always)
-    func precedes(_ other: borrowing CookieRecord) -> Bool {
-        // Without branches: which cookie of two is the earlier one cannot be foreseen.
-        let sequence = sequence < other.sequence ? 1 : 0
-        let created = created < other.created ? 1 : created == other.created ? sequence : 0
-        return (pathLength > other.pathLength ? 1 : pathLength == other.pathLength ? created : 0) != 0
-    }
-
     /// A time in the seconds that ``accessed`` counts, from 1970 to 2106.
     static func seconds(_ time: CookieTime) -> UInt32 { UInt32(clamping: time.microseconds / 1_000_000) }
 
@@ -76,5 +68,20 @@ struct CookieRecord {
             at: UnsafeMutableRawPointer(record).assumingMemoryBound(to: UnsafeAtomic<UInt32>.Storage.self)
         )
         if accessed.load(ordering: .relaxed) != seconds { accessed.store(seconds, ordering: .relaxed) }
+    }
+}
+
+/// When a cookie came, by which those of one path length are ordered.
+struct CookieBirth {
+    /// Creation in microseconds.
+    var created: Int64
+    /// The order of storing, for cookies created in one microsecond.
+    var sequence: UInt64
+
+    @inline(__always)
+    func precedes(_ other: CookieBirth) -> Bool {
+        // Without branches: which cookie of two is the earlier one cannot be foreseen.
+        let sequence = sequence < other.sequence ? 1 : 0
+        return (created < other.created ? 1 : created == other.created ? sequence : 0) != 0
     }
 }

@@ -16,18 +16,22 @@ struct CookieRequest {
     /// Calls `body` with the parts of `url`.
     @inline(__always)
     static func with<Result>(_ url: HTTPURL, _ body: (CookieRequest) throws -> Result) rethrows -> Result {
-        let host = url.origin.host
-        let isAddress = host.address != nil
-        return try (isAddress ? host.urlForm : host.text).withOctets { octets in
+        // An IPv6 address stands in brackets in a Domain attribute; all other hosts are written as they are.
+        if url.origin.host.address?.family == .v6 { return try with(url, url.origin.host.urlForm, body) }
+        return try with(url, url.origin.host.text, body)
+    }
+
+    @inline(__always)
+    private static func with<Result>(
+        _ url: HTTPURL,
+        _ host: String,
+        _ body: (CookieRequest) throws -> Result
+    ) rethrows -> Result {
+        let isAddress = url.origin.host.address != nil
+        return try host.withOctets { host in
             try url.path.withOctets { path in
-                try body(
-                    CookieRequest(
-                        host: octets,
-                        isAddress: isAddress,
-                        path: path,
-                        isSecure: url.origin.scheme.isSecure || isThisMachine(octets, isAddress: isAddress)
-                    )
-                )
+                let isSecure = url.origin.scheme.isSecure || isThisMachine(host, isAddress: isAddress)
+                return try body(CookieRequest(host: host, isAddress: isAddress, path: path, isSecure: isSecure))
             }
         }
     }

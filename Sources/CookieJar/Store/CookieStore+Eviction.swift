@@ -51,7 +51,7 @@ extension CookieStore {
             return Candidate(
                 priority: priority,
                 accessed: record.accessed,
-                sequence: record.sequence,
+                sequence: bucket.births[index].sequence,
                 bucket: number
             )
         }
@@ -59,7 +59,7 @@ extension CookieStore {
 
     private mutating func remove(_ candidate: Candidate, now: CookieTime) {
         guard let bucket = table.buckets[candidate.bucket],
-            let index = (0..<bucket.count).first(where: { bucket.records[$0].sequence == candidate.sequence })
+            let index = (0..<bucket.count).first(where: { bucket.births[$0].sequence == candidate.sequence })
         else { return }
         remove(index, of: candidate.bucket, cause: candidate.priority == 0 ? .expired : .evicted)
         table.removeIfEmpty(candidate.bucket)
@@ -67,6 +67,6 @@ extension CookieStore {
 
     /// Takes out what has expired. Each look-up passes over expired cookies; this gives their memory back.
     mutating func removeExpired(at now: CookieTime) {
-        _ = remove(cause: .expired) { record, _ in record.isExpired(at: now.microseconds) }
+        _ = remove(cause: .expired) { $0.records[$1].isExpired(at: now.microseconds) }
     }
 }

@@ -29,11 +29,9 @@ extension CookieStore {
                     }
                 }
                 if let filter = configuration.matchFilter {
-                    matches.removeAll(from: 0) { !filter.matches(Cookie($0, in: $1), url) }
+                    matches.removeAll { !filter.matches(Cookie(at: $0.index, of: $0.bucket), url) }
                 }
-                // Step 5.
-                let seconds = CookieRecord.seconds(now)
-                for index in 0..<matches.count { CookieRecord.access(matches[index].record, at: seconds) }
+                matches.finish(at: now)
                 return body(matches)
             }
         }
@@ -53,23 +51,14 @@ extension CookieStore {
         if context.site != .same {
             for sameSite in Cookie.SameSite.allCases where !context.sends(sameSite) { excluded.insert(.init(sameSite)) }
         }
-        PathPrefixes.with(request.path) { prefixes in
+        PathPrefixes.with(request.path) { paths in
             table.forEachBucket(of: request.host, isAddress: request.isAddress, partition: partition) {
                 bucket,
                 isHost in
-                let excluded = isHost ? excluded : excluded.union(.hostOnly)
                 let middle = matches.count
-                var record = bucket.records
-                for _ in 0..<bucket.count {
-                    // One condition without branches, for which cookies match cannot be foreseen.
-                    let isExcluded = record.pointee.flags.rawValue & excluded.rawValue
-                    let isWanted =
-                        isExcluded == 0 && record.pointee.expires > now.microseconds
-                        && prefixes.mayContain(record.pointee)
-                    matches.append(record, of: bucket, if: isWanted)
-                    record += 1
-                }
-                matches.removeAll(from: middle) { !PathMatch.matches(request.path, cookiePath: $1.path($0)) }
+                let excluded = isHost ? excluded : excluded.union(.hostOnly)
+                matches.append(bucket, without: excluded, after: now.microseconds, paths)
+                matches.verifyPaths(from: middle, request.path)
                 // Step 4: each bucket is in order already.
                 matches.merge(from: middle)
             }
@@ -78,12 +67,7 @@ extension CookieStore {
 
     /// All cookies that have not expired, for a filter that widens.
     private func collectAll(now: CookieTime, into matches: inout CookieMatches) {
-        for case let bucket? in table.buckets {
-            for index in 0..<bucket.count {
-                let record = bucket.records + index
-                matches.append(record, of: bucket, if: !record.pointee.isExpired(at: now.microseconds))
-            }
-        }
+        for case let bucket? in table.buckets { matches.append(bucket, without: [], after: now.microseconds) }
         matches.sort()
     }
 }

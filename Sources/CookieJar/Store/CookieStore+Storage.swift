@@ -91,10 +91,9 @@ extension CookieStore {
                 CookieRecord(
                     accessed: CookieRecord.seconds(cookie.accessed ?? now),
                     expires: cookie.expires?.microseconds ?? CookieRecord.session,
-                    created: (cookie.created ?? now).microseconds,
-                    sequence: sequence,
                     flags: cookie.flags
                 ),
+                CookieBirth(created: (cookie.created ?? now).microseconds, sequence: sequence),
                 name: cookie.name,
                 value: cookie.value,
                 path: cookie.path

@@ -27,7 +27,7 @@ extension CookieStore {
                 let index = bucket.find(name: received.name, path: received.path, isHostOnly: received.isHostOnly),
                 !bucket.records[index].isExpired(at: now.microseconds)
             else { return nil }
-            return Cookie(bucket.records[index], in: bucket)
+            return Cookie(at: index, of: bucket)
         }
     }
 

@@ -35,7 +35,7 @@ struct CookieStore: ~Copyable {
         cookies.reserveCapacity(count)
         for case let bucket? in table.buckets {
             for index in 0..<bucket.count where !bucket.records[index].isExpired(at: now.microseconds) {
-                cookies.append(Cookie(bucket.records[index], in: bucket))
+                cookies.append(Cookie(at: index, of: bucket))
             }
         }
         return cookies
@@ -44,7 +44,7 @@ struct CookieStore: ~Copyable {
     /// Notes what happened to the cookie at a place, if anybody listens.
     mutating func note(_ kind: CookieChange.Kind, _ index: Int, of number: Int) {
         guard !feeds.isEmpty, let bucket = table.buckets[number] else { return }
-        let cookie = Cookie(bucket.records[index], in: bucket)
+        let cookie = Cookie(at: index, of: bucket)
         changes.append(CookieChange(kind: kind, cookie: cookie, time: time, source: source))
     }
 
@@ -66,11 +66,11 @@ struct CookieStore: ~Copyable {
     }
 
     /// Takes out the cookies for which `isWanted` is true, and says how many they were.
-    mutating func remove(cause: CookieChange.Cause, where isWanted: (CookieRecord, CookieBucket) -> Bool) -> Int {
+    mutating func remove(cause: CookieChange.Cause, where isWanted: (CookieBucket, Int) -> Bool) -> Int {
         let before = count
         for number in table.buckets.indices {
             guard let bucket = table.buckets[number] else { continue }
-            for index in (0..<bucket.count).reversed() where isWanted(bucket.records[index], bucket) {
+            for index in (0..<bucket.count).reversed() where isWanted(bucket, index) {
                 remove(index, of: number, cause: cause)
             }
             table.removeIfEmpty(number)
@@ -80,8 +80,9 @@ struct CookieStore: ~Copyable {
 }
 
 extension Cookie {
-    /// The cookie that a record and its texts are.
-    init(_ record: borrowing CookieRecord, in bucket: CookieBucket) {
+    /// The cookie at a place of a bucket.
+    init(at index: Int, of bucket: CookieBucket) {
+        let record = bucket.records[index]
         self.init(
             nameOctets: Array(bucket.name(record)),
             valueOctets: Array(bucket.value(record)),
@@ -89,7 +90,7 @@ extension Cookie {
             isHostOnly: record.flags.contains(.hostOnly),
             path: String(decoding: bucket.path(record), as: UTF8.self),
             expires: record.expires == CookieRecord.session ? nil : CookieTime(microseconds: record.expires),
-            created: CookieTime(microseconds: record.created),
+            created: CookieTime(microseconds: bucket.births[index].created),
             lastAccessed: CookieTime(microseconds: Int64(record.accessed) * 1_000_000),
             isSecure: record.flags.contains(.secure),
             isHTTPOnly: record.flags.contains(.httpOnly),

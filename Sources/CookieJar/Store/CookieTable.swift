@@ -12,6 +12,19 @@ struct CookieTable: ~Copyable {
         var hash: UInt32
         /// The bucket's number plus one; 0 where the slot is free.
         var bucket: UInt32
+
+        static let free = Slot(hash: 0, bucket: 0)
+    }
+
+    /// A domain that cookies of a request may have.
+    private struct Probe {
+        /// Where the domain begins in the host.
+        let start: Int32
+        let hash: UInt32
+        /// The slot at which a search begins.
+        let slot: Slot
+        /// The bucket that the slot leads to.
+        var header: UnsafeMutablePointer<CookieBucket.Header>?
     }
 
     /// The buckets by number; nil where a number is free.
@@ -27,7 +40,7 @@ struct CookieTable: ~Copyable {
         self.seed = seed
         mask = 15
         slots = .allocate(capacity: mask + 1)
-        slots.initialize(repeating: Slot(hash: 0, bucket: 0), count: mask + 1)
+        slots.initialize(repeating: .free, count: mask + 1)
     }
 
     deinit {
@@ -65,11 +78,7 @@ struct CookieTable: ~Copyable {
         while slots[slot].bucket != 0 {
             if slots[slot].hash == hash {
                 let number = Int(slots[slot].bucket) - 1
-                if let bucket = buckets[number], bucket.domain.isSame(as: domain),
-                    bucket.partition.isSame(as: partition)
-                {
-                    return number
-                }
+                if let bucket = buckets[number], bucket.isOf(domain, partition) { return number }
             }
             slot = (slot + 1) & mask
         }
@@ -80,7 +89,13 @@ struct CookieTable: ~Copyable {
         find(domain, partition, hash: hash(domain, partition))
     }
 
+    /// How many domains of a host are looked for at once: more than hosts have, but for those made to be odd.
+    private static let probesAtOnce = 16
+
     /// Calls `body` with the bucket of each domain that `host` is or is within, the longest last.
+    ///
+    /// The slots of all domains are read before one is looked at, and the buckets that they lead to before the cookies of
+    /// one: in a large jar most time is spent waiting for memory, and so it is waited for at once.
     @inline(__always)
     func forEachBucket(
         of host: Octets,
@@ -88,26 +103,68 @@ struct CookieTable: ~Copyable {
         partition: Octets,
         _ body: (_ bucket: CookieBucket, _ isHostItself: Bool) -> Void
     ) {
-        var hash = start(partition: partition)
-        var index = host.count
-        var labels = 0
-        while index > 0 {
-            index -= 1
-            if host[index] == .dot, !isAddress {
-                labels += 1
-                // A single label is a public suffix: no cookie is for the hosts below it.
-                if labels > 1,
-                    let found = find(host.part((index + 1)..<host.count), partition, hash: Self.finish(hash)),
-                    let bucket = buckets[found]
-                {
-                    body(bucket, false)
+        withUnsafeTemporaryAllocation(of: Probe.self, capacity: Self.probesAtOnce) { probes in
+            var hash = start(partition: partition)
+            var index = host.count
+            // A single label is a public suffix: no cookie is for the hosts below it.
+            var isSingleLabel = host.last != .dot
+            while index > 0 {
+                var count = 0
+                while index > 0, count < Self.probesAtOnce {
+                    index -= 1
+                    hash = Self.step(hash, host[index])
+                    guard index == 0 || (host[index - 1] == .dot && !isAddress) else { continue }
+                    if index == 0 || !isSingleLabel {
+                        let finished = Self.finish(hash)
+                        let slot = slots[Int(finished) & mask]
+                        probes[count] = Probe(
+                            start: Int32(truncatingIfNeeded: index),
+                            hash: finished,
+                            slot: slot,
+                            header: nil
+                        )
+                        count += 1
+                    }
+                    isSingleLabel = false
+                }
+                for place in 0..<verify(probes, count, host, partition) {
+                    guard let header = probes[place].header else { continue }
+                    body(CookieBucket(header), probes[place].start == 0)
                 }
             }
-            hash = Self.step(hash, host[index])
         }
-        if let found = find(host, partition, hash: Self.finish(hash)), let bucket = buckets[found] {
-            body(bucket, true)
+    }
+
+    /// Keeps of the probes those that found their bucket, and says how many.
+    @inline(__always)
+    private func verify(
+        _ probes: UnsafeMutableBufferPointer<Probe>,
+        _ count: Int,
+        _ host: Octets,
+        _ partition: Octets
+    ) -> Int {
+        var hits = 0
+        for place in 0..<count where probes[place].slot.bucket != 0 {
+            var probe = probes[place]
+            probe.header = buckets[Int(probe.slot.bucket) - 1]?.header
+            probes[hits] = probe
+            hits += 1
         }
+        var found = 0
+        for place in 0..<hits {
+            var probe = probes[place]
+            let domain = host.part(Int(probe.start)..<host.count)
+            // Nearly always it is in the first slot, or nowhere.
+            let isThere =
+                probe.slot.hash == probe.hash && probe.header.map { CookieBucket($0).isOf(domain, partition) } == true
+            if !isThere {
+                guard let number = find(domain, partition, hash: probe.hash) else { continue }
+                probe.header = buckets[number]?.header
+            }
+            probes[found] = probe
+            found += 1
+        }
+        return found
     }
 
     /// Whether a bucket whose domain is `domain`, is above it or is below it meets a condition.
@@ -197,7 +254,7 @@ struct CookieTable: ~Copyable {
         let old = (slots, mask)
         mask = mask * 2 + 1
         slots = .allocate(capacity: mask + 1)
-        slots.initialize(repeating: Slot(hash: 0, bucket: 0), count: mask + 1)
+        slots.initialize(repeating: .free, count: mask + 1)
         for slot in 0...old.1 where old.0[slot].bucket != 0 {
             place(Int(old.0[slot].bucket) - 1, hash: old.0[slot].hash)
         }
@@ -218,7 +275,7 @@ struct CookieTable: ~Copyable {
             }
             slot = (slot + 1) & mask
         }
-        slots[hole].bucket = 0
+        slots[hole] = .free
         used -= 1
         bucket.release()
         buckets[number] = nil

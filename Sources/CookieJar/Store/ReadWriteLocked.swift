@@ -15,10 +15,12 @@ import Android
 /// `@unchecked Sendable`: `lock` guards `value`.
 final class ReadWriteLocked<Value: ~Copyable>: @unchecked Sendable {
     private let lock: UnsafeMutablePointer<pthread_rwlock_t>
-    private var value: Value
+    /// On the heap, so that no access pays for the check that nobody else is at it: the lock sees to that.
+    private let value: UnsafeMutablePointer<Value>
 
     init(_ value: consuming sending Value) {
-        self.value = value
+        self.value = .allocate(capacity: 1)
+        self.value.initialize(to: value)
         lock = .allocate(capacity: 1)
         #if canImport(Glibc)
         // Without it a stream of readers can keep a writer waiting for ever.
@@ -35,6 +37,8 @@ final class ReadWriteLocked<Value: ~Copyable>: @unchecked Sendable {
     deinit {
         pthread_rwlock_destroy(lock)
         lock.deallocate()
+        value.deinitialize(count: 1)
+        value.deallocate()
     }
 
     /// Reads the value, while others may read it too.
@@ -42,7 +46,7 @@ final class ReadWriteLocked<Value: ~Copyable>: @unchecked Sendable {
     func withReadLock<Result>(_ body: (borrowing Value) -> Result) -> Result {
         pthread_rwlock_rdlock(lock)
         defer { pthread_rwlock_unlock(lock) }
-        return body(value)
+        return body(value.pointee)
     }
 
     /// Changes the value, while nobody else reads or changes it.
@@ -50,6 +54,6 @@ final class ReadWriteLocked<Value: ~Copyable>: @unchecked Sendable {
     func withWriteLock<Result>(_ body: (inout Value) -> Result) -> Result {
         pthread_rwlock_wrlock(lock)
         defer { pthread_rwlock_unlock(lock) }
-        return body(&value)
+        return body(&value.pointee)
     }
 }

@@ -160,8 +160,7 @@ final class DialRace {
     /// The check that NIOSSL leaves open; see ``CertificateName``.
     private func isForName(_ channel: any Channel) -> Bool {
         guard target.key.tls.verifiesCertificate, let name = target.serverName else { return true }
-        let certificate = try? channel.pipeline.syncOperations.nioSSL_peerCertificate()
-        return certificate.map { CertificateName.covers($0, name) } ?? false
+        return CertificateName.isShown(by: channel, for: name)
     }
 
     private func add(_ handlers: [any ChannelHandler], to channel: any Channel, of index: Int) {

@@ -1,12 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import NIOCore
 import NIOSSL
 
 /// Whether a certificate is one for a name (RFC 9525 §6.3): by its DNS names, and by nothing else.
 ///
 /// NIOSSL also takes a certificate for the *address* that was dialled. Anybody can have one for an address of their own, and
 /// a poisoned answer may lead there: for an origin with a name only the name counts.
-enum CertificateName {
+package enum CertificateName {
+    /// Whether the server at the other end of a channel showed a certificate for the name. On the channel's event loop.
+    package static func isShown(by channel: any Channel, for name: String) -> Bool {
+        let certificate = try? channel.pipeline.syncOperations.nioSSL_peerCertificate()
+        return certificate.map { covers($0, name) } ?? false
+    }
+
     static func covers(_ certificate: NIOSSLCertificate, _ name: String) -> Bool {
         certificate._subjectAlternativeNames().contains { alternative in
             alternative.nameType == .dnsName && matches(Array(alternative.contents), name)

@@ -24,7 +24,7 @@ final class TLSContexts: Sendable {
         }
     }
 
-    private static func configuration(_ settings: TLSSettings) throws -> TLSConfiguration {
+    static func configuration(_ settings: TLSSettings) throws -> TLSConfiguration {
         var configuration = TLSConfiguration.makeClientConfiguration()
         configuration.minimumTLSVersion = settings.minimumVersion == .tls13 ? .tlsv13 : .tlsv12
         configuration.certificateVerification = settings.verifiesCertificate ? .fullVerification : .none

@@ -39,11 +39,15 @@ public struct Answer: Hashable, Sendable {
     /// The address that the upstream took for the client's, where it tells.
     public var clientAddress: IPAddress?
 
+    /// What the upstream says besides addresses, such as the answer of Aliyun's software-defined resolution.
+    public var extra: String?
+
     /// An answer of parts.
-    public init(v4: Records? = nil, v6: Records? = nil, clientAddress: IPAddress? = nil) {
+    public init(v4: Records? = nil, v6: Records? = nil, clientAddress: IPAddress? = nil, extra: String? = nil) {
         self.v4 = v4
         self.v6 = v6
         self.clientAddress = clientAddress
+        self.extra = extra
     }
 
     /// What was said of a family.

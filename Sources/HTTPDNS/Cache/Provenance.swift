@@ -1,21 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Who gave an answer, and who had failed before. One object is shared by all resolutions of an answer, and by all
-/// answers that an upstream gave without trouble.
+/// Who gave an answer, where, and who had failed before. One object is shared by all resolutions of an answer, and by
+/// all answers that an upstream gave without trouble.
 final class Provenance: Hashable, Sendable {
     let upstream: String
     let kind: UpstreamKind
+    let network: String
     let failures: [ResolutionError.Failure]
+    let extra: String?
 
-    init(upstream: String, kind: UpstreamKind, failures: [ResolutionError.Failure] = []) {
+    init(
+        upstream: String,
+        kind: UpstreamKind,
+        network: String = "",
+        failures: [ResolutionError.Failure] = [],
+        extra: String? = nil
+    ) {
         self.upstream = upstream
         self.kind = kind
+        self.network = network
         self.failures = failures
+        self.extra = extra
     }
 
     static func == (one: Provenance, other: Provenance) -> Bool {
         one === other
-            || (one.upstream == other.upstream && one.kind == other.kind && one.failures == other.failures)
+            || (one.upstream == other.upstream && one.kind == other.kind && one.network == other.network
+                && one.failures == other.failures && one.extra == other.extra)
     }
 
     func hash(into hasher: inout Hasher) {

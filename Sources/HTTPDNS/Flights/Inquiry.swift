@@ -18,6 +18,8 @@ struct Inquiry {
         var limit: Duration
         /// How long an answer for one family waits for the other (RFC 8305 §3).
         var resolutionDelay: Duration
+        /// After how long those who wait are given what is past its TTL; nil: there is nothing.
+        var staleAfter: Duration?
     }
 
     /// An upstream that may be asked.
@@ -48,6 +50,8 @@ struct Inquiry {
         case ask(upstream: Int, Families)
         /// Stop asking an upstream; `timedOut` when it was its own fault.
         case cancel(upstream: Int, timedOut: Bool)
+        /// Hand out what is known from before: the upstreams take too long.
+        case handOutStale
         /// Hand this out to those who wait; a later answer completes it.
         case deliver(Outcome)
         /// The inquiry is over.
@@ -83,18 +87,20 @@ struct Inquiry {
     /// A denial that nobody vouched for: used when nothing better comes.
     private var denial: (upstream: Int, answer: Answer)?
     private var deliverAt: Moment?
+    private var staleAt: Moment?
     private var isOver = false
 
     init(_ plan: Plan, families: Families, now: Moment) {
         self.plan = plan
         self.families = families
         deadline = now + plan.limit
+        staleAt = plan.staleAfter.map { now + $0 }
     }
 
     /// When a ``Event/tick`` is due.
     var nextTick: Moment {
         guard !isOver else { return .never }
-        var at = min(deadline, deliverAt ?? .never)
+        var at = min(deadline, deliverAt ?? .never, staleAt ?? .never)
         for one in asked where !one.outstanding.isEmpty { at = min(at, one.since + one.candidate.budget) }
         if next < plan.candidates.count, outcome.upstream == nil, let hedge = hedgeAt { at = min(at, hedge) }
         return at
@@ -186,6 +192,7 @@ struct Inquiry {
             }
             asked.removeAll { $0.candidate.upstream != upstream }
             outcome.upstream = upstream
+            staleAt = nil
             deliverAt = now + plan.resolutionDelay
         }
         outcome.answer = one.answer
@@ -218,6 +225,10 @@ struct Inquiry {
         if let at = deliverAt, at <= now {
             deliverAt = nil
             actions.append(.deliver(outcome))
+        }
+        if let at = staleAt, at <= now {
+            staleAt = nil
+            actions.append(.handOutStale)
         }
         for one in asked where !one.outstanding.isEmpty && one.since + one.candidate.budget <= now {
             guard !isOver else { return }

@@ -20,13 +20,14 @@ public struct DomainSet: Hashable, Sendable, ExpressibleByArrayLiteral {
     /// Adds a domain; whether the text was one.
     @discardableResult
     public mutating func insert(_ domain: String) -> Bool {
-        var text = domain[...]
-        if text.hasPrefix("*.") { text = text.dropFirst(2) } else if text.hasPrefix(".") { text = text.dropFirst() }
-        guard let host = try? Host(text) else { return false }
-        let domain = Self.withoutFinalDot(host.text)
-        guard !domain.isEmpty else { return false }
-        domains.insert(domain)
+        guard let name = DomainName.canonical(domain) else { return false }
+        domains.insert(name)
         return true
+    }
+
+    /// Adds all domains of another set.
+    public mutating func formUnion(_ other: DomainSet) {
+        domains.formUnion(other.domains)
     }
 
     /// Whether the set is empty.
@@ -35,18 +36,6 @@ public struct DomainSet: Hashable, Sendable, ExpressibleByArrayLiteral {
     /// Whether the name is one of the domains or below one, by whole labels.
     public func contains(_ host: Host) -> Bool {
         guard !domains.isEmpty else { return false }
-        let name = Self.withoutFinalDot(host.text)
-        if domains.contains(name) { return true }
-        guard host.address == nil else { return false }
-        var rest = name[...]
-        while let dot = rest.firstIndex(of: ".") {
-            rest = rest[rest.index(after: dot)...]
-            if domains.contains(String(rest)) { return true }
-        }
-        return false
-    }
-
-    private static func withoutFinalDot(_ text: String) -> String {
-        text.hasSuffix(".") ? String(text.dropLast()) : text
+        return DomainName.first(of: host) { domains.contains($0) ? true : nil } ?? false
     }
 }

@@ -14,8 +14,9 @@ struct UpstreamHealth {
         /// Set while the upstream is down: when one question may go to it again.
         var probeAt: Moment?
         var pausedUntil = Moment.past
-        /// Smoothed time of an answer, in nanoseconds (RFC 6298 §2, without its variance).
+        /// Smoothed time of an answer and its variation, in nanoseconds (RFC 6298 §2).
         var roundTrip: Int64?
+        var variation: Int64 = 0
     }
 
     private let limits: Limits
@@ -50,7 +51,13 @@ struct UpstreamHealth {
         states[upstream].failures = 0
         states[upstream].probeAt = nil
         let sample = time.nanoseconds
-        states[upstream].roundTrip = states[upstream].roundTrip.map { $0 + (sample - $0) / 8 } ?? sample
+        if let roundTrip = states[upstream].roundTrip {
+            states[upstream].variation += (abs(sample - roundTrip) - states[upstream].variation) / 4
+            states[upstream].roundTrip = roundTrip + (sample - roundTrip) / 8
+        } else {
+            states[upstream].roundTrip = sample
+            states[upstream].variation = sample / 2
+        }
     }
 
     /// An upstream failed.
@@ -81,6 +88,11 @@ struct UpstreamHealth {
     /// The usual time of an upstream's answer; nil where it never answered.
     func roundTrip(_ upstream: Int) -> Duration? {
         states[upstream].roundTrip.map { .nanoseconds($0) }
+    }
+
+    /// The time after which an upstream that has not answered is slower than usual; nil where it never answered.
+    func usualTime(_ upstream: Int) -> Duration? {
+        states[upstream].roundTrip.map { .nanoseconds($0 + 4 * states[upstream].variation) }
     }
 
     /// Whether the upstream is down or left alone.

@@ -47,6 +47,12 @@ public struct Resolution: Hashable, Sendable {
     /// For how long it may still be used; negative for a ``Source/stale`` one.
     public var ttl: Duration { .nanoseconds(ttlNanoseconds) }
 
+    /// The network in which it was said; empty where it is not known.
+    public var network: String { provenance.network }
+
+    /// What the upstream said besides addresses; see ``Answer/extra``.
+    public var extra: String? { provenance.extra }
+
     /// The upstreams that were asked for this answer and did not give it.
     public var failures: [ResolutionError.Failure] { provenance.failures }
 

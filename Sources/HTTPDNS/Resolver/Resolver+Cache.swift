@@ -16,73 +16,62 @@ extension Resolver {
         case unknown
     }
 
-    /// What a look-up ended with, from which each caller makes its resolution.
-    struct Landing {
-        var entry: AnswerCache.Entry
-        var source: Resolution.Source
-    }
-
     func shard(_ hash: Int) -> NIOLockedValueBox<Shard> {
         // The low bits choose the place in the shard.
         shards[Int(truncatingIfNeeded: UInt(bitPattern: hash) >> 48) & (shards.count - 1)]
     }
 
     /// Looks a name up: one lock, one hash, nothing allocated while an order of its addresses holds.
-    func find(_ host: Host, _ port: UInt16, _ families: Families) -> Found {
+    func find(_ wanted: Wanted, _ port: UInt16) -> Found {
         let now = time.now()
-        let hash = AnswerCache.Key.hash(of: host.text)
+        let name = wanted.key
+        let hash = AnswerCache.Key.hash(of: name)
         return shard(hash).withLockedValue { shard in
-            shard.cache.find(AnswerCache.Key(host.text, realm: shard.realm, hash: hash)) { entry in
-                judge(&entry, host, port, families, now)
-            } ?? .unknown
+            let found =
+                shard.cache.find(AnswerCache.Key(name, realm: shard.realm, hash: hash)) { entry in
+                    judge(&entry, wanted, port, now)
+                } ?? .unknown
+            shard.counts.add(found)
+            return found
         }
     }
 
     private func judge(
         _ entry: inout AnswerCache.Entry,
-        _ host: Host,
+        _ wanted: Wanted,
         _ port: UInt16,
-        _ families: Families,
         _ now: Moment
     ) -> Found {
-        let expiry = entry.expiry(families)
-        let source: Resolution.Source = entry.provenance.kind == .fixed ? .fixed : .cached
+        let expiry = entry.expiry(wanted.families)
         if expiry > now {
             entry.uses &+= 1
-            guard let resolution = resolution(&entry, source, host, port, families, now) else {
-                return .absent(entry.absenceError(host, families))
+            let source: Resolution.Source = entry.provenance.kind == .fixed ? .fixed : .cached
+            guard let resolution = resolution(&entry, source, wanted, port, now) else {
+                return .absent(entry.absenceError(wanted.host, wanted.families))
             }
-            let isDue = entry.uses > 2 && now >= entry.retryAt && entry.isNearlyOver(expiry, now)
+            let isDue =
+                entry.uses >= configuration.refreshUses && now >= entry.retryAt && entry.isNearlyOver(expiry, now)
             if isDue { entry.retryAt = now + configuration.failureTTL }
             return .current(resolution, isDue: isDue)
         }
         let mayAsk = entry.retryAt <= now
-        if let resolution = stale(&entry, host, port, families, now) { return .stale(resolution, mayAsk: mayAsk) }
-        return mayAsk ? .unknown : .absent(.failed(host, entry.provenance.failures))
-    }
-
-    /// What is left of an entry after its TTL; nil where it is too old.
-    private func stale(
-        _ entry: inout AnswerCache.Entry,
-        _ host: Host,
-        _ port: UInt16,
-        _ families: Families,
-        _ now: Moment
-    ) -> Resolution? {
-        let expiry = families.members.compactMap { entry[$0] }.filter { !$0.addresses.isEmpty }.map(\.expiresAt).min()
-        guard let expiry, now < expiry + configuration.maxStale else { return nil }
-        return resolution(&entry, .stale, host, port, families, now)
+        if entry.isUsable(wanted.families, now, maxStale: configuration.maxStale),
+            let resolution = resolution(&entry, .stale, wanted, port, now)
+        {
+            return .stale(resolution, mayAsk: mayAsk)
+        }
+        return mayAsk ? .unknown : .absent(.failed(wanted.host, entry.provenance.failures))
     }
 
     /// The resolution that an entry gives; nil where it has no address of the families.
     private func resolution(
         _ entry: inout AnswerCache.Entry,
         _ source: Resolution.Source,
-        _ host: Host,
+        _ wanted: Wanted,
         _ port: UInt16,
-        _ families: Families,
         _ now: Moment
     ) -> Resolution? {
+        let families = wanted.families
         if entry.order.until <= now || entry.order.port != port || entry.order.families != families {
             let ordered = ranking.withLockedValue { ranking in
                 ranking.order(
@@ -97,7 +86,7 @@ extension Resolver {
         }
         guard !entry.ordered.isEmpty else { return nil }
         return Resolution(
-            host: host,
+            host: wanted.host,
             addresses: entry.ordered,
             port: port,
             source: source,
@@ -110,60 +99,14 @@ extension Resolver {
     /// The resolution that a look-up gives to a caller.
     func resolution(
         _ landing: Landing,
-        _ host: Host,
-        _ port: UInt16,
-        _ families: Families
+        _ wanted: Wanted,
+        _ port: UInt16
     ) throws(ResolutionError) -> Resolution {
         var entry = landing.entry
-        guard let resolution = resolution(&entry, landing.source, host, port, families, time.now()) else {
-            throw entry.absenceError(host, families)
+        guard let resolution = resolution(&entry, landing.source, wanted, port, time.now()) else {
+            throw entry.absenceError(wanted.host, wanted.families)
         }
         return resolution
-    }
-
-    /// Keeps what a look-up brought.
-    func store(_ host: Host, _ realm: UInt32, _ entry: AnswerCache.Entry) {
-        book.withLockedValue { $0.note((entry.v4?.addresses ?? []) + (entry.v6?.addresses ?? []), of: host) }
-        let hash = AnswerCache.Key.hash(of: host.text)
-        let key = AnswerCache.Key(host.text, realm: realm, hash: hash)
-        shard(hash).withLockedValue { shard in
-            var entry = entry
-            let old = shard.cache.peek(key)
-            // A question for one family leaves the other as it was.
-            entry.v4 = entry.v4 ?? old?.v4
-            entry.v6 = entry.v6 ?? old?.v6
-            entry.forceAt = old?.forceAt ?? .past
-            entry.provenance = shard.provenances.first { $0 == entry.provenance } ?? entry.provenance
-            shard.cache.store(key, entry)
-        }
-    }
-
-    /// What may still be used of a name although its TTL is over and nobody has a new answer; it is then used without
-    /// asking again for a while. Otherwise the failure is kept.
-    func fallBack(
-        _ host: Host,
-        _ realm: UInt32,
-        _ families: Families,
-        _ failures: [ResolutionError.Failure],
-        _ now: Moment
-    ) -> Landing? {
-        let hash = AnswerCache.Key.hash(of: host.text)
-        let key = AnswerCache.Key(host.text, realm: realm, hash: hash)
-        return shard(hash).withLockedValue { shard in
-            let kept = shard.cache.find(key) { entry -> Landing? in
-                entry.retryAt = now + configuration.failureTTL
-                let isFresh = entry.expiry(families) > now
-                let hasAddress = families.members.contains { family in
-                    entry[family].map { !$0.addresses.isEmpty && now < $0.expiresAt + configuration.maxStale } ?? false
-                }
-                return hasAddress ? Landing(entry: entry, source: isFresh ? .cached : .stale) : nil
-            }
-            if let landing = kept ?? nil { return landing }
-            var entry = AnswerCache.Entry(provenance: Provenance(upstream: "", kind: .service, failures: failures))
-            entry.retryAt = now + configuration.failureTTL
-            shard.cache.store(key, entry)
-            return nil
-        }
     }
 }
 
@@ -174,6 +117,13 @@ extension AnswerCache.Entry {
         if families.contains(.v4) { expiry = v4?.expiresAt ?? .past }
         if families.contains(.v6) { expiry = min(expiry, v6?.expiresAt ?? .past) }
         return expiry
+    }
+
+    /// Whether there is an address of the families that is not too long past its TTL.
+    func isUsable(_ families: Families, _ now: Moment, maxStale: Duration) -> Bool {
+        families.members.contains { family in
+            self[family].map { !$0.addresses.isEmpty && now < $0.expiresAt + maxStale } ?? false
+        }
     }
 
     /// When the older of these families was stored.

@@ -17,7 +17,7 @@ extension Resolver {
     public func report(_ outcome: AttemptOutcome, at endpoint: Endpoint, for host: Host) {
         let now = time.now()
         switch outcome {
-        case .connected: ranking.withLockedValue { $0.succeeded(endpoint) }
+        case .connected(let time): ranking.withLockedValue { $0.succeeded(endpoint, after: time, now: now) }
         case .failed: ranking.withLockedValue { $0.failed(endpoint, now: now) }
         }
         guard host.address == nil else { return }
@@ -33,13 +33,14 @@ extension Resolver {
                 }
                 guard allFailed, !addresses.isEmpty else { return false }
                 // The next caller waits for what the upstreams say now; what is kept serves if they do not answer.
+                let over = now + (.zero - configuration.staleWhileRefresh)
                 for family in families.members {
-                    if let kept = entry[family] { entry[family]?.expiresAt = min(kept.expiresAt, now) }
+                    if let kept = entry[family] { entry[family]?.expiresAt = min(kept.expiresAt, over) }
                 }
                 entry.forceAt = now + configuration.forcedRefreshInterval
                 return true
             } ?? false
         }
-        if mustRefresh { refresh(host, families) }
+        if mustRefresh { refresh(Wanted(host: host, families: families)) }
     }
 }

@@ -7,16 +7,16 @@ extension Resolver {
     struct FlightKey: Hashable {
         var name: String
         var families: Families
-        var realm: UInt32
+        var realm: Realm
     }
 
     /// A look-up under way.
     struct Flight {
-        var host: Host
-        var families: Families
-        var realm: UInt32
+        var wanted: Wanted
+        var realm: Realm
+        var network: String
         var inquiry: Inquiry
-        /// Whether answers of the system are checked like others; not for names that belong to it.
+        /// Whether answers of the system are not checked, for names that belong to it.
         var trustsSystem: Bool
         /// Questions to upstreams under way.
         var tasks: [(upstream: Int, task: Task<Void, Never>)] = []
@@ -26,8 +26,15 @@ extension Resolver {
 
     /// Everything that changes but the cache and the ranking.
     struct State {
+        /// The switch of this program.
         var isEnabled = true
+        /// The switch of all installations.
+        var remote = RemoteState()
+        /// What follows from the configuration and the remote switch.
+        var policy: NamePolicy
         var isClosed = false
+        var network = Network.unknown
+        var realms = RealmTable()
         var flights: FlightTable<FlightKey, Waiter, Flight>
         var health: UpstreamHealth
         var questionsSent = 0
@@ -35,13 +42,22 @@ extension Resolver {
         var running = 0
         /// Those who wait for `running` to become zero.
         var idlers: [CheckedContinuation<Void, Never>] = []
+        /// What ends when the resolver is shut down.
+        var onClose: [AsyncStream<Void>.Continuation] = []
         /// Wakes when the first inquiry must look at the clock.
         var ticker: (task: Task<Void, Never>, at: Moment)?
 
         init(_ configuration: ResolverConfiguration) {
+            policy = configuration.names
             flights = FlightTable(maxFlights: configuration.maxFlights)
             health = UpstreamHealth(count: configuration.upstreams.count + 1, limits: configuration.healthLimits)
         }
+
+        /// Whether the upstreams are asked at all.
+        var isOn: Bool { isEnabled && remote.document?.isEnabled ?? true }
+
+        /// What is asked for now is kept under this.
+        var realm: Realm { isOn ? realms.current : .system }
     }
 
     /// The upstream of a number: those of the configuration, then the system.
@@ -53,8 +69,10 @@ extension Resolver {
 
 extension ResolverConfiguration {
     /// One for each upstream, and one for the system.
-    var provenances: [Provenance] {
-        (upstreams + [system].compactMap { $0 }).map { Provenance(upstream: $0.name, kind: $0.kind) }
+    func provenances(_ network: String) -> [Provenance] {
+        (upstreams + [system].compactMap { $0 }).map {
+            Provenance(upstream: $0.name, kind: $0.kind, network: network)
+        }
     }
 
     var healthLimits: UpstreamHealth.Limits {
@@ -73,9 +91,9 @@ extension ResolverConfiguration {
         )
     }
 
-    var keepingRules: KeepingRules {
+    func keepingRules(for host: Host) -> KeepingRules {
         KeepingRules(
-            ttlRange: ttlRange,
+            ttlRange: ttlOverrides[host] ?? ttlRange,
             defaultTTL: defaultTTL,
             maxNegativeTTL: maxNegativeTTL,
             defaultNegativeTTL: defaultNegativeTTL

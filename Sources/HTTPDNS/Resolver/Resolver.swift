@@ -12,13 +12,16 @@ public import Names
 /// await resolver.shutdown()
 /// ```
 ///
-/// All work that outlives a call, such as a refresh behind ``cached(_:port:families:)``, belongs to the resolver and
-/// ends with ``shutdown()``.
+/// All work that outlives a call, such as a refresh behind ``cached(_:port:families:subnet:)``, belongs to the
+/// resolver and ends with ``shutdown()``. What goes on by itself (watching the network, the remote switch, keeping
+/// names fresh) runs in ``run()``, and not at all where that is not called.
 public final class Resolver: Sendable {
     /// What the resolver was made with.
     public let configuration: ResolverConfiguration
 
     let time: Timekeeper
+    /// A number in 0..<1.
+    let random: @Sendable () -> Double
     /// What is known, in parts; each lock guards one.
     let shards: [NIOLockedValueBox<Shard>]
     /// What attempts have shown. Taken inside a shard's lock, never the other way round.
@@ -27,27 +30,18 @@ public final class Resolver: Sendable {
     let state: NIOLockedValueBox<State>
     /// Whom addresses belong to. Never held together with another lock.
     let book: NIOLockedValueBox<AddressBook>
-    /// One for each upstream, and one for the system, shared by all its answers without failures.
-    let provenances: [Provenance]
 
     /// One part of the cache.
     struct Shard {
         var cache: AnswerCache
         /// What the answers in use were asked under.
-        var realm: UInt32
-        /// Copies of ``Resolver/provenances``: were there one for all shards, threads that look up different names would
-        /// contend for its reference count.
-        let provenances: [Provenance]
-    }
-
-    /// Manners of asking, whose answers do not mix.
-    enum Realm {
-        static let system: UInt32 = 0
-        static let upstreams: UInt32 = 1
-
-        /// What is asked of one upstream to see whether it is back; nothing is kept of it.
-        static func probe(_ upstream: Int) -> UInt32 { .max - UInt32(truncatingIfNeeded: upstream & 0xffff) }
-        static func isProbe(_ realm: UInt32) -> Bool { realm > .max - 0x1_0000 }
+        var realm: Realm
+        /// One for each upstream, and one for the system, shared by all its answers without failures. Each shard has
+        /// its own: were there one for all, threads that look up different names would contend for its reference
+        /// count.
+        var provenances: [Provenance]
+        /// What look-ups found, for ``Resolver/counts``.
+        var counts = CacheCounts()
     }
 
     /// A resolver.
@@ -55,25 +49,34 @@ public final class Resolver: Sendable {
     /// - Parameters:
     ///   - configuration: Upstreams, policy and bounds.
     ///   - clock: What time is read from, for TTLs, budgets and delays. Tests pass one that they move by hand.
-    public init(_ configuration: ResolverConfiguration, clock: any Clock<Duration> = ContinuousClock()) {
+    public convenience init(_ configuration: ResolverConfiguration, clock: any Clock<Duration> = ContinuousClock()) {
+        self.init(configuration, clock: clock, random: { .random(in: 0..<1) })
+    }
+
+    package init(
+        _ configuration: ResolverConfiguration,
+        clock: any Clock<Duration>,
+        random: @escaping @Sendable () -> Double = { .random(in: 0..<1) },
+        wallClock: (@Sendable () -> Int64)? = nil
+    ) {
         self.configuration = configuration
-        time = Timekeeper(clock)
+        self.random = random
+        time = Timekeeper(clock, wallClock: wallClock ?? SigningClock.deviceTime)
         // Few entries are kept in one part, so that the oldest of all is the one to go.
         var count = 1
         while count < 64, configuration.maxCachedNames / (count * 2) >= 256 { count *= 2 }
-        let provenances = configuration.provenances
-        self.provenances = provenances
+        let state = State(configuration)
         shards = (0..<count).map { _ in
             let cache = AnswerCache(
                 maxEntries: configuration.maxCachedNames / count,
                 maxOctets: configuration.maxCachedOctets / count
             )
             return NIOLockedValueBox(
-                Shard(cache: cache, realm: Realm.upstreams, provenances: configuration.provenances)
+                Shard(cache: cache, realm: state.realms.current, provenances: configuration.provenances(""))
             )
         }
         ranking = NIOLockedValueBox(EndpointRanking(limits: configuration.rankingLimits))
-        state = NIOLockedValueBox(State(configuration))
+        self.state = NIOLockedValueBox(state)
         book = NIOLockedValueBox(AddressBook(maxAddresses: configuration.maxRememberedAddresses))
     }
 
@@ -90,35 +93,39 @@ public final class Resolver: Sendable {
     ///   - host: A name, or an address, which is its own answer.
     ///   - port: The port of the endpoints.
     ///   - families: The families wanted; nil: those of the configuration.
+    ///   - subnet: For whose network the answer is wanted (RFC 7871); nil: our own. Answers are kept apart by it.
     ///   - fresh: Whether the upstreams are asked although the cache has an answer.
     /// - Throws: ``ResolutionError``. Code `cancelled` comes as soon as the task is cancelled.
     public func resolve(
         _ host: Host,
         port: UInt16 = 443,
         families: Families? = nil,
+        subnet: IPNetwork? = nil,
         fresh: Bool = false
     ) async throws(ResolutionError) -> Resolution {
         if let known = own(host, port) { return known }
-        let families = families ?? configuration.families
+        let wanted = Wanted(host: host, families: families ?? configuration.families, subnet: subnet)
         if !fresh {
-            switch find(host, port, families) {
+            switch find(wanted, port) {
             case .current(let resolution, let isDue):
-                if isDue { refresh(host, families) }
+                if isDue { refresh(wanted) }
                 return resolution
             case .absent(let error): throw error
             case .stale(let resolution, let mayAsk):
-                if !mayAsk { return resolution }
+                guard mayAsk, resolution.ttl <= .zero - configuration.staleWhileRefresh else {
+                    if mayAsk { refresh(wanted) }
+                    return resolution
+                }
             case .unknown: break
             }
         }
-        if let loopback = loopback(host, port, families) { return loopback }
-        let landing = try await join(host, families)
-        return try resolution(landing, host, port, families)
+        if let loopback = loopback(wanted, port) { return loopback }
+        return try resolution(try await join(wanted), wanted, port)
     }
 
     /// The endpoints of an origin.
     ///
-    /// - Throws: ``ResolutionError``; see ``resolve(_:port:families:fresh:)``.
+    /// - Throws: ``ResolutionError``; see ``resolve(_:port:families:subnet:fresh:)``.
     public func resolve(_ origin: Origin) async throws(ResolutionError) -> Resolution {
         try await resolve(origin.host, port: origin.port)
     }
@@ -128,54 +135,36 @@ public final class Resolver: Sendable {
     ///
     /// - Returns: Nil where nothing is known that could be dialled. A ``Resolution/Source/stale`` resolution is no
     ///   older than ``ResolverConfiguration/maxStale`` allows.
-    public func cached(_ host: Host, port: UInt16 = 443, families: Families? = nil) -> Resolution? {
+    public func cached(
+        _ host: Host,
+        port: UInt16 = 443,
+        families: Families? = nil,
+        subnet: IPNetwork? = nil
+    ) -> Resolution? {
         if let known = own(host, port) { return known }
-        let families = families ?? configuration.families
-        switch find(host, port, families) {
+        let wanted = Wanted(host: host, families: families ?? configuration.families, subnet: subnet)
+        switch find(wanted, port) {
         case .current(let resolution, let isDue):
-            if isDue { refresh(host, families) }
+            if isDue { refresh(wanted) }
             return resolution
         case .absent: return nil
         case .stale(let resolution, let mayAsk):
-            if mayAsk { refresh(host, families) }
+            if mayAsk { refresh(wanted) }
             return resolution
         case .unknown:
-            if let loopback = loopback(host, port, families) { return loopback }
-            refresh(host, families)
+            if let loopback = loopback(wanted, port) { return loopback }
+            refresh(wanted)
             return nil
         }
     }
 
-    /// Asks for names that will be needed, ``ResolverConfiguration/prefetchWidth`` at a time, and returns when all
-    /// have been answered or have failed. Names that are known already are not asked for.
-    public func prefetch(_ hosts: [Host]) async {
-        await withTaskGroup(of: Void.self) { group in
-            for (index, host) in hosts.enumerated() {
-                if index >= max(1, configuration.prefetchWidth) { await group.next() }
-                group.addTask { _ = try? await self.resolve(host) }
-            }
-        }
-    }
+    // MARK: Forgetting
 
-    // MARK: Control
-
-    /// The switch. While it is off every name goes to the system's resolver, as if this library were not there;
-    /// answers that were kept before are not used, and come back with the switch.
-    public var isEnabled: Bool {
-        get { state.withLockedValue { $0.isEnabled } }
-        set {
-            state.withLockedValue { $0.isEnabled = newValue }
-            for shard in shards {
-                shard.withLockedValue { $0.realm = newValue ? Realm.upstreams : Realm.system }
-            }
-        }
-    }
-
-    /// Forgets everything that is kept of a name.
+    /// Forgets what is kept of a name in this network, answers for other subnets excepted.
     public func forget(_ host: Host) {
         let hash = AnswerCache.Key.hash(of: host.text)
         shard(hash).withLockedValue { shard in
-            for realm in [Realm.system, Realm.upstreams] {
+            for realm in [Realm.system, shard.realm] {
                 shard.cache.remove(AnswerCache.Key(host.text, realm: realm, hash: hash))
             }
         }
@@ -186,8 +175,10 @@ public final class Resolver: Sendable {
         for shard in shards { shard.withLockedValue { $0.cache.removeAll() } }
     }
 
+    // MARK: The end
+
     /// Ends all look-ups, those of callers with the error `shutDown`, and returns when no upstream is being asked any
-    /// more. What is kept can still be had by ``cached(_:port:families:)``.
+    /// more. What is kept can still be had by ``cached(_:port:families:subnet:)``.
     public func shutdown() async {
         close()
         await settled()
@@ -209,10 +200,4 @@ public final class Resolver: Sendable {
     package var waitingCallers: Int {
         state.withLockedValue { $0.flights.all.reduce(0) { $0 + $1.allWaiters.count } }
     }
-
-    /// Questions that were sent to upstreams so far.
-    public var questionsSent: Int { state.withLockedValue { $0.questionsSent } }
-
-    /// Names that are kept now.
-    public var cachedNames: Int { shards.reduce(0) { $0 + $1.withLockedValue { $0.cache.count } } }
 }

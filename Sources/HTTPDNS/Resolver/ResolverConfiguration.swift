@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import Names
+
 /// What a ``Resolver`` does, and its bounds.
 public struct ResolverConfiguration: Sendable {
     /// Who answers names, in the order to ask. Default: none, so that only ``system`` is asked.
@@ -7,13 +9,20 @@ public struct ResolverConfiguration: Sendable {
     /// Who answers the names that are not for the upstreams: all of them while the resolver is off, and those in
     /// ``denied``. Nil: such names have no answer. Default: ``SystemUpstream`` with its defaults.
     public var system: (any Upstream)?
-    /// Domains that the upstreams never hear of. Default: none.
-    public var denied: DomainSet = []
+    /// Which names are for the upstreams. Default: all but private ones.
+    public var names = NamePolicy()
+    /// Domains that the upstreams never hear of: those of ``names``. Default: none.
+    public var denied: DomainSet {
+        get { names.denied }
+        set { names.denied = newValue }
+    }
     /// The families that are asked for where the caller does not say. Default: both.
     public var families = Families.both
     /// What answers must be like.
     public var check = AnswerCheck()
 
+    /// In which order upstreams are asked. Default: ``UpstreamOrder/sequence``.
+    public var order = UpstreamOrder.sequence
     /// The time that one upstream has before the next is asked. Default: 2 s.
     public var upstreamBudget = Duration.seconds(2)
     /// The time for a whole resolution. Default: 5 s.
@@ -27,6 +36,8 @@ public struct ResolverConfiguration: Sendable {
     public var maxCachedOctets = 16 << 20
     /// The shortest and the longest time that an answer is kept, whatever its TTL. Default: 0 s to 1 day.
     public var ttlRange = Duration.zero...Duration.seconds(86_400)
+    /// Bounds for the TTLs of some domains, instead of ``ttlRange``. Default: none.
+    public var ttlOverrides: DomainMap<ClosedRange<Duration>> = [:]
     /// The TTL of answers that come without one, such as the system's. Default: 60 s.
     public var defaultTTL = Duration.seconds(60)
     /// The longest time that "there is none" is kept (RFC 2308 §5). Default: 5 min.
@@ -38,6 +49,36 @@ public struct ResolverConfiguration: Sendable {
     /// How long after the end of its TTL an answer may be used when no upstream has a new one (RFC 8767). 0: never.
     /// Default: 12 h.
     public var maxStale = Duration.seconds(43_200)
+    /// How long after the end of its TTL an answer is used at once, and a new one asked for behind. Default: 0 s, so
+    /// that callers wait for the new one.
+    public var staleWhileRefresh = Duration.zero
+    /// How long callers wait for a new answer before they are given one past its TTL (RFC 8767 §5). Default: 1.8 s.
+    public var staleAnswerDelay = Duration.milliseconds(1_800)
+    /// After a failure of all upstreams: how long answers past their TTL are used without asking again. Default: 30 s.
+    public var staleRecheck = Duration.seconds(30)
+    /// Uses after which a name counts as hot: it is asked for again in the last tenth of its TTL, behind a use.
+    /// Default: 3.
+    public var refreshUses: UInt32 = 3
+    /// Names that are kept fresh while ``Resolver/run()`` runs, used or not: asked for again after three quarters of
+    /// their TTL. Default: none.
+    public var keptFresh: [Host] = []
+    /// Hot names that are asked for again when the network has changed. Default: 32.
+    public var refreshedOnChange = 32
+    /// What says in which network the machine is, while ``Resolver/run()`` runs; nil: nobody. Default:
+    /// ``SystemNetworkMonitor``.
+    public var networkMonitor: (any NetworkMonitor)? = SystemNetworkMonitor()
+    /// How long the network must have been at rest before it is looked at anew. Default: 500 ms.
+    public var networkDebounce = Duration.milliseconds(500)
+    /// Called when the machine is in another network: connections to upstreams are of no use then. Default: nil.
+    public var networkDidChange: (@Sendable (Network) -> Void)?
+    /// A switch for all installations, looked at while ``Resolver/run()`` runs. Default: nil.
+    public var remoteSwitch: RemoteSwitch?
+    /// Where counters and times go. Default: nil, nowhere.
+    public var metrics: ResolverMetrics?
+    /// Where answers outlive the process. Default: nil, nowhere.
+    public var store: (any AnswerStore)?
+    /// How often answers are written to ``store``, while ``Resolver/run()`` runs. Default: 60 s.
+    public var storeInterval = Duration.seconds(60)
 
     /// Names that are asked for at the same time; more fail with `tooManyFlights`. Default: 1,024.
     public var maxFlights = 1_024

@@ -15,7 +15,11 @@ struct Timekeeper: Sendable {
     /// Sleeps for a duration; throws when the task is cancelled.
     let sleep: @Sendable (Duration) async throws -> Void
 
-    init(_ clock: some Clock<Duration>) {
+    /// Seconds since 1970, for what outlives the process.
+    let wall: @Sendable () -> Int64
+
+    init(_ clock: some Clock<Duration>, wallClock: @escaping @Sendable () -> Int64) {
+        wall = wallClock
         let start = clock.now
         sleep = { try await clock.sleep(for: $0) }
         if clock is ContinuousClock {

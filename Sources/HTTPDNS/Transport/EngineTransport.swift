@@ -27,6 +27,8 @@ public struct EngineTransport: UpstreamTransport {
     /// Sends the request and collects its reply.
     public func exchange(_ request: UpstreamRequest) async throws(UpstreamError) -> UpstreamReply {
         do {
+            var limits = limits
+            limits.whole = [limits.whole, request.timeLimit].compactMap { $0 }.min()
             let prepared = try PreparedRequest(
                 request.method,
                 HTTPURL(scheme: request.origin.scheme.name, authority: request.origin.authority, path: request.target),

@@ -17,8 +17,6 @@ public protocol UpstreamTransport: Sendable {
 public struct UpstreamRequest: Hashable, Sendable {
     /// Scheme, host and port. The host is the Host header, the TLS server name and the name in the certificate.
     public var origin: Origin
-    /// Names any of which the certificate may carry instead of the origin's host; empty: the origin's host.
-    public var certificateNames: [Host] = []
     /// Where to dial, in the order to try; at least one.
     public var endpoints: [Endpoint]
     /// The method.
@@ -31,6 +29,8 @@ public struct UpstreamRequest: Hashable, Sendable {
     public var body: [UInt8] = []
     /// The largest body of a reply that is taken, in octets; a larger one is `answerTooLarge`.
     public var maxReplySize = 65_536
+    /// How long the exchange may take; nil: until its task is cancelled. Running out is `timeLimit`.
+    public var timeLimit: Duration?
 
     /// A request of parts.
     public init(origin: Origin, endpoints: [Endpoint], target: String) {

@@ -6,18 +6,6 @@ extension DNSMessage {
     /// Names in a chain of CNAMEs, at most. Longer ones are not met in earnest.
     static let maxAliases = 16
 
-    /// The octets of a query for one record type.
-    static func query(_ question: DNSQuestion, id: UInt16 = 0) -> [UInt8] {
-        var octets: [UInt8] = [UInt8(id >> 8), UInt8(truncatingIfNeeded: id), 1, 0, 0, 1, 0, 0, 0, 0, 0, 0]
-        octets.reserveCapacity(octets.count + question.name.wire.count + 4)
-        octets += question.name.wire
-        for field in [question.type.rawValue, question.recordClass] {
-            octets.append(UInt8(field >> 8))
-            octets.append(UInt8(truncatingIfNeeded: field))
-        }
-        return octets
-    }
-
     /// What this response says for the question, read as a stub resolver must: it is a response, to this query, whole,
     /// and its records belong to the name or to the chain of aliases that starts there.
     ///
@@ -90,6 +78,21 @@ extension DNSMessage {
 }
 
 extension Host {
+    /// The name without a final dot.
+    var withoutFinalDot: String { text.hasSuffix(".") ? String(text.dropLast()) : text }
+
+    /// The name that a service is asked for, without a final dot.
+    func askedName() throws(UpstreamError) -> String {
+        _ = try dnsName()
+        return withoutFinalDot
+    }
+
+    /// Whether a service means this host when it writes `name`.
+    func isCalled(_ name: String) -> Bool {
+        let name = name.hasSuffix(".") ? name.dropLast() : name[...]
+        return name.lowercased() == withoutFinalDot
+    }
+
     /// The name as DNS messages carry it.
     func dnsName() throws(UpstreamError) -> DNSName {
         guard address == nil, let name = DNSName(text), name.wire.count > 1 else {

@@ -146,29 +146,17 @@ extension SystemUpstream {
         defer { if let list { freeaddrinfo(list) } }
         switch code {
         case 0:
-            return .success(sequence(first: list, next: { $0?.pointee.ai_next }).compactMap { address($0) })
+            return .success(
+                sequence(first: list, next: { $0?.pointee.ai_next }).compactMap { entry in
+                    entry?.pointee.ai_addr.flatMap { IPAddress($0) }
+                }
+            )
         case EAI_NONAME, noData, noFamily:
             return .success([])
         case EAI_AGAIN:
             return .failure(UpstreamError(.unreachable, "the system's resolver finds no DNS server (\(text(code)))"))
         default:
             return .failure(UpstreamError(.lookupFailed, "the system's resolver failed (\(text(code)))"))
-        }
-    }
-
-    private static func address(_ entry: UnsafeMutablePointer<addrinfo>?) -> IPAddress? {
-        guard let entry, let address = entry.pointee.ai_addr else { return nil }
-        switch Int32(address.pointee.sa_family) {
-        case AF_INET:
-            return address.withMemoryRebound(to: sockaddr_in.self, capacity: 1) { v4 in
-                IPAddress(v4: UInt32(bigEndian: v4.pointee.sin_addr.s_addr))
-            }
-        case AF_INET6:
-            return address.withMemoryRebound(to: sockaddr_in6.self, capacity: 1) { v6 in
-                withUnsafeBytes(of: v6.pointee.sin6_addr) { IPAddress(octets: $0) }
-            }
-        default:
-            return nil
         }
     }
 

@@ -40,9 +40,7 @@ public struct HostsTable: Hashable, Sendable {
     /// The addresses of a name, in the order of the table; nil where the table does not have the name.
     public subscript(host: Host) -> [IPAddress]? { addresses[Self.key(host)] }
 
-    private static func key(_ host: Host) -> String {
-        host.text.hasSuffix(".") ? String(host.text.dropLast()) : host.text
-    }
+    private static func key(_ host: Host) -> String { host.withoutFinalDot }
 
     /// An address, with the zone that a link-local one may have there left off.
     private static func address(_ text: String) -> IPAddress? {

@@ -20,7 +20,11 @@ public struct DoHUpstream: Upstream {
     private let url: HTTPURL
     private let endpoints: [Endpoint]
     private let method: Method
+    private let isPadded: Bool
     private let transport: any UpstreamTransport
+
+    /// Queries become a multiple of so many octets (RFC 8467 §4.1).
+    static let paddingBlock = 128
 
     /// A DoH upstream.
     ///
@@ -28,12 +32,15 @@ public struct DoHUpstream: Upstream {
     ///   - url: Its URL, such as `https://dns.google/dns-query`. The host is what the certificate must be for.
     ///   - addresses: Where to find it, without asking anyone; not needed where the URL's host is an address.
     ///   - method: How the query travels. Default: GET.
+    ///   - isPadded: Whether queries are made of one length, so that it does not tell the name's (RFC 8467). Default:
+    ///     true.
     ///   - transport: What carries the requests.
     /// - Throws: ``UpstreamError`` with code `misconfigured` where the URL is not https, or no address is known.
     public init(
         _ url: HTTPURL,
         at addresses: [IPAddress] = [],
         method: Method = .get,
+        isPadded: Bool = true,
         transport: any UpstreamTransport
     ) throws(UpstreamError) {
         guard url.origin.scheme == .https else {
@@ -43,6 +50,7 @@ public struct DoHUpstream: Upstream {
         name = "doh:\(url.origin.authority)"
         self.url = url
         self.method = method
+        self.isPadded = isPadded
         self.transport = transport
     }
 
@@ -50,14 +58,20 @@ public struct DoHUpstream: Upstream {
     public func answer(_ question: Question) async throws(UpstreamError) -> Answer {
         var answer = Answer()
         for family in question.families.members {
-            answer[family] = try await records(question.host, family)
+            answer[family] = try await records(question, family)
         }
         return answer
     }
 
-    private func records(_ host: Host, _ family: IPAddress.Family) async throws(UpstreamError) -> Answer.Records {
-        let question = DNSQuestion(try host.dnsName(), family == .v4 ? .a : .aaaa)
-        let reply = try await transport.exchange(request(DNSMessage.query(question)))
+    private func records(
+        _ asked: Question,
+        _ family: IPAddress.Family
+    ) async throws(UpstreamError) -> Answer.Records {
+        let question = DNSQuestion(try asked.host.dnsName(), family == .v4 ? .a : .aaaa)
+        let edns = EDNS(paddingBlock: isPadded ? Self.paddingBlock : nil, subnet: asked.subnet)
+        let needsEDNS = isPadded || asked.subnet != nil
+        let query = DNSMessage.query(question, edns: needsEDNS ? edns : nil)
+        let reply = try await transport.exchange(request(query))
         try reply.requireSuccess()
         if let type = reply.fields[.contentType], !type.lowercased().hasPrefix("application/dns-message") {
             throw UpstreamError(.malformedAnswer, "the reply is \"\(type)\", not a DNS message")

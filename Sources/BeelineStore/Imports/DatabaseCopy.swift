@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import GRDB
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+/// A copy of a database that another program may be writing, in a folder that only this user can enter.
+///
+/// The database is copied with its log, or with the journal by which SQLite undoes a change that was cut short. A copy counts
+/// only if none of them changed meanwhile, and if SQLite finds it whole.
+struct DatabaseCopy {
+    private static let parts = ["", "-wal", "-journal"]
+    /// How often a copy is tried, and how long the files must have been left alone before it, in microseconds: longer than
+    /// the steps in which file systems count time.
+    private static let attempts = 50
+    private static let calm: UInt32 = 20_000
+
+    private let folder: String
+    private let source: String
+    private let path: String
+    private let limit: Int
+
+    /// Copies a database.
+    ///
+    /// - Parameter limit: The most octets of a file.
+    init(of source: String, limit: Int) throws(StoreError) {
+        self.source = source
+        self.limit = limit
+        let parent = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
+        var template = Array("\(parent)/beeline-XXXXXX".utf8CString)
+        guard mkdtemp(&template) != nil else {
+            throw .system(path: source, "cannot be copied to \(parent)", errno: errno)
+        }
+        folder = template.withUnsafeBufferPointer { $0.baseAddress.map { String(cString: $0) } ?? parent }
+        path = folder + "/copy.sqlite"
+    }
+
+    /// Removes the copy.
+    func remove() {
+        for part in Self.parts + ["-shm"] { unlink(path + part) }
+        rmdir(folder)
+    }
+
+    /// Makes the copy and opens it.
+    func connect() throws(StoreError) -> Connection {
+        var failure: StoreError?
+        for _ in 0..<Self.attempts {
+            let before = try identities()
+            if isCalm(before) {
+                for part in Self.parts { try copy(part) }
+                if try identities().elementsEqual(before, by: Self.isUnchanged) {
+                    do throws(StoreError) {
+                        return try checked()
+                    } catch {
+                        guard error.code == .damaged, failure == nil else { throw error }
+                        // Once may be an accident of copying.
+                        failure = error
+                    }
+                }
+            }
+            // On a thread of its own, which has nothing else to do.
+            usleep(Self.calm)
+        }
+        let message = "\(source) is being written without a pause; end the browser, or try again"
+        throw failure ?? StoreError(.busy, path: source, message)
+    }
+
+    private func checked() throws(StoreError) -> Connection {
+        var connection: Connection?
+        do throws(StoreError) {
+            let opened = try Connection(path: path, busyTimeout: .zero)
+            connection = opened
+            try opened.perform { try $0.checkIntegrity() }
+            return opened
+        } catch {
+            try? connection?.close()
+            guard error.code == .damaged else { throw error }
+            throw StoreError(.damaged, path: source, "\(source) is not a database, or is damaged; name another file")
+        }
+    }
+
+    private func identities() throws(StoreError) -> [FileIdentity?] {
+        let found = Self.parts.map { FileIdentity(path: source + $0) }
+        for case let identity? in found where identity.size > limit {
+            throw StoreError(.notAccessible, path: source, "\(source) has more than \(limit) octets and is not copied")
+        }
+        return found
+    }
+
+    private func isCalm(_ identities: [FileIdentity?]) -> Bool {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        let now = Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
+        return identities.allSatisfy { identity in
+            identity.map { $0.modified < now - Int64(Self.calm) * 1000 || $0.modified > now } ?? true
+        }
+    }
+
+    private static func isUnchanged(_ left: FileIdentity?, _ right: FileIdentity?) -> Bool {
+        guard let left, let right else { return left == nil && right == nil }
+        return left.isUnchanged(since: right)
+    }
+
+    private func copy(_ part: String) throws(StoreError) {
+        unlink(path + part)
+        let from = open(source + part, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard from >= 0 else {
+            if errno == ENOENT, !part.isEmpty { return }
+            throw .system(path: source, "cannot be read; this user must own it", errno: errno)
+        }
+        defer { close(from) }
+        let to = open(path + part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard to >= 0 else { throw .system(path: source, "cannot be copied to \(folder)", errno: errno) }
+        defer { close(to) }
+        var buffer = [UInt8](repeating: 0, count: 1 << 18)
+        var total = 0
+        while true {
+            let count = read(from, &buffer, buffer.count)
+            guard count >= 0 else { throw .system(path: source, "cannot be read", errno: errno) }
+            total += count
+            // A file that grows as it is read is copied again.
+            if count == 0 || total > limit { return }
+            guard write(to, buffer, count) == count else {
+                throw .system(path: source, "cannot be copied to \(folder)", errno: errno)
+            }
+        }
+    }
+}

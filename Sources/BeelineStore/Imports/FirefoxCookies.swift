@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CookieJar
+import GRDB
+
+/// The table `moz_cookies` of Firefox's `cookies.sqlite`, in all its versions; libsoup has an old one.
+struct FirefoxCookies {
+    private let table: BrowserTable
+    private let version: Int
+    private let container: Int
+
+    init(_ table: BrowserTable, version: Int, container: Int) {
+        self.table = table
+        self.version = version
+        self.container = container
+    }
+
+    private static let columns = [
+        "originAttributes", "host", "path", "name", "value", "expiry", "creationTime", "lastAccessed|lastAccess",
+        "isSecure", "isHttpOnly", "sameSite", "rawSameSite",
+    ]
+
+    func read(_ db: Database) throws -> CookieImport {
+        var result = CookieImport()
+        try table.forEachRow(db, Self.columns, orderedBy: "creationTime") { row, number in
+            let origin = OriginAttributes(row.text() ?? "")
+            guard let origin else { return result.skip(line: number, "its originAttributes are not understood") }
+            guard origin.isOrdinary, origin.container == container else { return }
+            guard let cookie = cookie(&row, origin) else {
+                return result.skip(line: number, "a column is missing or of another type")
+            }
+            result.add(cookie, line: number)
+        }
+        return result
+    }
+
+    private func cookie(_ row: inout RowReader, _ origin: OriginAttributes) -> Cookie? {
+        guard let host = row.text(), let path = row.text(), let name = row.octets(), let value = row.octets(),
+            let expiry = row.integer(), let created = row.optionalInteger(), let accessed = row.optionalInteger(),
+            let isSecure = row.integer(), let isHTTPOnly = row.integer()
+        else { return nil }
+        let (sameSite, rawSameSite) = (row.integer(), row.integer())
+        var cookie = Cookie(nameOctets: name, valueOctets: value, domain: host, path: path)
+        cookie.setScope(host)
+        // Seconds up to version 15, milliseconds since.
+        cookie.expires = CookieTime(expiry, unit: version >= 16 ? 1000 : 1_000_000)
+        cookie.created = created.map { CookieTime(microseconds: $0) } ?? .distantPast
+        cookie.lastAccessed = accessed.map { CookieTime(microseconds: $0) } ?? cookie.created
+        cookie.isSecure = isSecure != 0
+        cookie.isHTTPOnly = isHTTPOnly != 0
+        cookie.sameSite = Self.sameSite(sameSite, raw: rawSameSite, isSecure: cookie.isSecure)
+        cookie.partition = origin.partition
+        return cookie
+    }
+
+    /// 0 none, 1 lax, 2 strict, 256 absent. Up to version 14 an absent one is 0, or 1 where `rawSameSite` is 0.
+    private static func sameSite(_ value: Int64?, raw: Int64?, isSecure: Bool) -> Cookie.SameSite {
+        switch value {
+        // Without Secure there is no SameSite=None.
+        case 0: isSecure ? .none : .unspecified
+        case 1: raw == 0 ? .unspecified : .lax
+        case 2: .strict
+        default: .unspecified
+        }
+    }
+}
+
+/// What sets cookies of one name and host apart in Firefox: `^userContextId=1&partitionKey=%28https%2Cexample.com%29`.
+struct OriginAttributes: Hashable, Sendable {
+    /// The container; 0 for none.
+    private(set) var container = 0
+    /// The site of the page at the top, where the cookie is kept apart by it.
+    private(set) var partition: Site?
+    /// Whether the cookie is of ordinary browsing, and not of a private window or an isolated first party.
+    private(set) var isOrdinary = true
+
+    /// Reads the text; nil where it is not understood.
+    init?(_ text: String) {
+        guard !text.isEmpty else { return }
+        guard text.first == "^" else { return nil }
+        for part in text.dropFirst().split(separator: "&") {
+            let pair = part.split(separator: "=", maxSplits: 1)
+            let value = Self.decoded(pair.count > 1 ? pair[1] : "")
+            switch pair.first {
+            case "userContextId":
+                guard let number = Int(value) else { return nil }
+                container = number
+            case "partitionKey":
+                guard let site = Self.site(value) else { return nil }
+                partition = site
+            case "privateBrowsingId" where value == "0", "addonId", "appId", "inBrowser": break
+            default: isOrdinary = false
+            }
+        }
+    }
+
+    /// The site of `(https,example.com)`, `(https,example.com,8443)` or `(https,example.com,f)`. A port is no part of a site,
+    /// and `f` says that a frame of another site is between the page and the cookie, which is the same site here.
+    private static func site(_ text: String) -> Site? {
+        guard text.first == "(", text.last == ")" else { return Site("https://\(text)") }
+        let fields = text.dropFirst().dropLast().split(separator: ",")
+        guard fields.count >= 2 else { return nil }
+        return Site("\(fields[0])://\(fields[1])")
+    }
+
+    /// Undoes the encoding of forms, and that of colons as plus signs, which no site has.
+    private static func decoded(_ text: some StringProtocol) -> String {
+        var octets: [UInt8] = []
+        var rest = Array(text.utf8)[...]
+        while let octet = rest.popFirst() {
+            if octet == UInt8(ascii: "%"), rest.count >= 2, let decoded = hexadecimal(rest.prefix(2)) {
+                octets.append(decoded == UInt8(ascii: "+") ? UInt8(ascii: ":") : decoded)
+                rest = rest.dropFirst(2)
+            } else {
+                octets.append(octet)
+            }
+        }
+        return String(decoding: octets, as: UTF8.self)
+    }
+
+    private static func hexadecimal(_ digits: ArraySlice<UInt8>) -> UInt8? {
+        UInt8(String(decoding: digits, as: UTF8.self), radix: 16)
+    }
+}
+
+extension Cookie {
+    /// Takes domain and host-only flag from the form that browsers store: a dot before a domain that hosts below it share,
+    /// no brackets around an IPv6 address.
+    mutating func setScope(_ host: String) {
+        isHostOnly = !host.hasPrefix(".")
+        domain = isHostOnly ? host : String(host.dropFirst())
+        if domain.contains(":"), !domain.hasPrefix("[") { domain = "[\(domain)]" }
+    }
+}

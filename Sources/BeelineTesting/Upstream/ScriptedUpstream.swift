@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import HTTPDNS
+import NIOConcurrencyHelpers
+
+/// An upstream that plays a script, a step a question, and remembers what it was asked. Asked without a script it
+/// fails.
+///
+/// ```swift
+/// let upstream = ScriptedUpstream("one", .answer(Answer(v4: .addresses([address], ttl: .seconds(60)))), .silence)
+/// let resolver = Resolver(ResolverConfiguration(upstreams: [upstream]), clock: ManualClock())
+/// …
+/// #expect(upstream.questions.map(\.host.text) == ["www.example.com"])
+/// ```
+public final class ScriptedUpstream: Upstream {
+    /// What is done with a question.
+    public enum Step: Sendable {
+        /// It is answered.
+        case answer(Answer)
+        /// It fails.
+        case fail(UpstreamError)
+        /// It is answered when the gate opens.
+        case hold(Gate, Answer)
+        /// Nothing is said until it is cancelled.
+        case silence
+    }
+
+    private struct State {
+        var steps: [Step]
+        var questions: [Question] = []
+        var cancelled = 0
+        var unscripted = 0
+    }
+
+    /// The name in resolutions and errors.
+    public let name: String
+    /// What kind of upstream it plays.
+    public let kind: UpstreamKind
+    /// Whether one question asks for one record type.
+    public let answersOneFamily: Bool
+    private let standing: (@Sendable (Question) -> Step)?
+    private let state: NIOLockedValueBox<State>
+
+    /// An upstream that plays these steps, in their order.
+    public init(_ name: String, kind: UpstreamKind = .service, oneFamily: Bool = false, _ steps: Step...) {
+        self.name = name
+        self.kind = kind
+        answersOneFamily = oneFamily
+        standing = nil
+        state = NIOLockedValueBox(State(steps: steps))
+    }
+
+    /// An upstream that does with each question what `step` says.
+    public init(
+        _ name: String,
+        kind: UpstreamKind = .service,
+        oneFamily: Bool = false,
+        always step: @escaping @Sendable (Question) -> Step
+    ) {
+        self.name = name
+        self.kind = kind
+        answersOneFamily = oneFamily
+        standing = step
+        state = NIOLockedValueBox(State(steps: []))
+    }
+
+    /// What was asked so far.
+    public var questions: [Question] { state.withLockedValue { $0.questions } }
+
+    /// Questions that were cancelled.
+    public var cancelled: Int { state.withLockedValue { $0.cancelled } }
+
+    /// Questions for which there was no step.
+    public var unscripted: Int { state.withLockedValue { $0.unscripted } }
+
+    /// Adds a step behind those that are left.
+    public func add(_ step: Step) {
+        state.withLockedValue { $0.steps.append(step) }
+    }
+
+    /// Plays the next step.
+    public func answer(_ question: Question) async throws(UpstreamError) -> Answer {
+        let step = state.withLockedValue { state -> Step? in
+            state.questions.append(question)
+            if let standing { return standing(question) }
+            guard state.steps.isEmpty else { return state.steps.removeFirst() }
+            state.unscripted += 1
+            return nil
+        }
+        switch step {
+        case .answer(let answer): return answer
+        case .fail(let error): throw error
+        case .hold(let gate, let answer):
+            try await wait(gate)
+            return answer
+        case .silence:
+            try await wait(Gate())
+            throw UpstreamError(.cancelled, "cancelled")
+        case nil:
+            throw UpstreamError(.misconfigured, "\(name) was asked for \(question.host) without a script")
+        }
+    }
+
+    private func wait(_ gate: Gate) async throws(UpstreamError) {
+        do {
+            try await gate.wait()
+        } catch {
+            state.withLockedValue { $0.cancelled += 1 }
+            throw UpstreamError(.cancelled, "cancelled")
+        }
+    }
+}

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import HTTPDNS
+public import Names
+
+/// Checks that an `Upstream` keeps the duties of its protocol. Those who write one run it in their tests:
+///
+/// ```swift
+/// let server = try await UpstreamServer.start()
+/// try server.zone.set("known.test", to: ["192.0.2.1", "2001:db8::1"])
+/// server.zone.set("silent.test", fault: .silence)
+/// let suite = UpstreamConformance(
+///     known: try Host("known.test"), v4: [IPAddress("192.0.2.1")!], v6: [IPAddress("2001:db8::1")!],
+///     unknown: try Host("unknown.test"), silent: try Host("silent.test"))
+/// try await suite.check(MyUpstream(at: server.endpoint))
+/// ```
+public struct UpstreamConformance: Sendable {
+    /// A name that the upstream's service knows.
+    public var known: Host
+    /// Its IPv4 addresses, in any order; nil: the upstream does not do IPv4.
+    public var v4: [IPAddress]?
+    /// Its IPv6 addresses, in any order; nil: the upstream does not do IPv6.
+    public var v6: [IPAddress]?
+    /// A name that the service says does not exist, or that it has nothing to say of.
+    public var unknown: Host
+    /// A name that the service never answers; nil: there is none, and cancellation is not checked.
+    public var silent: Host?
+    /// How soon after its cancellation a question must end. Default: 2 s.
+    public var cancellationLimit = Duration.seconds(2)
+
+    /// A suite for a service that knows these names.
+    public init(known: Host, v4: [IPAddress]?, v6: [IPAddress]? = nil, unknown: Host, silent: Host? = nil) {
+        self.known = known
+        self.v4 = v4
+        self.v6 = v6
+        self.unknown = unknown
+        self.silent = silent
+    }
+
+    /// Checks an upstream.
+    ///
+    /// - Throws: ``TestingError`` with code `violation` that names the duty that is not kept.
+    public func check(_ upstream: any Upstream) async throws {
+        try require(!upstream.name.isEmpty, "an upstream has a name")
+        try await checkKnown(upstream)
+        try await checkUnknown(upstream)
+        try await checkConcurrency(upstream)
+        if let silent { try await checkCancellation(upstream, silent) }
+    }
+
+    private func checkKnown(_ upstream: any Upstream) async throws {
+        for family in IPAddress.Family.allCases {
+            guard let expected = family == .v4 ? v4 : v6 else { continue }
+            let answer = try await upstream.answer(Question(known, families: Families(family)))
+            let addresses = answer[family]?.addresses ?? []
+            try require(
+                Set(addresses) == Set(expected),
+                "\(known) has the addresses \(expected), and the upstream says \(addresses)"
+            )
+            let other = answer[family == .v4 ? .v6 : .v4]
+            try require(other?.addresses.isEmpty ?? true, "a question for \(family) is answered for \(family) alone")
+            try require(answer[family]?.ttl ?? .zero >= .zero, "a TTL is not negative")
+        }
+    }
+
+    private func checkUnknown(_ upstream: any Upstream) async throws {
+        let families: Families = v4 == nil ? .v6 : .v4
+        let answer: Answer
+        do throws(UpstreamError) {
+            answer = try await upstream.answer(Question(unknown, families: families))
+        } catch {
+            // To have nothing to say of a name is no failure of the upstream; anything else is.
+            let isSilent = error.code.reaction == .doNotRepeat
+            return try require(isSilent, "\"there is no such name\" is an answer, not the error \(error.code)")
+        }
+        let addresses = IPAddress.Family.allCases.flatMap { answer[$0]?.addresses ?? [] }
+        try require(addresses.isEmpty, "\(unknown) has no address, and the upstream says \(addresses)")
+    }
+
+    private func checkConcurrency(_ upstream: any Upstream) async throws {
+        let families: Families = v4 == nil ? .v6 : .v4
+        let question = Question(known, families: families)
+        let first = try await upstream.answer(question)
+        try await withThrowingTaskGroup(of: Answer.self) { group in
+            for _ in 0..<32 { group.addTask { try await upstream.answer(question) } }
+            for try await answer in group {
+                try require(
+                    Self.sameAddresses(answer, first),
+                    "32 questions at once get the answers that one gets"
+                )
+            }
+        }
+    }
+
+    private func checkCancellation(_ upstream: any Upstream, _ host: Host) async throws {
+        let families: Families = v4 == nil ? .v6 : .v4
+        let question = Task { try await upstream.answer(Question(host, families: families)) }
+        // Long enough for the question to be on its way; ending early is what is looked for, and harmless.
+        try await Task.sleep(for: .milliseconds(50))
+        let clock = ContinuousClock()
+        let start = clock.now
+        question.cancel()
+        let result = await question.result
+        try require(clock.now - start < cancellationLimit, "a cancelled question ends soon")
+        if case .success = result {
+            throw TestingError(.violation, "\(host) is never answered, and the upstream has an answer")
+        }
+    }
+
+    private static func sameAddresses(_ one: Answer, _ other: Answer) -> Bool {
+        IPAddress.Family.allCases.allSatisfy { family in
+            Set(one[family]?.addresses ?? []) == Set(other[family]?.addresses ?? [])
+        }
+    }
+
+    private func require(_ condition: Bool, _ duty: String) throws {
+        guard condition else { throw TestingError(.violation, duty) }
+    }
+}

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import HTTPDNS
+
+#if canImport(FoundationNetworking)
+import Foundation
+public import FoundationNetworking
+#else
+public import Foundation
+#endif
+
+extension BeelineURLProtocol {
+    /// What the sessions of a client let it do.
+    public struct Settings: Sendable {
+        /// Who has the cookies; the other side is kept the same. Default: the client's jar; on Apple's platforms the
+        /// session's storage.
+        public var truth = CookieStorageMirror.Configuration().truth
+        /// Whether the side that is not the truth is kept the same. Default true.
+        public var mirrorsCookies = true
+        /// The hosts whose requests are carried. Nil, the default: all.
+        public var hosts: DomainSet?
+        /// Which requests are carried, of those for ``hosts``. Default all. It is called while Foundation holds a lock of
+        /// its own: it must not make sessions, tasks or classes known to Foundation.
+        public var accepts: @Sendable (URLRequest) -> Bool = { _ in true }
+        /// The largest body that is gathered, where Foundation takes a body in one piece only (tasks with a completion
+        /// handler, on Linux). Default 1 GiB; a larger one is `dataLengthExceedsMaximum`.
+        public var maximumGatheredBody = 1 << 30
+        /// Gets a line for each request that is left to Foundation although it is for http, and why. Default nil.
+        public var log: (@Sendable (String) -> Void)?
+
+        /// The defaults.
+        public init() {}
+    }
+}

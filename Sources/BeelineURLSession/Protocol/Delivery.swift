@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Dispatch
+import Foundation
+import NIOConcurrencyHelpers
+
+#if canImport(FoundationNetworking)
+import FoundationNetworking
+#endif
+
+/// Tells Foundation what comes in, where and when it can hear it: on the queue (or run loop) of the protocol object, not
+/// while the task is suspended, and never again after it was stopped, for then Foundation traps.
+///
+/// `@unchecked Sendable`: `loader` and `isOver` are touched on `post`'s queue alone.
+final class Delivery: @unchecked Sendable {
+    /// Bytes that a delegate may have before it that it has not taken.
+    private static let window = 256 * 1024
+
+    private var loader: URLProtocol?
+    private var isOver = false
+    private let post: @Sendable (@escaping @Sendable () -> Void) -> Void
+    /// Where delegates are called; nil where that is not known, and nothing holds a fast server back.
+    private let delegateQueue: OperationQueue?
+    private let pause = NIOLockedValueBox(Pause())
+
+    private struct Pause {
+        var isPaused = false
+        var waiters: [@Sendable (Bool) -> Void] = []
+    }
+
+    init(
+        _ loader: URLProtocol,
+        delegateQueue: OperationQueue?,
+        post: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void
+    ) {
+        self.loader = loader
+        self.delegateQueue = delegateQueue
+        self.post = post
+    }
+
+    // MARK: By the one who loads
+
+    /// Hands the head over.
+    func head(_ response: URLResponse) async {
+        await ready()
+        tell { $1.urlProtocol($0, didReceive: response, cacheStoragePolicy: .notAllowed) }
+    }
+
+    /// Hands a piece over, and waits until not too many are before the delegate.
+    func piece(_ data: Data, unread: inout Int) async {
+        await ready()
+        tell { $1.urlProtocol($0, didLoad: data) }
+        unread += data.count
+        guard unread >= Self.window, let delegateQueue else { return }
+        unread = 0
+        // Operations run in their order: when this one does, the pieces before it have been taken.
+        await firstAnswer { (answer: @escaping @Sendable (Bool) -> Void) in
+            post { delegateQueue.addOperation { answer(true) } }
+        }
+    }
+
+    /// Tells that all has come, or why not.
+    func end(_ error: (any Error)?) async {
+        await ready()
+        tell { loader, client in
+            if let error {
+                client.urlProtocol(loader, didFailWithError: error)
+            } else {
+                client.urlProtocolDidFinishLoading(loader)
+            }
+        } after: {
+            $0.close()
+        }
+    }
+
+    #if canImport(Darwin)
+    /// Tells of a redirect, which Foundation follows by a task of its own.
+    func redirect(to request: URLRequest, _ response: HTTPURLResponse) async {
+        await ready()
+        tell { loader, client in
+            client.urlProtocol(loader, wasRedirectedTo: request, redirectResponse: response)
+            client.urlProtocol(loader, didFailWithError: URLError(.cancelled))
+        } after: {
+            $0.close()
+        }
+    }
+    #endif
+
+    /// Calls the client; nothing, once the task was stopped.
+    private func tell(
+        _ body: @escaping @Sendable (URLProtocol, any URLProtocolClient) -> Void,
+        after: @escaping @Sendable (Delivery) -> Void = { _ in }
+    ) {
+        post { [self] in
+            guard !isOver, let loader, let client = loader.client else { return }
+            body(loader, client)
+            after(self)
+        }
+    }
+
+    private func ready() async {
+        await firstAnswer { (answer: @escaping @Sendable (Bool) -> Void) in
+            let isPaused = pause.withLockedValue { pause in
+                if pause.isPaused { pause.waiters.append(answer) }
+                return pause.isPaused
+            }
+            if !isPaused { answer(true) }
+        }
+    }
+
+    // MARK: By the protocol object, on its queue
+
+    /// Lets nothing through until ``resume()``.
+    func suspend() { pause.withLockedValue { $0.isPaused = true } }
+
+    /// Lets through what waits.
+    func resume() {
+        let waiters = pause.withLockedValue { pause in
+            pause.isPaused = false
+            defer { pause.waiters = [] }
+            return pause.waiters
+        }
+        for waiter in waiters { waiter(true) }
+    }
+
+    /// Lets nothing through ever again.
+    func close() {
+        isOver = true
+        loader = nil
+    }
+}

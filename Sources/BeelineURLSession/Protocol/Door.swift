@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Beeline
+import CookieJar
+import Foundation
+import NIOConcurrencyHelpers
+import Names
+
+#if canImport(FoundationNetworking)
+import FoundationNetworking
+#endif
+
+/// What a protocol class carries requests by: Foundation makes the objects of the class, and hands them nothing of ours.
+final class Door: Sendable {
+    /// Storages that are kept the same as a jar at a time: a program has one or two.
+    private static let maxMirrors = 8
+
+    let client: BeelineClient
+    let settings: BeelineURLProtocol.Settings
+    /// The configuration that the class was made for; nil for the class that everybody can name.
+    let configuration: URLSessionConfiguration?
+    /// The mirrors of the storages used last, the newest at the end.
+    private let mirrors = NIOLockedValueBox<[CookieStorageMirror]>([])
+
+    init(
+        _ client: BeelineClient,
+        _ settings: BeelineURLProtocol.Settings,
+        _ configuration: URLSessionConfiguration?
+    ) {
+        self.client = client
+        self.settings = settings
+        self.configuration = configuration
+    }
+
+    // MARK: Choice
+
+    /// Whether a request is carried by us.
+    func takes(_ request: URLRequest) -> Bool {
+        guard let url = request.url, let scheme = url.scheme.flatMap({ Scheme($0) }),
+            scheme == .http || scheme == .https
+        else { return false }
+        guard let reason = reasonToDecline(request, url) else { return true }
+        settings.log?("\(url.host ?? "a URL without host") is left to URLSession: \(reason)")
+        return false
+    }
+
+    private func reasonToDecline(_ request: URLRequest, _ url: URL) -> String? {
+        guard let url = try? HTTPURL(url) else { return "its URL is none that HTTP can be asked for" }
+        if request.bypassesBeeline { return "the request says so" }
+        if let hosts = settings.hosts, !hosts.contains(url.host) { return "the settings name other hosts" }
+        if !settings.accepts(request) { return "the settings do not accept the request" }
+        if !client.isHTTPDNSEnabled { return "HTTPDNS is switched off" }
+        if client.configuration.proxies.route(to: url.origin) != .direct { return "a proxy is in force" }
+        return nil
+    }
+
+    // MARK: Cookies
+
+    /// What keeps a storage and the jar of its requests the same. The jar is the client's, or, where the storage is the
+    /// truth, one of the storage's own.
+    func mirror(of storage: HTTPCookieStorage) -> CookieStorageMirror {
+        mirrors.withLockedValue { mirrors in
+            if let index = mirrors.firstIndex(where: { $0.storage === storage }) {
+                mirrors.append(mirrors.remove(at: index))
+            } else {
+                let jar = settings.truth == .jar ? client.configuration.jar : nil
+                var configuration = CookieStorageMirror.Configuration()
+                configuration.truth = jar == nil ? .storage : .jar
+                mirrors.append(
+                    CookieStorageMirror(jar: jar ?? CookieJar(), storage: storage, configuration: configuration)
+                )
+                if mirrors.count > Self.maxMirrors { mirrors.removeFirst() }
+            }
+            return mirrors[mirrors.count - 1]
+        }
+    }
+}
+
+/// The doors of all classes.
+enum Doors {
+    private static let doors = NIOLockedValueBox<[ObjectIdentifier: Door]>([:])
+
+    static subscript(type: BeelineURLProtocol.Type) -> Door? {
+        get { doors.withLockedValue { $0[ObjectIdentifier(type)] } }
+        set { doors.withLockedValue { $0[ObjectIdentifier(type)] = newValue } }
+    }
+
+    private static let made = NIOLockedValueBox(0)
+
+    /// A class that nobody else has.
+    static func makeClass() -> BeelineURLProtocol.Type {
+        let number = made.withLockedValue { made in
+            made += 1
+            return made
+        }
+        return numbered(number, Nothing.self)
+    }
+
+    /// A generic class is another class for each argument: the number becomes a type, digit by digit.
+    private static func numbered<Rest>(_ number: Int, _ rest: Rest.Type) -> BeelineURLProtocol.Type {
+        if number == 0 { return NumberedProtocol<Rest>.self }
+        return number.isMultiple(of: 2)
+            ? numbered(number / 2, Zero<Rest>.self) : numbered(number / 2, One<Rest>.self)
+    }
+
+    private enum Nothing {}
+    private enum Zero<Rest> {}
+    private enum One<Rest> {}
+}
+
+/// One of many classes, all the same; see ``Doors``.
+private final class NumberedProtocol<Number>: BeelineURLProtocol {}

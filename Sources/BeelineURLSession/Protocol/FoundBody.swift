@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Beeline
+import Foundation
+import NIOCore
+
+#if canImport(FoundationNetworking)
+import FoundationNetworking
+#endif
+
+extension RequestBody {
+    /// The body of a task, wherever the platform put it.
+    ///
+    /// - Parameter length: What the request's `Content-Length` says, for a stream.
+    /// - Throws: `URLError` where a body must be and cannot be found: no request goes out without its body.
+    static func find(in task: URLSessionTask?, _ request: URLRequest, length: Int64?) throws(URLError) -> RequestBody {
+        #if canImport(FoundationNetworking)
+        // Foundation on Linux gives an upload task's body to nobody, and the request may hold another one.
+        if let task = task as? URLSessionUploadTask {
+            let insides = TaskInsides(task)
+            switch insides.body {
+            case .data(let data): return .bytes(data)
+            case .file(let url): return try file(url)
+            case .stream(let stream): return .once(stream, length)
+            case Optional.some(.none): return .none
+            case nil:
+                guard let session = insides.session, let delegate = task.delegate else { break }
+                return .asked(task, of: session, delegate, first: nil, length)
+            case .unknown: break
+            }
+            throw URLError.missingBody(request)
+        }
+        if let stream = request.httpBodyStream {
+            guard let task, let session = TaskInsides(task).session, let delegate = task.delegate else {
+                return .once(stream, length)
+            }
+            return .asked(task, of: session, delegate, first: stream, length)
+        }
+        #else
+        if let stream = request.httpBodyStream { return .once(stream, length) }
+        if request.httpBody == nil, task is URLSessionUploadTask { throw URLError.missingBody(request) }
+        #endif
+        guard let data = request.httpBody, !data.isEmpty else { return .none }
+        return .bytes(data)
+    }
+
+    private static func file(_ url: URL) throws(URLError) -> RequestBody {
+        guard FileManager.default.isReadableFile(atPath: url.path) else {
+            throw URLError(.fileDoesNotExist, "\(url.path) cannot be read", for: nil)
+        }
+        return .file(url.path)
+    }
+
+    private static func once(_ stream: InputStream, _ length: Int64?) -> RequestBody {
+        let reader = StreamReader(stream)
+        return .once(length: length, StreamBody { reader })
+    }
+
+    #if canImport(FoundationNetworking)
+    /// A stream that the task's delegate is asked for when the body must be sent again.
+    private static func asked(
+        _ task: URLSessionTask,
+        of session: URLSession,
+        _ delegate: any URLSessionTaskDelegate,
+        first stream: InputStream?,
+        _ length: Int64?
+    ) -> RequestBody {
+        let first = GivenReader(stream.map(StreamReader.init))
+        let delegate = DelegateOfTask(delegate: delegate, session: session, task: task)
+        return .stream(length: length) {
+            StreamBody {
+                if let reader = first.take() { return reader }
+                guard let reader = await delegate.newBodyStream() else { throw URLError(.requestBodyStreamExhausted) }
+                return reader
+            }
+        }
+    }
+    #endif
+}

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import HTTPTypes
+import Names
+
+#if canImport(FoundationNetworking)
+import FoundationNetworking
+#endif
+
+extension HTTPURLResponse {
+    /// A response as Foundation has it: under the URL that was asked, fields of one name joined by commas.
+    static func make(_ head: HTTPResponse, for url: HTTPURL, applicationProtocol: String) -> HTTPURLResponse? {
+        var fields: [String: String] = [:]
+        for field in head.headerFields {
+            let name = field.name.rawName
+            let key = fields.keys.first { $0.lowercased() == field.name.canonicalName } ?? name
+            fields[key] = fields[key].map { "\($0), \(field.value)" } ?? field.value
+        }
+        #if canImport(FoundationNetworking)
+        // Foundation on Linux takes a task with a Basic challenge over, away from its protocol class, or waits for ever. An
+        // empty element before the challenge means nothing in a list (RFC 9110 §5.6.1), and it does not read past it.
+        if head.status.code == 401, let key = fields.keys.first(where: { $0.lowercased() == "www-authenticate" }) {
+            fields[key] = fields[key].map { ", \($0)" }
+        }
+        #endif
+        guard let url = URL(string: url.description) else { return nil }
+        return HTTPURLResponse(
+            url: url,
+            statusCode: head.status.code,
+            httpVersion: applicationProtocol == "h2" ? "HTTP/2.0" : "HTTP/1.1",
+            headerFields: fields
+        )
+    }
+}

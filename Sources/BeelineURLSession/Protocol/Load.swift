@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Beeline
+import Foundation
+import NIOConcurrencyHelpers
+import NIOCore
+
+#if canImport(FoundationNetworking)
+import FoundationNetworking
+#endif
+
+/// One task of URLSession on its way through the client. It owns the Swift task that does it, which ends with the load.
+final class Load: Sendable {
+    private let plan: LoadPlan
+    private let delivery: Delivery
+    private let work = NIOLockedValueBox<Task<Void, Never>?>(nil)
+
+    init(_ plan: LoadPlan, delivery: Delivery) {
+        self.plan = plan
+        self.delivery = delivery
+    }
+
+    func start() {
+        work.withLockedValue { $0 = Task { [self] in await run() } }
+    }
+
+    func suspend() { delivery.suspend() }
+
+    func resume() { delivery.resume() }
+
+    func cancel() {
+        delivery.close()
+        work.withLockedValue { $0 }?.cancel()
+    }
+
+    private func run() async {
+        do {
+            if let cached = plan.cached {
+                try await deliver(cached)
+            } else {
+                try await exchange()
+            }
+            await delivery.end(nil)
+        } catch let error as BeelineError {
+            await delivery.end(URLError(error, for: plan.original.url))
+        } catch let error as DirectHTTPError {
+            await delivery.end(
+                URLError(BeelineError(BeelineError.Code(error.code), error.message), for: plan.original.url)
+            )
+        } catch {
+            await delivery.end(error)
+        }
+    }
+
+    private func deliver(_ cached: CachedURLResponse) async throws {
+        var unread = 0
+        await delivery.head(cached.response)
+        await delivery.piece(cached.data, unread: &unread)
+    }
+
+    private func exchange() async throws {
+        let cookies = plan.cookies
+        cookies.mirror?.sync()
+        var options = RequestOptions()
+        options.limits = plan.limits
+        options.redirects = .follow(limit: 20)
+        options.jar = cookies.jar
+        options.sendsCookies = cookies.sends
+        options.keepsCookies = cookies.keeps
+        options.keepsCookiesOf = cookies.keepsOf
+        let redirect = PlatformRedirect(plan)
+        options.onRedirect = { await redirect.next($0, $1, cookies.mirror) }
+        let response = try await plan.client.send(plan.request, to: plan.url, body: plan.body, options: options)
+        cookies.mirror?.sync()
+        guard
+            let head = HTTPURLResponse.make(
+                response.head,
+                for: response.url,
+                applicationProtocol: response.hop.applicationProtocol
+            )
+        else { throw URLError(.badServerResponse) }
+        #if canImport(Darwin)
+        if let next = redirect.request { return await delivery.redirect(to: next, head) }
+        #endif
+        await delivery.head(head)
+        if plan.gathersBody { try await gather(response) } else { try await stream(response) }
+    }
+
+    private func stream(_ response: Response) async throws {
+        var unread = 0
+        for try await piece in response.body { await delivery.piece(Data(piece.readableBytesView), unread: &unread) }
+    }
+
+    private func gather(_ response: Response) async throws {
+        var whole = Data()
+        for try await piece in response.body {
+            guard whole.count + piece.readableBytes <= plan.maximumGatheredBody else {
+                throw URLError(
+                    .dataLengthExceedsMaximum,
+                    "the body is larger than \(plan.maximumGatheredBody) bytes: use a delegate, or allow more in the settings",
+                    for: plan.original.url
+                )
+            }
+            whole.append(contentsOf: piece.readableBytesView)
+        }
+        var unread = 0
+        if !whole.isEmpty { await delivery.piece(whole, unread: &unread) }
+    }
+}

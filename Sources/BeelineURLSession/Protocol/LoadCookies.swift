@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Beeline
+import Foundation
+
+#if canImport(FoundationNetworking)
+import FoundationNetworking
+#endif
+
+/// What a request and its session want of cookies, in the client's words.
+struct LoadCookies: Sendable {
+    /// The cookies of the program itself, as a Cookie field.
+    let explicit: String?
+    /// Whose cookies are sent and kept.
+    let jar: CookieJar?
+    let sends: Bool
+    let keeps: Bool
+    /// Which URLs' cookies are kept; nil: all.
+    let keepsOf: (@Sendable (HTTPURL) -> Bool)?
+    /// What carries them between the jar and the session's storage.
+    let mirror: CookieStorageMirror?
+
+    init(_ request: URLRequest, _ field: String?, _ configuration: URLSessionConfiguration, _ door: Door) {
+        let storage = configuration.httpCookieStorage
+        let handles = request.httpShouldHandleCookies && storage != nil
+        sends = handles && configuration.httpShouldSetCookies
+        keeps = handles && configuration.httpCookieAcceptPolicy != .never
+        let mirror = storage.map { door.mirror(of: $0) }
+        jar = mirror?.jar
+        // A jar that is the storage's own knows nothing but what it is told.
+        let isNeeded = door.settings.mirrorsCookies || mirror?.configuration.truth == .storage
+        self.mirror = handles && isNeeded ? mirror : nil
+        if configuration.httpCookieAcceptPolicy == .onlyFromMainDocumentDomain,
+            let page = request.mainDocumentURL.flatMap({ try? HTTPURL($0) })
+        {
+            keepsOf = { Site(of: $0) == Site(of: page) }
+        } else {
+            keepsOf = nil
+        }
+        explicit = Self.explicit(field, configuration)
+    }
+
+    /// What the program itself wrote into the Cookie field. On Linux the session has put there what its storage has for the
+    /// host, Secure and paths unseen, before any protocol class is asked; that is the jar's affair.
+    private static func explicit(_ field: String?, _ configuration: URLSessionConfiguration) -> String? {
+        #if canImport(FoundationNetworking)
+        guard let field, configuration.httpShouldSetCookies, let storage = configuration.httpCookieStorage else {
+            return field
+        }
+        let stored = Set((storage.cookies ?? []).map { "\($0.name)=\($0.value)" })
+        let own = field.components(separatedBy: "; ").filter { !stored.contains($0) }
+        return own.isEmpty ? nil : own.joined(separator: "; ")
+        #else
+        return field
+        #endif
+    }
+}

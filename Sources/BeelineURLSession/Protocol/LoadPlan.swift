@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Beeline
+import Dispatch
+import Foundation
+import HTTPTypes
+
+#if canImport(FoundationNetworking)
+import FoundationNetworking
+#endif
+
+/// A task of URLSession as the client takes it. It is made in `startLoading`, where the task may be looked into.
+struct LoadPlan: Sendable {
+    let client: BeelineClient
+    let original: URLRequest
+    let url: HTTPURL
+    let request: HTTPRequest
+    let body: RequestBody
+    let limits: TimeLimits
+    let cookies: LoadCookies
+    /// Whether Foundation takes the response's body in one piece only.
+    let gathersBody: Bool
+    let maximumGatheredBody: Int
+    /// What stands in for a response from the network.
+    let cached: CachedURLResponse?
+    #if canImport(FoundationNetworking)
+    let workQueue: DispatchQueue
+    let delegateQueue: OperationQueue?
+    /// Who is asked about redirects.
+    let delegate: DelegateOfTask?
+    #endif
+
+    /// - Throws: The error that ends the task at once.
+    init(_ original: URLRequest, task: URLSessionTask?, _ cached: CachedURLResponse?, door: Door) throws(URLError) {
+        self.original = original
+        client = door.client
+        maximumGatheredBody = door.settings.maximumGatheredBody
+        do {
+            guard let url = original.url else { throw URLError(.badURL) }
+            self.url = try HTTPURL(url)
+        } catch {
+            throw URLError(.badURL, "\(error)", for: original.url)
+        }
+        #if canImport(FoundationNetworking)
+        guard !(task is URLSessionDownloadTask) else {
+            throw URLError(
+                .cannotCreateFile,
+                "Foundation on Linux lets no protocol class carry a download: make a data task, set bypassesBeeline, or send "
+                    + "the session through BeelineProxy",
+                for: original.url
+            )
+        }
+        let insides = task.map { TaskInsides($0) }
+        let configuration = insides?.session?.configuration ?? door.configuration ?? .default
+        workQueue = insides?.workQueue ?? DispatchQueue(label: "Beeline.Load")
+        delegateQueue = insides?.session?.delegateQueue
+        gathersBody = insides?.isForDelegate != true
+        delegate = Self.delegate(of: task, insides)
+        #else
+        let configuration = door.configuration ?? .default
+        gathersBody = false
+        #endif
+        self.cached = try Self.cached(cached, original)
+        let fields = RequestFields(original, configuration)
+        body = try RequestBody.find(in: task, original, length: fields.contentLength)
+        limits = Self.limits(original, configuration)
+        cookies = LoadCookies(original, fields.cookie, configuration, door)
+        request = try fields.request(original, hasBody: !body.isNone, cookie: cookies.explicit)
+    }
+
+    #if canImport(FoundationNetworking)
+    /// A task with a completion handler asks nobody, unless it has a delegate of its own.
+    private static func delegate(of task: URLSessionTask?, _ insides: TaskInsides?) -> DelegateOfTask? {
+        guard let task, let session = insides?.session, let delegate = task.delegate,
+            insides?.isForDelegate == true || delegate !== session.delegate
+        else { return nil }
+        return DelegateOfTask(delegate: delegate, session: session, task: task)
+    }
+    #endif
+
+    private static func cached(
+        _ cached: CachedURLResponse?,
+        _ request: URLRequest
+    ) throws(URLError) -> CachedURLResponse? {
+        switch request.cachePolicy {
+        case .returnCacheDataElseLoad: return cached
+        case .returnCacheDataDontLoad:
+            guard let cached else {
+                throw URLError(
+                    .resourceUnavailable,
+                    "there is no cached response, and no other is wanted",
+                    for: request.url
+                )
+            }
+            return cached
+        default: return nil
+        }
+    }
+
+    /// Foundation's two: without progress, and in all. On Linux it enforces neither for a protocol class.
+    private static func limits(_ request: URLRequest, _ configuration: URLSessionConfiguration) -> TimeLimits {
+        // 60 s is what a request says that says nothing.
+        let idle = request.timeoutInterval == 60 ? configuration.timeoutIntervalForRequest : request.timeoutInterval
+        var limits = TimeLimits()
+        limits.idle = duration(idle)
+        limits.connect = limits.idle
+        limits.whole = duration(configuration.timeoutIntervalForResource)
+        return limits
+    }
+
+    private static func duration(_ interval: TimeInterval) -> Duration? {
+        interval > 0 && interval < 1e9 ? .seconds(interval) : nil
+    }
+}

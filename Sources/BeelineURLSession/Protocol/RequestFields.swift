@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import HTTPTypes
+
+#if canImport(FoundationNetworking)
+import FoundationNetworking
+#endif
+
+/// The header fields of a request of URLSession: its own, and those that its configuration adds.
+struct RequestFields {
+    private var fields: [String: (name: String, value: String)] = [:]
+    /// The Host that the request wants instead of its URL's.
+    private let host: String?
+    /// What the request says of its body's length.
+    let contentLength: Int64?
+    /// The Cookie field.
+    let cookie: String?
+
+    /// Fields of the connection, which are not the request's to set.
+    private static let connection = [
+        "connection", "keep-alive", "proxy-connection", "te", "transfer-encoding", "upgrade",
+    ]
+
+    init(_ request: URLRequest, _ configuration: URLSessionConfiguration) {
+        for (name, value) in configuration.httpAdditionalHeaders ?? [:] {
+            fields["\(name)".lowercased()] = ("\(name)", "\(value)")
+        }
+        for (name, value) in request.allHTTPHeaderFields ?? [:] { fields[name.lowercased()] = (name, value) }
+        for name in Self.connection { fields[name] = nil }
+        host = fields.removeValue(forKey: "host")?.value
+        contentLength = fields.removeValue(forKey: "content-length").flatMap { Int64($0.value) }
+        cookie = fields.removeValue(forKey: "cookie")?.value
+    }
+
+    /// - Parameter cookie: The cookies that the program itself sends.
+    /// - Throws: `URLError` with code `badURL` for a field that HTTP cannot carry.
+    func request(_ original: URLRequest, hasBody: Bool, cookie: String?) throws(URLError) -> HTTPRequest {
+        let method = original.httpMethod ?? "GET"
+        guard let method = HTTPRequest.Method(rawValue: method) else {
+            throw URLError(.badURL, "\"\(method)\" is no method", for: original.url)
+        }
+        var result = HTTPRequest(method: method, scheme: nil, authority: host, path: nil)
+        for (name, value) in fields.values.sorted(by: { $0.name < $1.name }) {
+            guard let name = HTTPField.Name(name) else {
+                throw URLError(.badURL, "\"\(name)\" is no name of a header field", for: original.url)
+            }
+            guard HTTPField.isValidValue(value) else {
+                throw URLError(.badURL, "the field \(name) has a character that no field has", for: original.url)
+            }
+            result.headerFields.append(HTTPField(name: name, value: value))
+        }
+        if let cookie { result.headerFields[.cookie] = cookie }
+        // What URLSession says of a body of which nobody said anything.
+        if method == .post, hasBody, result.headerFields[.contentType] == nil {
+            result.headerFields[.contentType] = "application/x-www-form-urlencoded"
+        }
+        return result
+    }
+}

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import Beeline
+public import Foundation
+import HTTPDNS
+
+#if canImport(FoundationNetworking)
+import FoundationNetworking
+#endif
+
+extension URLError {
+    /// The error that URLSession gives for what went wrong; `description` is in its localized description, and the error
+    /// itself is `NSUnderlyingErrorKey`.
+    ///
+    /// - Parameter url: The URL of the request that failed.
+    public init(_ error: BeelineError, for url: URL?) {
+        self.init(Self.code(of: error), error.message, for: url, because: error)
+    }
+
+    init(_ code: URLError.Code, _ message: String, for url: URL?, because error: (any Error)? = nil) {
+        var info: [String: Any] = [NSLocalizedDescriptionKey: message]
+        if let url {
+            info[NSURLErrorFailingURLErrorKey] = url
+            // NSURLErrorFailingURLStringErrorKey, which is deprecated on Linux and not on Apple's platforms.
+            info["NSErrorFailingURLStringKey"] = url.absoluteString
+        }
+        info[NSUnderlyingErrorKey] = error
+        self.init(_nsError: NSError(domain: NSURLErrorDomain, code: code.rawValue, userInfo: info))
+    }
+
+    static func missingBody(_ request: URLRequest) -> URLError {
+        URLError(
+            .requestBodyStreamExhausted,
+            "the body of this upload cannot be found: set httpBody or httpBodyStream of the request and make a data task, "
+                + "or send it by BeelineClient",
+            for: request.url
+        )
+    }
+
+    private static let codes: [BeelineError.Code: URLError.Code] = [
+        .malformedURL: .badURL,
+        .unsupportedScheme: .unsupportedURL,
+        .tooManyRedirects: .httpTooManyRedirects,
+        .proxyUnresolved: .cannotFindHost,
+        .init(.invalidRequest): .badURL,
+        .init(.unresolved): .cannotFindHost,
+        .init(.connectFailed): .cannotConnectToHost,
+        .init(.connectTimeout): .timedOut,
+        .init(.tlsFailed): .secureConnectionFailed,
+        .init(.certificateRejected): .serverCertificateUntrusted,
+        .init(.proxyRefused): .cannotConnectToHost,
+        .init(.poolExhausted): .timedOut,
+        .init(.idleTimeout): .timedOut,
+        .init(.deadlineExceeded): .timedOut,
+        .init(.connectionLost): .networkConnectionLost,
+        .init(.malformedResponse): .badServerResponse,
+        .init(.responseTooLarge): .dataLengthExceedsMaximum,
+        .init(.undecodableBody): .cannotDecodeContentData,
+        .init(.bodySourceFailed): .requestBodyStreamExhausted,
+        .init(.bodyNotReplayable): .requestBodyStreamExhausted,
+        .init(.cancelled): .cancelled,
+        .init(.shutDown): .networkConnectionLost,
+    ]
+
+    private static func code(of error: BeelineError) -> URLError.Code { codes[error.code] ?? .unknown }
+}

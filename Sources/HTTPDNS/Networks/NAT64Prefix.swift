@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import Names
+
+/// The prefix under which a network without IPv4 makes IPv4 hosts reachable over IPv6 (RFC 6052).
+public struct NAT64Prefix: Hashable, Sendable, CustomStringConvertible {
+    /// The block that holds the translated addresses.
+    public let network: IPNetwork
+
+    /// The lengths that a prefix may have (RFC 6052 §2.2).
+    public static let lengths = [32, 40, 48, 56, 64, 96]
+
+    /// Whether it is the one that needs no configuration, `64:ff9b::/96` (RFC 6052 §2.1).
+    public var isWellKnown: Bool {
+        network.prefixLength == 96 && network.first == IPAddress(v6: 0x0064_ff9b_0000_0000, 0)
+    }
+
+    /// The name that has IPv4 addresses alone, known ones, so that its AAAA records betray the prefix (RFC 7050).
+    static let probeName = "ipv4only.arpa"
+    private static let probeAddresses: [IPAddress] = [IPAddress(v4: 0xc000_00aa), IPAddress(v4: 0xc000_00ab)]
+
+    /// A prefix; nil for an IPv4 block, a length that none has, or bits 64 to 71 that are not zero.
+    public init?(_ network: IPNetwork) {
+        guard network.first.family == .v6, Self.lengths.contains(network.prefixLength),
+            network.first.octets[8] == 0
+        else { return nil }
+        self.network = network
+    }
+
+    /// Finds the prefixes in the AAAA records of `ipv4only.arpa` (RFC 7050 §3): where one of the name's own IPv4
+    /// addresses stands in them.
+    public static func discovered(in records: [IPAddress]) -> [NAT64Prefix] {
+        var found: [NAT64Prefix] = []
+        for record in records where record.family == .v6 {
+            // An address that fits at two places is left to the next record, unless it is the longest prefix.
+            let fits = lengths.reversed().compactMap { length -> NAT64Prefix? in
+                guard let network = IPNetwork(record, prefixLength: length), let prefix = NAT64Prefix(network),
+                    let inner = prefix.extract(record), probeAddresses.contains(inner)
+                else { return nil }
+                return prefix
+            }
+            if let prefix = fits.first, !found.contains(prefix) { found.append(prefix) }
+        }
+        return found
+    }
+
+    /// The IPv6 address that stands for an IPv4 one; nil where there is none: addresses of private networks under the
+    /// well-known prefix (RFC 6052 §3.1), and those that lead to no host.
+    public func synthesize(_ address: IPAddress) -> IPAddress? {
+        guard address.family == .v4, !address.isLoopback, !address.isUnspecified, !address.isMulticast,
+            !address.isLinkLocal, !isWellKnown || !(address.isPrivate || address.isShared)
+        else { return nil }
+        var octets = Array(network.first.octets.prefix(network.prefixLength / 8))
+        for octet in address.octets {
+            if octets.count == 8 { octets.append(0) }
+            octets.append(octet)
+        }
+        octets += [UInt8](repeating: 0, count: 16 - octets.count)
+        return IPAddress(octets: octets)
+    }
+
+    /// The IPv4 address that an IPv6 one stands for; nil where it is not under this prefix.
+    public func extract(_ address: IPAddress) -> IPAddress? {
+        guard network.contains(address) else { return nil }
+        let octets = address.octets
+        guard octets[8] == 0 else { return nil }
+        var inner: [UInt8] = []
+        var index = network.prefixLength / 8
+        while inner.count < 4 {
+            if index != 8 { inner.append(octets[index]) }
+            index += 1
+        }
+        return IPAddress(octets: inner)
+    }
+
+    /// The block in its usual form.
+    public var description: String { network.description }
+}

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if canImport(Network)
+import Dispatch
+import Network
+
+extension SystemNetworkMonitor {
+    /// Signs of change, from the system's path monitor.
+    public func changes() -> AsyncStream<Void> {
+        AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
+            let monitor = NWPathMonitor()
+            monitor.pathUpdateHandler = { _ in continuation.yield() }
+            continuation.onTermination = { _ in monitor.cancel() }
+            monitor.start(queue: DispatchQueue(label: "beeline.network"))
+        }
+    }
+}
+#endif

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Names
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+/// The machine's network, as the system tells it: by netlink on Linux, by the path monitor on Apple's systems.
+public struct SystemNetworkMonitor: NetworkMonitor {
+    /// A monitor; it uses nothing until it is asked.
+    public init() {}
+
+    /// The network now: which families have a way out, and from which addresses.
+    ///
+    /// The kernel is asked which address it would send from to a documentation address (RFC 5737, RFC 3849);
+    /// connecting a UDP socket sends nothing.
+    public func current() -> Network {
+        let v4 = Self.localAddress(towards: IPAddress(v4: 0xc000_0201))
+        let v6 = Self.localAddress(towards: IPAddress(v6: 0x2001_0db8_0000_0000, 1))
+        var parts: [String] = []
+        var families: Families = []
+        if let v4, !v4.isLinkLocal {
+            families.formUnion(.v4)
+            if let network = IPNetwork(v4, prefixLength: 24) { parts.append(network.description) }
+        }
+        if let v6, !v6.isLinkLocal {
+            families.formUnion(.v6)
+            if let network = IPNetwork(v6, prefixLength: 64) { parts.append(network.description) }
+        }
+        return Network(id: parts.joined(separator: " "), families: families, localV6: v6)
+    }
+
+    /// The address that the kernel sends from to `destination`; nil where there is no way.
+    static func localAddress(towards destination: IPAddress) -> IPAddress? {
+        let isV4 = destination.family == .v4
+        #if canImport(Glibc)
+        let type = Int32(SOCK_DGRAM.rawValue)
+        #else
+        let type = SOCK_DGRAM
+        #endif
+        let handle = socket(isV4 ? AF_INET : AF_INET6, type, 0)
+        guard handle >= 0 else { return nil }
+        defer { close(handle) }
+        return destination.withSocketAddress(port: 53) { address, size in
+            var length = size
+            // The socket's own address takes the destination's place.
+            guard connect(handle, address, size) == 0, getsockname(handle, address, &length) == 0 else { return nil }
+            return IPAddress(address)
+        }
+    }
+}

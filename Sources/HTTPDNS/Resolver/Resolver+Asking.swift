@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NIOConcurrencyHelpers
+import Names
+
+extension Resolver {
+    func perform(_ actions: [Inquiry.Action], _ id: UInt64) {
+        for action in actions {
+            switch action {
+            case .ask(let upstream, let families): ask(upstream, families, id)
+            case .cancel(let upstream, let timedOut): cancel(upstream, timedOut, id)
+            case .handOutStale: handOutStale(id)
+            case .deliver(let outcome): deliver(outcome, id)
+            case .end(let outcome): end(outcome, id)
+            }
+        }
+    }
+
+    private func ask(_ index: Int, _ families: Families, _ id: UInt64) {
+        let flight = state.withLockedValue { state in
+            state.questionsSent += 1
+            return state.flights[id]
+        }
+        guard let flight else { return }
+        let question = Question(flight.wanted.host, families: families, subnet: flight.wanted.subnet)
+        let isTrusted = flight.trustsSystem
+        let task = spawn { await self.answer(question, index, isTrusted, id) }
+        let isOver = state.withLockedValue { state in
+            state.flights.update(id) { $0.tasks.append((index, task)) } == nil
+        }
+        if isOver { task.cancel() }
+    }
+
+    private func answer(_ question: Question, _ index: Int, _ isTrusted: Bool, _ id: UInt64) async {
+        let begin = time.now()
+        let event: Inquiry.Event
+        do throws(UpstreamError) {
+            let answer = try await checked(question, index, isTrusted)
+            event = .answered(upstream: index, question.families, answer)
+        } catch {
+            event = .failed(upstream: index, question.families, error)
+        }
+        let now = time.now()
+        configuration.metrics?.answered(upstream(index).name, event, after: now - begin)
+        let actions = state.withLockedValue { state in
+            state.health.note(event, after: now - begin, now: now)
+            return state.flights.update(id) { $0.inquiry.event(event, now: now) } ?? []
+        }
+        perform(actions, id)
+        wakeInTime()
+    }
+
+    /// Asks an upstream, and checks what it says.
+    func checked(_ question: Question, _ index: Int, _ isTrusted: Bool) async throws(UpstreamError) -> Answer {
+        let upstream = upstream(index)
+        let answer = try await upstream.answer(question)
+        return try configuration.check.checked(answer, from: isTrusted ? .fixed : upstream.kind)
+    }
+
+    private func cancel(_ index: Int, _ timedOut: Bool, _ id: UInt64) {
+        let now = time.now()
+        let tasks = state.withLockedValue { state -> [Task<Void, Never>] in
+            if timedOut { state.health.failed(index, .tryElsewhere, now: now) }
+            return state.flights.update(id) { flight in
+                defer { flight.tasks.removeAll { $0.upstream == index } }
+                return flight.tasks.filter { $0.upstream == index }.map(\.task)
+            } ?? []
+        }
+        for task in tasks { task.cancel() }
+    }
+
+    /// A task that ``shutdown()`` waits for.
+    private func spawn(_ work: @escaping @Sendable () async -> Void) -> Task<Void, Never> {
+        state.withLockedValue { $0.running += 1 }
+        return Task {
+            await work()
+            let idlers = self.state.withLockedValue { state -> [CheckedContinuation<Void, Never>] in
+                state.running -= 1
+                guard state.running == 0 else { return [] }
+                defer { state.idlers = [] }
+                return state.idlers
+            }
+            for idler in idlers { idler.resume() }
+        }
+    }
+
+    // MARK: Time
+
+    /// Sees to it that somebody looks at the clock when the first inquiry must.
+    func wakeInTime() {
+        let now = time.now()
+        state.withLockedValue { state in
+            guard !state.isClosed else { return }
+            let first = state.flights.all.map(\.cargo.inquiry.nextTick).min() ?? .never
+            guard first < state.ticker?.at ?? .never else { return }
+            state.ticker?.task.cancel()
+            let delay = max(first - now, .zero)
+            let sleep = time.sleep
+            state.ticker = (
+                Task { [weak self] in
+                    guard (try? await sleep(delay)) != nil else { return }
+                    self?.tick(first)
+                }, first
+            )
+        }
+    }
+
+    private func tick(_ planned: Moment) {
+        let now = time.now()
+        let due = state.withLockedValue { state -> [(UInt64, [Inquiry.Action])] in
+            if state.ticker?.at == planned { state.ticker = nil }
+            let ids = state.flights.all.filter { $0.cargo.inquiry.nextTick <= now }.map(\.id)
+            return ids.map { id in (id, state.flights.update(id) { $0.inquiry.event(.tick, now: now) } ?? []) }
+        }
+        for (id, actions) in due { perform(actions, id) }
+        wakeInTime()
+    }
+}
+
+extension UpstreamHealth {
+    /// Notes how an upstream did.
+    mutating func note(_ event: Inquiry.Event, after time: Duration, now: Moment) {
+        switch event {
+        case .answered(let upstream, _, _):
+            succeeded(upstream, after: time)
+        case .failed(let upstream, _, let error) where error.code != .cancelled:
+            failed(upstream, error.code.reaction, now: now)
+        case .failed, .tick:
+            break
+        }
+    }
+}

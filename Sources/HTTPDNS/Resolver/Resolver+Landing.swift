@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NIOConcurrencyHelpers
+import Names
+
+extension Resolver {
+    /// What a look-up ended with, from which each caller makes its resolution.
+    struct Landing {
+        var entry: AnswerCache.Entry
+        var source: Resolution.Source
+    }
+
+    /// Hands out the part of an answer that is there; the look-up goes on for the cache.
+    func deliver(_ outcome: Inquiry.Outcome, _ id: UInt64) {
+        guard let flight = state.withLockedValue({ $0.flights[id] }), flight.realm.isKept else { return }
+        hand(land(outcome, flight), to: id)
+    }
+
+    /// Hands out what is past its TTL, for the upstreams take too long (RFC 8767 §5).
+    func handOutStale(_ id: UInt64) {
+        guard let flight = state.withLockedValue({ $0.flights[id] }), flight.realm.isKept,
+            let landing = fallBack(flight, [], time.now(), isFailure: false)
+        else { return }
+        hand(.success(landing), to: id)
+    }
+
+    private func hand(_ result: Result<Landing, ResolutionError>, to id: UInt64) {
+        let waiters = state.withLockedValue { $0.flights.deliver(id) }
+        for waiter in waiters { waiter.resume(returning: result) }
+    }
+
+    /// Ends a look-up.
+    func end(_ outcome: Inquiry.Outcome, _ id: UInt64) {
+        guard let flight = state.withLockedValue({ $0.flights[id] }) else { return }
+        guard flight.realm.isKept else { return _ = state.withLockedValue { $0.flights.land(id) } }
+        // First into the cache, then out of the table: who comes in between finds one of the two.
+        let result = land(outcome, flight)
+        guard let landed = state.withLockedValue({ $0.flights.land(id) }) else { return }
+        for waiter in landed.allWaiters { waiter.resume(returning: result) }
+    }
+
+    private func land(_ outcome: Inquiry.Outcome, _ flight: Flight) -> Result<Landing, ResolutionError> {
+        let now = time.now()
+        let failures = outcome.failures.map {
+            ResolutionError.Failure(upstream: self.upstream($0.upstream).name, error: $0.error)
+        }
+        let isDenial = !outcome.answer.families.isEmpty && outcome.answer.isUnvouchedDenial
+        guard let index = outcome.upstream, !(isDenial && hasStale(flight.wanted)) else {
+            if let landing = fallBack(flight, failures, now, isFailure: true) { return .success(landing) }
+            return .failure(outcome.isOverdue ? overdue(flight, failures) : .failed(flight.wanted.host, failures))
+        }
+        let upstream = upstream(index)
+        let provenance = Provenance(
+            upstream: upstream.name,
+            kind: upstream.kind,
+            network: flight.network,
+            failures: failures,
+            extra: outcome.answer.extra
+        )
+        var entry = AnswerCache.Entry(provenance: provenance)
+        (entry.v4, entry.v6) = configuration.keepingRules(for: flight.wanted.host)
+            .kept(outcome.answer, asked: flight.wanted.families, now: now)
+        entry = store(flight.wanted, flight.realm, entry)
+        let source: Resolution.Source =
+            switch upstream.kind {
+            case .system: .system
+            case .fixed: .fixed
+            default: .fresh
+            }
+        return .success(Landing(entry: entry, source: source))
+    }
+
+    private func overdue(_ flight: Flight, _ failures: [ResolutionError.Failure]) -> ResolutionError {
+        ResolutionError(
+            .timeLimit,
+            "\(flight.wanted.host): no upstream answered within \(configuration.timeLimit)",
+            failures: failures
+        )
+    }
+
+    /// What may still be used of a name although its TTL is over and nobody has a new answer. After a failure it is
+    /// used without asking again for a while; where there is nothing, the failure itself is kept.
+    private func fallBack(
+        _ flight: Flight,
+        _ failures: [ResolutionError.Failure],
+        _ now: Moment,
+        isFailure: Bool
+    ) -> Landing? {
+        let name = flight.wanted.key
+        let hash = AnswerCache.Key.hash(of: name)
+        let key = AnswerCache.Key(name, realm: flight.realm, hash: hash)
+        return shard(hash).withLockedValue { shard in
+            let kept = shard.cache.find(key) { entry -> Landing? in
+                guard entry.isUsable(flight.wanted.families, now, maxStale: configuration.maxStale) else { return nil }
+                if isFailure { entry.retryAt = now + configuration.staleRecheck }
+                let isFresh = entry.expiry(flight.wanted.families) > now
+                return Landing(entry: entry, source: isFresh ? .cached : .stale)
+            }
+            if let landing = kept ?? nil { return landing }
+            guard isFailure else { return nil }
+            var entry = AnswerCache.Entry(
+                provenance: Provenance(upstream: "", kind: .service, network: flight.network, failures: failures)
+            )
+            entry.retryAt = now + configuration.failureTTL
+            shard.cache.store(key, entry)
+            return nil
+        }
+    }
+
+    /// Whether something past its TTL could be handed out for a name.
+    func hasStale(_ wanted: Wanted) -> Bool {
+        let now = time.now()
+        let name = wanted.key
+        let hash = AnswerCache.Key.hash(of: name)
+        return shard(hash).withLockedValue { shard in
+            let entry = shard.cache.peek(AnswerCache.Key(name, realm: shard.realm, hash: hash))
+            return entry?.isUsable(wanted.families, now, maxStale: configuration.maxStale) ?? false
+        }
+    }
+
+    /// Keeps what a look-up brought.
+    ///
+    /// - Returns: The entry as it is kept.
+    @discardableResult
+    func store(_ wanted: Wanted, _ realm: Realm, _ entry: AnswerCache.Entry) -> AnswerCache.Entry {
+        let addresses = (entry.v4?.addresses ?? []) + (entry.v6?.addresses ?? [])
+        book.withLockedValue { $0.note(addresses, of: wanted.host) }
+        let name = wanted.key
+        let hash = AnswerCache.Key.hash(of: name)
+        let key = AnswerCache.Key(name, realm: realm, hash: hash)
+        return shard(hash).withLockedValue { shard in
+            var entry = entry
+            let old = shard.cache.peek(key)
+            // A question for one family leaves the other as it was.
+            entry.v4 = entry.v4 ?? old?.v4
+            entry.v6 = entry.v6 ?? old?.v6
+            entry.forceAt = old?.forceAt ?? .past
+            entry.provenance = shard.provenances.first { $0 == entry.provenance } ?? entry.provenance
+            shard.cache.store(key, entry)
+            return entry
+        }
+    }
+}
+
+extension Answer {
+    /// Whether there is nothing in it but "there is none", and nobody vouches for that.
+    var isUnvouchedDenial: Bool {
+        IPAddress.Family.allCases.compactMap { self[$0] }.allSatisfy { $0.addresses.isEmpty && $0.ttl == nil }
+    }
+}

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NIOConcurrencyHelpers
+import Names
+
+extension Resolver {
+    /// Takes the machine to be in another network: answers of this network are used, and kept apart from those of
+    /// others; what was learned of upstreams and endpoints is forgotten; names in frequent use are asked for again.
+    /// ``run()`` calls it when the network changes.
+    ///
+    /// In a network that has IPv6 alone, the system's resolver is asked for its NAT64 prefix (RFC 7050) unless
+    /// `network` has one, and IPv4 addresses are translated by it.
+    public func networkChanged(to network: Network) async {
+        let hot = hotNames()
+        enter(network)
+        configuration.networkDidChange?(network)
+        for case let upstream as any NetworkAware in configuration.upstreams { upstream.networkChanged() }
+        if network.families == .v6, network.nat64.isEmpty {
+            let prefixes = await discoverNAT64()
+            if !prefixes.isEmpty {
+                ranking.withLockedValue { ranking in
+                    if ranking.network == network { ranking.network.nat64 = prefixes }
+                }
+            }
+        }
+        await forEach(hot) { _ = try? await self.resolve($0) }
+    }
+
+    /// Asks the system's resolver where IPv4 hosts are found in a network without IPv4.
+    public func discoverNAT64() async -> [NAT64Prefix] {
+        guard let system = configuration.system, let host = try? Host(NAT64Prefix.probeName) else { return [] }
+        let answer = await withinBudget { try? await system.answer(Question(host, families: .v6)) } ?? nil
+        return NAT64Prefix.discovered(in: answer?.v6?.addresses ?? [])
+    }
+
+    private func enter(_ network: Network) {
+        let forgotten = state.withLockedValue { state in
+            state.network = network
+            state.health.networkChanged()
+            return state.realms.enter(network.id)
+        }
+        ranking.withLockedValue { $0.networkChanged(to: network) }
+        useCurrentRealm()
+        guard let forgotten else { return }
+        for shard in shards {
+            shard.withLockedValue { $0.cache.removeAll { key, _ in key.realm == forgotten } }
+        }
+    }
+
+    /// Names that were used more than once in this network, the latest first.
+    private func hotNames() -> [Host] {
+        var names: [(String, UInt32)] = []
+        for shard in shards {
+            shard.withLockedValue { shard in
+                for (key, entry) in shard.cache.all().prefix(configuration.refreshedOnChange)
+                where key.realm == shard.realm && entry.uses > 0 {
+                    names.append((key.name, entry.uses))
+                }
+            }
+        }
+        return names.sorted { $0.1 > $1.1 }.prefix(configuration.refreshedOnChange).compactMap { try? Host($0.0) }
+    }
+}

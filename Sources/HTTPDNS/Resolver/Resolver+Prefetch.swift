@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NIOConcurrencyHelpers
+public import Names
+
+extension Resolver {
+    /// Asks for names that will be needed, ``ResolverConfiguration/prefetchWidth`` questions at a time, and returns
+    /// when all have been answered or have failed. Names that are known already are not asked for; a
+    /// ``BatchUpstream`` that is the first to ask is asked for several in one question.
+    public func prefetch(_ hosts: [Host]) async {
+        let families = configuration.families
+        var unknown: [Host] = []
+        var seen: Set<Host> = []
+        for host in hosts where host.address == nil && !host.isLocalhost && seen.insert(host).inserted {
+            if case .unknown = find(Wanted(host: host, families: families), 443) { unknown.append(host) }
+        }
+        if let (index, batch) = firstBatchUpstream, unknown.count > 1 {
+            unknown = await fetch(unknown, families, from: batch, index)
+        }
+        await forEach(unknown) { _ = try? await self.resolve($0) }
+    }
+
+    /// Runs `body` for each element, at most ``ResolverConfiguration/prefetchWidth`` at a time.
+    func forEach<Element: Sendable>(_ elements: [Element], _ body: @escaping @Sendable (Element) async -> Void) async {
+        await withTaskGroup(of: Void.self) { group in
+            for (index, element) in elements.enumerated() {
+                if index >= max(1, configuration.prefetchWidth) { await group.next() }
+                group.addTask { await body(element) }
+            }
+        }
+    }
+
+    private var firstBatchUpstream: (Int, any BatchUpstream)? {
+        let now = time.now()
+        let first = state.withLockedValue { state -> Int? in
+            guard state.isOn, !state.isClosed else { return nil }
+            return configuration.upstreams.indices.first { !state.health.isDown($0, now: now) }
+        }
+        guard let first, let batch = configuration.upstreams[first] as? any BatchUpstream else { return nil }
+        return (first, batch)
+    }
+
+    /// Asks for several names in one question.
+    ///
+    /// - Returns: The names that have no answer yet.
+    private func fetch(
+        _ hosts: [Host],
+        _ families: Families,
+        from upstream: any BatchUpstream,
+        _ index: Int
+    ) async -> [Host] {
+        let names = hosts.filter { belongsToUpstreams($0) }
+        let left = NIOLockedValueBox(Set(hosts))
+        let size = max(1, upstream.maxNames)
+        let chunks = stride(from: 0, to: names.count, by: size).map { Array(names[$0..<min($0 + size, names.count)]) }
+        await forEach(chunks) { chunk in
+            self.state.withLockedValue { $0.questionsSent += 1 }
+            let result = await self.withinBudget { () async -> Result<[Host: Answer], UpstreamError> in
+                do throws(UpstreamError) {
+                    return .success(try await upstream.answers(chunk, families: families))
+                } catch {
+                    return .failure(error)
+                }
+            }
+            let now = self.time.now()
+            switch result {
+            case .success(let answers)?:
+                for (host, answer) in answers where self.keep(host, answer, families, from: index, now) {
+                    left.withLockedValue { _ = $0.remove(host) }
+                }
+            case .failure(let error)?:
+                self.state.withLockedValue { $0.health.failed(index, error.code.reaction, now: now) }
+            case nil:
+                self.state.withLockedValue { $0.health.failed(index, .tryElsewhere, now: now) }
+            }
+        }
+        return hosts.filter { host in left.withLockedValue { $0.contains(host) } }
+    }
+
+    /// Keeps an answer that was not asked for by a look-up, where it is good.
+    private func keep(
+        _ host: Host,
+        _ answer: Answer,
+        _ families: Families,
+        from index: Int,
+        _ now: Moment
+    ) -> Bool {
+        guard let checked = try? configuration.check.checked(answer, from: upstream(index).kind) else { return false }
+        // Half an answer is asked for anew.
+        guard families.members.allSatisfy({ checked[$0] != nil }),
+            families.members.contains(where: { !(checked[$0]?.addresses.isEmpty ?? true) })
+        else { return false }
+        let (realm, network) = state.withLockedValue { ($0.realm, $0.network.id) }
+        let upstream = upstream(index)
+        var entry = AnswerCache.Entry(
+            provenance: Provenance(
+                upstream: upstream.name,
+                kind: upstream.kind,
+                network: network,
+                extra: checked.extra
+            )
+        )
+        (entry.v4, entry.v6) = configuration.keepingRules(for: host).kept(checked, asked: families, now: now)
+        store(Wanted(host: host, families: families), realm, entry)
+        return true
+    }
+
+    /// Runs `work` for as long as an upstream has; nil when the time is over.
+    func withinBudget<Value: Sendable>(_ work: @escaping @Sendable () async -> Value) async -> Value? {
+        let sleep = time.sleep
+        let budget = configuration.upstreamBudget
+        return await withTaskGroup(of: Value?.self) { group in
+            group.addTask { await work() }
+            group.addTask {
+                try? await sleep(budget)
+                return nil
+            }
+            defer { group.cancelAll() }
+            return await group.next() ?? nil
+        }
+    }
+}

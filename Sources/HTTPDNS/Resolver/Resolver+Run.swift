@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NIOConcurrencyHelpers
+import Names
+
+extension Resolver {
+    /// Does what goes on by itself, until its task is cancelled or ``shutdown()`` is called: watches the network and
+    /// the remote switch, keeps names fresh and upstreams' addresses up to date, and writes answers to the store.
+    /// Call it once, in a task of your program's own; without it the resolver works, and does none of this.
+    ///
+    /// ```swift
+    /// try await withThrowingTaskGroup { group in
+    ///     group.addTask { await resolver.run() }
+    ///     …
+    /// }
+    /// ```
+    public func run() async {
+        await restore()
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { await self.watchNetwork() }
+            group.addTask { await self.watchSwitch() }
+            group.addTask { await self.writeRegularly() }
+            group.addTask { await self.countRegularly() }
+            for case let upstream as any ScheduledUpstream in configuration.upstreams {
+                group.addTask { await self.repeatedly { await upstream.reschedule() } }
+            }
+            for host in configuration.keptFresh {
+                group.addTask { await self.keepFresh(host) }
+            }
+            group.addTask { await self.closed() }
+            // All but the last end of themselves only when there is nothing for them to do.
+            while await group.next() != nil, !Task.isCancelled, !state.withLockedValue({ $0.isClosed }) {}
+            group.cancelAll()
+        }
+        await save()
+    }
+
+    /// Runs `work` again and again, each time after the time that it says.
+    private func repeatedly(_ work: () async -> Duration) async {
+        while !Task.isCancelled {
+            let pause = await work()
+            guard (try? await time.sleep(pause)) != nil else { return }
+        }
+    }
+
+    /// Returns when the resolver was shut down, or the task cancelled.
+    private func closed() async {
+        let (stream, continuation) = AsyncStream.makeStream(of: Void.self)
+        let isClosed = state.withLockedValue { state in
+            if !state.isClosed { state.onClose.append(continuation) }
+            return state.isClosed
+        }
+        if isClosed { return }
+        for await _ in stream {}
+    }
+
+    // MARK: What is done
+
+    private func watchNetwork() async {
+        guard let monitor = configuration.networkMonitor else { return }
+        let changes = monitor.changes()
+        var last = monitor.current()
+        if last != network { await networkChanged(to: last) }
+        for await _ in changes {
+            guard (try? await time.sleep(configuration.networkDebounce)) != nil else { return }
+            let now = monitor.current()
+            guard now != last else { continue }
+            last = now
+            await networkChanged(to: now)
+        }
+    }
+
+    private func watchSwitch() async {
+        guard let remote = configuration.remoteSwitch else { return }
+        await repeatedly {
+            expireRemoteDocument()
+            do throws(UpstreamError) {
+                received(try await remote.fetch())
+                return untilExpiry(atMost: remote.interval)
+            } catch {
+                let pause = state.withLockedValue { $0.remote.failed(interval: remote.interval) }
+                return untilExpiry(atMost: pause)
+            }
+        }
+    }
+
+    /// The time until the document of the remote switch expires, where that is sooner.
+    private func untilExpiry(atMost pause: Duration) -> Duration {
+        let expires = state.withLockedValue { $0.remote.document?.expires }
+        guard let expires else { return pause }
+        return min(pause, .seconds(max(1, expires - time.wall())))
+    }
+
+    private func keepFresh(_ host: Host) async {
+        await repeatedly {
+            guard let resolution = try? await resolve(host) else { return .seconds(30) }
+            guard resolution.source != .fresh else { return max(resolution.ttl * 3 / 4, .seconds(1)) }
+            let left = resolution.ttl - (resolution.ttl + resolution.age) / 4
+            if left > .zero { return left }
+            let fresh = try? await resolve(host, fresh: true)
+            return max((fresh?.ttl ?? .seconds(30)) * 3 / 4, .seconds(1))
+        }
+    }
+
+    private func writeRegularly() async {
+        guard configuration.store != nil else { return }
+        while (try? await time.sleep(configuration.storeInterval)) != nil { await save() }
+    }
+
+    private func countRegularly() async {
+        guard let metrics = configuration.metrics else { return }
+        var last = CacheCounts()
+        while (try? await time.sleep(.seconds(10))) != nil {
+            let now = counts
+            metrics.found(now, since: last)
+            last = now
+        }
+    }
+}

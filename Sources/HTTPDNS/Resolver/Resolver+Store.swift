@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NIOConcurrencyHelpers
+import Names
+
+extension Resolver {
+    /// Reads the store's answers into the cache. Those past their stale bound are left out; what is in the cache
+    /// already is newer and stays. ``run()`` calls it when it begins.
+    public func restore() async {
+        guard let store = configuration.store, let answers = try? await store.load() else { return }
+        let wall = time.wall()
+        let now = time.now()
+        for answer in answers.prefix(configuration.maxCachedNames) { restore(answer, wall, now) }
+    }
+
+    /// Writes the answers of services to the store. ``run()`` calls it at times, and when it ends.
+    public func save() async {
+        guard let store = configuration.store else { return }
+        let wall = time.wall()
+        let now = time.now()
+        let networks = state.withLockedValue { state in
+            Dictionary(state.realms.all.map { ($0.realm, $0.id) }, uniquingKeysWith: { first, _ in first })
+        }
+        var answers: [StoredAnswer] = []
+        for shard in shards {
+            for (key, entry) in shard.withLockedValue({ $0.cache.all() }) {
+                // What the system and tables say belongs to them.
+                guard let network = networks[key.realm], entry.provenance.kind == .service,
+                    entry.isUsable(.both, now, maxStale: configuration.maxStale)
+                else { continue }
+                answers.append(
+                    StoredAnswer(
+                        name: key.name,
+                        network: network,
+                        upstream: entry.provenance.upstream,
+                        v4: entry.v4.map { Self.stored($0, wall, now) },
+                        v6: entry.v6.map { Self.stored($0, wall, now) }
+                    )
+                )
+            }
+        }
+        try? await store.save(answers)
+    }
+
+    private static func stored(_ kept: AnswerCache.Kept, _ wall: Int64, _ now: Moment) -> StoredAnswer.Part {
+        let seconds = { (moment: Moment) in wall + (moment - now).nanoseconds / 1_000_000_000 }
+        return StoredAnswer.Part(
+            addresses: kept.addresses.map(\.description),
+            storedAt: seconds(kept.storedAt),
+            expiresAt: seconds(kept.expiresAt)
+        )
+    }
+
+    private func restore(_ answer: StoredAnswer, _ wall: Int64, _ now: Moment) {
+        // What another configuration asked for, or a name that is the system's now, is not used.
+        guard let name = answer.name.split(separator: "/").first, let host = try? Host(name),
+            configuration.upstreams.contains(where: { $0.name == answer.upstream && $0.kind == .service }),
+            configuration.names.isForUpstreams(host),
+            let realm = state.withLockedValue({ $0.realms.realm(for: answer.network) })
+        else { return }
+        var entry = AnswerCache.Entry(
+            provenance: Provenance(upstream: answer.upstream, kind: .service, network: answer.network)
+        )
+        entry.v4 = kept(answer.v4, .v4, wall, now)
+        entry.v6 = kept(answer.v6, .v6, wall, now)
+        guard entry.isUsable(.both, now, maxStale: configuration.maxStale) else { return }
+        let hash = AnswerCache.Key.hash(of: answer.name)
+        let key = AnswerCache.Key(answer.name, realm: realm, hash: hash)
+        shard(hash).withLockedValue { shard in
+            if shard.cache.peek(key) == nil { shard.cache.store(key, entry) }
+        }
+    }
+
+    private func kept(
+        _ part: StoredAnswer.Part?,
+        _ family: IPAddress.Family,
+        _ wall: Int64,
+        _ now: Moment
+    ) -> AnswerCache.Kept? {
+        // An answer from the future was written under a clock that was wrong: nobody can say how old it is.
+        guard let part, part.storedAt <= wall + 60, part.expiresAt >= part.storedAt else { return nil }
+        let addresses = part.addresses.compactMap { IPAddress($0) }
+        var answer = Answer()
+        answer[family] = .addresses(addresses, ttl: nil)
+        guard let checked = try? configuration.check.checked(answer)[family] else { return nil }
+        return AnswerCache.Kept(
+            addresses: checked.addresses,
+            absence: checked.addresses.isEmpty ? .noRecord : nil,
+            storedAt: now + .seconds(part.storedAt - wall),
+            expiresAt: min(now + .seconds(part.expiresAt - wall), now + configuration.ttlRange.upperBound)
+        )
+    }
+}

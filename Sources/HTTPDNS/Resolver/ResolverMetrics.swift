@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import CoreMetrics
+
+/// Counters and times of a resolver, for whatever backend swift-metrics has been given. Nothing leaves the process by
+/// this library.
+///
+/// | name | kind | dimensions |
+/// | --- | --- | --- |
+/// | `beeline_dns_questions` | counter | `upstream`, `outcome`: `answer`, or the code of ``UpstreamError`` |
+/// | `beeline_dns_answer_time` | timer | `upstream` |
+/// | `beeline_dns_lookups` | counter | `found`: `cached`, `stale`, `absent`, `missed` |
+public struct ResolverMetrics: Sendable {
+    private let factory: any MetricsFactory
+
+    /// Metrics that go to a factory. Default: the one that the process was bootstrapped with.
+    public init(factory: any MetricsFactory = MetricsSystem.factory) {
+        self.factory = factory
+    }
+
+    func answered(_ upstream: String, _ event: Inquiry.Event, after time: Duration) {
+        let outcome: String
+        switch event {
+        case .answered:
+            outcome = "answer"
+            let timer = Timer(
+                label: "beeline_dns_answer_time",
+                dimensions: [("upstream", upstream)],
+                factory: factory
+            )
+            timer.recordNanoseconds(time.nanoseconds)
+        case .failed(_, _, let error): outcome = error.code.description
+        case .tick: return
+        }
+        Counter(
+            label: "beeline_dns_questions",
+            dimensions: [("upstream", upstream), ("outcome", outcome)],
+            factory: factory
+        ).increment()
+    }
+
+    /// Adds what look-ups found since the last time.
+    func found(_ counts: CacheCounts, since last: CacheCounts) {
+        let changes = [
+            ("cached", counts.cached - last.cached), ("stale", counts.stale - last.stale),
+            ("absent", counts.absent - last.absent), ("missed", counts.missed - last.missed),
+        ]
+        for (name, change) in changes where change > 0 {
+            Counter(label: "beeline_dns_lookups", dimensions: [("found", name)], factory: factory)
+                .increment(by: change)
+        }
+    }
+}

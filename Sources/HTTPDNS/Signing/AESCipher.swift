@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Crypto
+import CryptoExtras
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+/// AES-128 as upstreams use it: the initialisation vector stands before the ciphertext, GCM's tag behind it.
+struct AESCipher: Sendable {
+    /// How blocks are chained.
+    enum Mode: Sendable {
+        /// CBC with the padding of PKCS #7. Whoever changes the ciphertext changes the text unnoticed.
+        case cbc
+        /// GCM: a changed ciphertext is refused.
+        case gcm
+    }
+
+    private let mode: Mode
+    private let key: SymmetricKey
+
+    /// A cipher; nil unless the key has 16 octets.
+    init?(_ mode: Mode, key: [UInt8]) {
+        guard key.count == 16 else { return nil }
+        self.mode = mode
+        self.key = SymmetricKey(data: key)
+    }
+
+    /// How many octets the initialisation vector has.
+    var vectorSize: Int { mode == .cbc ? 16 : 12 }
+
+    /// Encrypts under a random vector, or one that a test gives.
+    func seal(_ text: [UInt8], vector: [UInt8]? = nil) throws -> [UInt8] {
+        let vector = vector ?? (0..<vectorSize).map { _ in UInt8.random(in: .min ... .max) }
+        switch mode {
+        case .cbc:
+            let sealed = try AES._CBC.encrypt(text, using: key, iv: AES._CBC.IV(ivBytes: vector))
+            return vector + sealed
+        case .gcm:
+            let box = try AES.GCM.seal(text, using: key, nonce: AES.GCM.Nonce(data: vector))
+            return vector + box.ciphertext + box.tag
+        }
+    }
+
+    /// Decrypts; nil where the text was changed or is no ciphertext.
+    func open(_ sealed: [UInt8]) -> [UInt8]? {
+        switch mode {
+        case .cbc:
+            guard sealed.count >= 32, sealed.count % 16 == 0, let vector = try? AES._CBC.IV(ivBytes: sealed[..<16]),
+                let text = try? AES._CBC.decrypt(sealed[16...], using: key, iv: vector)
+            else { return nil }
+            return Array(text)
+        case .gcm:
+            guard sealed.count >= 28, let box = try? AES.GCM.SealedBox(combined: sealed),
+                let text = try? AES.GCM.open(box, using: key)
+            else { return nil }
+            return Array(text)
+        }
+    }
+}

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Names
+
+/// The answers of Aliyun's services, and of those that took over their form.
+enum AliyunAnswer {
+    /// Reads a single answer of version 1: `{"host":…,"ips":[…],"ipsv6":[…],"ttl":57,"client_ip":…}`.
+    static func single(_ body: JSONValue, _ host: Host, _ families: Families) throws(UpstreamError) -> Answer {
+        guard let name = body["host"]?.string else { throw malformed }
+        guard host.isCalled(name) else {
+            throw UpstreamError(.wrongAnswer, "the answer is for \"\(name.prefix(80))\"")
+        }
+        return try entry(body, families)
+    }
+
+    /// Reads the answer to several names: `{"dns":[{"host":…,"ips":[…],"ttl":106},…]}`. Older services write an entry
+    /// for each family, with its record type as `type`.
+    static func batch(_ body: JSONValue, _ hosts: [Host], _ families: Families) throws(UpstreamError) -> [Host: Answer]
+    {
+        guard let entries = (body["dns"] ?? body["results"])?.array else { throw malformed }
+        var answers: [Host: Answer] = [:]
+        for entry in entries {
+            guard let name = (entry["host"] ?? entry["domain"])?.string else { throw malformed }
+            guard let host = hosts.first(where: { $0.isCalled(name) }) else {
+                throw UpstreamError(.wrongAnswer, "the answer is for \"\(name.prefix(80))\" too")
+            }
+            let part = try self.entry(entry, families)
+            var answer = answers[host] ?? Answer(clientAddress: part.clientAddress)
+            answer.v4 = answer.v4 ?? part.v4
+            answer.v6 = answer.v6 ?? part.v6
+            answers[host] = answer
+        }
+        return answers
+    }
+
+    private static func entry(_ entry: JSONValue, _ families: Families) throws(UpstreamError) -> Answer {
+        var answer = Answer(clientAddress: entry["client_ip"]?.string.flatMap { IPAddress($0) })
+        let ttl = seconds(entry["ttl"])
+        switch entry["type"]?.integer {
+        case 28: answer.v6 = try records(entry["ips"] ?? entry["ipsv6"], .v6, ttl)
+        case 1: answer.v4 = try records(entry["ips"], .v4, ttl)
+        default:
+            if families.contains(.v4) { answer.v4 = try records(entry["ips"], .v4, ttl) }
+            if families.contains(.v6) { answer.v6 = try records(entry["ipsv6"], .v6, ttl) }
+        }
+        answer.extra = extra(entry["extra"])
+        return answer
+    }
+
+    /// Reads the content of version 2: `{"cip":…,"answers":[{"dn":…,"v4":{"ips":[…],"ttl":60},"v6":{…}}]}`.
+    static func version2(
+        _ content: JSONValue,
+        _ hosts: [Host],
+        _ families: Families
+    ) throws(UpstreamError) -> [Host: Answer] {
+        guard let entries = content["answers"]?.array else { throw malformed }
+        let client = content["cip"]?.string.flatMap { IPAddress($0) }
+        var answers: [Host: Answer] = [:]
+        for entry in entries {
+            guard let name = entry["dn"]?.string else { throw malformed }
+            guard let host = hosts.first(where: { $0.isCalled(name) }) else {
+                throw UpstreamError(.wrongAnswer, "the answer is for \"\(name.prefix(80))\" too")
+            }
+            var answer = Answer(clientAddress: client)
+            for family in families.members {
+                guard let node = entry[family == .v4 ? "v4" : "v6"] else { continue }
+                let ttl = seconds(node["ttl"])
+                answer[family] = try records(node["ips"], family, ttl)
+                if answer[family]?.addresses.isEmpty ?? true { answer[family] = absence(node["no_ip_code"], ttl) }
+                answer.extra = answer.extra ?? extra(node["extra"])
+            }
+            answers[host] = answer
+        }
+        return answers
+    }
+
+    /// What a code for "no address" vouches for; a name that the service does not look after is asked for elsewhere.
+    private static func absence(_ code: JSONValue?, _ ttl: Duration?) -> Answer.Records {
+        switch code?.string {
+        case "RRNotExist": .absent(.noRecord, ttl: ttl)
+        case "DomainNotExist": .absent(.noName, ttl: ttl)
+        default: .absent(.noRecord, ttl: nil)
+        }
+    }
+
+    private static func records(
+        _ list: JSONValue?,
+        _ family: IPAddress.Family,
+        _ ttl: Duration?
+    ) throws(UpstreamError) -> Answer.Records {
+        guard let list, list != .null else { return .absent(.noRecord, ttl: nil) }
+        guard let texts = list.array else { throw malformed }
+        var addresses: [IPAddress] = []
+        for text in texts {
+            guard let address = text.string.flatMap({ IPAddress($0) }), address.family == family else {
+                throw UpstreamError(.malformedAnswer, "the answer holds what is no \(Families(family)) address")
+            }
+            addresses.append(address)
+        }
+        return addresses.isEmpty ? .absent(.noRecord, ttl: nil) : .addresses(addresses, ttl: ttl)
+    }
+
+    private static func seconds(_ value: JSONValue?) -> Duration? {
+        guard let seconds = value?.integer, (0...Int64(Int32.max)).contains(seconds) else { return nil }
+        return .seconds(seconds)
+    }
+
+    /// The answer of software-defined resolution, which may come with its quotation marks written for HTML.
+    private static func extra(_ value: JSONValue?) -> String? {
+        guard let text = value?.string, !text.isEmpty else { return nil }
+        guard text.contains("&") else { return text }
+        let marks = [("&quot;", "\""), ("&#34;", "\""), ("&#39;", "'"), ("&lt;", "<"), ("&gt;", ">"), ("&amp;", "&")]
+        return marks.reduce(text) { text, mark in
+            text.split(separator: mark.0, omittingEmptySubsequences: false).joined(separator: mark.1)
+        }
+    }
+
+    static let malformed = UpstreamError(.malformedAnswer, "the reply is not in the form of this service")
+}

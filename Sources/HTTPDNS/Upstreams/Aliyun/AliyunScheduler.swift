@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NIOConcurrencyHelpers
+import Names
+
+/// Keeps an Aliyun upstream's addresses up to date.
+final class AliyunScheduler: Sendable {
+    private struct State {
+        var isOn = true
+        var failures = 0
+    }
+
+    private let account: String
+    private let secret: String?
+    private let place: AliyunService
+    /// The addresses that are asked for addresses: always those that the upstream began with.
+    private let boot: UpstreamService
+    private let clock: SigningClock
+    private let state = NIOLockedValueBox(State())
+
+    init(
+        _ account: String,
+        _ secret: String?,
+        _ place: AliyunService,
+        _ transport: any UpstreamTransport,
+        _ clock: SigningClock
+    ) {
+        self.account = account
+        self.secret = secret
+        self.place = place
+        self.clock = clock
+        boot = place.connected(transport)
+    }
+
+    /// Refuses a question while the service says that it is off.
+    func requireService() throws(UpstreamError) {
+        guard state.withLockedValue({ $0.isOn }) else {
+            throw UpstreamError(.unsupported, "the service says that it is off for this account")
+        }
+    }
+
+    /// Asks for addresses and gives them to `service`.
+    ///
+    /// - Returns: After how long to ask again.
+    func reschedule(_ service: UpstreamService) async -> Duration {
+        do throws(UpstreamError) {
+            let schedule = try await fetch()
+            if !schedule.endpoints.isEmpty { service.endpoints = schedule.endpoints }
+            state.withLockedValue { $0 = State(isOn: schedule.isEnabled) }
+            return AliyunSchedule.interval
+        } catch {
+            let failures = state.withLockedValue { state in
+                state.failures += 1
+                return state.failures
+            }
+            return min(AliyunSchedule.retry * (1 << min(failures - 1, 10)), AliyunSchedule.longestRetry)
+        }
+    }
+
+    private func fetch() async throws(UpstreamError) -> AliyunSchedule {
+        try await boot.askSigned(
+            clock,
+            { (request) throws(UpstreamError) in
+                request.target = AliyunSchedule.target(
+                    self.account,
+                    self.secret,
+                    region: self.place.region,
+                    nonce: Hex.encode((0..<8).map { _ in UInt8.random(in: .min ... .max) }),
+                    time: self.clock.now
+                )
+            },
+            { (reply) throws(UpstreamError) in
+                let body = JSONValue(reply.body)
+                if let error = AliyunError.error(reply, body) { throw error }
+                try reply.requireSuccess()
+                guard let body else { throw AliyunAnswer.malformed }
+                return try AliyunSchedule(body, isSecure: self.place.isSecure)
+            }
+        )
+    }
+}

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import Names
+
+/// Where Aliyun's HTTPDNS is found.
+public struct AliyunService: Hashable, Sendable {
+    /// Whether it is asked over TLS. Default: true.
+    public var isSecure = true
+    /// The addresses that questions go to at first, and where the service is asked for nearer ones. Default, and
+    /// where it is empty: those published for mainland China.
+    public var addresses: [IPAddress]
+    /// The port; nil: 443 or 80.
+    public var port: UInt16?
+    /// Names that the certificate may be for, the likeliest first: the service's documents and its own programs differ.
+    public var certificateNames: [Host]
+    /// The region whose addresses are asked for: `cn`, `hk`, `sg`, `us`, `de` or `global`. Default: `global`.
+    public var region = "global"
+
+    /// The defaults, or addresses of one's own.
+    public init(at addresses: [IPAddress] = AliyunService.bootAddresses, port: UInt16? = nil, isSecure: Bool = true) {
+        self.addresses = addresses
+        self.port = port
+        self.isSecure = isSecure
+        certificateNames = ["resolvers.httpdns.aliyuncs.com", "203.107.1.1"].compactMap { try? Host($0) }
+    }
+
+    /// The published addresses for mainland China.
+    public static let bootAddresses: [IPAddress] = [
+        "203.107.1.1", "203.107.1.97", "203.107.1.100", "203.119.238.240", "106.11.25.239", "59.82.99.47",
+    ].compactMap { IPAddress($0) }
+
+    func connected(_ transport: any UpstreamTransport) -> UpstreamService {
+        let scheme: Scheme = isSecure ? .https : .http
+        let port = port ?? scheme.defaultPort
+        return UpstreamService(
+            scheme,
+            names: isSecure ? certificateNames : [],
+            endpoints: addresses.map { Endpoint($0, port: port) },
+            orElse: Endpoint(IPAddress(v4: 0xcb6b_0101), port: port),
+            transport: transport
+        )
+    }
+}

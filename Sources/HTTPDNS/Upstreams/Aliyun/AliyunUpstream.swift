@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import HTTPTypes
+public import Names
+
+/// Aliyun's HTTPDNS in its first version: `/{account}/d?host=…`, signed by MD5 where there is a secret.
+///
+/// OpenResty Edge and others answer in the same form.
+public final class AliyunUpstream: BatchUpstream, ScheduledUpstream {
+    /// The name in resolutions and errors.
+    public let name: String
+    /// Names that one question may have: 5.
+    public let maxNames = 5
+    private let account: String
+    private let secret: String?
+    private let parameters: [String: String]
+    private let service: UpstreamService
+    private let scheduler: AliyunScheduler
+    private let clock: SigningClock
+
+    /// How long a signature holds.
+    private static let validity: Int64 = 600
+
+    /// An upstream for one account.
+    ///
+    /// - Parameters:
+    ///   - account: The account's number.
+    ///   - secret: What requests are signed with; nil: they are not.
+    ///   - service: Where it is found.
+    ///   - parameters: Parameters for software-defined resolution, with the prefix `sdns-` in their names.
+    ///   - transport: What carries the requests.
+    public convenience init(
+        account: String,
+        secret: String? = nil,
+        service: AliyunService = AliyunService(),
+        parameters: [String: String] = [:],
+        transport: any UpstreamTransport
+    ) {
+        self.init(account, secret, service, parameters, transport, SigningClock())
+    }
+
+    init(
+        _ account: String,
+        _ secret: String?,
+        _ service: AliyunService,
+        _ parameters: [String: String],
+        _ transport: any UpstreamTransport,
+        _ clock: SigningClock
+    ) {
+        self.account = PercentEncoding.encode(account, keeping: .unreserved)
+        self.secret = secret
+        self.parameters = parameters
+        self.service = service.connected(transport)
+        self.clock = clock
+        scheduler = AliyunScheduler(account, secret, service, transport, clock)
+        name = "aliyun:\(account)@\(self.service.label)"
+    }
+
+    /// Answers a question; see ``Upstream/answer(_:)``.
+    public func answer(_ question: Question) async throws(UpstreamError) -> Answer {
+        let host = question.host
+        let name = try host.askedName()
+        return try await ask("d", name, question.families, question.subnet) { (body) throws(UpstreamError) in
+            try AliyunAnswer.single(body, host, question.families)
+        }
+    }
+
+    /// Answers for several names; see ``BatchUpstream/answers(_:families:)``. The service answers IPv4 alone then.
+    public func answers(_ hosts: [Host], families: Families) async throws(UpstreamError) -> [Host: Answer] {
+        var names: [String] = []
+        for host in hosts { names.append(try host.askedName()) }
+        return try await ask("resolve", names.joined(separator: ","), .v4, nil) { (body) throws(UpstreamError) in
+            try AliyunAnswer.batch(body, hosts, families)
+        }
+    }
+
+    /// Asks which addresses of the service are near; see ``ScheduledUpstream/reschedule()``.
+    public func reschedule() async -> Duration { await scheduler.reschedule(service) }
+
+    /// The signature of a question: names as they stand in the parameter, parted by commas.
+    static func signature(_ names: String, secret: String, expiry: Int64) -> String {
+        Digests.md5("\(names)-\(secret)-\(expiry)")
+    }
+
+    private func ask<Result>(
+        _ call: String,
+        _ names: String,
+        _ families: Families,
+        _ subnet: IPNetwork?,
+        _ read: (JSONValue) throws(UpstreamError) -> Result
+    ) async throws(UpstreamError) -> Result {
+        try scheduler.requireService()
+        return try await service.askSigned(
+            clock,
+            { (request) throws(UpstreamError) in
+                var query = QueryString()
+                query.add("host", names)
+                if call == "d" { query.add("query", families.aliyunText) }
+                query.add("ip", subnet?.first.description)
+                for (name, value) in self.parameters.sorted(by: { $0.key < $1.key }) { query.add(name, value) }
+                if let secret = self.secret {
+                    let expiry = self.clock.now + Self.validity
+                    query.add("t", expiry)
+                    query.add("s", Self.signature(names, secret: secret, expiry: expiry))
+                }
+                request.target = "/\(self.account)/\(self.secret == nil ? "" : "sign_")\(call)?\(query.text)"
+            },
+            { (reply) throws(UpstreamError) in
+                let body = JSONValue(reply.body)
+                if let error = AliyunError.error(reply, body) { throw error }
+                try reply.requireSuccess()
+                guard let body else { throw AliyunAnswer.malformed }
+                return try read(body)
+            }
+        )
+    }
+}
+
+extension Families {
+    /// The families as Aliyun's parameters name them.
+    var aliyunText: String {
+        switch self {
+        case .both: "4,6"
+        case .v6: "6"
+        default: "4"
+        }
+    }
+}

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import Names
+
+/// An upstream that answers several names in one round trip, which ``Resolver/prefetch(_:)`` makes use of.
+public protocol BatchUpstream: Upstream {
+    /// Names that one question may have, at least 1.
+    var maxNames: Int { get }
+
+    /// Answers several questions with the same families.
+    ///
+    /// - Parameters:
+    ///   - hosts: At most ``maxNames`` names.
+    ///   - families: What is wanted of each.
+    /// - Returns: What was said, by name. A name left out was not answered.
+    func answers(_ hosts: [Host], families: Families) async throws(UpstreamError) -> [Host: Answer]
+}
+
+/// An upstream that is told by its service where to find it. ``Resolver/run()`` keeps it up to date.
+public protocol ScheduledUpstream: Upstream {
+    /// Asks where the service is now.
+    ///
+    /// - Returns: After how long to ask again.
+    func reschedule() async -> Duration
+}

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import DirectHTTP
+import NIOConcurrencyHelpers
+import NIOCore
+import NIOPosix
+import NIOSSL
+import Names
+
+/// A connection for DNS messages (RFC 7766, RFC 7858), opened when it is needed, shared by all queries at once, and
+/// opened anew after it was closed.
+final class DNSStream: Sendable {
+    /// Queries that may wait for their answers at a time.
+    static let maxPending = 100
+    /// How long a connection without queries stays open.
+    static let idleLimit = TimeAmount.seconds(10)
+
+    private let endpoints: [Endpoint]
+    private let tls: (@Sendable () throws -> (NIOSSLContext, serverName: String?))?
+    private let checkedName: String?
+    private let loop: any EventLoop
+    /// The connection, or its coming to be.
+    private let connection = NIOLockedValueBox<EventLoopFuture<Link>?>(nil)
+
+    /// An open connection and the handler in it.
+    private struct Link: Sendable {
+        var channel: any Channel
+        var handler: NIOLoopBound<DNSStreamHandler>
+    }
+
+    /// - Parameters:
+    ///   - endpoints: Where to connect to; the next is tried when one fails.
+    ///   - group: What runs the sockets.
+    ///   - tls: TLS; nil: none.
+    ///   - checkedName: The name that the certificate must be for; nil: NIOSSL's own check is enough.
+    init(
+        _ endpoints: [Endpoint],
+        group: any EventLoopGroup,
+        tls: (@Sendable () throws -> (NIOSSLContext, serverName: String?))? = nil,
+        checkedName: String? = nil
+    ) {
+        self.checkedName = checkedName
+        self.endpoints = endpoints
+        self.tls = tls
+        loop = group.next()
+    }
+
+    deinit {
+        connection.withLockedValue { $0 }?.whenSuccess { $0.channel.close(promise: nil) }
+    }
+
+    /// Sends a query, and gives the response that carries its ID. The ID is chosen here.
+    func ask(_ make: @escaping @Sendable (_ id: UInt16) -> [UInt8]) async throws(UpstreamError) -> [UInt8] {
+        do {
+            return try await exchange(make)
+        } catch {
+            // A connection that was kept may have ended while nobody looked: the query is asked once more over a new
+            // one. The old one may not have been forgotten yet, for its callers hear of its end first.
+            guard error.code == .unreachable, !Task.isCancelled else { throw error }
+            await forgetClosed()
+            return try await exchange(make)
+        }
+    }
+
+    private func exchange(_ make: @escaping @Sendable (UInt16) -> [UInt8]) async throws(UpstreamError) -> [UInt8] {
+        let promise = loop.makePromise(of: [UInt8].self)
+        link().whenComplete { result in
+            switch result {
+            case .success(let link): link.handler.value.ask(make, promise)
+            case .failure(let error): promise.fail(error)
+            }
+        }
+        return try await promise.outcome()
+    }
+
+    /// Closes the connection.
+    func close() {
+        connection.withLockedValue { $0 }?.whenSuccess { $0.channel.close(promise: nil) }
+    }
+
+    private func link() -> EventLoopFuture<Link> {
+        let (future, promise) = connection.withLockedValue {
+            known -> (EventLoopFuture<Link>, EventLoopPromise<Link>?) in
+            if let known { return (known, nil) }
+            let promise = loop.makePromise(of: Link.self)
+            known = promise.futureResult
+            return (promise.futureResult, promise)
+        }
+        if let promise { connect(endpoints[...], promise) }
+        return future
+    }
+
+    /// Forgets the connection if it is closed.
+    private func forgetClosed() async {
+        guard let known = connection.withLockedValue({ $0 }) else { return }
+        let isClosed = try? await known.flatMapThrowing { !$0.channel.isActive }.get()
+        if isClosed ?? true { forget(known) }
+    }
+
+    private func forget(_ link: EventLoopFuture<Link>) {
+        connection.withLockedValue { if $0 === link { $0 = nil } }
+    }
+
+    private func connect(_ rest: ArraySlice<Endpoint>, _ promise: EventLoopPromise<Link>) {
+        guard let endpoint = rest.first else {
+            forget(promise.futureResult)
+            return promise.fail(UpstreamError(.unreachable, "no address to connect to"))
+        }
+        open(endpoint).whenComplete { [weak self] result in
+            switch result {
+            case .success(let link):
+                link.channel.closeFuture.whenComplete { [weak self] _ in self?.forget(promise.futureResult) }
+                promise.succeed(link)
+            case .failure(let error):
+                guard rest.count > 1, let self else {
+                    self?.forget(promise.futureResult)
+                    return promise.fail(Self.meaning(error, endpoint))
+                }
+                self.connect(rest.dropFirst(), promise)
+            }
+        }
+    }
+
+    private func open(_ endpoint: Endpoint) -> EventLoopFuture<Link> {
+        let secured = loop.makePromise(of: Void.self)
+        let (tls, checkedName) = (tls, checkedName)
+        return ClientBootstrap(group: loop)
+            .connectTimeout(.seconds(2))
+            .channelOption(ChannelOptions.socketOption(.tcp_nodelay), value: 1)
+            .channelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    let pipeline = channel.pipeline.syncOperations
+                    if let (context, name) = try tls?() {
+                        try pipeline.addHandler(NIOSSLClientHandler(context: context, serverHostname: name))
+                    }
+                    try pipeline.addHandler(DNSStreamHandler(secured: tls == nil ? nil : secured))
+                }
+            }
+            .connect(host: endpoint.address.description, port: Int(endpoint.port))
+            .flatMapThrowing { channel in
+                let handler = try channel.pipeline.syncOperations.handler(type: DNSStreamHandler.self)
+                return Link(channel: channel, handler: NIOLoopBound(handler, eventLoop: channel.eventLoop))
+            }
+            .flatMap { link in
+                if tls == nil { secured.succeed() }
+                return secured.futureResult.flatMapThrowing {
+                    if let checkedName { try Self.check(link.channel, isFor: checkedName) }
+                    return link
+                }
+            }
+            .flatMapErrorThrowing { error in
+                secured.fail(error)
+                throw error
+            }
+    }
+
+    /// NIOSSL takes a certificate for the dialled address too, which anybody may have; see ``CertificateName``.
+    private static func check(_ channel: any Channel, isFor name: String) throws {
+        guard !CertificateName.isShown(by: channel, for: name) else { return }
+        channel.close(promise: nil)
+        throw NIOSSLExtraError.failedToValidateHostname
+    }
+
+    private static func meaning(_ error: any Error, _ endpoint: Endpoint) -> UpstreamError {
+        switch error {
+        case let error as UpstreamError: error
+        case is NIOSSLError, is NIOSSLExtraError, is BoringSSLError:
+            UpstreamError(.untrusted, "\(endpoint) does not prove who it is: \(error)")
+        default: UpstreamError(.unreachable, "no connection to \(endpoint): \(error)")
+        }
+    }
+}
+
+extension EventLoopPromise where Value: Sendable {
+    /// Waits for the promise; a cancelled task fails it.
+    func outcome() async throws(UpstreamError) -> Value {
+        do {
+            return try await withTaskCancellationHandler {
+                try await futureResult.get()
+            } onCancel: {
+                fail(UpstreamError(.cancelled, "the question was cancelled"))
+            }
+        } catch let error as UpstreamError {
+            throw error
+        } catch {
+            throw UpstreamError(.unreachable, "\(error)")
+        }
+    }
+}

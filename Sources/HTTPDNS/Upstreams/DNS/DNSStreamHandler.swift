@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NIOCore
+import NIOTLS
+
+/// Frames messages by their length (RFC 1035 §4.2.2) and matches responses to queries by ID; they may come in any
+/// order.
+final class DNSStreamHandler: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
+
+    /// Kept when TLS is agreed, or broken when it fails; nil without TLS.
+    private let secured: EventLoopPromise<Void>?
+    private var context: ChannelHandlerContext?
+    private var received = ByteBuffer()
+    private var pending: [UInt16: EventLoopPromise<[UInt8]>] = [:]
+    private var idle: Scheduled<Void>?
+
+    init(secured: EventLoopPromise<Void>?) {
+        self.secured = secured
+    }
+
+    /// Sends a query under an ID that no other has.
+    func ask(_ make: (UInt16) -> [UInt8], _ promise: EventLoopPromise<[UInt8]>) {
+        guard let context, context.channel.isActive else {
+            return promise.fail(UpstreamError(.unreachable, "the connection was closed"))
+        }
+        guard pending.count < DNSStream.maxPending else {
+            return promise.fail(UpstreamError(.busy, "\(DNSStream.maxPending) queries wait on this connection already"))
+        }
+        var id = UInt16.random(in: .min ... .max)
+        while pending[id] != nil { id &+= 1 }
+        let query = make(id)
+        idle?.cancel()
+        idle = nil
+        pending[id] = promise
+        // A caller who left must not hold its place.
+        promise.futureResult.assumeIsolated().whenFailure { _ in
+            self.pending[id] = nil
+            self.watchIdle()
+        }
+        var frame = context.channel.allocator.buffer(capacity: query.count + 2)
+        frame.writeInteger(UInt16(query.count))
+        frame.writeBytes(query)
+        context.writeAndFlush(wrapOutboundOut(frame), promise: nil)
+    }
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        self.context = context
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        self.context = nil
+        end(UpstreamError(.unreachable, "the connection was closed"))
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        var part = unwrapInboundIn(data)
+        received.writeBuffer(&part)
+        while let length = received.getInteger(at: received.readerIndex, as: UInt16.self),
+            received.readableBytes >= 2 + Int(length)
+        {
+            received.moveReaderIndex(forwardBy: 2)
+            guard let message = received.readBytes(length: Int(length)), message.count >= 2 else { continue }
+            // A response to nobody, such as one that came too late, is left lying.
+            pending.removeValue(forKey: UInt16(message[0]) << 8 | UInt16(message[1]))?.succeed(message)
+        }
+        received.discardReadBytes()
+        watchIdle()
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        end(UpstreamError(.unreachable, "the connection was closed"))
+        context.fireChannelInactive()
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if case .handshakeCompleted = event as? TLSUserEvent { secured?.succeed() }
+        context.fireUserInboundEventTriggered(event)
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        secured?.fail(error)
+        end(error)
+        context.close(promise: nil)
+    }
+
+    private func end(_ error: any Error) {
+        secured?.fail(error)
+        idle?.cancel()
+        let waiting = pending.values
+        pending = [:]
+        for promise in waiting { promise.fail(error) }
+    }
+
+    private func watchIdle() {
+        guard pending.isEmpty, idle == nil, let context else { return }
+        let channel = context.channel
+        idle = context.eventLoop.scheduleTask(in: DNSStream.idleLimit) { channel.close(promise: nil) }
+    }
+}

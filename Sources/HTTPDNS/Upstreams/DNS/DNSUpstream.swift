@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import NIOCore
+public import NIOPosix
+public import Names
+
+/// Plain DNS over UDP (RFC 1035), with TCP where an answer does not fit.
+///
+/// Nothing proves these answers. To be taken, a forged one must guess the query's port, its ID and the random letter
+/// case of its name, before the true one comes.
+public final class DNSUpstream: Upstream {
+    /// The name in resolutions and errors.
+    public let name: String
+    /// One record type a question.
+    public let answersOneFamily = true
+    private let servers: [Endpoint]
+    private let randomizesCase: Bool
+    private let group: any EventLoopGroup
+
+    /// An upstream.
+    ///
+    /// - Parameters:
+    ///   - servers: Where to ask, in the order to try; at least one.
+    ///   - randomizesCase: Whether the letters of the name are sent in random case, which the answer must repeat.
+    ///     Turn it off for a server that does not. Default: true.
+    ///   - group: What runs the sockets.
+    /// - Throws: ``UpstreamError`` with code `misconfigured` where no server is given.
+    public init(
+        at servers: [Endpoint],
+        randomizesCase: Bool = true,
+        group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton
+    ) throws(UpstreamError) {
+        guard let first = servers.first else {
+            throw UpstreamError(.misconfigured, "say at which address to find the DNS server")
+        }
+        self.servers = servers
+        self.randomizesCase = randomizesCase
+        self.group = group
+        name = "dns:\(first)"
+    }
+
+    /// Answers a question; see ``Upstream/answer(_:)``.
+    public func answer(_ question: Question) async throws(UpstreamError) -> Answer {
+        var answer = Answer()
+        for family in question.families.members {
+            answer[family] = try await records(question, family)
+        }
+        return answer
+    }
+
+    private func records(_ asked: Question, _ family: IPAddress.Family) async throws(UpstreamError) -> Answer.Records {
+        let name = try asked.host.dnsName()
+        let question = DNSQuestion(randomizesCase ? name.withRandomCase() : name, family == .v4 ? .a : .aaaa)
+        let edns = EDNS(subnet: asked.subnet)
+        let id = UInt16.random(in: .min ... .max)
+        let isStrict = randomizesCase
+        let loop = group.next()
+        let promise = loop.makePromise(of: (DNSMessage, Endpoint).self)
+        let query = DNSMessage.query(question, id: id, edns: edns)
+        loop.execute { [servers] in
+            UDPExchange(loop: loop, servers: servers, query: query, promise: promise) { message in
+                message.flags.isResponse && message.id == id && message.questions == [question]
+                    && (!isStrict || message.questions.first?.name.wire == question.name.wire)
+            }.start()
+        }
+        let (message, server) = try await promise.outcome()
+        guard message.flags.isTruncated else { return try message.records(answering: question, id: id) }
+        return try await wholeRecords(question, edns, server)
+    }
+
+    /// Asks again over TCP, where answers of any length fit (RFC 7766 §5).
+    private func wholeRecords(
+        _ question: DNSQuestion,
+        _ edns: EDNS,
+        _ server: Endpoint
+    ) async throws(UpstreamError) -> Answer.Records {
+        let stream = DNSStream([server], group: group)
+        defer { stream.close() }
+        let octets = try await stream.ask { DNSMessage.query(question, id: $0, edns: edns) }
+        let message = try DNSMessage(reply: octets)
+        return try message.records(answering: question, id: message.id)
+    }
+}
+
+extension DNSName {
+    /// The name with each letter in upper or lower case by chance.
+    func withRandomCase() -> DNSName {
+        var bits = UInt64.random(in: .min ... .max)
+        var left = 64
+        return DNSName(
+            wire: wire.map { octet in
+                guard (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(octet | 0x20) else { return octet }
+                if left == 0 {
+                    bits = .random(in: .min ... .max)
+                    left = 64
+                }
+                defer {
+                    bits >>= 1
+                    left -= 1
+                }
+                return octet & 0xdf | (bits & 1 == 1 ? 0x20 : 0)
+            }
+        )
+    }
+}

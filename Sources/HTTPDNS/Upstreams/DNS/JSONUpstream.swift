@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import HTTPTypes
+public import Names
+
+/// DNS over HTTPS in JSON, as Google (`https://dns.google/resolve`) and Cloudflare
+/// (`https://cloudflare-dns.com/dns-query`) speak it.
+public struct JSONUpstream: Upstream {
+    /// The name in resolutions and errors.
+    public let name: String
+    /// One record type a question.
+    public let answersOneFamily = true
+    private let url: HTTPURL
+    private let endpoints: [Endpoint]
+    private let transport: any UpstreamTransport
+
+    /// An upstream.
+    ///
+    /// - Parameters:
+    ///   - url: Its URL. The host is what the certificate must be for.
+    ///   - addresses: Where to find it, without asking anyone; not needed where the URL's host is an address.
+    ///   - transport: What carries the requests.
+    /// - Throws: ``UpstreamError`` with code `misconfigured` where the URL is not https, or no address is known.
+    public init(
+        _ url: HTTPURL,
+        at addresses: [IPAddress] = [],
+        transport: any UpstreamTransport
+    ) throws(UpstreamError) {
+        guard url.origin.scheme == .https else {
+            throw UpstreamError(.misconfigured, "\(url): DNS in JSON needs an https URL")
+        }
+        endpoints = try url.origin.endpoints(addresses)
+        name = "json:\(url.origin.authority)"
+        self.url = url
+        self.transport = transport
+    }
+
+    /// Answers a question; see ``Upstream/answer(_:)``.
+    public func answer(_ question: Question) async throws(UpstreamError) -> Answer {
+        var answer = Answer()
+        for family in question.families.members {
+            var query = QueryString()
+            query.add("name", try question.host.askedName())
+            query.add("type", family == .v4 ? "A" : "AAAA")
+            query.add("edns_client_subnet", question.subnet?.description)
+            var request = UpstreamRequest(origin: url.origin, endpoints: endpoints, target: url.target)
+            request.target += (url.query == nil ? "?" : "&") + query.text
+            request.fields[.accept] = "application/dns-json"
+            let reply = try await transport.exchange(request)
+            try reply.requireSuccess()
+            guard let body = JSONValue(reply.body), let message = try DNSMessage(body) else {
+                throw UpstreamError(.malformedAnswer, "the reply is not DNS in JSON")
+            }
+            let asked = DNSQuestion(try question.host.dnsName(), family == .v4 ? .a : .aaaa)
+            answer[family] = try message.records(answering: asked, id: 0).aged(reply.age)
+        }
+        return answer
+    }
+}
+
+extension DNSMessage {
+    /// The message that a JSON text stands for, so that it is judged like any other; nil where it stands for none.
+    init?(_ json: JSONValue) throws(UpstreamError) {
+        guard let status = json["Status"]?.integer, let code = UInt8(exactly: status) else { return nil }
+        var flags = Flags()
+        flags.isResponse = true
+        flags.responseCode = DNSResponseCode(rawValue: code)
+        flags.isTruncated = json["TC"] == .bool(true)
+        var questions: [DNSQuestion] = []
+        // Alibaba's public service writes an object where others write a list of one.
+        for entry in json["Question"]?.elements ?? [] {
+            guard let name = entry["name"]?.string.flatMap({ DNSName($0) }), let type = Self.type(entry["type"]) else {
+                return nil
+            }
+            questions.append(DNSQuestion(name, type))
+        }
+        var sections: [[DNSRecord]] = []
+        for section in ["Answer", "Authority"] {
+            var records: [DNSRecord] = []
+            for entry in json[section]?.array ?? [] {
+                guard let record = DNSRecord(entry) else { return nil }
+                records.append(record)
+            }
+            sections.append(records)
+        }
+        self.init(flags: flags, questions: questions, answers: sections[0], authorities: sections[1])
+    }
+
+    /// A record type by number, or by name as some services write it in the question.
+    fileprivate static func type(_ value: JSONValue?) -> DNSType? {
+        switch value?.string {
+        case "A": .a
+        case "AAAA": .aaaa
+        default: value?.integer.flatMap { UInt16(exactly: $0) }.map { DNSType(rawValue: $0) }
+        }
+    }
+}
+
+extension DNSRecord {
+    fileprivate init?(_ json: JSONValue) {
+        guard let name = json["name"]?.string.flatMap({ DNSName($0) }), let type = DNSMessage.type(json["type"]),
+            let data = json["data"]?.string
+        else { return nil }
+        let ttl = json["TTL"]?.integer.flatMap { UInt32(exactly: $0) } ?? 0
+        let content: Content
+        switch type {
+        case .a, .aaaa:
+            guard let address = IPAddress(data), (address.family == .v4) == (type == .a) else { return nil }
+            content = .address(address)
+        case .cname:
+            guard let target = DNSName(data) else { return nil }
+            content = .alias(target)
+        case .soa:
+            let parts = data.split(separator: " ")
+            guard parts.count == 7, let primary = DNSName(String(parts[0])), let mailbox = DNSName(String(parts[1]))
+            else { return nil }
+            let numbers = parts[2...].compactMap { UInt32($0) }
+            guard numbers.count == 5 else { return nil }
+            content = .authority(
+                StartOfAuthority(
+                    primary: primary,
+                    mailbox: mailbox,
+                    serial: numbers[0],
+                    refresh: numbers[1],
+                    retry: numbers[2],
+                    expire: numbers[3],
+                    minimum: numbers[4]
+                )
+            )
+        default:
+            content = .other(type, [])
+        }
+        self.init(name, ttl: ttl, content)
+    }
+}

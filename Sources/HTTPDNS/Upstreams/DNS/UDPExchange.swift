@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NIOCore
+import NIOPosix
+import Names
+
+/// One query over UDP, sent to one server after the other until one answers.
+///
+/// Each try has a socket of its own, connected and with a port that the kernel picks. A datagram is taken for the
+/// answer when it comes from the server, to that port, and carries the query's ID and its name in the letter case
+/// that was sent; whatever else comes is left lying, and the true answer waited for.
+final class UDPExchange {
+    /// Tries in all, and the time from one to the next.
+    static let maxTries = 3
+    static let interval = TimeAmount.milliseconds(700)
+
+    private let loop: any EventLoop
+    private let servers: [Endpoint]
+    private let query: [UInt8]
+    private let isAnswer: @Sendable (DNSMessage) -> Bool
+    private let promise: EventLoopPromise<(DNSMessage, Endpoint)>
+    private var channels: [any Channel] = []
+    private var tries = 0
+    private var failures = 0
+    private var isOver = false
+    private var timer: Scheduled<Void>?
+
+    /// An exchange on `loop`; it begins with ``start()`` and must be used there alone.
+    init(
+        loop: any EventLoop,
+        servers: [Endpoint],
+        query: [UInt8],
+        promise: EventLoopPromise<(DNSMessage, Endpoint)>,
+        isAnswer: @escaping @Sendable (DNSMessage) -> Bool
+    ) {
+        self.loop = loop
+        self.servers = servers
+        self.query = query
+        self.promise = promise
+        self.isAnswer = isAnswer
+    }
+
+    /// Sends the first query.
+    func start() {
+        promise.futureResult.assumeIsolated().whenComplete { _ in self.end() }
+        tryNext()
+    }
+
+    private func tryNext() {
+        guard !isOver, tries < Self.maxTries else { return }
+        let server = servers[tries % servers.count]
+        tries += 1
+        let mine = NIOLoopBound(self, eventLoop: loop)
+        timer?.cancel()
+        timer = loop.scheduleTask(in: Self.interval) { mine.value.tryNext() }
+        open(server).assumeIsolated().whenComplete { result in
+            switch result {
+            case .success(let channel):
+                guard !self.isOver else { return channel.close(promise: nil) }
+                self.channels.append(channel)
+                channel.writeAndFlush(ByteBuffer(bytes: self.query), promise: nil)
+            case .failure(let error):
+                self.failed(server, error)
+            }
+        }
+    }
+
+    private func open(_ server: Endpoint) -> EventLoopFuture<any Channel> {
+        let mine = NIOLoopBound(self, eventLoop: loop)
+        do {
+            let address = try SocketAddress(ipAddress: server.address.description, port: Int(server.port))
+            return DatagramBootstrap(group: loop)
+                .channelInitializer { channel in
+                    channel.eventLoop.makeCompletedFuture {
+                        try channel.pipeline.syncOperations.addHandler(Reader(exchange: mine, server: server))
+                    }
+                }
+                .connect(to: address)
+        } catch {
+            return loop.makeFailedFuture(error)
+        }
+    }
+
+    private func received(_ octets: [UInt8], from server: Endpoint) {
+        guard !isOver, let message = try? DNSMessage(octets: octets), isAnswer(message) else { return }
+        promise.succeed((message, server))
+    }
+
+    private func failed(_ server: Endpoint, _ error: any Error) {
+        guard !isOver else { return }
+        failures += 1
+        if failures >= Self.maxTries {
+            promise.fail(UpstreamError(.unreachable, "no DNS server at \(server): \(error)"))
+        } else if failures == tries {
+            tryNext()
+        }
+    }
+
+    private func end() {
+        isOver = true
+        timer?.cancel()
+        for channel in channels { channel.close(promise: nil) }
+        channels = []
+    }
+
+    /// Hands datagrams to the exchange.
+    private final class Reader: ChannelInboundHandler {
+        typealias InboundIn = AddressedEnvelope<ByteBuffer>
+
+        private let exchange: NIOLoopBound<UDPExchange>
+        private let server: Endpoint
+
+        init(exchange: NIOLoopBound<UDPExchange>, server: Endpoint) {
+            self.exchange = exchange
+            self.server = server
+        }
+
+        func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+            exchange.value.received(Array(unwrapInboundIn(data).data.readableBytesView), from: server)
+        }
+
+        func errorCaught(context: ChannelHandlerContext, error: any Error) {
+            // A port that nobody listens at is heard of here.
+            exchange.value.failed(server, error)
+            context.close(promise: nil)
+        }
+    }
+}

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Names
+
+/// DNSPod's answer to `/conf`: `log:1|domain:0|ip:1.1.1.1;2.2.2.2|ttl:60`.
+struct DNSPodEntries: Hashable {
+    /// Addresses of the service, at least one.
+    var addresses: [IPAddress]
+    /// How long they hold.
+    var lifetime: Duration
+
+    /// Addresses that are taken from one answer.
+    static let maxAddresses = 16
+
+    init(_ text: String) throws(UpstreamError) {
+        var fields: [Substring: Substring] = [:]
+        for field in text.split(separator: "|") {
+            guard let colon = field.firstIndex(of: ":") else { continue }
+            fields[field[..<colon]] = field[field.index(after: colon)...]
+        }
+        var addresses: [IPAddress] = []
+        for item in (fields["ip"] ?? "").split(separator: ";").prefix(Self.maxAddresses) {
+            guard let address = IPAddress(String(item)), address.family == .v4 else {
+                throw UpstreamError(.malformedAnswer, "\"\(item.prefix(40))\" in the list of addresses is none")
+            }
+            addresses.append(address)
+        }
+        guard !addresses.isEmpty else { throw UpstreamError(.malformedAnswer, "the reply lists no addresses") }
+        self.addresses = addresses
+        // The number is in minutes.
+        let minutes = fields["ttl"].flatMap { Int64($0.trimmingSpace) } ?? 60
+        lifetime = .seconds((1...1_440).contains(minutes) ? minutes * 60 : 3_600)
+    }
+}
+
+extension Substring {
+    /// Without the white space at its ends.
+    var trimmingSpace: Substring {
+        var text = self
+        while let first = text.first, first.isWhitespace { text = text.dropFirst() }
+        while let last = text.last, last.isWhitespace { text = text.dropLast() }
+        return text
+    }
+}

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import Names
+
+/// The forms in which DNSPod is asked. Its oldest form is left out: it encrypts with DES, which is broken.
+public struct DNSPodForm: Hashable, Sendable {
+    enum Kind: Hashable, Sendable {
+        case plain
+        case aes(id: String, key: [UInt8])
+        case token(String)
+    }
+
+    let kind: Kind
+
+    /// In the clear, without an account. Whoever sits on the way can read and change these answers.
+    public static let plain = DNSPodForm(kind: .plain)
+
+    /// The name encrypted with AES-128 under the account's key of 16 characters; shorter keys are filled with `0`.
+    public static func aes(id: String, key: String) -> DNSPodForm {
+        let octets = Array(key.utf8.prefix(16))
+        return DNSPodForm(
+            kind: .aes(id: id, key: octets + [UInt8](repeating: UInt8(ascii: "0"), count: 16 - octets.count))
+        )
+    }
+
+    /// Over HTTPS, with the account's token.
+    public static func token(_ token: String) -> DNSPodForm { DNSPodForm(kind: .token(token)) }
+
+    /// Where the service is entered in this form.
+    public var publicEndpoint: Endpoint {
+        switch kind {
+        case .plain: DNSPodUpstream.publicEndpoint
+        case .aes: Endpoint(IPAddress(v4: 0x771d_1d62), port: 80)
+        case .token: Endpoint(IPAddress(v4: 0x771d_1d63), port: 443)
+        }
+    }
+
+    var scheme: Scheme {
+        if case .token = kind { .https } else { .http }
+    }
+
+    /// How the form is called in the upstream's name.
+    var label: String {
+        switch kind {
+        case .plain: "dnspod"
+        case .aes: "dnspod+aes"
+        case .token: "dnspod+https"
+        }
+    }
+}
+
+/// Encrypts what goes to DNSPod and decrypts what comes.
+struct DNSPodCipher: Sendable {
+    private enum Kind: Sendable {
+        case none
+        case aes(AESCipher)
+    }
+
+    private let kind: Kind
+
+    /// Leaves texts as they are.
+    static let none = DNSPodCipher(kind: .none)
+
+    private init(kind: Kind) {
+        self.kind = kind
+    }
+
+    init(_ form: DNSPodForm) throws(UpstreamError) {
+        switch form.kind {
+        case .plain, .token: kind = .none
+        case .aes(_, let key):
+            guard let cipher = AESCipher(.cbc, key: key) else {
+                throw UpstreamError(.misconfigured, "an AES key has 16 characters")
+            }
+            kind = .aes(cipher)
+        }
+    }
+
+    /// The text as it goes into the request.
+    func seal(_ text: String, vector: [UInt8]? = nil) throws(UpstreamError) -> String {
+        switch kind {
+        case .none: return text
+        case .aes(let cipher):
+            do {
+                return Hex.encode(try cipher.seal(Array(text.utf8), vector: vector))
+            } catch {
+                throw UpstreamError(.misconfigured, "the question cannot be encrypted: \(error)")
+            }
+        }
+    }
+
+    /// The text of a reply.
+    func open(_ text: String) throws(UpstreamError) -> String {
+        let octets: [UInt8]?
+        switch kind {
+        case .none: return text
+        case .aes(let cipher): octets = Hex.decode(text[...].trimmingSpace).flatMap(cipher.open)
+        }
+        guard let octets, let text = String(validating: octets, as: UTF8.self) else {
+            throw UpstreamError(.malformedAnswer, "the reply is not encrypted under our key")
+        }
+        return text
+    }
+}

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import HTTPTypes
+import NIOConcurrencyHelpers
+public import Names
+
+/// DNSPod's HTTPDNS, `GET /d?dn=www.example.com&ttl=1`, in the clear, encrypted or with a token.
+public final class DNSPodUpstream: BatchUpstream, ScheduledUpstream {
+    /// What may be set beside form and place.
+    public struct Options: Hashable, Sendable {
+        /// For how long an encrypted question holds, as the service's newer programs say; nil: it does not say.
+        /// Default: nil.
+        public var validity: Duration?
+        /// Whether the service is asked which address it takes for ours. Default: false.
+        public var wantsClientAddress = false
+        /// Whether a subnet's address is encrypted like the name, as the documents have it; the service's own programs
+        /// send it in the clear. Default: false.
+        public var encryptsSubnet = false
+        /// Addresses that are asked for nearer addresses of the service; empty: it is not asked. Default: empty.
+        public var scheduleEndpoints: [Endpoint] = []
+
+        /// The defaults.
+        public init() {}
+    }
+
+    /// The name in resolutions and errors.
+    public let name: String
+    /// Names that one question may have: 8.
+    public let maxNames = 8
+    private let form: DNSPodForm
+    private let options: Options
+    private let service: UpstreamService
+    private let schedule: UpstreamService?
+    private let cipher: DNSPodCipher
+    private let clock: SigningClock
+
+    /// DNSPod's public address for the plain form, 119.29.29.29, port 80.
+    public static let publicEndpoint = Endpoint(IPAddress(v4: 0x771d_1d1d), port: 80)
+
+    /// The plain form at one or several endpoints, the one that answered last tried first.
+    ///
+    /// - Parameters:
+    ///   - endpoints: Where it is. Default: ``publicEndpoint``.
+    ///   - transport: What carries the requests.
+    public convenience init(
+        at endpoints: [Endpoint] = [DNSPodUpstream.publicEndpoint],
+        transport: any UpstreamTransport
+    ) {
+        self.init(.plain, .none, endpoints, Options(), transport, SigningClock())
+    }
+
+    /// A form at one or several endpoints, the one that answered last tried first.
+    ///
+    /// - Parameters:
+    ///   - form: How it is asked.
+    ///   - endpoints: Where it is; empty: the form's ``DNSPodForm/publicEndpoint``.
+    ///   - options: What else may be set.
+    ///   - transport: What carries the requests.
+    /// - Throws: ``UpstreamError`` with code `misconfigured` where a key has a wrong form.
+    public convenience init(
+        _ form: DNSPodForm,
+        at endpoints: [Endpoint] = [],
+        options: Options = Options(),
+        transport: any UpstreamTransport
+    ) throws(UpstreamError) {
+        self.init(form, try DNSPodCipher(form), endpoints, options, transport, SigningClock())
+    }
+
+    init(
+        _ form: DNSPodForm,
+        _ cipher: DNSPodCipher,
+        _ endpoints: [Endpoint],
+        _ options: Options,
+        _ transport: any UpstreamTransport,
+        _ clock: SigningClock
+    ) {
+        self.form = form
+        self.options = options
+        self.clock = clock
+        self.cipher = cipher
+        let connect = { (endpoints: [Endpoint]) in
+            UpstreamService(form.scheme, endpoints: endpoints, orElse: form.publicEndpoint, transport: transport)
+        }
+        service = connect(endpoints)
+        schedule = options.scheduleEndpoints.isEmpty ? nil : connect(options.scheduleEndpoints)
+        name = "\(form.label):\(service.label)"
+    }
+
+    /// Answers a question; see ``Upstream/answer(_:)``.
+    public func answer(_ question: Question) async throws(UpstreamError) -> Answer {
+        let lines = try await ask([question.host], question.families, question.subnet)
+        guard lines.count == 1, lines[0].name.map({ question.host.isCalled($0) }) ?? true else {
+            throw UpstreamError(.wrongAnswer, "the answer is for another name")
+        }
+        return lines[0].answer
+    }
+
+    /// Answers for several names; see ``BatchUpstream/answers(_:families:)``.
+    public func answers(_ hosts: [Host], families: Families) async throws(UpstreamError) -> [Host: Answer] {
+        var answers: [Host: Answer] = [:]
+        for line in try await ask(hosts, families, nil) {
+            guard let host = hosts.first(where: { line.name.map($0.isCalled) ?? (hosts.count == 1) }) else {
+                throw UpstreamError(.wrongAnswer, "the answer is for \"\(line.name ?? "")\" too")
+            }
+            answers[host] = line.answer
+        }
+        return answers
+    }
+
+    /// Asks which addresses of the service are near; see ``ScheduledUpstream/reschedule()``.
+    public func reschedule() async -> Duration {
+        guard let schedule else { return .seconds(86_400) }
+        do throws(UpstreamError) {
+            let entries = try await schedule.ask(
+                { (request) throws(UpstreamError) in
+                    var query = QueryString()
+                    self.identify(&query)
+                    request.target = "/conf?\(query.text)"
+                },
+                { (reply) throws(UpstreamError) in try DNSPodEntries(try self.text(of: reply)) }
+            )
+            let port = service.endpoints[0].port
+            service.endpoints = entries.addresses.map { Endpoint($0, port: port) }
+            return entries.lifetime
+        } catch {
+            return .seconds(300)
+        }
+    }
+
+    // MARK: The question
+
+    private func ask(
+        _ hosts: [Host],
+        _ families: Families,
+        _ subnet: IPNetwork?
+    ) async throws(UpstreamError) -> [DNSPodAnswer] {
+        var names: [String] = []
+        for host in hosts { names.append(try host.askedName()) }
+        let text = names.joined(separator: ",")
+        return try await service.askSigned(
+            clock,
+            { (request) throws(UpstreamError) in
+                request.target = "/d?" + (try self.query(text, families, subnet))
+            },
+            { (reply) throws(UpstreamError) in
+                try DNSPodAnswer.parse(try self.text(of: reply), families: families, named: hosts.count > 1)
+            }
+        )
+    }
+
+    private func query(_ names: String, _ families: Families, _ subnet: IPNetwork?) throws(UpstreamError) -> String {
+        var query = QueryString()
+        var text = names
+        if let validity = options.validity, form != .plain {
+            text += ";\(clock.now + validity.components.seconds)"
+        }
+        query.add("dn", try cipher.seal(text))
+        identify(&query)
+        query.add("ttl", 1)
+        switch families {
+        case .both: query.add("type", "addrs")
+        case .v6: query.add("type", "aaaa")
+        default: break
+        }
+        if let address = subnet?.first.description {
+            query.add("ip", options.encryptsSubnet ? try cipher.seal(address) : address)
+        }
+        if options.wantsClientAddress { query.add("clientip", 1) }
+        return query.text
+    }
+
+    private func identify(_ query: inout QueryString) {
+        switch form.kind {
+        case .plain: break
+        case .aes(let id, _):
+            query.add("id", id)
+            query.add("alg", "aes")
+        case .token(let token):
+            query.add("token", token)
+        }
+    }
+
+    private func text(of reply: UpstreamReply) throws(UpstreamError) -> String {
+        try reply.requireSuccess()
+        let text = try reply.text()
+        // An empty reply is "no record" in every form: there is nothing to decrypt.
+        return text.isEmpty ? text : try cipher.open(text)
+    }
+}

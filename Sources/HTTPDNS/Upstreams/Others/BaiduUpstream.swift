@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import HTTPTypes
+public import Names
+
+/// Baidu's HTTPDNS: `/v4/resolve?account_id=…&dn=…`, signed by MD5.
+public final class BaiduUpstream: BatchUpstream {
+    /// The name in resolutions and errors.
+    public let name: String
+    /// Names that one question may have: 10.
+    public let maxNames = 10
+    private let account: String
+    private let secret: String
+    private let service: UpstreamService
+    private let clock: SigningClock
+
+    /// How long a signature holds.
+    private static let validity: Int64 = 300
+
+    /// Baidu's public endpoint, over TLS. Its certificate is for its address.
+    public static let publicEndpoint = Endpoint(IPAddress(v4: 0xb44c_4cc8), port: 443)
+
+    /// An upstream for one account.
+    ///
+    /// - Parameters:
+    ///   - account: The account's number.
+    ///   - secret: What requests are signed with.
+    ///   - endpoints: Where it is. Default: ``publicEndpoint``.
+    ///   - isSecure: Whether it is asked over TLS. Default: true.
+    ///   - transport: What carries the requests.
+    public convenience init(
+        account: String,
+        secret: String,
+        at endpoints: [Endpoint] = [BaiduUpstream.publicEndpoint],
+        isSecure: Bool = true,
+        transport: any UpstreamTransport
+    ) {
+        self.init(account, secret, endpoints, isSecure, transport, SigningClock())
+    }
+
+    init(
+        _ account: String,
+        _ secret: String,
+        _ endpoints: [Endpoint],
+        _ isSecure: Bool,
+        _ transport: any UpstreamTransport,
+        _ clock: SigningClock
+    ) {
+        self.account = account
+        self.secret = secret
+        self.clock = clock
+        service = UpstreamService(
+            isSecure ? .https : .http,
+            endpoints: endpoints,
+            orElse: Self.publicEndpoint,
+            transport: transport
+        )
+        name = "baidu:\(account)@\(service.label)"
+    }
+
+    /// Answers a question; see ``Upstream/answer(_:)``.
+    public func answer(_ question: Question) async throws(UpstreamError) -> Answer {
+        let answers = try await ask([question.host], question.families, question.subnet)
+        guard let answer = answers[question.host] else {
+            throw UpstreamError(.wrongAnswer, "the answer is not for this name")
+        }
+        return answer
+    }
+
+    /// Answers for several names; see ``BatchUpstream/answers(_:families:)``.
+    public func answers(_ hosts: [Host], families: Families) async throws(UpstreamError) -> [Host: Answer] {
+        try await ask(hosts, families, nil)
+    }
+
+    /// The signature of a question.
+    static func signature(_ names: String, secret: String, expiry: Int64) -> String {
+        Digests.md5("\(names)-\(secret)-\(expiry)")
+    }
+
+    private func ask(
+        _ hosts: [Host],
+        _ families: Families,
+        _ subnet: IPNetwork?
+    ) async throws(UpstreamError) -> [Host: Answer] {
+        var names: [String] = []
+        for host in hosts { names.append(try host.askedName()) }
+        let text = names.joined(separator: ",")
+        return try await service.askSigned(
+            clock,
+            { (request) throws(UpstreamError) in
+                let expiry = self.clock.now + Self.validity
+                var query = QueryString()
+                query.add("account_id", self.account)
+                query.add("dn", text)
+                query.add("t", expiry)
+                query.add("sign", Self.signature(text, secret: self.secret, expiry: expiry))
+                query.add("type", families == .both ? "dual_stack" : families == .v6 ? "ipv6" : "ipv4")
+                query.add("ip", subnet?.first.description)
+                request.target = "/v4/resolve?\(query.text)"
+            },
+            { (reply) throws(UpstreamError) in try Self.read(reply, hosts, families) }
+        )
+    }
+
+    /// Reads `{"msg":"ok","data":{"a.example":{"ipv4":{"ip":[…],"ttl":300},"ipv6":{…}}},"clientip":…}`.
+    static func read(
+        _ reply: UpstreamReply,
+        _ hosts: [Host],
+        _ families: Families
+    ) throws(UpstreamError) -> [Host: Answer] {
+        let body = JSONValue(reply.body)
+        if let message = body?["msg"]?.string, message != "ok" {
+            // The service's words are few and say why: a signature or its time, an account, a name.
+            let words = message.lowercased()
+            let isAccount = words.contains("sign") || words.contains("account") || words.contains("expired")
+            throw UpstreamError(
+                isAccount ? .accountRefused : .questionRefused,
+                "the service answers \"\(message.prefix(80))\""
+            )
+        }
+        try reply.requireSuccess()
+        guard let body, let data = body["data"]?.object else {
+            throw UpstreamError(.malformedAnswer, "the reply is not in the form of this service")
+        }
+        let client = body["clientip"]?.string.flatMap { IPAddress($0) }
+        var answers: [Host: Answer] = [:]
+        for (name, entry) in data {
+            guard let host = hosts.first(where: { $0.isCalled(name) }) else {
+                throw UpstreamError(.wrongAnswer, "the answer is for \"\(name.prefix(80))\" too")
+            }
+            var answer = Answer(clientAddress: client)
+            for family in families.members {
+                guard let node = entry[family == .v4 ? "ipv4" : "ipv6"] else { continue }
+                answer[family] = try Answer.Records(
+                    texts: (node["ip"] ?? .array([])).elements,
+                    family,
+                    ttl: node["ttl"]
+                )
+            }
+            answers[host] = answer
+        }
+        return answers
+    }
+}
+
+extension Answer.Records {
+    /// Reads a list of addresses with its TTL in seconds; an empty one is a denial that nobody vouches for.
+    init(texts: [JSONValue], _ family: IPAddress.Family, ttl: JSONValue?) throws(UpstreamError) {
+        var addresses: [IPAddress] = []
+        for text in texts where text != .null && text.string != "" {
+            guard let address = text.string.flatMap({ IPAddress($0) }), address.family == family else {
+                throw UpstreamError(.malformedAnswer, "the answer holds what is no \(Families(family)) address")
+            }
+            addresses.append(address)
+        }
+        let seconds = ttl?.integer.flatMap { (0...Int64(Int32.max)).contains($0) ? $0 : nil }
+        self =
+            addresses.isEmpty ? .absent(.noRecord, ttl: nil) : .addresses(addresses, ttl: seconds.map { .seconds($0) })
+    }
+}

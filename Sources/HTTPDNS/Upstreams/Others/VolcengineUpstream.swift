@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import HTTPTypes
+public import Names
+
+/// Volcengine's HTTPDNS: `/resolve?domain=…&account_id=…`, signed by MD5.
+///
+/// The service's documents show no answer that we could read; its replies are taken in the shapes of its kind: a list
+/// of entries with a name, addresses, and a TTL.
+public final class VolcengineUpstream: Upstream {
+    /// The name in resolutions and errors.
+    public let name: String
+    /// One record type a question.
+    public let answersOneFamily = true
+    private let account: String
+    private let secret: String
+    private let service: UpstreamService
+    private let clock: SigningClock
+
+    /// How long a signature holds, in milliseconds.
+    private static let validity: Int64 = 3_600_000
+
+    /// An upstream for one account.
+    ///
+    /// - Parameters:
+    ///   - account: The account's number.
+    ///   - secret: What requests are signed with.
+    ///   - host: The service's name, which its certificate is for. Default: `httpdns.volcengineapi.com`.
+    ///   - endpoints: Where it is; at least one.
+    ///   - isSecure: Whether it is asked over TLS. Default: true.
+    ///   - transport: What carries the requests.
+    /// - Throws: ``UpstreamError`` with code `misconfigured` where no endpoint is given.
+    public convenience init(
+        account: String,
+        secret: String,
+        host: Host? = try? Host("httpdns.volcengineapi.com"),
+        at endpoints: [Endpoint],
+        isSecure: Bool = true,
+        transport: any UpstreamTransport
+    ) throws(UpstreamError) {
+        try self.init(account, secret, host, endpoints, isSecure, transport, SigningClock())
+    }
+
+    init(
+        _ account: String,
+        _ secret: String,
+        _ host: Host?,
+        _ endpoints: [Endpoint],
+        _ isSecure: Bool,
+        _ transport: any UpstreamTransport,
+        _ clock: SigningClock
+    ) throws(UpstreamError) {
+        guard let first = endpoints.first else {
+            throw UpstreamError(.misconfigured, "say at which addresses to find the upstream")
+        }
+        self.account = account
+        self.secret = secret
+        self.clock = clock
+        service = UpstreamService(
+            isSecure ? .https : .http,
+            names: isSecure ? [host].compactMap { $0 } : [],
+            endpoints: endpoints,
+            orElse: first,
+            transport: transport
+        )
+        name = "volcengine:\(account)@\(service.label)"
+    }
+
+    /// Answers a question; see ``Upstream/answer(_:)``.
+    public func answer(_ question: Question) async throws(UpstreamError) -> Answer {
+        var answer = Answer()
+        for family in question.families.members {
+            answer[family] = try await records(question.host, family, question.subnet)
+        }
+        return answer
+    }
+
+    /// The signature of a question: its values and the secret in the order of their octets, empty ones included,
+    /// joined by `_`.
+    static func signature(_ values: [String]) -> String {
+        Digests.md5(values.sorted { Array($0.utf8).lexicographicallyPrecedes(Array($1.utf8)) }.joined(separator: "_"))
+    }
+
+    private func records(
+        _ host: Host,
+        _ family: IPAddress.Family,
+        _ subnet: IPNetwork?
+    ) async throws(UpstreamError) -> Answer.Records {
+        let name = try host.askedName()
+        let type = family == .v4 ? "" : "AAAA"
+        let address = subnet?.first.description ?? ""
+        return try await service.askSigned(
+            clock,
+            { (request) throws(UpstreamError) in
+                let expiry = String(self.clock.now * 1_000 + Self.validity)
+                var query = QueryString()
+                query.add("domain", name)
+                query.add("account_id", self.account)
+                query.add("sign", Self.signature([self.secret, expiry, self.account, name, address, type]))
+                query.add("timestamp", expiry)
+                query.add("type", type)
+                query.add("ip", address)
+                request.target = "/resolve?\(query.text)"
+            },
+            { (reply) throws(UpstreamError) in
+                try reply.requireSuccess()
+                return try Self.read(JSONValue(reply.body), host, family)
+            }
+        )
+    }
+
+    /// Finds the entry of the name and its addresses.
+    static func read(
+        _ body: JSONValue?,
+        _ host: Host,
+        _ family: IPAddress.Family
+    ) throws(UpstreamError)
+        -> Answer.Records
+    {
+        let malformed = UpstreamError(.malformedAnswer, "the reply is not in the form of this service")
+        guard let body else { throw malformed }
+        let lists = [body["dns"], body["data"], body["results"], body["answers"], body].compactMap { $0?.array }
+        guard let entries = lists.first else { throw malformed }
+        var addresses: [JSONValue] = []
+        var ttl: JSONValue?
+        for entry in entries {
+            guard let name = (entry["domain"] ?? entry["host"] ?? entry["dn"])?.string else { throw malformed }
+            guard host.isCalled(name) else {
+                throw UpstreamError(.wrongAnswer, "the answer is for \"\(name.prefix(80))\" too")
+            }
+            // An entry may be for the other family.
+            let texts = (entry["ips"] ?? entry["ip"] ?? .array([])).elements
+            let ours = texts.filter { $0.string.flatMap { IPAddress($0) }.map { $0.family == family } ?? true }
+            guard !ours.isEmpty else { continue }
+            addresses += ours
+            ttl = ttl ?? entry["ttl"]
+        }
+        return try Answer.Records(texts: addresses, family, ttl: ttl)
+    }
+}

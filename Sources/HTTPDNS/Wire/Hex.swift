@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Hexadecimal text, as upstreams write signatures and encrypted names.
+enum Hex {
+    private static let digits = Array("0123456789abcdef".utf8)
+
+    /// Two lower-case digits an octet.
+    static func encode(_ octets: some Sequence<UInt8>) -> String {
+        var text: [UInt8] = []
+        for octet in octets {
+            text.append(digits[Int(octet >> 4)])
+            text.append(digits[Int(octet & 15)])
+        }
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    /// The octets of a text in either case; nil where a character is no digit or one is missing.
+    static func decode(_ text: some StringProtocol) -> [UInt8]? {
+        var octets: [UInt8] = []
+        var high: UInt8?
+        for digit in text.utf8 {
+            guard let value = value(digit) else { return nil }
+            if let first = high {
+                octets.append(first << 4 | value)
+                high = nil
+            } else {
+                high = value
+            }
+        }
+        return high == nil ? octets : nil
+    }
+
+    private static func value(_ digit: UInt8) -> UInt8? {
+        switch digit {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - 0x30
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - 0x57
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): digit - 0x37
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if canImport(Darwin)
+package import Darwin
+#elseif canImport(Musl)
+package import Musl
+#else
+package import Glibc
+#endif
+
+// The fields of the C library's socket addresses are read and written here alone: which module declares them differs by
+// what else a target imports, and this one imports nothing.
+extension IPAddress {
+    /// The address in a socket address; nil where it is of neither family.
+    package init?(_ address: UnsafePointer<sockaddr>) {
+        switch Int32(address.pointee.sa_family) {
+        case AF_INET:
+            self = address.withMemoryRebound(to: sockaddr_in.self, capacity: 1) {
+                IPAddress(v4: UInt32(bigEndian: $0.pointee.sin_addr.s_addr))
+            }
+        case AF_INET6:
+            let address = address.withMemoryRebound(to: sockaddr_in6.self, capacity: 1) { v6 in
+                withUnsafeBytes(of: v6.pointee.sin6_addr) { IPAddress(octets: $0) }
+            }
+            guard let address else { return nil }
+            self = address
+        default:
+            return nil
+        }
+    }
+
+    /// Calls `body` with a socket address of this address, which it may overwrite, and its length in octets.
+    package func withSocketAddress<Result>(
+        port: UInt16,
+        _ body: (UnsafeMutablePointer<sockaddr>, socklen_t) throws -> Result
+    ) rethrows -> Result {
+        switch family {
+        case .v4:
+            var address = sockaddr_in()
+            address.sin_family = sa_family_t(AF_INET)
+            address.sin_port = port.bigEndian
+            withUnsafeMutableBytes(of: &address.sin_addr) { $0.copyBytes(from: octets) }
+            return try Self.withGeneric(&address, body)
+        case .v6:
+            var address = sockaddr_in6()
+            address.sin6_family = sa_family_t(AF_INET6)
+            address.sin6_port = port.bigEndian
+            withUnsafeMutableBytes(of: &address.sin6_addr) { $0.copyBytes(from: octets) }
+            return try Self.withGeneric(&address, body)
+        }
+    }
+
+    private static func withGeneric<Address, Result>(
+        _ address: inout Address,
+        _ body: (UnsafeMutablePointer<sockaddr>, socklen_t) throws -> Result
+    ) rethrows -> Result {
+        let size = socklen_t(MemoryLayout<Address>.size)
+        return try withUnsafeMutablePointer(to: &address) { pointer in
+            try pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { try body($0, size) }
+        }
+    }
+}

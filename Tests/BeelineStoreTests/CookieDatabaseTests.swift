@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import BeelineStore
+import CookieJar
+import GRDB
+import Names
+import Testing
+
+@Suite("A jar in a file")
+struct CookieDatabaseTests {
+    @Test("All of a cookie comes back: octets, attributes, times, partition")
+    func roundTrip() async throws {
+        let folder = try Folder()
+        var cookies: [Cookie] = []
+        for sameSite in Cookie.SameSite.allCases {
+            for (index, partition) in [nil, Site("https://top.example"), Site("http://[::1]")].enumerated() {
+                cookies.append(
+                    Cookie(
+                        nameOctets: [0xff, 0x80, UInt8(ascii: "n"), UInt8(0x41 + index)],
+                        valueOctets: [0xc3, 0x28, 0x22, 0xfe, 0x09, 0x7e],
+                        domain: "sub.example.com",
+                        isHostOnly: index == 1,
+                        path: "/a/\(sameSite.rawValue)",
+                        expires: index == 2 ? nil : .after(1000 + Double(index) / 1e6),
+                        created: .after(-5.000_001),
+                        lastAccessed: .after(-2),
+                        isSecure: true,
+                        isHTTPOnly: index == 0,
+                        sameSite: sameSite,
+                        partition: partition
+                    )
+                )
+            }
+        }
+        cookies.append(Cookie("", "nameless", domain: "192.0.2.7"))
+        cookies.append(Cookie("six", "", domain: "[2001:db8::1]", path: "/%2f"))
+        let first = try await CookieDatabase.open(folder)
+        for outcome in first.jar.insert(cookies) { #expect(outcome == .kept) }
+        let before = Set(first.jar.allCookies())
+        try await first.close()
+
+        let second = try await CookieDatabase.open(folder, .restoring)
+        #expect(Set(second.jar.allCookies()) == before)
+        #expect(second.report.loaded == cookies.count)
+        #expect(second.report.skipped == 0)
+        #expect(second.report.messages.isEmpty)
+        try await second.close()
+        // A clean end leaves the file and nothing else.
+        #expect(folder.names == ["jar.sqlite"])
+    }
+
+    @Test("The order of a Cookie header outlives the process, for cookies of one moment too")
+    func order() async throws {
+        let folder = try Folder()
+        let url = try HTTPURL("https://example.com/")
+        let first = try await CookieDatabase.open(folder)
+        for name in ["c", "a", "d", "b"] { first.jar.store("\(name)=1; Max-Age=60", from: url) }
+        first.jar.store("a=2; Max-Age=60", from: url)
+        try await first.close()
+        let second = try await CookieDatabase.open(folder)
+        #expect(try second.header == "c=1; a=2; d=1; b=1")
+        try await second.close()
+    }
+
+    @Test("Session cookies come back by choice only, and are deleted otherwise")
+    func sessions() async throws {
+        let folder = try Folder()
+        let first = try await CookieDatabase.open(folder)
+        first.jar.insert(Cookie("session", "1", domain: "example.com"))
+        first.jar.put("kept", "2")
+        try await first.close()
+
+        let restored = try await CookieDatabase.open(folder, .restoring)
+        #expect(try restored.header == "session=1; kept=2")
+        // What came back is not of this session, which is what `clearSession` takes away.
+        #expect(restored.jar.clearSession() == 0)
+        try await restored.close()
+
+        let fresh = try await CookieDatabase.open(folder)
+        #expect(try fresh.header == "kept=2")
+        #expect(fresh.report.endedSession == 1)
+        try await fresh.close()
+
+        let again = try await CookieDatabase.open(folder, .restoring)
+        #expect(try again.header == "kept=2")
+        try await again.close()
+    }
+
+    @Test("Who joins a running session gets its cookies and ends nothing")
+    func joining() async throws {
+        let folder = try Folder()
+        let first = try await CookieDatabase.open(folder)
+        first.jar.insert(Cookie("session", "1", domain: "example.com"))
+        try await first.flush()
+        let second = try await CookieDatabase.open(folder)
+        #expect(second.report.isShared)
+        #expect(try second.header == "session=1")
+        try await second.close()
+        try await first.close()
+        let restored = try await CookieDatabase.open(folder, .restoring)
+        #expect(try restored.header == "session=1")
+        try await restored.close()
+    }
+
+    @Test(
+        "clearSession takes what this session stored, from jar and file, and nothing that was there before or came from others"
+    )
+    func clearingSession() async throws {
+        let folder = try Folder()
+        let first = try await CookieDatabase.open(folder)
+        first.jar.put("kept", "1")
+        first.jar.insert(Cookie("session", "1", domain: "example.com"))
+        try await first.close()
+
+        let second = try await CookieDatabase.open(folder, .restoring)
+        second.jar.put("new", "2")
+        second.jar.insert(Cookie("own", "2", domain: "example.com"))
+        let other = try await CookieDatabase.open(folder, .restoring)
+        other.jar.put("others", "3")
+        try await other.flush()
+        try await second.flush()
+        #expect(second.jar.allCookies().count == 5)
+        #expect(second.jar.clearSession() == 2)
+        #expect(Set(second.jar.allCookies().map(\.name)) == ["kept", "session", "others"])
+        try await second.close()
+        try await other.refresh()
+        #expect(Set(other.jar.allCookies().map(\.name)) == ["kept", "session", "others"])
+        try await other.close()
+
+        let third = try await CookieDatabase.open(folder, .restoring)
+        #expect(Set(third.jar.allCookies().map(\.name)) == ["kept", "session", "others"])
+        // The end of a session is another thing: it takes what has no expiry, whoever stored it.
+        #expect(third.jar.endSession() == 1)
+        try await third.close()
+        #expect(try folder.look { try Int.fetchOne($0, sql: "SELECT count(*) FROM cookie WHERE expires IS NULL") } == 0)
+    }
+
+    @Test("Jars in files side by side know nothing of each other")
+    func isolation() async throws {
+        let folder = try Folder()
+        let open = { (name: String) in
+            try await CookieDatabase.open(folder.file(name), configuration: .onDemand, clock: { noon })
+        }
+        let (anna, ben) = (try await open("anna.sqlite"), try await open("ben.sqlite"))
+        anna.jar.put("user", "anna")
+        ben.jar.put("user", "ben")
+        for store in [anna, ben] { try await store.flush() }
+        for store in [anna, ben] { try await store.refresh() }
+        #expect(try anna.header == "user=anna")
+        #expect(try ben.header == "user=ben")
+        for store in [anna, ben] { try await store.close() }
+        let again = try await open("anna.sqlite")
+        #expect(try again.header == "user=anna")
+        try await again.close()
+    }
+
+    @Test("Partitioned cookies stay those of their top-level site")
+    func partitions() async throws {
+        let folder = try Folder()
+        let ad = try HTTPURL("https://ad.example/")
+        let page = { (site: String) in CookieContext(site: .cross, topLevelSite: Site(site)) }
+        let first = try await CookieDatabase.open(folder)
+        for (number, site) in ["https://a.com", "https://b.com"].enumerated() {
+            let field = "__Host-p=\(number); Secure; Path=/; SameSite=None; Partitioned; Max-Age=60"
+            #expect(first.jar.store(field, from: ad, context: page(site)) == .kept)
+        }
+        try await first.close()
+        let second = try await CookieDatabase.open(folder)
+        #expect(second.jar.header(for: ad, context: page("https://a.com")) == "__Host-p=0")
+        #expect(second.jar.header(for: ad, context: page("https://b.com")) == "__Host-p=1")
+        #expect(second.jar.header(for: ad, context: page("https://c.com")) == nil)
+        #expect(second.jar.header(for: ad) == nil)
+        try await second.close()
+    }
+
+    @Test("Expired cookies are dropped from jar and file")
+    func expiry() async throws {
+        let folder = try Folder()
+        let first = try await CookieDatabase.open(folder)
+        first.jar.put("short", "1", seconds: 10)
+        first.jar.put("long", "2", seconds: 1000)
+        try await first.close()
+        let second = try await CookieDatabase.open(folder, at: 10)
+        #expect(try second.jar.header(for: HTTPURL("https://example.com/"), now: .after(5)) == "long=2")
+        #expect(second.report.expired == 1)
+        try await second.close()
+        #expect(try folder.look { try Int.fetchOne($0, sql: "SELECT count(*) FROM cookie") } == 1)
+    }
+
+    @Test("Whatever way a cookie goes, it is gone from the file")
+    func removals() async throws {
+        let folder = try Folder()
+        let url = try HTTPURL("https://example.com/")
+        let first = try await CookieDatabase.open(folder)
+        for name in ["a", "b", "c", "d"] { first.jar.put(name, "1") }
+        try await first.flush()
+        first.jar.take("a")
+        first.jar.store("b=; Max-Age=0", from: url)
+        first.jar.remove { $0.name == "c" }
+        try await first.close()
+        let second = try await CookieDatabase.open(folder)
+        #expect(try second.header == "d=1")
+        second.jar.removeAll()
+        try await second.close()
+        let third = try await CookieDatabase.open(folder)
+        #expect(third.jar.allCookies().isEmpty)
+        try await third.close()
+    }
+
+    @Test("What a smaller jar evicts while it is filled goes from the file")
+    func eviction() async throws {
+        let folder = try Folder()
+        let first = try await CookieDatabase.open(folder)
+        for number in 0..<50 { first.jar.put("n\(number)", "1") }
+        try await first.close()
+        var small = CookieJarConfiguration()
+        small.maximumCookiesPerDomain = 20
+        let second = try await CookieDatabase.open(folder, jar: small)
+        #expect(second.jar.allCookies().count == 20)
+        try await second.close()
+        #expect(try folder.look { try Int.fetchOne($0, sql: "SELECT count(*) FROM cookie") } == 20)
+    }
+
+    @Test("The time of last access is written at a flush, and with it the order of eviction")
+    func lastAccess() async throws {
+        let folder = try Folder()
+        let url = try HTTPURL("https://example.com/")
+        let first = try await CookieDatabase.open(folder)
+        first.jar.put("a", "1")
+        try await first.flush()
+        _ = first.jar.header(for: url, now: .after(100))
+        try await first.close()
+        let second = try await CookieDatabase.open(folder)
+        #expect(second.jar.allCookies().first?.lastAccessed == .after(100))
+        try await second.close()
+    }
+
+    @Test("After close the jar is in memory only, and the store says so")
+    func closing() async throws {
+        let folder = try Folder()
+        let store = try await CookieDatabase.open(folder)
+        store.jar.put("a", "1")
+        try await store.close()
+        try await store.close()
+        store.jar.put("b", "2")
+        #expect(try store.header == "a=1; b=2")
+        await #expect { try await store.flush() } throws: { ($0 as? StoreError)?.code == .closed }
+        await #expect { try await store.refresh() } throws: { ($0 as? StoreError)?.code == .closed }
+        let again = try await CookieDatabase.open(folder)
+        #expect(try again.header == "a=1")
+        try await again.close()
+    }
+
+    @Test("A store that is forgotten writes its last batch and lets the file go")
+    func forgetting() async throws {
+        let folder = try Folder()
+        var store: CookieDatabase? = try await CookieDatabase.open(folder)
+        store?.jar.put("a", "1")
+        store = nil
+        // It joins as long as the forgotten one is not done, and then is alone.
+        while true {
+            let next = try await CookieDatabase.open(folder)
+            defer { #expect(next.jar.allCookies().count <= 1) }
+            let (isShared, header) = (next.report.isShared, try next.header)
+            try await next.close()
+            if !isShared {
+                #expect(header == "a=1")
+                break
+            }
+        }
+    }
+}

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import BeelineTesting
+import CookieJar
+import Foundation
+import GRDB
+import Testing
+
+@testable import BeelineStore
+
+@Suite("Processes that end suddenly")
+struct CrashTests {
+    /// What the cookies are after the writer's numbers up to one of them (`Rounds` of the writer).
+    private static func apply(_ number: Int, to slots: inout [String: Int]) {
+        slots["slot\(number % 64)"] = number % 7 == 0 ? nil : number
+    }
+
+    /// What the file holds, by SQLite alone.
+    private static func slots(_ folder: Folder) throws -> [String: Int] {
+        guard FileManager.default.fileExists(atPath: folder.file()) else { return [:] }
+        return try folder.look { db in
+            try db.checkIntegrity()
+            return Dictionary(
+                uniqueKeysWithValues: try Row.fetchAll(db, sql: "SELECT name, value FROM cookie").map { row in
+                    (
+                        String(decoding: row[0] as Data, as: UTF8.self),
+                        Int(String(decoding: row[1] as Data, as: UTF8.self)) ?? -1
+                    )
+                }
+            )
+        }
+    }
+
+    /// Kills a writer again and again at instants that a seed decides, and looks at the file after each.
+    private static func torture(kills: Int, seed: UInt64) async throws -> (acknowledged: Int, unopened: Int) {
+        var random = SeededGenerator(seed: seed)
+        let folder = try Folder()
+        var known: [String: Int] = [:]
+        var (acknowledged, unopened) = (0, 0)
+        for kill in 0..<kills {
+            let child = try ChildProcess("rounds", folder.file(), String(random.next()))
+            // Some are killed while they open the file, the others after some lines.
+            let lines = kill % 4 == 0 ? 0 : Int.random(in: 1...12, using: &random)
+            let microseconds = UInt32.random(in: 0...(lines == 0 ? 40_000 : 3000), using: &random)
+            let said = try await blocking {
+                var said: [String] = []
+                while said.count < lines, let line = child.line() { said.append(line) }
+                // Not to wait for anything: to die at an instant that nobody has chosen.
+                usleep(microseconds)
+                child.kill()
+                while let line = child.line() { said.append(line) }
+                return said
+            }
+            await child.end()
+
+            #expect(!said.contains { $0.hasPrefix("error") }, "\(said)")
+            let numbers = { (word: String) in
+                said.filter { $0.hasPrefix(word) }.compactMap { Int($0.dropFirst(word.count + 1)) }
+            }
+            let found = try slots(folder)
+            guard let start = numbers("opened").first else {
+                unopened += 1
+                #expect(found == known, "kill \(kill): before the file was open")
+                continue
+            }
+            acknowledged += numbers("flushed").count
+            // The file holds what was flushed and, beyond it, the changes up to some moment: never a part of them without
+            // what was before.
+            let flushed = numbers("flushed").last ?? start
+            var slots = known
+            var isExplained = flushed == start && slots == found
+            for number in (start + 1)..<max(start + 1, (numbers("begun").last ?? start) + 1) where !isExplained {
+                apply(number, to: &slots)
+                isExplained = number >= flushed && slots == found
+            }
+            #expect(isExplained, "kill \(kill): \(flushed) was flushed; the file has \(found)")
+            known = found
+        }
+        return (acknowledged, unopened)
+    }
+
+    @Test("kill -9 at any instant loses nothing that was flushed, and never the file", arguments: [1 as UInt64, 2])
+    func kills(_ seed: UInt64) async throws {
+        let kills = ProcessInfo.processInfo.environment["BEELINE_ROUNDS"].flatMap(Int.init) ?? 30
+        let result = try await Self.torture(kills: kills, seed: seed)
+        #expect(result.acknowledged > 0)
+        #expect(result.unopened > 0)
+    }
+
+    @Test("Two processes share a file: each sees what the other stores and deletes, in time and on demand")
+    func twoProcesses() async throws {
+        let folder = try Folder()
+        let (one, two) = (try ChildProcess("serve", folder.file()), try ChildProcess("serve", folder.file()))
+        for child in [one, two] { #expect(try await blocking { child.line() } == "opened") }
+        #expect(try await one.ask("set a 1") == "ok")
+        // Nobody flushes: it is written behind and looked for.
+        #expect(try await two.ask("await a=1") == "ok")
+        #expect(try await two.ask("remove a") == "ok")
+        #expect(try await one.ask("await -") == "ok")
+        #expect(try await two.ask("set b 2") == "ok")
+        #expect(try await two.ask("flush") == "ok")
+        #expect(try await one.ask("refresh") == "ok")
+        #expect(try await one.ask("get") == "b=2")
+        // One is killed; the other goes on.
+        two.kill()
+        await two.end()
+        #expect(try await one.ask("set c 3") == "ok")
+        #expect(try await one.ask("close") == "ok")
+        await one.end()
+        #expect(try Self.slots(folder).keys.sorted() == ["b", "c"])
+    }
+
+    @Test("Two processes that write at once corrupt nothing and lose nothing")
+    func writingAtOnce() async throws {
+        let folder = try Folder()
+        let children = try (0..<2).map { _ in try ChildProcess("serve", folder.file()) }
+        for child in children { #expect(try await blocking { child.line() } == "opened") }
+        async let first = children[0].ask("many x 1000")
+        async let second = children[1].ask("many y 1000")
+        #expect(try await [first, second] == ["ok", "ok"])
+        for child in children + children { #expect(try await child.ask("flush") == "ok") }
+        for child in children {
+            #expect(try await child.ask("count") == "2000")
+            #expect(try await child.ask("close") == "ok")
+            await child.end()
+        }
+        #expect(try Self.slots(folder).count == 2000)
+    }
+}

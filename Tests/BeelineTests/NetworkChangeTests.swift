@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Beeline
+import BeelineTesting
+import Testing
+
+@Suite("A change of the network")
+struct NetworkChangeTests {
+    /// Networks that a test names.
+    private final class Monitor: NetworkMonitor {
+        private let stream: AsyncStream<Void>
+        private let continuation: AsyncStream<Void>.Continuation
+        private let now = Gate()
+
+        init() {
+            (stream, continuation) = AsyncStream.makeStream()
+        }
+
+        func current() -> Network { Network(id: now.isOpen ? "second" : "first", families: .v4) }
+
+        func changes() -> AsyncStream<Void> { stream }
+
+        func change() {
+            now.open()
+            continuation.yield()
+        }
+    }
+
+    @Test("connections that were dialled before it are not used again, and names are asked for anew")
+    func retires() async throws {
+        let monitor = Monitor()
+        let told = Gate()
+        let lab = try await ClientLab { configuration in
+            configuration.resolver.networkMonitor = monitor
+            configuration.resolver.networkDebounce = .zero
+            configuration.resolver.networkDidChange = { if $0.id == "second" { told.open() } }
+        } handler: { _ in
+            .text("ok")
+        }
+        let running = Task { await lab.client.run() }
+        for _ in 0..<2 { _ = try await lab.client.get(lab.url("a.test")).text() }
+        #expect(lab.site.connections.accepted == 1)
+        monitor.change()
+        try await told.wait()
+        _ = try await lab.client.get(lab.url("a.test")).text()
+        #expect(lab.site.connections.accepted == 2)
+        await lab.stop()
+        await running.value
+    }
+}

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Beeline
+import BeelineTesting
+import Testing
+
+@Suite("The cookies of a response", .timeLimit(.minutes(1)))
+struct ResponseCookieTests {
+    private static let handler: LoopbackOrigin.Handler = { request in
+        switch request.path {
+        case "/login/go":
+            .redirect(to: "/login/done").adding(.setCookie, "step=1")
+        default:
+            .text("in").adding(.setCookie, "sid=7; Domain=a.test; Secure; HttpOnly; Max-Age=60")
+                .adding(.setCookie, "theme=dark; SameSite=Lax")
+                .adding(.setCookie, "other=1; Domain=b.test")
+        }
+    }
+
+    @Test("a response has the cookies that it set, each hop its own, with what the jar made of them")
+    func cookies() async throws {
+        let lab = try await ClientLab(handler: Self.handler)
+        let response = try await lab.client.get(lab.url("a.test", "/login/go"))
+        #expect(response.cookies.map(\.cookie.name) == ["sid", "theme"])
+        #expect(response.cookies.map(\.outcome) == [.kept, .kept])
+        #expect(response.hops.map { $0.cookies.map(\.cookie.name) } == [["step"], ["sid", "theme"]])
+        // What makes no cookie is told by name.
+        #expect(response.hop.cookiesReceived.map(\.name) == ["sid", "theme", "other"])
+
+        let sid = try #require(response.cookies.first?.cookie)
+        #expect(sid.value == "7" && sid.domain == "a.test" && !sid.isHostOnly && sid.isSecure && sid.isHTTPOnly)
+        #expect(sid.path == "/login")
+        let age = try #require(sid.expires).secondsSince1970 - sid.created.secondsSince1970
+        #expect(abs(age - 60) < 1)
+        let theme = response.cookies[1].cookie
+        #expect(theme.isHostOnly && theme.domain == "a.test" && theme.expires == nil && theme.sameSite == .lax)
+        await lab.stop()
+    }
+
+    @Test("a cookie that no jar keeps is there all the same, and one that a policy refuses says so")
+    func refused() async throws {
+        let lab = try await ClientLab(handler: Self.handler)
+        var options = RequestOptions()
+        options.keepsCookies = false
+        let unkept = try await lab.client.get(lab.url("a.test", "/"), options: options)
+        #expect(unkept.cookies.map(\.cookie.name) == ["sid", "theme"])
+        #expect(unkept.cookies.map(\.outcome) == [nil, nil])
+        await lab.stop()
+
+        var policy = CookieJarConfiguration()
+        policy.acceptPolicy = .none
+        let jar = CookieJar(configuration: policy)
+        let other = try await ClientLab(configure: { $0.jar = jar }, handler: Self.handler)
+        let refused = try await other.client.get(other.url("a.test", "/"))
+        #expect(refused.cookies.map(\.outcome) == [.rejected(.policy), .rejected(.policy)])
+        #expect(jar.allCookies().isEmpty)
+        await other.stop()
+    }
+}

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Beeline
+import BeelineTesting
+import Foundation
+import Testing
+
+@Suite("SPECs of upstreams")
+struct UpstreamSpecTests {
+    static func endpoint(_ text: String, _ port: UInt16) throws -> Endpoint {
+        try Endpoint(parsing: text, defaultPort: port)
+    }
+
+    @Test("those without secrets")
+    func plain() throws {
+        let url = try HTTPURL("https://dns.example/dns-query")
+        let address = try #require(IPAddress("192.0.2.1"))
+        let host = try Host("dns.example")
+        let specs: [(String, UpstreamSpec)] = [
+            ("system", .system),
+            ("dnspod", .dnspod()),
+            ("dnspod:192.0.2.1", .dnspod([try Self.endpoint("192.0.2.1", 80)])),
+            ("dnspod:[2001:db8::1]:8080", .dnspod([try Self.endpoint("[2001:db8::1]:8080", 80)])),
+            ("doh:https://dns.example/dns-query#192.0.2.1", .doh(url, at: [address])),
+            ("json:https://dns.example/dns-query#192.0.2.1", .json(url, at: [address])),
+            ("dot:dns.example#192.0.2.1", .dot(host, at: [address])),
+            ("dot:dns.example:8853#192.0.2.1", .dot(host, at: [address], port: 8853)),
+            ("dns:192.0.2.1", .dns([try Self.endpoint("192.0.2.1", 53)])),
+            ("aliyun:100000", .aliyun(account: "100000")),
+            ("aliyun2+http:100000", .aliyun2(account: "100000", service: AliyunService(isSecure: false))),
+        ]
+        for (text, spec) in specs { #expect(try UpstreamSpec(parsing: text) == spec, "\(text)") }
+    }
+
+    @Test("secrets are read from files, without the line's end")
+    func secrets() throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("spec-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let file = { (name: String, text: String) in
+            let path = folder.appendingPathComponent(name).path
+            try text.write(toFile: path, atomically: true, encoding: .utf8)
+            return path
+        }
+        let key = try file("key", "0123456789abcdef\n")
+        let secret = try file("secret", " s3cret\n")
+        let endpoint = try Self.endpoint("192.0.2.1:8443", 443)
+        let aes = try UpstreamSpec(parsing: "dnspod+aes:7:\(key)@192.0.2.1:8443")
+        #expect(aes == .dnspod(.aes(id: "7", key: "0123456789abcdef"), [endpoint]))
+        let token = try UpstreamSpec(parsing: "dnspod+https:\(secret)@192.0.2.1:8443")
+        #expect(token == .dnspod(.token("s3cret"), [endpoint]))
+        var service = AliyunService(at: [endpoint.address], port: 8443)
+        service.certificateNames.append(try Host("192.0.2.1"))
+        let first = try UpstreamSpec(parsing: "aliyun:100000:\(secret)@192.0.2.1:8443")
+        #expect(first == .aliyun(account: "100000", secret: "s3cret", service: service))
+        let second = try UpstreamSpec(parsing: "aliyun2:100000:\(secret):\(key)@192.0.2.1:8443")
+        let cipher = Aliyun2Upstream.Encryption.cbc(key: Array("0123456789abcdef".utf8))
+        #expect(second == .aliyun2(account: "100000", secret: "s3cret", encryption: cipher, service: service))
+        #expect(throws: UpstreamError.self) { try UpstreamSpec(parsing: "dnspod+https:\(try file("empty", "\n"))") }
+    }
+
+    @Test(
+        "what is wrong is said",
+        arguments: [
+            "", "dns", "doh:", "doh:ftp://x/", "doh:https://a.test/#nowhere", "json:", "dot:", "dot:a b", "dns:a.test",
+            "dnspod:a.test", "dnspod+aes:7@192.0.2.1", "dnspod+https:/nowhere/at/all@192.0.2.1", "aliyun:", "aliyun::x",
+            "aliyun:1:2:3", "aliyun2:1:/nowhere/at/all", "hosts:/nowhere/at/all", "system:1", "udp:192.0.2.1",
+        ]
+    )
+    func wrong(_ text: String) {
+        let error = #expect(throws: UpstreamError.self) { try UpstreamSpec(parsing: text) }
+        #expect(error?.code == .misconfigured)
+        #expect(error?.message.contains("\"\(text)\"") == true)
+    }
+}

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if canImport(FoundationNetworking)
+import BeelineTesting
+import BeelineURLSession
+import Foundation
+import FoundationNetworking
+import HTTPTypes
+import Testing
+
+/// What URLSession on Linux does over the network, each fact a test.
+@Suite("Foundation on Linux: URLSession")
+struct SessionFactsTests {
+    let session = URLSession(configuration: .ephemeral)
+
+    func origin() async throws -> LoopbackOrigin { try await LoopbackOrigin.start(handler: Routes.standard) }
+
+    func url(_ origin: LoopbackOrigin, _ path: String, at host: String = "127.0.0.1") throws -> URL {
+        try URL(fromTest: "http://\(host):\(origin.port)\(path)")
+    }
+
+    @Test("a Host of one's own is sent, and goes with a redirect to another host, and so do credentials")
+    func hostStays() async throws {
+        let origin = try await origin()
+        let target = try url(origin, "/echo", at: "localhost").absoluteString
+        let fields = ["Host": "www.test.com", "Authorization": "Bearer secret"]
+        _ = try await session.text(URLRequest("GET", try url(origin, "/redirect?to=\(target)"), fields))
+        #expect(origin.requests.map(\.authority) == ["www.test.com", "www.test.com"])
+        #expect(origin.requests.map { $0.fields[.authorization] } == ["Bearer secret", "Bearer secret"])
+        await origin.stop()
+    }
+
+    @Test("307 sends the request again without its body")
+    func bodyLost() async throws {
+        let origin = try await origin()
+        let request = URLRequest("POST", try url(origin, "/redirect?status=307&to=/echo"), body: "body")
+        _ = try await session.text(request)
+        #expect(origin.requests.map(\.method.rawValue) == ["POST", "POST"])
+        #expect(origin.requests.map(\.bodySize) == [4, 0])
+        await origin.stop()
+    }
+
+    @Test("a cookie that comes by an address is the address's, for every Host")
+    func cookieOfAddress() async throws {
+        let origin = try await origin()
+        _ = try await session.text(
+            URLRequest("GET", try url(origin, "/set-cookie?value=sid%3DB"), ["Host": "www.test.com"])
+        )
+        #expect(session.configuration.httpCookieStorage?.cookies?.map(\.domain) == ["127.0.0.1"])
+        _ = try await session.text(URLRequest("GET", try url(origin, "/echo"), ["Host": "evil.example"]))
+        #expect(origin.requests.last?.cookies == ["sid": "B"])
+        await origin.stop()
+    }
+
+    @Test("a cookie of the name's domain that comes by an address is lost")
+    func cookieOfDomain() async throws {
+        let origin = try await origin()
+        let path = "/set-cookie?value=sid%3DA%3B%20Domain%3D.test.com"
+        _ = try await session.text(URLRequest("GET", try url(origin, path), ["Host": "www.test.com"]))
+        #expect(session.configuration.httpCookieStorage?.cookies == [])
+        await origin.stop()
+    }
+
+    @Test(
+        "a Cookie field set by hand is replaced once the storage has a cookie for the host, also where none are wanted"
+    )
+    func cookieReplaced() async throws {
+        let origin = try await origin()
+        try session.configuration.httpCookieStorage?.set("sid=B", from: "http://127.0.0.1/")
+        var request = URLRequest("GET", try url(origin, "/echo"), ["Cookie": "own=1"])
+        request.httpShouldHandleCookies = false
+        _ = try await session.text(request)
+        #expect(origin.requests.last?.cookies == ["sid": "B"])
+        await origin.stop()
+    }
+
+    @Test("a certificate that nobody vouches for is error -1")
+    func certificate() async throws {
+        let lab = try await SessionLab(names: ["localhost"])
+        let url = try lab.url("/echo", at: "localhost")
+        let error = await #expect(throws: (any Error).self) { try await session.text(url) }
+        #expect(error.map { ($0 as NSError).code } == -1)
+        await lab.stop()
+    }
+
+    @Test("a proxy in the configuration is ignored")
+    func proxy() async throws {
+        let origin = try await origin()
+        let configuration = URLSessionConfiguration.ephemeral
+        configuration.connectionProxyDictionary = ["HTTPEnable": 1, "HTTPProxy": "127.0.0.1", "HTTPPort": 1]
+        _ = try await URLSession(configuration: configuration).text(try url(origin, "/echo"))
+        #expect(origin.requests.count == 1)
+        await origin.stop()
+    }
+
+    @Test("a refused connection is -1004, a GET with a body -1103")
+    func errors() async throws {
+        let origin = try await origin()
+        let refused = await #expect(throws: URLError.self) {
+            try await session.text(try URL(fromTest: "http://127.0.0.1:1/"))
+        }
+        #expect(refused?.code == .cannotConnectToHost)
+        let request = URLRequest("GET", try url(origin, "/echo"), body: "body")
+        let error = await #expect(throws: (any Error).self) { try await session.text(request) }
+        #expect(error.map { ($0 as NSError).code } == -1103)
+        await origin.stop()
+    }
+}
+#endif

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if canImport(FoundationNetworking)
+import BeelineTesting
+import Foundation
+import FoundationNetworking
+import NIOConcurrencyHelpers
+import Testing
+
+@testable import BeelineURLSession
+
+/// The private parts of Foundation that `TaskInsides` reads are there. If one fails, uploads through `BeelineURLProtocol`
+/// are errors (body), delegates get bodies whole (isForDelegate), or cookies and timeouts of a session are not obeyed.
+@Suite("Foundation on Linux: what a task does not tell")
+struct TaskInsidesTests {
+    func insides(_ make: (URLSession, URL) throws -> URLSessionTask) async throws -> TaskInsides {
+        let facts = ProtocolFactsTests()
+        let found = NIOLockedValueBox<Found?>(nil)
+        let recorder = Recorder()
+        let session = facts.session(delegate: recorder) { loader, client in
+            found.withLockedValue { $0 = loader.task.map { Found(insides: TaskInsides($0)) } }
+            ProtocolFactsTests.answer()(loader, client)
+        }
+        try make(session, facts.url).resume()
+        while found.withLockedValue({ $0 }) == nil { await Task.yield() }
+        return try #require(found.withLockedValue { $0 }).insides
+    }
+
+    /// `@unchecked Sendable`: handed from the queue to the test, once.
+    struct Found: @unchecked Sendable {
+        let insides: TaskInsides
+    }
+
+    @Test("session and queue")
+    func session() async throws {
+        let insides = try await insides { $0.dataTask(with: $1) }
+        #expect(insides.session?.delegate is Recorder && insides.workQueue != nil)
+    }
+
+    @Test("whether a delegate or a handler gets the response")
+    func receiver() async throws {
+        #expect(try await insides { $0.dataTask(with: $1) }.isForDelegate == true)
+        #expect(try await insides { $0.dataTask(with: $1) { _, _, _ in } }.isForDelegate == false)
+        #expect(try await insides { $0.uploadTask(with: URLRequest("POST", $1), from: Data()) }.isForDelegate == true)
+        #expect(
+            try await insides { $0.uploadTask(with: URLRequest("POST", $1), from: Data()) { _, _, _ in } }.isForDelegate
+                == false
+        )
+    }
+
+    @Test("the body of an upload")
+    func body() async throws {
+        let data = Data("secret".utf8)
+        let file = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+        try data.write(to: file)
+        guard
+            case .data(let found) = try await insides({ $0.uploadTask(with: URLRequest("POST", $1), from: data) }).body
+        else { throw NoStorage() }
+        #expect(Data(found) == data)
+        guard
+            case .file(let url) = try await insides({ $0.uploadTask(with: URLRequest("POST", $1), fromFile: file) })
+                .body
+        else { throw NoStorage() }
+        #expect(url == file)
+        let streamed = try await insides { $0.uploadTask(withStreamedRequest: URLRequest("POST", $1)) }
+        #expect(streamed.body == nil && streamed.session != nil)
+        guard case .some(.none) = try await insides({ $0.dataTask(with: $1) }).body else { throw NoStorage() }
+    }
+}
+#endif

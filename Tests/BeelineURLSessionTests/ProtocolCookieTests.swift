@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Beeline
+import BeelineTesting
+import BeelineURLSession
+import Foundation
+import Testing
+
+#if canImport(FoundationNetworking)
+import FoundationNetworking
+#endif
+
+@Suite("Cookies of sessions that a client carries")
+struct ProtocolCookieTests {
+    static func settings(_ truth: CookieStorageMirror.Truth) -> BeelineURLProtocol.Settings {
+        var settings = BeelineURLProtocol.Settings()
+        settings.truth = truth
+        return settings
+    }
+
+    /// The cookies that the last request carried.
+    static func sent(_ lab: SessionLab) -> [String: String] { lab.site.requests.last?.cookies ?? [:] }
+
+    @Test(
+        "a login survives, whoever has the cookies, and both have them",
+        arguments: [
+            CookieStorageMirror.Truth.jar, .storage,
+        ]
+    )
+    func login(_ truth: CookieStorageMirror.Truth) async throws {
+        let lab = try await SessionLab()
+        let session = lab.session(Self.settings(truth))
+        _ = try await session.text(URLRequest("POST", try lab.url("/login"), body: "user=ada&password=ada"))
+        let (me, _) = try await session.text(try lab.url("/me"))
+        #expect(me == "ada\n")
+        let cookie = try #require(session.configuration.httpCookieStorage?.cookie("session"))
+        #expect(cookie.value == "ada" && cookie.isHTTPOnly && cookie.domain == "a.test")
+        #expect(lab.client.configuration.jar?.pairs == (truth == .jar ? ["session=ada"] : []))
+        await lab.stop()
+    }
+
+    @Test(
+        "what the program puts into the session's storage is sent, by the jar's rules",
+        arguments: [
+            CookieStorageMirror.Truth.jar, .storage,
+        ]
+    )
+    func fromStorage(_ truth: CookieStorageMirror.Truth) async throws {
+        let lab = try await SessionLab()
+        let session = lab.session(Self.settings(truth))
+        let storage = try #require(session.configuration.httpCookieStorage)
+        try storage.set("a=1; Path=/", from: "https://a.test/")
+        try storage.set("deep=1; Path=/deep", from: "https://a.test/")
+        _ = try await session.text(try lab.url("/echo"))
+        // Foundation on Linux takes no notice of the path.
+        #expect(Self.sent(lab) == ["a": "1"])
+        storage.cookies?.forEach(storage.deleteCookie)
+        _ = try await session.text(try lab.url("/echo"))
+        #expect(Self.sent(lab) == [:])
+        await lab.stop()
+    }
+
+    @Test("cookies are filed and found per hop of a redirect, with its name")
+    func perHop() async throws {
+        let lab = try await SessionLab()
+        let session = lab.session()
+        let hop = try lab.url("/set-cookie?value=b%3D2", at: "b.test")
+        _ = try await session.text(try lab.url("/set-cookie?value=a%3D1"))
+        _ = try await session.text(hop)
+        let target = try lab.url("/echo", at: "b.test").absoluteString
+        _ = try await session.text(try lab.url("/redirect?to=\(target)"))
+        #expect(lab.site.requests.suffix(2).map(\.cookies) == [["a": "1"], ["b": "2"]])
+        await lab.stop()
+    }
+
+    @Test("the request's own cookies join the jar's and win by name")
+    func explicit() async throws {
+        let lab = try await SessionLab()
+        let session = lab.session()
+        _ = try await session.text(try lab.url("/set-cookie?value=b%3D2"))
+        lab.client.configuration.jar?.store("c=3; Path=/", from: try HTTPURL("https://a.test/"))
+        // Foundation on Linux replaces the request's own field where the storage has a cookie for the host.
+        _ = try await session.text(URLRequest("GET", try lab.url("/echo", at: "b.test"), ["Cookie": "own=1"]))
+        #expect(Self.sent(lab) == ["own": "1"])
+        await lab.stop()
+    }
+
+    @Test(
+        "the session's and the request's wishes mean what they mean",
+        arguments: [
+            ("no storage", true), ("httpShouldHandleCookies", true), ("httpShouldSetCookies", false), ("never", true),
+        ]
+    )
+    func wishes(_ wish: String, _ keepsNone: Bool) async throws {
+        let lab = try await SessionLab()
+        let jar = try #require(lab.client.configuration.jar)
+        jar.store("a=1; Path=/", from: try HTTPURL("https://a.test/"))
+        let session = lab.session { configuration in
+            if wish == "no storage" { configuration.httpCookieStorage = nil }
+            if wish == "httpShouldSetCookies" { configuration.httpShouldSetCookies = false }
+            if wish == "never" { configuration.httpCookieAcceptPolicy = .never }
+        }
+        var request = URLRequest(url: try lab.url("/set-cookie?value=b%3D2"))
+        if wish == "httpShouldHandleCookies" { request.httpShouldHandleCookies = false }
+        _ = try await session.text(request)
+        #expect(Self.sent(lab) == (wish == "never" ? ["a": "1"] : [:]))
+        #expect(jar.pairs == (keepsNone ? ["a=1"] : ["a=1", "b=2"]))
+        await lab.stop()
+    }
+
+    @Test("only from the main document's site", arguments: [("https://a.test/page", ["a=1"]), ("https://c.test/", [])])
+    func mainDocument(_ page: String, _ kept: [String]) async throws {
+        let lab = try await SessionLab()
+        let session = lab.session { $0.httpCookieAcceptPolicy = .onlyFromMainDocumentDomain }
+        var request = URLRequest(url: try lab.url("/set-cookie?value=a%3D1"))
+        request.mainDocumentURL = try URL(fromTest: page)
+        _ = try await session.text(request)
+        #expect(lab.client.configuration.jar?.pairs == kept)
+        await lab.stop()
+    }
+
+    @Test("a login by POST survives a change of the address")
+    func changeOfAddress() async throws {
+        let lab = try await SessionLab()
+        let session = lab.session()
+        _ = try await session.text(URLRequest("POST", try lab.url("/login"), body: "user=ada&password=ada"))
+        let other = try await LoopbackOrigin.start(
+            addresses: ["127.0.0.2"],
+            port: lab.open.port,
+            handler: Routes.standard
+        )
+        try lab.upstream.zone.set("a.test", to: ["127.0.0.2"])
+        lab.client.resolver.forgetAll()
+        lab.client.retireConnections()
+        // HttpOnly, host-only, no Secure: it goes with the name, not with the address or the scheme.
+        let (me, _) = try await session.text(try URL(fromTest: "http://a.test:\(other.port)/me"))
+        #expect(me == "ada\n")
+        #expect(other.requests.count == 1)
+        await other.stop()
+        await lab.stop()
+    }
+}

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Beeline
+import BeelineStore
+
+// The code of docs/COOKIES.md.
+
+func keepCookies() async throws {
+    let store = try await CookieDatabase.open("/home/me/.cache/app/cookies.sqlite")
+    for message in store.report.messages { print(message) }
+
+    var configuration = ClientConfiguration()
+    configuration.jar = store.jar
+    let client = try BeelineClient(configuration)
+    _ = try await client.get("https://www.example.com/")
+
+    await client.shutDown()
+    try await store.close()
+}
+
+func restoreSession(_ path: String) async throws -> CookieDatabase {
+    var configuration = CookieDatabaseConfiguration()
+    configuration.restoresSession = true
+    return try await CookieDatabase.open(path, configuration: configuration)
+}
+
+func endSessions(_ store: CookieDatabase) async throws {
+    store.jar.clearSession()  // what this process stored, with an expiry or without
+    store.jar.endSession()  // what has no expiry, whoever stored it
+    store.jar.removeAll()  // everything
+    try await store.flush()  // and now it is gone from the disk
+}
+
+func importProfile(_ jar: CookieJar) async throws {
+    let found = try await BrowserProfile.cookies(at: "/home/me/.mozilla/firefox/x1y2z3.default")
+    jar.insert(found.cookies)
+    for problem in found.problems { print("row \(problem.line): \(problem.reason)") }
+}
+
+func exchangeFiles(_ jar: CookieJar, _ octets: [UInt8]) {
+    let found = CookieFormat(of: octets).read(octets, now: .now)
+    jar.insert(found.cookies)
+    let file = CookieFormat.netscape.write(jar.allCookies())
+    print(found.problems, file.count)
+}
+
+func cookiesOfAResponse(_ client: BeelineClient) async throws {
+    let response = try await client.get("https://www.example.com/login")
+    for received in response.cookies {
+        print(received.cookie.name, received.outcome?.description ?? "no jar")
+    }
+    print(response.hops.flatMap(\.cookies).count)
+}

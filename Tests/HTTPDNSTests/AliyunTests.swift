@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import HTTPTypes
+import Names
+import Testing
+
+@testable import HTTPDNS
+
+@Suite("Aliyun")
+struct AliyunTests {
+    static let place = AliyunService(at: addresses("192.0.2.101 192.0.2.102"), isSecure: false)
+    static let time: Int64 = 1_700_000_000
+
+    static func upstream(
+        _ secret: String?,
+        _ transport: ScriptedTransport,
+        parameters: [String: String] = [:],
+        place: AliyunService = place
+    ) -> AliyunUpstream {
+        AliyunUpstream("100000", secret, place, parameters, transport, SigningClock { time })
+    }
+
+    static func upstream(_ transport: ScriptedTransport, place: AliyunService = place) -> AliyunUpstream {
+        upstream(nil, transport, place: place)
+    }
+
+    static func upstream2(_ transport: ScriptedTransport) throws -> Aliyun2Upstream {
+        try upstream2(nil, nil, transport)
+    }
+
+    static func upstream2(
+        _ secret: String?,
+        _ encryption: Aliyun2Upstream.Encryption? = nil,
+        _ transport: ScriptedTransport,
+        parameters: [String: String] = [:],
+        vector: [UInt8]? = nil
+    ) throws -> Aliyun2Upstream {
+        let clock = SigningClock { time }
+        let vector = vector.map { vector in { @Sendable in vector } }
+        return try Aliyun2Upstream("100000", secret, encryption, place, parameters, transport, clock, vector: vector)
+    }
+
+    static let single = #"""
+        {"host":"www.aliyun.com","ips":["192.0.2.1"],"ipsv6":["2001:db8::1"],"ttl":57,"origin_ttl":120,
+         "client_ip":"203.0.113.9"}
+        """#
+
+    // MARK: Version 1
+
+    @Test("the first version, unsigned and signed, for each family, with parameters and a subnet")
+    func requests() async throws {
+        let question = { (families: Families) in Question(host("www.aliyun.com"), families: families) }
+        var transport = ScriptedTransport(.text(Self.single), .text(Self.single))
+        _ = try await Self.upstream(transport).answer(question(.both))
+        _ = try await Self.upstream(transport).answer(question(.v6))
+        #expect(
+            transport.requests.map(\.target) == [
+                "/100000/d?host=www.aliyun.com&query=4%2C6", "/100000/d?host=www.aliyun.com&query=6",
+            ]
+        )
+        #expect(transport.requests[0].origin.description == "http://192.0.2.101")
+        transport = ScriptedTransport(.text(Self.single))
+        var asked = question(.v4)
+        asked.subnet = IPNetwork("203.0.113.0/24")
+        _ = try await Self.upstream("secret", transport, parameters: ["sdns-a": "b c"]).answer(asked)
+        let signature = AliyunUpstream.signature("www.aliyun.com", secret: "secret", expiry: Self.time + 600)
+        #expect(
+            transport.requests.map(\.target) == [
+                "/100000/sign_d?host=www.aliyun.com&query=4&ip=203.0.113.0&sdns-a=b%20c&t=1700000600&s=\(signature)"
+            ]
+        )
+    }
+
+    @Test("the answer: addresses of both families, one TTL, the client's address, and what comes besides")
+    func answer() async throws {
+        let answer = try await Self.upstream(ScriptedTransport(.text(Self.single)))
+            .answer(Question(host("www.aliyun.com")))
+        #expect(
+            answer
+                == Answer(
+                    v4: .addresses(addresses("192.0.2.1"), ttl: .seconds(57)),
+                    v6: .addresses(addresses("2001:db8::1"), ttl: .seconds(57)),
+                    clientAddress: address("203.0.113.9")
+                )
+        )
+        let extra = #"{"host":"www.aliyun.com","ips":[],"ttl":60,"extra":"{&quot;a&quot;:1 &amp;lt;}"}"#
+        let none = try await Self.upstream(ScriptedTransport(.text(extra)))
+            .answer(Question(host("www.aliyun.com"), families: .v4))
+        #expect(none.v4 == .absent(.noRecord, ttl: nil))
+        #expect(none.extra == #"{"a":1 &lt;}"#)
+    }
+
+    @Test("several names in one question, in both forms of the answer")
+    func batch() async throws {
+        let body = #"""
+            {"dns":[{"host":"a.example","client_ip":"203.0.113.9","ips":["192.0.2.1"],"type":1,"ttl":106},
+                    {"host":"a.example","client_ip":"203.0.113.9","ips":["2001:db8::1"],"type":28,"ttl":60},
+                    {"host":"b.example","ips":["192.0.2.2"],"ttl":30}]}
+            """#
+        let transport = ScriptedTransport(.text(body))
+        let hosts = [host("a.example"), host("b.example"), host("c.example")]
+        let answers = try await Self.upstream("secret", transport).answers(hosts, families: .both)
+        #expect(answers[hosts[0]]?.v4 == .addresses(addresses("192.0.2.1"), ttl: .seconds(106)))
+        #expect(answers[hosts[0]]?.v6 == .addresses(addresses("2001:db8::1"), ttl: .seconds(60)))
+        #expect(answers[hosts[1]]?.v4 == .addresses(addresses("192.0.2.2"), ttl: .seconds(30)))
+        #expect(answers[hosts[2]] == nil)
+        let target = try #require(transport.requests.first?.target)
+        #expect(target.hasPrefix("/100000/sign_resolve?host=a.example%2Cb.example%2Cc.example&t=1700000600&s="))
+    }
+
+    @Test(
+        "error codes by what they ask for",
+        arguments: [
+            ("SignatureExpired", 403, UpstreamError.Code.signatureExpired), ("InvalidSignature", 403, .accountRefused),
+            ("InvalidDuration", 403, .signatureExpired), ("UnsignedInterfaceDisabled", 403, .accountRefused),
+            ("InvalidAccount", 403, .accountRefused), ("AccountNotExists", 400, .accountRefused),
+            ("ServiceLevelDeny", 403, .rateLimited), ("InvalidHost", 400, .questionRefused),
+            ("MissingArgument", 400, .questionRefused), ("LimitExceeded", 400, .questionRefused),
+            ("MethodNotAllowed", 405, .questionRefused), ("InternalError", 500, .serverFailure),
+            ("SomethingNew", 400, .serverFailure), ("InvalidAccount", 200, .accountRefused),
+        ]
+    )
+    func errors(_ code: String, _ status: Int, _ meaning: UpstreamError.Code) async throws {
+        let reply = ScriptedTransport.Reply.text("{\"code\":\"\(code)\"}", status: status)
+        for version in [1, 2] {
+            // Where another address may do better, it is asked: all of them say the same here.
+            let transport = ScriptedTransport(reply, reply)
+            let upstream: any Upstream =
+                version == 1 ? Self.upstream(transport) : try Self.upstream2(nil, nil, transport)
+            let error = await #expect(throws: UpstreamError.self) {
+                try await upstream.answer(Question(host("www.aliyun.com"), families: .v4))
+            }
+            #expect(error?.code == meaning)
+            #expect(transport.requests.count == (meaning.reaction == .tryElsewhere ? 2 : 1))
+        }
+    }
+
+    @Test(
+        "replies that are no answer",
+        arguments: [
+            "", "<html>", "[]", "{}", #"{"host":"evil.example","ips":["192.0.2.1"],"ttl":1}"#,
+            #"{"host":"www.aliyun.com","ips":["not an address"]}"#, #"{"host":"www.aliyun.com","ips":["2001:db8::1"]}"#,
+            #"{"host":"www.aliyun.com","ips":"192.0.2.1"}"#, #"{"host":"www.aliyun.com","ips":[1]}"#,
+        ]
+    )
+    func noAnswer(_ body: String) async {
+        let transport = ScriptedTransport(.text(body), .text(body))
+        let error = await #expect(throws: UpstreamError.self) {
+            try await Self.upstream(transport).answer(Question(host("www.aliyun.com"), families: .v4))
+        }
+        #expect(error?.code == .malformedAnswer || error?.code == .wrongAnswer)
+    }
+
+    @Test("an address that does badly is followed by the next, which then stays in use")
+    func failover() async throws {
+        let transport = ScriptedTransport(
+            .failure(UpstreamError(.unreachable, "refused")),
+            .text(Self.single),
+            .text(Self.single)
+        )
+        let upstream = Self.upstream(transport)
+        for _ in 0..<2 { _ = try await upstream.answer(Question(host("www.aliyun.com"), families: .v4)) }
+        #expect(
+            transport.requests.map { $0.endpoints[0].description } == [
+                "192.0.2.101:80", "192.0.2.102:80", "192.0.2.102:80",
+            ]
+        )
+        #expect(transport.requests.map { $0.timeLimit == nil } == [false, true, false])
+    }
+
+    @Test("over TLS the certificate may be for any of the known names")
+    func certificateNames() async throws {
+        let transport = ScriptedTransport(
+            .failure(UpstreamError(.untrusted, "another name")),
+            .text(Self.single),
+            .text(Self.single)
+        )
+        let upstream = Self.upstream(transport, place: AliyunService(at: addresses("192.0.2.101")))
+        for _ in 0..<2 { _ = try await upstream.answer(Question(host("www.aliyun.com"), families: .v4)) }
+        #expect(
+            transport.requests.map(\.origin.description) == [
+                "https://resolvers.httpdns.aliyuncs.com", "https://203.107.1.1", "https://203.107.1.1",
+            ]
+        )
+        #expect(transport.requests.allSatisfy { $0.endpoints.map(\.description) == ["192.0.2.101:443"] })
+    }
+
+    @Test("an expired signature sets the clock by the service's, and the question is sent once more")
+    func clockIsCorrected() async throws {
+        let expired = UpstreamReply(
+            status: 403,
+            fields: [.date: "Sun, 06 Nov 1994 08:49:37 GMT"],
+            body: Array(#"{"code":"SignatureExpired"}"#.utf8)
+        )
+        let transport = ScriptedTransport(.success(expired), .text(Self.single), .text(Self.single))
+        let upstream = Self.upstream("secret", transport)
+        for _ in 0..<2 { _ = try await upstream.answer(Question(host("www.aliyun.com"), families: .v4)) }
+        let times = transport.requests.map { $0.target.split(separator: "&").first { $0.hasPrefix("t=") } }
+        #expect(times == ["t=1700000600", "t=784112377", "t=784112377"])
+    }
+
+    @Test("when the clocks agree an expired signature is not sent again")
+    func clockIsRight() async {
+        let expired = UpstreamReply(
+            status: 403,
+            fields: [.date: "Tue, 14 Nov 2023 22:13:20 GMT"],
+            body: Array(#"{"code":"SignatureExpired"}"#.utf8)
+        )
+        let transport = ScriptedTransport(.success(expired), .success(expired))
+        let error = await #expect(throws: UpstreamError.self) {
+            try await Self.upstream("secret", transport).answer(Question(host("www.aliyun.com"), families: .v4))
+        }
+        #expect(error?.code == .signatureExpired)
+    }
+
+    // MARK: Version 2
+
+    static let content = #"""
+        {"cip":"203.0.113.9","answers":[{"dn":"www.example.com",
+         "v4":{"ips":["192.0.2.1","192.0.2.2"],"ttl":60,"extra":"x"},
+         "v6":{"ips":[],"ttl":30,"no_ip_code":"RRNotExist"}}]}
+        """#
+
+    @Test("the second version in the clear, signed")
+    func version2() async throws {
+        let transport = ScriptedTransport(.text(#"{"code":"success","mode":0,"data":\#(Self.content)}"#))
+        let upstream = try Self.upstream2("000102030405060708090a0b0c0d0e0f", nil, transport)
+        let answer = try await upstream.answer(Question(host("www.example.com")))
+        #expect(
+            answer
+                == Answer(
+                    v4: .addresses(addresses("192.0.2.1 192.0.2.2"), ttl: .seconds(60)),
+                    v6: .absent(.noRecord, ttl: .seconds(30)),
+                    clientAddress: address("203.0.113.9"),
+                    extra: "x"
+                )
+        )
+        #expect(
+            transport.requests.first?.target
+                == "/v2/d?dn=www.example.com&exp=1700000600&id=100000&m=0&q=4%2C6"
+                + "&s=13a3ab3b4ce220bc8253481e51e9156ca8b39e05cd2803168543304e7de1a15b&v=1.0"
+        )
+    }
+
+    @Test("unsigned, no expiry is sent")
+    func unsigned() async throws {
+        let transport = ScriptedTransport(.text(#"{"code":"success","data":\#(Self.content)}"#))
+        _ = try await Self.upstream2(nil, nil, transport).answer(Question(host("www.example.com")))
+        #expect(transport.requests.first?.target == "/v2/d?dn=www.example.com&id=100000&m=0&q=4%2C6&v=1.0")
+    }
+
+    @Test("encrypted: hexadecimal in the question, base64 in the answer", arguments: [1, 2])
+    func encrypted(_ mode: Int) async throws {
+        let key = SigningTests.key
+        let cipher = try #require(AESCipher(mode == 1 ? .cbc : .gcm, key: key))
+        let sealed = Base64.urlSafe(try cipher.seal(Array(Self.content.utf8)))
+            .replacing("-", with: "+").replacing("_", with: "/")
+        let transport = ScriptedTransport(.text(#"{"code":"success","mode":\#(mode),"data":"\#(sealed)"}"#))
+        let vector = Array(repeating: UInt8(0x20), count: mode == 1 ? 16 : 12)
+        let upstream = try Self.upstream2(nil, mode == 1 ? .cbc(key: key) : .gcm(key: key), transport, vector: vector)
+        let answer = try await upstream.answer(Question(host("www.example.com")))
+        #expect(answer.v4?.addresses == addresses("192.0.2.1 192.0.2.2"))
+        let enc = Hex.encode(try cipher.seal(SigningTests.question, vector: vector))
+        #expect(transport.requests.first?.target == "/v2/d?enc=\(enc)&id=100000&m=\(mode)&v=1.0")
+    }
+
+    @Test("an answer in the clear to an encrypted question is refused")
+    func downgrade() async throws {
+        for body in [
+            #"{"code":"success","mode":0,"data":\#(Self.content)}"#, #"{"code":"success","data":"AAAA"}"#,
+            #"{"code":"success"}"#,
+        ] {
+            let transport = ScriptedTransport(.text(body), .text(body))
+            let upstream = try Self.upstream2(nil, .gcm(key: SigningTests.key), transport)
+            let error = await #expect(throws: UpstreamError.self) {
+                try await upstream.answer(Question(host("www.example.com")))
+            }
+            #expect(error?.code == .malformedAnswer)
+        }
+    }
+
+    @Test(
+        "\"no address\" is vouched for by its code alone",
+        arguments: [
+            ("RRNotExist", Answer.Records.absent(.noRecord, ttl: .seconds(30))),
+            ("DomainNotExist", .absent(.noName, ttl: .seconds(30))), ("Other", .absent(.noRecord, ttl: nil)),
+        ]
+    )
+    func absence(_ code: String, _ records: Answer.Records) throws {
+        let body = #"{"answers":[{"dn":"a","v4":{"ips":[],"ttl":30,"no_ip_code":"\#(code)"}}]}"#
+        let json = try #require(JSONValue(Array(body.utf8)))
+        #expect(try AliyunAnswer.version2(json, [host("a")], .v4)[host("a")]?.v4 == records)
+    }
+
+    @Test("keys and secrets of a wrong form are refused at once")
+    func misconfigured() {
+        #expect(throws: UpstreamError.self) { try Self.upstream2("not hex", nil, ScriptedTransport()) }
+        #expect(throws: UpstreamError.self) { try Self.upstream2("", nil, ScriptedTransport()) }
+        #expect(throws: UpstreamError.self) { try Self.upstream2(nil, .cbc(key: [1]), ScriptedTransport()) }
+    }
+
+    // MARK: Scheduling
+
+    @Test("scheduling names nearer addresses, and its call is signed")
+    func schedule() async throws {
+        let transport = ScriptedTransport(
+            .text(#"{"service_ip":["192.0.2.7"],"service_ip_port":[8080],"service_ipv6":["2001:db8::7"]}"#),
+            .text(Self.single)
+        )
+        let upstream = Self.upstream("secret", transport)
+        #expect(await upstream.reschedule() == .seconds(8 * 3_600))
+        _ = try await upstream.answer(Question(host("www.aliyun.com"), families: .v4))
+        #expect(transport.requests[1].origin.description == "http://192.0.2.7:8080")
+        let target = transport.requests[0].target
+        #expect(target.hasPrefix("/100000/ss?region=global&n="))
+        #expect(target.contains("&t=1700000000&s="))
+        #expect(
+            AliyunSchedule.target("1", "secret", region: "cn", nonce: "ab", time: 5)
+                == "/1/ss?region=cn&n=ab&t=5&s=\(Digests.md5("ab-secret-5"))"
+        )
+    }
+
+    @Test("a service that says it is off is not asked, until it says otherwise")
+    func switchedOff() async throws {
+        let transport = ScriptedTransport(
+            .text(#"{"service_ip":[],"service_status":"disable"}"#),
+            .text(#"{"service_ip":[]}"#),
+            .text(Self.single)
+        )
+        let upstream = Self.upstream(transport)
+        _ = await upstream.reschedule()
+        let error = await #expect(throws: UpstreamError.self) {
+            try await upstream.answer(Question(host("www.aliyun.com"), families: .v4))
+        }
+        #expect(error?.code == .unsupported)
+        _ = await upstream.reschedule()
+        _ = try await upstream.answer(Question(host("www.aliyun.com"), families: .v4))
+    }
+
+    @Test("failed scheduling is repeated ever more rarely, and changes nothing")
+    func scheduleFails() async throws {
+        let broken = ScriptedTransport.Reply.text(#"{"service_ip":["x"]}"#)
+        let transport = ScriptedTransport(broken, broken, broken, broken, .text(Self.single))
+        let upstream = Self.upstream(transport)
+        #expect(await upstream.reschedule() == .seconds(30))
+        #expect(await upstream.reschedule() == .seconds(60))
+        _ = try await upstream.answer(Question(host("www.aliyun.com"), families: .v4))
+        #expect(transport.requests.last?.origin.description == "http://192.0.2.101")
+    }
+
+    @Test("any answer is read without a trap")
+    func fuzz() {
+        var fuzz = Fuzz(seed: 203)
+        let seeds = [Self.single, Self.content, #"{"service_ip":["192.0.2.7"],"service_ip_port":[80]}"#]
+            .map { Array($0.utf8) }
+        for _ in 0..<Fuzz.rounds / 2 {
+            guard let json = JSONValue(fuzz.mutate(seeds)) else { continue }
+            _ = try? AliyunAnswer.single(json, host("www.aliyun.com"), .both)
+            _ = try? AliyunAnswer.batch(json, [host("www.aliyun.com")], .both)
+            _ = try? AliyunAnswer.version2(json, [host("www.example.com")], .both)
+            _ = try? AliyunSchedule(json, isSecure: false)
+        }
+    }
+}

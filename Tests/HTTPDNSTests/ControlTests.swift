@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import BeelineTesting
+import Crypto
+import NIOConcurrencyHelpers
+import Names
+import Testing
+
+@testable import HTTPDNS
+
+@Suite("Control")
+struct ControlTests {
+    // MARK: Names
+
+    @Test(
+        "private names belong to the system",
+        arguments: [
+            ("printer", false), ("printer.local", false), ("a.b.local", false), ("local", false), ("nas.lan", false),
+            ("router.home.arpa", false), ("db.internal", false), ("a.corp.test", false), ("example.com", true),
+            ("mylocal", false), ("my.notlocal", true), ("www.example.com.", true),
+        ]
+    )
+    func privateNames(_ text: String, _ isForUpstreams: Bool) {
+        var policy = NamePolicy()
+        policy.searchDomains = ["corp.test"]
+        #expect(policy.isForUpstreams(host(text)) == isForUpstreams)
+    }
+
+    @Test("allowed and denied domains, by whole labels; denied counts more")
+    func rules() {
+        var policy = NamePolicy()
+        policy.allowed = ["example.com"]
+        policy.denied = ["pay.example.com"]
+        for (text, expected) in [
+            ("www.example.com", true), ("example.com", true), ("pay.example.com", false), ("x.pay.example.com", false),
+            ("xpay.example.com", true), ("example.org", false), ("notexample.com", false),
+        ] {
+            #expect(policy.isForUpstreams(host(text)) == expected, "\(text)")
+        }
+    }
+
+    @Test("a private name is never sent to an upstream; tables of the user's own are asked, then the system")
+    func privateRoute() async throws {
+        let service = ScriptedUpstream("service")
+        let table = FixedUpstream(HostsTable(parsing: "127.0.0.9 db.internal"))
+        let system = ScriptedUpstream("system", kind: .system, .answer(v4("127.0.0.8", ttl: nil)))
+        var configuration = ResolverConfiguration(upstreams: [service, table], system: system)
+        configuration.families = .v4
+        let resolver = Resolver(configuration, clock: ManualClock())
+        #expect(try await resolver.resolve(host("db.internal")).addresses == addresses("127.0.0.9"))
+        #expect(try await resolver.resolve(host("printer.local")).addresses == addresses("127.0.0.8"))
+        #expect(service.questions.isEmpty)
+    }
+
+    // MARK: Canary
+
+    @Test("a canary's share is what it says, stable, and grows without losing anybody")
+    func canary() {
+        let all = (0..<5_000).map { Canary(percentage: 25, installation: "device-\($0)") }
+        let quarter = all.filter(\.isIncluded)
+        #expect((1_150...1_350).contains(quarter.count))
+        #expect(all.filter(\.isIncluded) == quarter)
+        for var one in quarter {
+            one.percentage = 26
+            #expect(one.isIncluded)
+        }
+        #expect(!Canary(percentage: 0, installation: "x").isIncluded)
+        #expect(Canary(percentage: 100, installation: "x").isIncluded)
+        let salted = all.map { Canary(percentage: 25, installation: $0.installation, salt: "other") }.filter(
+            \.isIncluded
+        )
+        #expect(Set(salted.map(\.installation)) != Set(quarter.map(\.installation)))
+    }
+
+    @Test("an installation outside the canary stays with the system")
+    func outsideCanary() async throws {
+        let system = ScriptedUpstream("system", kind: .system, .answer(v4("192.0.2.9", ttl: nil)))
+        var configuration = ResolverConfiguration(upstreams: [ScriptedUpstream("one")], system: system)
+        configuration.families = .v4
+        configuration.names.canary = Canary(percentage: 0, installation: "x")
+        let resolver = Resolver(configuration, clock: ManualClock())
+        #expect(try await resolver.resolve(host("www.example.com")).source == .system)
+    }
+
+    // MARK: The remote switch
+
+    static let key = Curve25519.Signing.PrivateKey()
+
+    static func signed(_ text: String, by key: Curve25519.Signing.PrivateKey = key) throws -> [UInt8] {
+        let signature = Base64.urlSafe(Array(try key.signature(for: Array(text.utf8))))
+        return Array(#"{"document":\#(JSONText.quoted(text)),"signature":"\#(signature)"}"#.utf8)
+    }
+
+    @Test("a document in the clear, and a signed one")
+    func document() throws {
+        let text =
+            #"{"enabled":false,"issued":5,"expires":9,"denied":["a.example"],"allowed":["b.example"],"canary":25}"#
+        let plain = try RemoteDocument(Array(text.utf8), signedBy: nil)
+        #expect(!plain.isEnabled)
+        #expect(plain.issued == 5)
+        #expect(plain.expires == 9)
+        #expect(plain.denied.contains(host("x.a.example")))
+        #expect(plain.allowed?.contains(host("x.b.example")) == true)
+        #expect(plain.canary == 25)
+        #expect(try RemoteDocument(Self.signed(text), signedBy: Self.key.publicKey) == plain)
+    }
+
+    @Test("documents that are not signed by the key we know, or say nothing, are refused")
+    func badDocuments() throws {
+        let text = #"{"enabled":false,"expires":9}"#
+        let stranger = Curve25519.Signing.PrivateKey()
+        var changed = try Self.signed(text)
+        changed[20] ^= 1
+        for octets in [Array(text.utf8), try Self.signed(text, by: stranger), changed, []] {
+            let error = #expect(throws: UpstreamError.self) {
+                try RemoteDocument(octets, signedBy: Self.key.publicKey)
+            }
+            #expect(error?.code == .untrusted)
+        }
+        for text in ["", "{}", #"{"enabled":1,"expires":9}"#, #"{"enabled":true}"#] {
+            #expect(throws: UpstreamError.self) { try RemoteDocument(Array(text.utf8), signedBy: nil) }
+        }
+    }
+
+    static func document(_ isEnabled: Bool, issued: Int64, expires: Int64) throws -> RemoteDocument {
+        let text = #"{"enabled":\#(isEnabled),"issued":\#(issued),"expires":\#(expires)}"#
+        return try RemoteDocument(Array(text.utf8), signedBy: nil)
+    }
+
+    @Test("the last good document counts until it expires; older ones and expired ones are not taken")
+    func remoteState() throws {
+        var state = RemoteState()
+        #expect(state.received(try Self.document(false, issued: 10, expires: 100), now: 20))
+        #expect(!state.received(try Self.document(true, issued: 9, expires: 200), now: 21))
+        #expect(!state.received(try Self.document(true, issued: 11, expires: 21), now: 21))
+        #expect(state.document?.isEnabled == false)
+        #expect(state.failed(interval: .seconds(3_600)) == .seconds(60))
+        #expect(state.failed(interval: .seconds(3_600)) == .seconds(120))
+        #expect(state.failed(interval: .seconds(90)) == .seconds(90))
+        let tooSoon = state.expire(now: 99)
+        let inTime = state.expire(now: 100)
+        #expect(!tooSoon)
+        #expect(inTime)
+        #expect(state.document == nil)
+        // Nothing counts for ever, whatever it says.
+        #expect(state.received(try Self.document(false, issued: 12, expires: .max), now: 0))
+        #expect(state.document?.expires == RemoteDocument.longestLife)
+    }
+
+    @Test("the remote switch turns off and on again, fails open, and ends with its document's time")
+    func remoteSwitch() async throws {
+        let clock = ManualClock()
+        let wall = NIOLockedValueBox<Int64>(1_000)
+        let transport = ScriptedTransport(
+            .text(#"{"enabled":false,"issued":1,"expires":2000}"#),
+            .failure(UpstreamError(.unreachable, "no")),
+            .text(#"{"enabled":true,"issued":2,"expires":9000}"#)
+        )
+        let upstream = ScriptedUpstream("one") { _ in .answer(v4("192.0.2.1")) }
+        let system = ScriptedUpstream("system", kind: .system) { _ in .answer(v4("192.0.2.9")) }
+        var configuration = ResolverConfiguration(upstreams: [upstream], system: system)
+        configuration.families = .v4
+        configuration.networkMonitor = nil
+        configuration.remoteSwitch = RemoteSwitch(
+            try HTTPURL("https://192.0.2.80/switch.json"),
+            transport: transport
+        )
+        configuration.remoteSwitch?.interval = .seconds(600)
+        let resolver = Resolver(configuration, clock: clock, wallClock: { wall.withLockedValue { $0 } })
+        #expect(try await resolver.resolve(host("a.example")).upstream == "one")
+        let running = Task { await resolver.run() }
+        await until { !resolver.isActive }
+        #expect(resolver.isEnabled, "the switch of this program is where it was")
+        #expect(try await resolver.resolve(host("a.example")).upstream == "system")
+        try await clock.sleepers(atLeast: 1)
+        // It cannot be had: the last good document goes on to count.
+        wall.withLockedValue { $0 = 1_600 }
+        clock.advance(by: .seconds(600))
+        await until { transport.requests.count == 2 }
+        #expect(!resolver.isActive)
+        try await clock.sleepers(atLeast: 1)
+        wall.withLockedValue { $0 = 1_660 }
+        clock.advance(by: .seconds(60))
+        await until { resolver.isActive }
+        #expect(try await resolver.resolve(host("a.example")).upstream == "one")
+        await resolver.shutdown()
+        await running.value
+    }
+
+    @Test("rules that come from far away take effect on what is kept")
+    func remoteRules() async throws {
+        let upstream = ScriptedUpstream("one") { _ in .answer(v4("192.0.2.1")) }
+        let system = ScriptedUpstream("system", kind: .system) { _ in .answer(v4("192.0.2.9")) }
+        var configuration = ResolverConfiguration(upstreams: [upstream], system: system)
+        configuration.families = .v4
+        let resolver = Resolver(configuration, clock: ManualClock(), wallClock: { 0 })
+        _ = try await resolver.resolve(host("pay.example.com"))
+        _ = try await resolver.resolve(host("www.example.com"))
+        let text = #"{"enabled":true,"expires":9,"denied":["pay.example.com"]}"#
+        resolver.received(try RemoteDocument(Array(text.utf8), signedBy: nil))
+        #expect(try await resolver.resolve(host("pay.example.com")).upstream == "system")
+        #expect(try await resolver.resolve(host("www.example.com")).source == .cached)
+    }
+}

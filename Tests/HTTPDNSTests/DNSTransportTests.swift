@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import BeelineTesting
+import DirectHTTP
+import NIOConcurrencyHelpers
+import Names
+import Testing
+
+@testable import HTTPDNS
+
+@Suite("DNS over UDP, TCP and TLS", .timeLimit(.minutes(1)))
+struct DNSTransportTests {
+    static let www = Question(host("www.example.com"), families: .v4)
+
+    @Test("an answer over UDP")
+    func udp() async throws {
+        let server = try await DNSServer.start(udp: { [DNSServer.answer($0, "192.0.2.1")] })
+        let upstream = try DNSUpstream(at: [server.endpoint])
+        #expect(try await upstream.answer(Self.www) == v4("192.0.2.1"))
+        #expect(server.tcpConnections == 0)
+        await server.stop()
+    }
+
+    @Test("names are sent in random letter case, and queries under random IDs")
+    func randomness() async throws {
+        let queries = NIOLockedValueBox<[DNSMessage]>([])
+        let server = try await DNSServer.start(udp: { query in
+            queries.withLockedValue { $0.append(query) }
+            return [DNSServer.answer(query, "192.0.2.1")]
+        })
+        let upstream = try DNSUpstream(at: [server.endpoint])
+        for _ in 0..<8 { _ = try await upstream.answer(Self.www) }
+        let seen = queries.withLockedValue { $0 }
+        #expect(Set(seen.map(\.id)).count > 1)
+        #expect(Set(seen.map { $0.questions[0].name.wire }).count > 1)
+        #expect(seen.allSatisfy { $0.additionals.first?.type == .opt })
+        await server.stop()
+    }
+
+    @Test(
+        "forged answers are left lying, and the true one waited for",
+        arguments: ["ID", "port", "name", "letter case", "type", "not a response", "broken", "cut short"]
+    )
+    func forged(_ what: String) async throws {
+        let server = try await DNSServer.start(udp: { query in
+            var forged = DNSServer.reply(
+                to: query,
+                [DNSRecord(query.questions[0].name, ttl: 60, .address(address("203.0.113.66")))]
+            )
+            var datagram = DNSServer.Datagram(octets: [])
+            switch what {
+            case "ID": forged.id = query.id &+ 1
+            case "port": datagram.fromElsewhere = true
+            case "name": forged.questions[0].name = name("evil.example")
+            case "letter case":
+                let wire = query.questions[0].name.wire
+                forged.questions[0].name = DNSName(wire: wire.map { $0 >= 0x41 ? $0 ^ 0x20 : $0 })
+            case "type": forged.questions[0].type = .aaaa
+            case "not a response": forged.flags.isResponse = false
+            default: break
+            }
+            datagram.octets = forged.encoded() ?? []
+            if what == "broken" { datagram.octets[20] = 0xff }
+            if what == "cut short" { datagram.octets.removeLast() }
+            return [datagram, DNSServer.answer(query, "192.0.2.1")]
+        })
+        let upstream = try DNSUpstream(at: [server.endpoint])
+        #expect(try await upstream.answer(Self.www) == v4("192.0.2.1"))
+        await server.stop()
+    }
+
+    @Test("a server that does not keep the letter case can be used when told so")
+    func lowerCase() async throws {
+        let server = try await DNSServer.start(udp: { query in
+            var query = query
+            query.questions[0].name = name("www.example.com")
+            return [DNSServer.answer(query, "192.0.2.1")]
+        })
+        let upstream = try DNSUpstream(at: [server.endpoint], randomizesCase: false)
+        #expect(try await upstream.answer(Self.www) == v4("192.0.2.1"))
+        await server.stop()
+    }
+
+    @Test("an answer that does not fit is fetched over TCP")
+    func truncated() async throws {
+        let many = (0..<512).map { IPAddress(v4: 0xc633_6400 + $0) }
+        let server = try await DNSServer.start(
+            udp: { [DNSServer.Datagram(octets: DNSServer.reply(to: $0, [], bits: 0x8380).encoded() ?? [])] },
+            stream: { query in
+                DNSServer.reply(
+                    to: query,
+                    many.map { DNSRecord(query.questions[0].name, ttl: 60, .address($0)) }
+                )
+            }
+        )
+        let answer = try await DNSUpstream(at: [server.endpoint]).answer(Self.www)
+        #expect(answer.v4 == .addresses(many, ttl: .seconds(60)))
+        #expect(server.tcpConnections == 1)
+        await server.stop()
+    }
+
+    @Test("what the server says of failure is its answer")
+    func serverFailure() async throws {
+        let server = try await DNSServer.start(udp: {
+            [DNSServer.Datagram(octets: DNSServer.reply(to: $0, [], bits: 0x8182).encoded() ?? [])]
+        })
+        let error = await #expect(throws: UpstreamError.self) {
+            try await DNSUpstream(at: [server.endpoint]).answer(Self.www)
+        }
+        #expect(error?.code == .lookupFailed)
+        await server.stop()
+    }
+
+    @Test("a lost datagram is sent again, a dead server followed by the next")
+    func retransmission() async throws {
+        let count = NIOLockedValueBox(0)
+        let server = try await DNSServer.start(udp: { query in
+            let isFirst = count.withLockedValue { count in
+                count += 1
+                return count == 1
+            }
+            return isFirst ? [] : [DNSServer.answer(query, "192.0.2.1")]
+        })
+        #expect(try await DNSUpstream(at: [server.endpoint]).answer(Self.www) == v4("192.0.2.1"))
+        let dead = try RefusedEndpoint()
+        #expect(try await DNSUpstream(at: [dead.endpoint, server.endpoint]).answer(Self.www) == v4("192.0.2.1"))
+        let error = await #expect(throws: UpstreamError.self) {
+            try await DNSUpstream(at: [dead.endpoint]).answer(Self.www)
+        }
+        #expect(error?.code == .unreachable)
+        await server.stop()
+    }
+
+    @Test("a cancelled question ends at once")
+    func cancelled() async throws {
+        let arrived = Gate()
+        let server = try await DNSServer.start(udp: { _ in
+            arrived.open()
+            return []
+        })
+        let upstream = try DNSUpstream(at: [server.endpoint])
+        let task = Task { try await upstream.answer(Self.www) }
+        try await arrived.wait()
+        task.cancel()
+        let error = await #expect(throws: UpstreamError.self) { try await task.value }
+        #expect(error?.code == .cancelled)
+        await server.stop()
+    }
+
+    @Test("without a server there is no upstream")
+    func noServer() {
+        #expect(throws: UpstreamError.self) { try DNSUpstream(at: []) }
+        #expect(throws: UpstreamError.self) { try DoTUpstream(host("dns.test")) }
+    }
+
+    // MARK: TLS
+
+    struct TLSLab {
+        let authority: TestAuthority
+        let server: RawServer
+
+        init(name: String = "dns.test", _ serve: @escaping @Sendable (RawConnection) async throws -> Void) async throws
+        {
+            authority = try TestAuthority()
+            var tls = ServerTLS(try authority.certificate(for: name))
+            tls.applicationProtocols = ["dot"]
+            server = try await RawServer.start(tls: tls, serve: serve)
+        }
+
+        func upstream(_ name: String = "dns.test") throws -> DoTUpstream {
+            var settings = TLSSettings()
+            settings.trustsSystemRoots = false
+            settings.rootPEMs = [authority.rootPEM]
+            return try DoTUpstream(
+                host(name),
+                at: [server.endpoint.address],
+                port: server.port,
+                tls: settings
+            )
+        }
+    }
+
+    static func answered(_ query: DNSMessage) -> DNSMessage {
+        DNSServer.reply(to: query, [DNSRecord(query.questions[0].name, ttl: 60, .address(address("192.0.2.1")))])
+    }
+
+    @Test("questions over TLS share a connection, padded to one length")
+    func tls() async throws {
+        let lengths = NIOLockedValueBox<Set<Int>>([])
+        let lab = try await TLSLab { connection in
+            try await DNSServer.serve(connection) { query in
+                lengths.withLockedValue { _ = $0.insert(query.encoded()?.count ?? 0) }
+                return Self.answered(query)
+            }
+        }
+        let upstream = try lab.upstream()
+        try await withThrowingTaskGroup(of: Answer.self) { group in
+            for index in 0..<20 {
+                let question = Question(host(String(repeating: "a", count: index + 1) + ".example"), families: .v4)
+                group.addTask { try await upstream.answer(question) }
+            }
+            for try await answer in group { #expect(answer == v4("192.0.2.1")) }
+        }
+        #expect(lab.server.connections.accepted == 1)
+        #expect(lengths.withLockedValue { $0 } == [128])
+        await lab.server.stop()
+    }
+
+    @Test("answers in another order find their questions")
+    func outOfOrder() async throws {
+        let lab = try await TLSLab { connection in
+            var queries: [DNSMessage] = []
+            while queries.count < 2 {
+                let length = try await connection.receive(count: 2)
+                let octets = try await connection.receive(count: Int(length[0]) << 8 | Int(length[1]))
+                queries.append(try DNSMessage(octets: octets))
+            }
+            for query in queries.reversed() {
+                let text = query.questions[0].type == .a ? "192.0.2.1" : "2001:db8::1"
+                let record = DNSRecord(query.questions[0].name, ttl: 60, .address(address(text)))
+                let reply = DNSServer.reply(to: query, [record]).encoded() ?? []
+                try await connection.send([UInt8(reply.count >> 8), UInt8(reply.count & 255)] + reply)
+            }
+            try await connection.hold()
+        }
+        let upstream = try lab.upstream()
+        async let six = upstream.answer(Question(host("www.example.com"), families: .v6))
+        async let four = upstream.answer(Self.www)
+        #expect(try await four == v4("192.0.2.1"))
+        #expect(try await six.v6?.addresses == addresses("2001:db8::1"))
+        await lab.server.stop()
+    }
+
+    @Test("a connection that the server closed is opened anew")
+    func reconnects() async throws {
+        let lab = try await TLSLab { connection in
+            let length = try await connection.receive(count: 2)
+            let octets = try await connection.receive(count: Int(length[0]) << 8 | Int(length[1]))
+            let reply = Self.answered(try DNSMessage(octets: octets)).encoded() ?? []
+            try await connection.send([UInt8(reply.count >> 8), UInt8(reply.count & 255)] + reply)
+        }
+        let upstream = try lab.upstream()
+        for _ in 0..<3 { #expect(try await upstream.answer(Self.www) == v4("192.0.2.1")) }
+        #expect(lab.server.connections.accepted == 3)
+        await lab.server.stop()
+    }
+
+    @Test("a certificate for another name is refused, and no query leaves")
+    func wrongName() async throws {
+        let queries = NIOLockedValueBox(0)
+        let lab = try await TLSLab(name: "other.test") { connection in
+            try await DNSServer.serve(connection) { query in
+                queries.withLockedValue { $0 += 1 }
+                return Self.answered(query)
+            }
+        }
+        let error = await #expect(throws: UpstreamError.self) { try await lab.upstream().answer(Self.www) }
+        #expect(error?.code == .untrusted)
+        #expect(queries.withLockedValue { $0 } == 0)
+        await lab.server.stop()
+    }
+
+    @Test("in another network the connection is given up")
+    func networkChange() async throws {
+        let lab = try await TLSLab { try await DNSServer.serve($0, Self.answered) }
+        let upstream = try lab.upstream()
+        _ = try await upstream.answer(Self.www)
+        upstream.networkChanged()
+        try await lab.server.connections { $0.open == 0 }
+        _ = try await upstream.answer(Self.www)
+        #expect(lab.server.connections.accepted == 2)
+        await lab.server.stop()
+    }
+}

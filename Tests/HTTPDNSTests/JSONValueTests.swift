@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+
+@testable import HTTPDNS
+
+@Suite("JSON of upstreams")
+struct JSONValueTests {
+    @Test(
+        "texts that are JSON",
+        arguments: [
+            ("null", JSONValue.null), (" true ", .bool(true)), ("false", .bool(false)), ("0", .number("0")),
+            ("-12.5e+3", .number("-12.5e+3")), (#""a\"b\\\/\n\u00e9\ud83d\ude00""#, .string("a\"b\\/\né😀")),
+            ("[]", .array([])), ("[1, [2]]", .array([.number("1"), .array([.number("2")])])), ("{}", .object([:])),
+            (#"{"a":1,"a":2}"#, .object(["a": .number("2")])),
+        ]
+    )
+    func reads(_ text: String, _ value: JSONValue) {
+        #expect(JSONValue(Array(text.utf8)) == value)
+    }
+
+    @Test(
+        "texts that are not",
+        arguments: [
+            "", " ", "nul", "nullx", "01", "1.", ".5", "1e", "+1", "-", "\"", "\"\\x\"", "\"\\u12\"", "\"\\ud83d\"",
+            "\"\\udc00\"", "\"\n\"", "[", "[1", "[1,]", "[1 2]", "{", "{1:2}", "{\"a\"}", "{\"a\":}", "{\"a\":1,}",
+            "[] []",
+            String(repeating: "[", count: 33) + String(repeating: "]", count: 33),
+        ]
+    )
+    func refuses(_ text: String) {
+        #expect(JSONValue(Array(text.utf8)) == nil)
+    }
+
+    @Test("octets that are not UTF-8 are refused")
+    func notUnicode() {
+        #expect(JSONValue([0x22, 0xff, 0x22]) == nil)
+    }
+
+    @Test("strings are written so that they are read back")
+    func quotes() {
+        for text in ["", "a\"b\\c", "\u{0}\u{1f}\n", "é😀"] {
+            #expect(JSONValue(Array(JSONText.quoted(text).utf8)) == .string(text))
+        }
+    }
+
+    @Test("any octets are read without a trap, and what is read is read again from its own text")
+    func fuzz() {
+        var fuzz = Fuzz(seed: 8_259)
+        let seeds = [
+            #"{"code":"success","mode":0,"data":{"cip":"203.0.113.9","answers":[{"dn":"a","v4":{"ips":["192.0.2.1"]}}]}}"#,
+            #"{"Status":0,"Question":[{"name":"example.com.","type":1}],"Answer":[{"TTL":60,"data":"\u00e9"}]}"#,
+            "[1,-2.5e3,true,null,[],{}]",
+        ].map { Array($0.utf8) }
+        for _ in 0..<Fuzz.rounds {
+            guard let value = JSONValue(fuzz.mutate(seeds)) else { continue }
+            #expect(JSONValue(Array(Self.text(value).utf8)) == value)
+        }
+    }
+
+    static func text(_ value: JSONValue) -> String {
+        switch value {
+        case .null: "null"
+        case .bool(let flag): flag ? "true" : "false"
+        case .number(let digits): digits
+        case .string(let text): JSONText.quoted(text)
+        case .array(let elements): "[\(elements.map(text).joined(separator: ","))]"
+        case .object(let members):
+            "{\(members.map { "\(JSONText.quoted($0.key)):\(text($0.value))" }.joined(separator: ","))}"
+        }
+    }
+}

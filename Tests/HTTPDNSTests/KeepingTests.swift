@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import BeelineTesting
+import NIOConcurrencyHelpers
+import Names
+import Testing
+
+@testable import HTTPDNS
+
+@Suite("What is kept, and for how long")
+struct KeepingTests {
+    static let www = host("www.example.com")
+
+    static func resolver(
+        _ upstreams: [any Upstream],
+        clock: ManualClock,
+        at wall: Int64 = 0,
+        _ change: (inout ResolverConfiguration) -> Void = { _ in }
+    ) -> Resolver {
+        var configuration = ResolverConfiguration(upstreams: upstreams, system: nil)
+        configuration.families = .v4
+        configuration.networkMonitor = nil
+        change(&configuration)
+        return Resolver(configuration, clock: clock, wallClock: { wall })
+    }
+
+    @Test(
+        "rules of keeping",
+        arguments: [
+            ("an address, its TTL", v4("192.0.2.1", ttl: 60), 60),
+            ("without TTL, the default", v4("192.0.2.1", ttl: nil), 60),
+            ("above the range", v4("192.0.2.1", ttl: 999_999), 86_400), ("zero", v4("192.0.2.1", ttl: 0), 0),
+            ("none, as the SOA says", Answer(v4: .absent(.noName, ttl: .seconds(30))), 30),
+            ("none, capped", Answer(v4: .absent(.noName, ttl: .seconds(9_999))), 300),
+            ("none, and nobody says how long", Answer(v4: .absent(.noRecord, ttl: nil)), 5),
+        ] as [(String, Answer, Int)]
+    )
+    func rules(_ what: String, _ answer: Answer, _ seconds: Int) {
+        let now = Moment(nanoseconds: 7)
+        let kept = KeepingRules().kept(answer, asked: .v4, now: now)
+        #expect(kept.v4.map { $0.expiresAt - now } == .seconds(seconds))
+        #expect(kept.v6 == nil)
+    }
+
+    @Test("what is unknown of one family is kept as none while the other has addresses, a minute at most")
+    func partner() {
+        let now = Moment(nanoseconds: 0)
+        for (ttl, seconds) in [(30, 30), (600, 60)] {
+            let kept = KeepingRules().kept(v4("192.0.2.1", ttl: ttl), asked: .both, now: now)
+            #expect(
+                kept.v6
+                    == AnswerCache.Kept(
+                        addresses: [],
+                        absence: .noRecord,
+                        storedAt: now,
+                        expiresAt: now + .seconds(seconds)
+                    )
+            )
+        }
+    }
+
+    @Test("TTLs of some domains have bounds of their own")
+    func overrides() async throws {
+        let upstream = ScriptedUpstream("one") { _ in .answer(v4("192.0.2.1", ttl: 60)) }
+        let resolver = Self.resolver([upstream], clock: ManualClock()) {
+            $0.ttlOverrides = [
+                "example.com": .seconds(600) ... .seconds(900), "short.example.com": .zero ... .seconds(5),
+            ]
+        }
+        #expect(try await resolver.resolve(Self.www).ttl == .seconds(600))
+        #expect(try await resolver.resolve(host("a.short.example.com")).ttl == .seconds(5))
+        #expect(try await resolver.resolve(host("example.org")).ttl == .seconds(60))
+    }
+
+    @Test("stale while refresh: an answer just past its TTL is used at once, the new one comes behind")
+    func staleWhileRefresh() async throws {
+        let clock = ManualClock()
+        let upstream = ScriptedUpstream("one", .answer(v4("192.0.2.1")), .answer(v4("192.0.2.2")))
+        let resolver = Self.resolver([upstream], clock: clock) { $0.staleWhileRefresh = .seconds(30) }
+        _ = try await resolver.resolve(Self.www)
+        clock.advance(by: .seconds(80))
+        let stale = try await resolver.resolve(Self.www)
+        #expect(stale.source == .stale)
+        #expect(stale.addresses == addresses("192.0.2.1"))
+        await until { resolver.cached(Self.www)?.addresses == addresses("192.0.2.2") }
+        upstream.add(.answer(v4("192.0.2.3")))
+        clock.advance(by: .seconds(91))
+        #expect(try await resolver.resolve(Self.www).source == .fresh)
+    }
+
+    @Test("callers do not wait for slow upstreams for ever when something past its TTL is at hand (RFC 8767)")
+    func staleAnswerDelay() async throws {
+        let clock = ManualClock()
+        let gate = Gate()
+        let upstream = ScriptedUpstream("one", .answer(v4("192.0.2.1")), .hold(gate, v4("192.0.2.2")))
+        let resolver = Self.resolver([upstream], clock: clock)
+        _ = try await resolver.resolve(Self.www)
+        clock.advance(by: .seconds(600))
+        async let late = resolver.resolve(Self.www)
+        try await gate.arrivals(atLeast: 1)
+        try await clock.sleepers(atLeast: 1)
+        clock.advance(by: .milliseconds(1_800))
+        #expect(try await late.source == .stale)
+        gate.open()
+        await until { resolver.cached(Self.www)?.addresses == addresses("192.0.2.2") }
+    }
+
+    @Test("after a failure, an answer past its TTL is used without asking, for half a minute")
+    func staleRecheck() async throws {
+        let clock = ManualClock()
+        let failure = ScriptedUpstream.Step.fail(UpstreamError(.lookupFailed, "no"))
+        let upstream = ScriptedUpstream("one", .answer(v4("192.0.2.1")), failure, .answer(v4("192.0.2.2")))
+        let resolver = Self.resolver([upstream], clock: clock)
+        _ = try await resolver.resolve(Self.www)
+        clock.advance(by: .seconds(60))
+        #expect(try await resolver.resolve(Self.www).source == .stale)
+        clock.advance(by: .seconds(29))
+        #expect(try await resolver.resolve(Self.www).source == .stale)
+        #expect(upstream.questions.count == 2)
+        clock.advance(by: .seconds(1))
+        #expect(try await resolver.resolve(Self.www).source == .fresh)
+    }
+
+    @Test("a denial that nobody vouches for does not displace an answer past its TTL")
+    func unvouchedDenial() async throws {
+        let clock = ManualClock()
+        let upstream = ScriptedUpstream(
+            "one",
+            .answer(v4("192.0.2.1")),
+            .answer(Answer(v4: .absent(.noRecord, ttl: nil)))
+        )
+        let resolver = Self.resolver([upstream], clock: clock)
+        _ = try await resolver.resolve(Self.www)
+        clock.advance(by: .seconds(60))
+        #expect(try await resolver.resolve(Self.www).source == .stale)
+    }
+
+    @Test("a name in use is asked for again in the last tenth of its TTL, once, and nobody waits")
+    func refreshAhead() async throws {
+        let clock = ManualClock()
+        let upstream = ScriptedUpstream("one") { _ in .answer(v4("192.0.2.1", ttl: 100)) }
+        let resolver = Self.resolver([upstream], clock: clock)
+        for _ in 0..<4 { _ = try await resolver.resolve(Self.www) }
+        clock.advance(by: .seconds(89))
+        _ = try await resolver.resolve(Self.www)
+        #expect(upstream.questions.count == 1)
+        clock.advance(by: .seconds(2))
+        #expect(try await resolver.resolve(Self.www).source == .cached)
+        await resolver.settled()
+        #expect(upstream.questions.count == 2)
+        #expect(try await resolver.resolve(Self.www).ttl == .seconds(100))
+    }
+
+    @Test("a name that is not in use is not asked for again")
+    func coldNames() async throws {
+        let clock = ManualClock()
+        let upstream = ScriptedUpstream("one") { _ in .answer(v4("192.0.2.1", ttl: 100)) }
+        let resolver = Self.resolver([upstream], clock: clock)
+        _ = try await resolver.resolve(Self.www)
+        clock.advance(by: .seconds(95))
+        _ = try await resolver.resolve(Self.www)
+        await resolver.settled()
+        #expect(upstream.questions.count == 1)
+    }
+
+    @Test("names that are to be kept fresh are, used or not")
+    func keptFresh() async throws {
+        let clock = ManualClock()
+        let upstream = ScriptedUpstream("one") { _ in .answer(v4("192.0.2.1", ttl: 100)) }
+        let resolver = Self.resolver([upstream], clock: clock) { $0.keptFresh = [Self.www] }
+        let running = Task { await resolver.run() }
+        for round in 1...3 {
+            await until { upstream.questions.count == round }
+            await resolver.settled()
+            try await clock.sleepers { $0 > 0 }
+            clock.advance(by: .seconds(76))
+        }
+        await resolver.shutdown()
+        await running.value
+    }
+
+    @Test("answers for subnets are kept apart, and the question carries the subnet")
+    func subnets() async throws {
+        let upstream = ScriptedUpstream("one", .answer(v4("192.0.2.1")), .answer(v4("192.0.2.2")))
+        let resolver = Self.resolver([upstream], clock: ManualClock())
+        let subnet = try #require(IPNetwork("203.0.113.0/24"))
+        #expect(try await resolver.resolve(Self.www).addresses == addresses("192.0.2.1"))
+        #expect(try await resolver.resolve(Self.www, subnet: subnet).addresses == addresses("192.0.2.2"))
+        #expect(try await resolver.resolve(Self.www).addresses == addresses("192.0.2.1"))
+        #expect(resolver.cached(Self.www, subnet: subnet)?.addresses == addresses("192.0.2.2"))
+        #expect(upstream.questions.map(\.subnet) == [nil, subnet])
+    }
+
+    // MARK: Order and speed
+
+    @Test("a race takes the first good answer and cancels the other")
+    func race() async throws {
+        let slow = ScriptedUpstream("slow", .silence)
+        let fast = ScriptedUpstream("fast", .answer(v4("192.0.2.2")))
+        let resolver = Self.resolver([slow, fast], clock: ManualClock()) { $0.order = .race(2) }
+        #expect(try await resolver.resolve(Self.www).upstream == "fast")
+        await until { slow.cancelled == 1 }
+    }
+
+    @Test("a hedge joins the next when the first takes longer than usual")
+    func hedge() async throws {
+        let clock = ManualClock()
+        let slow = ScriptedUpstream("slow", .silence)
+        let next = ScriptedUpstream("next", .answer(v4("192.0.2.2")))
+        let resolver = Self.resolver([slow, next], clock: clock) { $0.order = .hedge }
+        async let resolution = resolver.resolve(Self.www)
+        await until { slow.questions.count == 1 }
+        await until { clock.nextDeadline?.sinceStart == .milliseconds(250) }
+        #expect(next.questions.isEmpty)
+        clock.advance(by: .milliseconds(250))
+        #expect(try await resolution.upstream == "next")
+    }
+
+    // MARK: Prefetch and comparison
+
+    /// An upstream that answers several names at once.
+    final class Batch: BatchUpstream {
+        let name = "batch"
+        let maxNames = 3
+        let asked = NIOLockedValueBox<[[String]]>([])
+
+        func answer(_ question: Question) async throws(UpstreamError) -> Answer {
+            asked.withLockedValue { $0.append([question.host.text]) }
+            return v4("192.0.2.1")
+        }
+
+        func answers(_ hosts: [Host], families: Families) async throws(UpstreamError) -> [Host: Answer] {
+            asked.withLockedValue { $0.append(hosts.map(\.text)) }
+            if hosts.contains(host("n3.example")) { throw UpstreamError(.malformedAnswer, "no") }
+            return Dictionary(uniqueKeysWithValues: hosts.dropLast().map { ($0, v4("192.0.2.2")) })
+        }
+    }
+
+    @Test("prefetch asks for several names in one question; what that leaves open is asked for alone")
+    func batch() async throws {
+        let batch = Batch()
+        let resolver = Self.resolver([batch], clock: ManualClock()) { $0.prefetchWidth = 1 }
+        await resolver.prefetch((0..<6).map { host("n\($0).example") } + [host("n0.example"), host("192.0.2.1")])
+        #expect(
+            batch.asked.withLockedValue { $0 } == [
+                ["n0.example", "n1.example", "n2.example"], ["n3.example", "n4.example", "n5.example"], ["n2.example"],
+                ["n3.example"], ["n4.example"], ["n5.example"],
+            ]
+        )
+        #expect(resolver.cached(host("n0.example"))?.addresses == addresses("192.0.2.2"))
+        #expect(resolver.cached(host("n5.example"))?.addresses == addresses("192.0.2.1"))
+    }
+
+    @Test("all upstreams are asked side by side, and each one's word is told")
+    func askAll() async throws {
+        let one = ScriptedUpstream("one", .answer(v4("192.0.2.1")))
+        let two = ScriptedUpstream("two", .answer(v4("127.0.0.1")))
+        let resolver = Self.resolver([one, two], clock: ManualClock()) {
+            $0.system = ScriptedUpstream("system", kind: .system, .fail(UpstreamError(.lookupFailed, "no")))
+        }
+        let reports = await resolver.askAll(Self.www)
+        #expect(reports.map(\.upstream) == ["one", "two", "system"])
+        #expect(try reports[0].result.get() == v4("192.0.2.1"))
+        #expect(throws: UpstreamError.self) { try reports[1].result.get() }
+        #expect(resolver.cachedNames == 0)
+    }
+
+    // MARK: The store
+
+    /// A store in memory.
+    final class MemoryStore: AnswerStore {
+        let answers = NIOLockedValueBox<[StoredAnswer]>([])
+
+        func load() async throws -> [StoredAnswer] { answers.withLockedValue { $0 } }
+        func save(_ answers: [StoredAnswer]) async throws { self.answers.withLockedValue { $0 = answers } }
+    }
+
+    @Test("answers outlive the process, with their age, in their network")
+    func store() async throws {
+        let store = MemoryStore()
+        let clock = ManualClock()
+        let first = Self.resolver([ScriptedUpstream("one", .answer(v4("192.0.2.1")))], clock: clock, at: 1_000) {
+            $0.store = store
+        }
+        await first.networkChanged(to: Network(id: "home"))
+        _ = try await first.resolve(Self.www)
+        clock.advance(by: .seconds(10))
+        await first.save()
+        #expect(store.answers.withLockedValue { $0 }.map(\.network) == ["home"])
+        let second = Self.resolver([ScriptedUpstream("one")], clock: ManualClock(), at: 1_020) {
+            $0.store = store
+        }
+        await second.restore()
+        await second.networkChanged(to: Network(id: "home"))
+        let resolution = try await second.resolve(Self.www)
+        #expect(resolution.source == .cached)
+        #expect(resolution.age == .seconds(30))
+        #expect(resolution.ttl == .seconds(30))
+        #expect(resolution.upstream == "one")
+    }
+
+    @Test("what is too old, from the future, bogus, or of an upstream that is gone is not restored")
+    func restoreRefuses() async throws {
+        let part = { (text: String, stored: Int64) in
+            StoredAnswer.Part(addresses: [text], storedAt: stored, expiresAt: stored + 60)
+        }
+        let store = MemoryStore()
+        store.answers.withLockedValue {
+            $0 = [
+                StoredAnswer(name: "old.example", network: "", upstream: "one", v4: part("192.0.2.1", 0)),
+                StoredAnswer(name: "future.example", network: "", upstream: "one", v4: part("192.0.2.1", 200_000)),
+                StoredAnswer(name: "bogus.example", network: "", upstream: "one", v4: part("127.0.0.1", 99_990)),
+                StoredAnswer(name: "gone.example", network: "", upstream: "gone", v4: part("192.0.2.1", 99_990)),
+                StoredAnswer(name: "private.local", network: "", upstream: "one", v4: part("192.0.2.1", 99_990)),
+                StoredAnswer(name: "not a name", network: "", upstream: "one", v4: part("192.0.2.1", 99_990)),
+                StoredAnswer(name: "good.example", network: "", upstream: "one", v4: part("192.0.2.1", 99_990)),
+                StoredAnswer(name: "stale.example", network: "", upstream: "one", v4: part("192.0.2.1", 90_000)),
+            ]
+        }
+        let resolver = Self.resolver(
+            [ScriptedUpstream("one") { _ in .silence }],
+            clock: ManualClock(),
+            at: 100_000
+        ) {
+            $0.store = store
+        }
+        await resolver.restore()
+        #expect(resolver.cachedNames == 2)
+        #expect(resolver.cached(host("good.example"))?.source == .cached)
+        #expect(resolver.cached(host("stale.example"))?.source == .stale)
+        await resolver.shutdown()
+    }
+
+    @Test("what the system and tables say is not stored")
+    func storesServicesAlone() async throws {
+        let store = MemoryStore()
+        let table = FixedUpstream(HostsTable(parsing: "192.0.2.1 www.example.com"))
+        let resolver = Self.resolver([table], clock: ManualClock()) { $0.store = store }
+        _ = try await resolver.resolve(Self.www)
+        await resolver.save()
+        #expect(store.answers.withLockedValue { $0 }.isEmpty)
+    }
+}

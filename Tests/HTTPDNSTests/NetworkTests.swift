@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import BeelineTesting
+import NIOConcurrencyHelpers
+import Names
+import Testing
+
+@testable import HTTPDNS
+
+@Suite("NAT64 prefixes")
+struct NAT64PrefixTests {
+    @Test(
+        "the examples of RFC 6052 §2.4",
+        arguments: [
+            ("2001:db8::/32", "2001:db8:c000:221::"), ("2001:db8:100::/40", "2001:db8:1c0:2:21::"),
+            ("2001:db8:122::/48", "2001:db8:122:c000:2:2100::"), ("2001:db8:122:300::/56", "2001:db8:122:3c0:0:221::"),
+            ("2001:db8:122:344::/64", "2001:db8:122:344:c0:2:2100::"),
+            ("2001:db8:122:344::/96", "2001:db8:122:344::c000:221"), ("64:ff9b::/96", "64:ff9b::c000:221"),
+        ]
+    )
+    func examples(_ network: String, _ translated: String) throws {
+        let prefix = try #require(IPNetwork(network).flatMap { NAT64Prefix($0) })
+        #expect(prefix.synthesize(address("192.0.2.33")) == address(translated))
+        #expect(prefix.extract(address(translated)) == address("192.0.2.33"))
+        #expect(prefix.extract(address("2001:db9::")) == nil)
+    }
+
+    @Test(
+        "blocks that are no prefix",
+        arguments: ["10.0.0.0/8", "2001:db8::/33", "2001:db8::/128", "2001:db8:0:0:ff00::/96"]
+    )
+    func none(_ text: String) throws {
+        #expect(NAT64Prefix(try #require(IPNetwork(text))) == nil)
+    }
+
+    @Test(
+        "discovery finds each length by the name's own addresses (RFC 7050)",
+        arguments: [
+            "2001:db8::/32", "2001:db8:100::/40", "2001:db8:122::/48", "2001:db8:122:300::/56", "2001:db8:122:344::/64",
+            "2001:db8:122:344::/96", "64:ff9b::/96",
+        ]
+    )
+    func discovery(_ text: String) throws {
+        let prefix = try #require(IPNetwork(text).flatMap { NAT64Prefix($0) })
+        let records = ["192.0.0.170", "192.0.0.171"].compactMap { prefix.synthesize(address($0)) }
+        #expect(NAT64Prefix.discovered(in: records) == [prefix])
+    }
+
+    @Test("records that hold none of the addresses betray no prefix")
+    func noDiscovery() {
+        #expect(NAT64Prefix.discovered(in: addresses("2001:db8::1 192.0.0.170")).isEmpty)
+    }
+
+    @Test("private addresses have no place under the well-known prefix (RFC 6052 §3.1)")
+    func privateAddresses() throws {
+        let wellKnown = try #require(IPNetwork("64:ff9b::/96").flatMap { NAT64Prefix($0) })
+        let own = try #require(IPNetwork("2001:db8::/96").flatMap { NAT64Prefix($0) })
+        #expect(wellKnown.synthesize(address("10.0.0.1")) == nil)
+        #expect(own.synthesize(address("10.0.0.1")) == address("2001:db8::a00:1"))
+        for text in ["127.0.0.1", "0.0.0.0", "224.0.0.1", "169.254.1.1", "2001:db8::1"] {
+            #expect(own.synthesize(address(text)) == nil)
+        }
+    }
+}
+
+@Suite("Networks")
+struct NetworkTests {
+    static func resolver(
+        _ upstreams: [any Upstream],
+        system: (any Upstream)? = nil,
+        families: Families = .v4,
+        _ change: (inout ResolverConfiguration) -> Void = { _ in }
+    ) -> Resolver {
+        var configuration = ResolverConfiguration(upstreams: upstreams, system: system)
+        configuration.families = families
+        change(&configuration)
+        return Resolver(configuration, clock: ManualClock())
+    }
+
+    @Test("answers are kept apart by network, and found again when one comes back")
+    func answersByNetwork() async throws {
+        let upstream = ScriptedUpstream("one", .answer(v4("192.0.2.1")), .answer(v4("192.0.2.2")))
+        let resolver = Self.resolver([upstream]) { $0.refreshedOnChange = 0 }
+        let home = Network(id: "home", families: .both)
+        await resolver.networkChanged(to: home)
+        let first = try await resolver.resolve(host("a.example"))
+        #expect(first.network == "home")
+        await resolver.networkChanged(to: Network(id: "work", families: .both))
+        #expect(try await resolver.resolve(host("a.example")).addresses == addresses("192.0.2.2"))
+        await resolver.networkChanged(to: home)
+        let again = try await resolver.resolve(host("a.example"))
+        #expect(again.addresses == addresses("192.0.2.1"))
+        #expect(again.source == .cached)
+        #expect(again.network == "home")
+        #expect(upstream.questions.count == 2)
+    }
+
+    @Test("names in use are asked for again in the new network, connections are given up")
+    func refreshesHotNames() async throws {
+        let seen = NIOLockedValueBox<[Network]>([])
+        let upstream = ScriptedUpstream("one") { _ in .answer(v4("192.0.2.1")) }
+        let resolver = Self.resolver([upstream]) {
+            $0.networkDidChange = { network in seen.withLockedValue { $0.append(network) } }
+        }
+        for _ in 0..<3 { _ = try await resolver.resolve(host("hot.example")) }
+        _ = try await resolver.resolve(host("cold.example"))
+        let work = Network(id: "work", families: .both)
+        await resolver.networkChanged(to: work)
+        #expect(upstream.questions.map(\.host.text) == ["hot.example", "cold.example", "hot.example"])
+        #expect(resolver.cached(host("hot.example"))?.network == "work")
+        #expect(seen.withLockedValue { $0 } == [work])
+    }
+
+    @Test("an upstream that was down has another chance in another network")
+    func health() async throws {
+        let failure = ScriptedUpstream.Step.fail(UpstreamError(.unreachable, "no"))
+        let first = ScriptedUpstream("one", failure, failure, failure, .answer(v4("192.0.2.1")))
+        let second = ScriptedUpstream("two") { _ in .answer(v4("192.0.2.2")) }
+        let resolver = Self.resolver([first, second]) { $0.refreshedOnChange = 0 }
+        for index in 0..<4 { _ = try await resolver.resolve(host("n\(index).example")) }
+        #expect(first.questions.count == 3)
+        await resolver.networkChanged(to: Network(id: "work", families: .both))
+        #expect(try await resolver.resolve(host("a.example")).upstream == "one")
+    }
+
+    @Test("addresses that the network does not lead to are left out, unless there are no others")
+    func families() async throws {
+        let upstream = ScriptedUpstream("one") { _ in .answer(.both("192.0.2.1", "2001:db8::1")) }
+        let resolver = Self.resolver([upstream], families: .both) { $0.refreshedOnChange = 0 }
+        await resolver.networkChanged(to: Network(id: "v4", families: .v4))
+        #expect(try await resolver.resolve(host("a.example")).addresses == addresses("192.0.2.1"))
+        #expect(try await resolver.resolve(host("a.example"), families: .v6).addresses == addresses("2001:db8::1"))
+    }
+
+    @Test("without IPv4, IPv4 hosts and addresses are reached under the prefix that the network's resolver betrays")
+    func nat64() async throws {
+        let upstream = ScriptedUpstream("one") { _ in .answer(v4("192.0.2.33")) }
+        let probe = Answer(v6: .addresses(addresses("64:ff9b::c000:aa 64:ff9b::c000:ab"), ttl: nil))
+        let system = ScriptedUpstream("system", kind: .system, .answer(probe))
+        let resolver = Self.resolver([upstream], system: system, families: .both) { $0.refreshedOnChange = 0 }
+        await resolver.networkChanged(to: Network(id: "v6", families: .v6))
+        #expect(system.questions == [Question(host("ipv4only.arpa"), families: .v6)])
+        #expect(resolver.network.nat64.map(\.description) == ["64:ff9b::/96"])
+        #expect(try await resolver.resolve(host("a.example")).addresses == addresses("64:ff9b::c000:221"))
+        #expect(try await resolver.resolve(host("192.0.2.33")).addresses == addresses("64:ff9b::c000:221"))
+        #expect(try await resolver.resolve(host("10.0.0.1")).addresses == addresses("10.0.0.1"))
+        #expect(try await resolver.resolve(host("2001:db8::1")).addresses == addresses("2001:db8::1"))
+    }
+
+    @Test("real IPv6 addresses come before translated ones")
+    func nativeFirst() {
+        var ranking = EndpointRanking(limits: .init())
+        let prefix = IPNetwork("64:ff9b::/96").flatMap { NAT64Prefix($0) }
+        ranking.networkChanged(to: Network(id: "x", families: .v6, nat64: [prefix].compactMap { $0 }))
+        let order = ranking.order(
+            v4: addresses("192.0.2.1"),
+            v6: addresses("2001:db8::1"),
+            port: 443,
+            now: Moment(nanoseconds: 0)
+        )
+        #expect(order.addresses == addresses("2001:db8::1 64:ff9b::c000:201"))
+    }
+
+    @Test("seventeen networks: the first is forgotten")
+    func realms() {
+        var table = RealmTable()
+        #expect(table.current == 1)
+        var forgotten: [Realm] = []
+        for index in 0..<20 { forgotten += [table.enter("n\(index)")].compactMap { $0 } }
+        #expect(forgotten == [1, 2, 3, 4, 5])
+        let current = table.current
+        #expect(table.enter("n10") == nil)
+        #expect(table.current != current)
+        #expect(table.enter("n19") == nil)
+        #expect(table.current == current)
+    }
+
+    @Test("this machine's network can be read, and sends nothing")
+    func systemMonitor() {
+        let monitor = SystemNetworkMonitor()
+        let network = monitor.current()
+        #expect(network == monitor.current())
+        #expect(SystemNetworkMonitor.localAddress(towards: address("127.0.0.1")) == address("127.0.0.1"))
+    }
+
+    /// A network that the test changes.
+    final class ScriptedMonitor: NetworkMonitor {
+        let network = NIOLockedValueBox(Network(id: "home", families: .both))
+        let signs = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+
+        func current() -> Network { network.withLockedValue { $0 } }
+        func changes() -> AsyncStream<Void> { signs.stream }
+
+        func change(to network: Network) {
+            self.network.withLockedValue { $0 = network }
+            signs.continuation.yield()
+        }
+    }
+
+    @Test("while it runs, the resolver follows the network, when that has come to rest")
+    func follows() async throws {
+        let clock = ManualClock()
+        let monitor = ScriptedMonitor()
+        var configuration = ResolverConfiguration(upstreams: [ScriptedUpstream("one")], system: nil)
+        configuration.networkMonitor = monitor
+        let resolver = Resolver(configuration, clock: clock)
+        let running = Task { await resolver.run() }
+        await until { resolver.network.id == "home" }
+        monitor.change(to: Network(id: "between"))
+        try await clock.sleepers(atLeast: 1)
+        monitor.change(to: Network(id: "work", families: .both))
+        clock.advance(by: .milliseconds(500))
+        await until { resolver.network.id == "work" }
+        await resolver.shutdown()
+        await running.value
+    }
+}
