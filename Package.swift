@@ -183,7 +183,9 @@ let package = Package(
         .testTarget(
             name: "BeelineProxyTests",
             dependencies: [
-                "BeelineProxy", "Beeline", "BeelineTesting", nio("NIOConcurrencyHelpers"), nio("NIOCore"), httpTypes,
+                "BeelineProxy", "Beeline", "BeelineTesting", "Names", "HTTPDNS", nio("NIOConcurrencyHelpers"),
+                nio("NIOCore"),
+                httpTypes,
             ],
             swiftSettings: settings
         ),

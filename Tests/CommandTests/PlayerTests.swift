@@ -43,7 +43,7 @@ extension ProcessTests {
                 let count = ["-v", "error", "-count_frames", "-select_streams", "v", "-show_entries"]
                 let show = ["stream=nb_read_frames", "-of", "csv=p=0", "\(place):\(path)"]
                 let probe = try await CommandRun.run("/usr/bin/ffprobe", count + show, in: folder)
-                #expect(probe.text.split(separator: "\n").first == "30", "\(probe.errors)")
+                #expect(probe.text.hasPrefix("30"), "\(probe.errors)")
                 kill(process, SIGTERM)
             }
             #expect(asked.count("index.m3u8") >= 2, "it was asked again, as of a live programme")

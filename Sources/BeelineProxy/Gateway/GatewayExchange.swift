@@ -137,7 +137,9 @@ final class GatewayExchange: WireOwner {
     func receivedAll(from wire: Wire) {}
 
     func inputEnded(of wire: Wire) {
-        if !request.isEnded { fail(.malformed("its body ends too early")) }
+        guard request.isEnded else { return fail(.malformed("its body ends too early")) }
+        // The player has left.
+        client.close()
     }
 
     func writabilityChanged(of wire: Wire) {}

@@ -21,7 +21,7 @@ extension BeelineProxy {
     ///
     /// Foundation on Linux has no other way: it ignores `connectionProxyDictionary`, and its libcurl reads `http_proxy` and
     /// `https_proxy`, in small letters, from the environment. So it holds for the whole process and for the programs that it
-    /// starts. Call it before the first session is made and before threads that read the environment run; call it again
+    /// starts. Keep the proxy: it ends with the last reference to it. Call it before the first session is made and before threads that read the environment run; call it again
     /// after ``BeelineProxy/rebind()`` found another port.
     ///
     /// `no_proxy` is kept; where there is none, this machine is reached without the proxy.

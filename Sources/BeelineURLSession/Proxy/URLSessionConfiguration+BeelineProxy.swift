@@ -3,7 +3,10 @@
 #if canImport(Darwin)
 public import BeelineProxy
 public import Foundation
+
+#if canImport(Network)
 import Network
+#endif
 
 extension URLSessionConfiguration {
     /// A configuration whose sessions go through the proxy: all kinds of tasks, with their bodies, redirects, cookies and
@@ -28,6 +31,7 @@ extension URLSessionConfiguration {
             "HTTPEnable": 1, "HTTPProxy": host, "HTTPPort": port,
             "HTTPSEnable": 1, "HTTPSProxy": host, "HTTPSPort": port,
         ]
+        #if canImport(Network)
         if #available(macOS 14, iOS 17, tvOS 17, watchOS 10, visionOS 1, *) {
             guard let networkPort = NWEndpoint.Port(rawValue: endpoint.port) else { return base }
             var way = Network.ProxyConfiguration(
@@ -39,6 +43,7 @@ extension URLSessionConfiguration {
             }
             base.proxyConfigurations = [way]
         }
+        #endif
         return base
     }
 }
