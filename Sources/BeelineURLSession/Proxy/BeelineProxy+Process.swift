@@ -21,8 +21,8 @@ extension BeelineProxy {
     ///
     /// Foundation on Linux has no other way: it ignores `connectionProxyDictionary`, and its libcurl reads `http_proxy` and
     /// `https_proxy`, in small letters, from the environment. So it holds for the whole process and for the programs that it
-    /// starts. Keep the proxy: it ends with the last reference to it. Call it before the first session is made and before threads that read the environment run; call it again
-    /// after ``BeelineProxy/rebind()`` found another port.
+    /// starts. Keep the proxy: it ends with the last reference to it. Call this before the first session is made and before
+    /// threads that read the environment run; call it again after `rebind()` found another port.
     ///
     /// `no_proxy` is kept; where there is none, this machine is reached without the proxy.
     public func installForProcess() {
@@ -34,7 +34,7 @@ extension BeelineProxy {
         }
     }
 
-    /// Undoes ``installForProcess()`` for requests that begin afterwards; `no_proxy` stays.
+    /// Undoes `installForProcess()` for requests that begin afterwards; `no_proxy` stays.
     public func uninstallForProcess() {
         for name in ["http_proxy", "https_proxy"]
         where ProcessInfo.processInfo.environment[name] == urlWithCredentials { unsetenv(name) }
