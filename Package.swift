@@ -115,8 +115,8 @@ let package = Package(
         .target(
             name: "BeelineURLSession",
             dependencies: [
-                "Names", "CookieJar", "DirectHTTP", "HTTPDNS", "Beeline", nio("NIOConcurrencyHelpers"), nio("NIOCore"),
-                httpTypes,
+                "Names", "CookieJar", "DirectHTTP", "HTTPDNS", "Beeline", "BeelineProxy", nio("NIOConcurrencyHelpers"),
+                nio("NIOCore"), httpTypes,
             ],
             swiftSettings: settings
         ),
@@ -172,8 +172,8 @@ let package = Package(
         .testTarget(
             name: "BeelineURLSessionTests",
             dependencies: [
-                "BeelineURLSession", "Beeline", "BeelineTesting", "Names", "CookieJar", "HTTPDNS", httpTypes,
-                nio("NIOCore"), nio("NIOConcurrencyHelpers"),
+                "BeelineURLSession", "Beeline", "BeelineProxy", "BeelineTesting", "Names", "CookieJar", "HTTPDNS",
+                httpTypes, nio("NIOCore"), nio("NIOConcurrencyHelpers"),
             ],
             swiftSettings: settings
         ),
@@ -197,7 +197,9 @@ let package = Package(
         .testTarget(
             name: "BeelineProxyTests",
             dependencies: [
-                "BeelineProxy", "Beeline", "BeelineTesting", nio("NIOConcurrencyHelpers"), nio("NIOCore"), httpTypes,
+                "BeelineProxy", "Beeline", "BeelineTesting", "Names", "HTTPDNS", nio("NIOConcurrencyHelpers"),
+                nio("NIOCore"),
+                httpTypes,
             ],
             swiftSettings: settings
         ),
@@ -212,7 +214,8 @@ let package = Package(
         .testTarget(
             name: "GuideTests",
             dependencies: [
-                "Beeline", "BeelineStore", "BeelineURLSession", nio("NIOCore"), logging, metrics, tracing,
+                "Beeline", "BeelineProxy", "BeelineStore", "BeelineURLSession", nio("NIOCore"), logging, metrics,
+                tracing,
             ],
             swiftSettings: settings
         ),

@@ -17,11 +17,13 @@ public import Names
 /// ```
 ///
 /// The program speaks to the *name*, and only the far end of its socket changes: TLS, certificates, cookies and bodies are
-/// its own. The client lends its resolver, pins and upstream proxies; it must outlive the proxy.
+/// its own. The client lends its resolver, pins and upstream proxies. The proxy ends with ``stop(within:)``, or with the last
+/// reference to it.
 public final class BeelineProxy: Sendable {
     /// What the proxy was made with.
     public let configuration: ProxyConfiguration
     private let client: BeelineClient
+    private let links: GatewayLinks?
     private let loop: any EventLoop
     private let server: NIOLoopBound<ProxyServer>
     /// Guards where it listens.
@@ -44,13 +46,19 @@ public final class BeelineProxy: Sendable {
             )
         }
         let loop = MultiThreadedEventLoopGroup.singleton.next()
+        let links = configuration.gatewayHosts.isEmpty ? nil : GatewayLinks(hosts: configuration.gatewayHosts)
         do {
             let (server, endpoint) = try await loop.flatSubmit {
-                let server = ProxyServer(on: loop, client: client, configuration: configuration)
+                let server = ProxyServer(
+                    on: loop,
+                    client: client,
+                    configuration: configuration,
+                    gateway: links
+                )
                 let bound = NIOLoopBound(server, eventLoop: loop)
                 return server.listen(at: configuration.listen).map { (bound, $0) }
             }.get()
-            return BeelineProxy(configuration, client, loop, server, endpoint)
+            return BeelineProxy(configuration, client, links, loop, server, endpoint)
         } catch {
             throw Self.cannotListen(at: configuration.listen, error)
         }
@@ -59,15 +67,21 @@ public final class BeelineProxy: Sendable {
     private init(
         _ configuration: ProxyConfiguration,
         _ client: BeelineClient,
+        _ links: GatewayLinks?,
         _ loop: any EventLoop,
         _ server: NIOLoopBound<ProxyServer>,
         _ endpoint: Endpoint
     ) {
         self.configuration = configuration
         self.client = client
+        self.links = links
         self.loop = loop
         self.server = server
         listening = NIOLockedValueBox(endpoint)
+    }
+
+    deinit {
+        loop.execute { [server] in _ = server.value.drain(until: .now()) }
     }
 
     private static func cannotListen(at endpoint: Endpoint, _ error: any Error) -> ProxyError {
@@ -119,6 +133,9 @@ public final class BeelineProxy: Sendable {
     private func listen(at endpoint: Endpoint) async throws -> Endpoint {
         try await loop.flatSubmit { [server] in server.value.listen(at: endpoint) }.get()
     }
+
+    /// The gateway; nil where ``ProxyConfiguration/gatewayHosts`` lists nobody.
+    public var gateway: Gateway? { links.map { Gateway(proxy: self, links: $0) } }
 
     // MARK: Control
 

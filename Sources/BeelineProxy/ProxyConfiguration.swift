@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import HTTPDNS
 public import Names
 
 /// What a ``BeelineProxy`` does, and its bounds.
@@ -18,6 +19,8 @@ public struct ProxyConfiguration: Sendable {
     public var addsVia = false
     /// Whether `/proxy.pac` is answered. Default true.
     public var servesPAC = true
+    /// The hosts that the gateway carries, with everything below them; see ``Gateway``. Default: none, and no gateway.
+    public var gatewayHosts: DomainSet = []
     /// Told what happens, on the proxy's event loop: it must not wait.
     public var onEvent: (@Sendable (ProxyEvent) -> Void)?
 

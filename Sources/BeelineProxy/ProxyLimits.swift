@@ -27,7 +27,7 @@ public struct ProxyLimits: Hashable, Sendable {
 
     /// How often the clock is looked at: often enough for the shortest of them.
     var tick: Duration {
-        let all = [head, idle, halfClosed, total, keepIdle].compactMap { $0 }
+        let all = [head, connect, idle, halfClosed, total, keepIdle].compactMap { $0 }
         let shortest = all.min() ?? .seconds(8)
         return min(max(shortest / 8, .milliseconds(10)), .seconds(2))
     }

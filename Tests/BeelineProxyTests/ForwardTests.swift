@@ -193,6 +193,22 @@ struct ForwardTests {
         await lab.stop()
     }
 
+    @Test("a client that leaves ends its request at the origin")
+    func cancelled() async throws {
+        let lab = try await ProxyLab()
+        let server = try await RawServer.start { connection in
+            _ = try await connection.receive(until: "\r\n\r\n")
+            try await connection.hold()
+        }
+        let connection = try await lab.connect()
+        try await connection.send("GET http://a.test:\(server.port)/ HTTP/1.1\r\nHost: a\r\n\r\n")
+        try await server.connections { $0.open == 1 }
+        await connection.close()
+        try await server.connections { $0.open == 0 }
+        await server.stop()
+        await lab.stop()
+    }
+
     @Test("a client of HTTP/1.0 gets what it can read")
     func old() async throws {
         let lab = try await ProxyLab()

@@ -22,9 +22,15 @@ struct ProxyArguments: ParsableArguments {
     var noproxy: String?
 
     /// The client that lends the proxy its resolver.
-    func client(_ names: NameArguments, _ defaults: Defaults) throws(CommandFailure) -> BeelineClient {
+    ///
+    /// - Parameter hasCookies: whether it sends requests of its own.
+    func client(
+        _ names: NameArguments,
+        _ defaults: Defaults,
+        hasCookies: Bool = false
+    ) throws(CommandFailure) -> BeelineClient {
         var configuration = try ClientConfiguration(names, defaults: defaults, files: .real)
-        configuration.jar = nil
+        if !hasCookies { configuration.jar = nil }
         configuration.proxies = try ClientConfiguration.proxies(proxy, except: noproxy, defaults)
         if noHttpdns { configuration.isHTTPDNSEnabled = false }
         do throws(UpstreamError) {

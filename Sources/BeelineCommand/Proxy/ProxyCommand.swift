@@ -23,6 +23,9 @@ struct ProxyCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("Ask for this user and the password in this file", valueName: "user:passfile"))
     var auth: String?
 
+    @Option(help: ArgumentHelp("Carry this host at a URL of this machine, and print it; repeat it", valueName: "host"))
+    var gateway: [String] = []
+
     @Flag(help: "Serve a PAC file, and print its URL")
     var pac = false
 
@@ -34,12 +37,12 @@ struct ProxyCommand: AsyncParsableCommand {
 
     func run() async throws {
         let defaults = try Defaults.load()
-        let client = try proxy.client(names, defaults)
+        let client = try proxy.client(names, defaults, hasCookies: !gateway.isEmpty)
         let configuration = try configuration(defaults, files: .real)
         let lines = verbose
-        let printsPAC = pac
+        let hosts = try gateway.map { text throws(CommandFailure) in try Self.host(text) }
         let status = await Interruption.run {
-            await Self.serve(configuration, client, isVerbose: lines, printsPAC: printsPAC)
+            await Self.serve(configuration, client, isVerbose: lines, gateway: hosts)
         }
         if status != .ok { throw ExitCode(status.rawValue) }
     }
@@ -55,6 +58,7 @@ struct ProxyCommand: AsyncParsableCommand {
         configuration.policy = try proxy.policy(names, defaults)
         configuration.policy.allowsPrivateTargets = configuration.listen.address.isLoopback
         configuration.servesPAC = pac
+        configuration.gatewayHosts = DomainSet(gateway)
         if let auth { configuration.credentials = try Self.credentials(auth, files) }
         return configuration
     }
@@ -67,11 +71,19 @@ struct ProxyCommand: AsyncParsableCommand {
         return ProxyCredentials(user: String(parts[0]), password: String(password))
     }
 
+    private static func host(_ text: String) throws(CommandFailure) -> Host {
+        do throws(NameError) {
+            return try Host(text)
+        } catch {
+            throw CommandFailure(.usage, "--gateway: \(error.message)")
+        }
+    }
+
     private static func serve(
         _ configuration: ProxyConfiguration,
         _ client: BeelineClient,
         isVerbose: Bool,
-        printsPAC: Bool
+        gateway hosts: [Host]
     ) async -> CommandStatus {
         DescriptorLimit.raise()
         var configuration = configuration
@@ -81,7 +93,13 @@ struct ProxyCommand: AsyncParsableCommand {
         do throws(ProxyError) {
             let proxy = try await BeelineProxy.start(configuration, client: client)
             Terminal.standardOutput.writeLine("listening at \(proxy.url)")
-            if printsPAC { Terminal.standardOutput.writeLine("PAC file at \(proxy.url)/proxy.pac") }
+            if configuration.servesPAC { Terminal.standardOutput.writeLine("PAC file at \(proxy.url)/proxy.pac") }
+            for host in hosts {
+                guard let root = try? HTTPURL(origin: Origin(scheme: .https, host: host)) else { continue }
+                if let url = try proxy.gateway?.localURL(for: root) {
+                    Terminal.standardOutput.writeLine("\(root) is at \(url)")
+                }
+            }
             for await event in events {
                 if let line = event.line { Terminal.standardOutput.writeLine(line.singleLine) }
             }

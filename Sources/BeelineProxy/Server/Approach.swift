@@ -22,7 +22,6 @@ final class Approach {
     private let deadline: NIODeadline?
     private var done: ((Result<Arrival, Refusal>) -> Void)?
     private var task: Task<Void, Never>?
-    private var timer: Scheduled<Void>?
     private var dial: ChannelDial?
 
     /// - Parameters:
@@ -65,8 +64,16 @@ final class Approach {
     func cancel() {
         done = nil
         task?.cancel()
-        timer?.cancel()
         dial?.cancel()
+    }
+
+    /// Ends where time is up. The proxy looks at all its clients now and then, so a dial needs no timer of its own.
+    func check(now: NIODeadline) {
+        guard let deadline, now >= deadline, done != nil else { return }
+        let refusal = Refusal(504, "\(destination) was not reached in time")
+        task?.cancel()
+        // A dial that is cancelled tells what its attempts did.
+        if let dial { dial.cancel() } else { end(.failure(refusal)) }
     }
 
     // MARK: Names
@@ -121,14 +128,8 @@ final class Approach {
             }
             loop.execute {
                 let (approach, then) = back.value
-                approach.timer?.cancel()
                 if approach.done != nil { then(result) }
             }
-        }
-        guard let deadline else { return }
-        timer = loop.assumeIsolated().scheduleTask(deadline: deadline) { [self] in
-            task?.cancel()
-            end(.failure(Refusal(504, "\(destination) was not found in time")))
         }
     }
 
@@ -195,7 +196,7 @@ final class Approach {
             route: route,
             on: server.loop,
             settings: settings,
-            deadline: deadline
+            deadline: nil
         ) { [self] result in
             dial = nil
             guard done != nil else {
@@ -221,15 +222,24 @@ final class Approach {
                 end(.failure(Refusal(502, "\(dialed.endpoint) closed the connection at once")))
             }
         case .failure(let error):
-            end(.failure(Refusal(error.code == .connectTimeout ? 504 : 502, error.message)))
+            // Only ``check(now:)`` cancels a dial that somebody waits for.
+            let isLate = error.code == .connectTimeout || error.code == .cancelled
+            end(
+                .failure(Refusal(isLate ? 504 : 502, isLate ? "\(destination) was not reached in time" : error.message))
+            )
         }
     }
 
     private func learn(_ result: Result<ChannelDial.Dialed, DirectHTTPError>, _ stagger: Duration) {
-        let attempts: [Attempt]
+        var attempts: [Attempt]
         switch result {
         case .success(let dialed): attempts = dialed.attempts
-        case .failure(let error): attempts = error.attempts
+        case .failure(let error):
+            attempts = error.attempts
+            // All the time there was did not do.
+            for index in attempts.indices where attempts[index].outcome == .abandoned {
+                attempts[index].outcome = .failed(.connectTimeout, "did not answer")
+            }
         }
         for attempt in attempts { server.client.resolver.learn(from: attempt, of: destination.host) }
         server.client.resolver.learn(from: attempts, of: destination.host, stagger: stagger)
@@ -238,7 +248,6 @@ final class Approach {
     private func end(_ result: Result<Arrival, Refusal>) {
         guard let done else { return }
         self.done = nil
-        timer?.cancel()
         task = nil
         done(result)
     }

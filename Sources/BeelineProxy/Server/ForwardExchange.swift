@@ -275,8 +275,9 @@ final class ForwardExchange: WireOwner {
 
     func inputEnded(of wire: Wire) {
         guard wire === client else { return originEnded() }
-        // The client may still read; but a body that is not whole will never be.
-        if !request.isEnded { fail(.malformed("its body ends too early")) }
+        guard request.isEnded else { return fail(.malformed("its body ends too early")) }
+        // Nobody who waits for a response closes first: the request was cancelled, and the origin must learn of it.
+        client.close()
     }
 
     func writabilityChanged(of wire: Wire) {
@@ -302,7 +303,8 @@ final class ForwardExchange: WireOwner {
     }
 
     func check(_ wire: Wire, now: NIODeadline) {
-        guard approach == nil, let limit = server.configuration.limits.idle else { return }
+        if let approach { return approach.check(now: now) }
+        guard let limit = server.configuration.limits.idle else { return }
         let last = max(client.lastActivity, origin?.lastActivity ?? start)
         if now - last >= TimeAmount(limit) { fail(Refusal(504, "nothing was heard for too long")) }
     }

@@ -12,6 +12,8 @@ final class ProxyServer {
     let client: BeelineClient
     let configuration: ProxyConfiguration
     let origins: OriginPool
+    /// Nil where no host is listed.
+    let gateway: GatewayLinks?
     private(set) var own: OwnEndpoints
     private(set) var counts = ProxyCounts()
     private var listener: (any Channel)?
@@ -21,7 +23,13 @@ final class ProxyServer {
     private var isDraining = false
     private var drained: [EventLoopPromise<Void>] = []
 
-    init(on loop: any EventLoop, client: BeelineClient, configuration: ProxyConfiguration) {
+    init(
+        on loop: any EventLoop,
+        client: BeelineClient,
+        configuration: ProxyConfiguration,
+        gateway: GatewayLinks?
+    ) {
+        self.gateway = gateway
         self.loop = loop
         self.client = client
         self.configuration = configuration
@@ -48,7 +56,6 @@ final class ProxyServer {
             .serverChannelOption(.backlog, value: 4096)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
             .serverChannelOption(.maxMessagesPerRead, value: 16)
-            .childChannelOption(.socketOption(.tcp_nodelay), value: 1)
             .childChannelOption(.allowRemoteHalfClosure, value: true)
             .childChannelOption(.recvAllocator, value: Wire.receiveBuffers)
             .childChannelInitializer { channel in
@@ -76,14 +83,13 @@ final class ProxyServer {
     }
 
     private func accept(_ channel: any Channel) throws {
-        let wire = Wire(now: loop.now)
+        let wire = Wire(now: loop.now, of: self)
         let isTooMany = clients.count >= configuration.limits.connections
         clients[ObjectIdentifier(wire)] = wire
         counts.connections = clients.count
         let reader = RequestReader(self, client: wire, refusal: isTooMany ? Self.tooMany : nil)
         wire.owner = reader
         try channel.pipeline.syncOperations.addHandler(wire)
-        channel.closeFuture.assumeIsolated().whenComplete { [self] _ in forget(wire) }
         startTicker()
     }
 
@@ -98,7 +104,8 @@ final class ProxyServer {
         return wire
     }
 
-    private func forget(_ wire: Wire) {
+    /// A client's socket is gone.
+    func forget(_ wire: Wire) {
         clients[ObjectIdentifier(wire)] = nil
         counts.connections = clients.count
         guard clients.isEmpty else { return }

@@ -29,6 +29,8 @@ final class RequestReader: WireOwner {
     private var since: NIODeadline
     private var isFirst = true
     private var isProceeding = false
+    /// Whether the last word is out.
+    private var isFlushed = false
 
     init(_ server: ProxyServer, client: Wire, refusal: Refusal?) {
         self.server = server
@@ -91,11 +93,12 @@ final class RequestReader: WireOwner {
     func check(_ wire: Wire, now: NIODeadline) {
         let limits = server.configuration.limits
         switch state {
-        case .approaching: break
+        case .approaching: approach?.check(now: now)
         case .resting where !isFirst:
-            if now - since >= TimeAmount(limits.keepIdle) { client.closeAfterFlush() }
+            if now - since >= TimeAmount(limits.keepIdle) { client.close() }
         case .lingering:
-            if now - since >= .seconds(2) { client.close() }
+            let limit = isFlushed ? .seconds(2) : limits.idle ?? .seconds(3600)
+            if now - since >= TimeAmount(limit) { client.close() }
         case .resting, .head, .socks:
             guard let limit = limits.head, now - since >= TimeAmount(limit) else { return }
             if case .head = state { refuse(.timedOut, to: nil) } else { client.close() }
@@ -215,6 +218,13 @@ final class RequestReader: WireOwner {
                 OwnResponse.make(200, type: type, body: file, closes: closes, isHead: isHead)
             }
         }
+        if let links = server.gateway, let url = links.url(of: path) {
+            state = .approaching
+            let exchange = GatewayExchange(server, links, client: client, reader: self, head: head, url: url)
+            let rest = input
+            input = ByteBuffer()
+            return exchange.begin(rest)
+        }
         refuse(Refusal(404, "this is a proxy: there is nothing at \(path.prefix(200))"), to: head)
     }
 
@@ -299,12 +309,14 @@ final class RequestReader: WireOwner {
     /// Says a last word. The client may still be sending, and would lose it by a reset if its bytes were not taken.
     func close(saying bytes: ByteBuffer) {
         client.owner = self
-        client.write(bytes)
         state = .lingering
         since = server.loop.now
         input = ByteBuffer()
         client.resume()
-        client.flush()
-        client.finishWriting()
+        client.sendAll(bytes, on: server.loop).assumeIsolated().whenComplete { [self] _ in
+            isFlushed = true
+            since = server.loop.now
+            client.finishWriting()
+        }
     }
 }

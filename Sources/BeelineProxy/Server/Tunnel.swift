@@ -13,7 +13,7 @@ final class Tunnel: WireOwner {
     private var sent = 0
     private var received = 0
     private var isOver = false
-    private var holdsBuffers = true
+    private var holdsBuffers = false
 
     /// - Parameter ended: called once, with the bytes to the origin and from it.
     init(
@@ -42,6 +42,8 @@ final class Tunnel: WireOwner {
             received += fromOrigin.readableBytes
             client.send(fromOrigin)
         }
+        // A tunnel that is not used from the start has no buffer.
+        client.releaseBuffers()
         client.resume()
         origin.resume()
         // What ended or died while nobody looked.
@@ -73,8 +75,9 @@ final class Tunnel: WireOwner {
     func closed(_ wire: Wire) {
         guard !isOver else { return }
         isOver = true
-        // What the other side has not taken by now is of a peer that is gone; but its last words go out.
-        other(wire).closeAfterFlush()
+        // The last words of who is gone still go out, but not for ever: nobody looks at this socket any more.
+        let rest = other(wire)
+        rest.closeAfterFlush(within: limits.halfClosed ?? .seconds(120))
         ended(sent, received)
     }
 

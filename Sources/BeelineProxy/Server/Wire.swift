@@ -25,17 +25,25 @@ final class Wire: ChannelInboundHandler, ChannelOutboundHandler {
     typealias OutboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
-    /// Who has the socket. The circle of references is broken when the socket closes.
+    /// Who has the socket. The circles of references are broken when the socket closes.
     var owner: (any WireOwner)?
     /// Whether the peer has said that it will send no more.
     private(set) var isInputEnded = false
     private(set) var lastActivity: NIODeadline
+    /// The server that counts the socket; nil for sockets to origins.
+    private var server: ProxyServer?
     private var context: ChannelHandlerContext?
     private var isPaused = false
     private var wantsRead = false
     private var isClosing = false
 
-    init(now: NIODeadline) { lastActivity = now }
+    /// - Parameters:
+    ///   - now: the time.
+    ///   - server: told when a client's socket is gone; nil for a socket to an origin.
+    init(now: NIODeadline, of server: ProxyServer? = nil) {
+        lastActivity = now
+        self.server = server
+    }
 
     var isOpen: Bool { context != nil && !isClosing }
     var isWritable: Bool { context?.channel.isWritable ?? false }
@@ -52,6 +60,14 @@ final class Wire: ChannelInboundHandler, ChannelOutboundHandler {
     func send(_ bytes: ByteBuffer) {
         write(bytes)
         flush()
+    }
+
+    /// Sends, and tells when the kernel has it, or that it never will.
+    func sendAll(_ bytes: ByteBuffer, on loop: any EventLoop) -> EventLoopFuture<Void> {
+        guard let context, !isClosing else { return loop.makeFailedFuture(ChannelError.ioOnClosedChannel) }
+        let written = loop.makePromise(of: Void.self)
+        context.writeAndFlush(wrapOutboundOut(bytes), promise: written)
+        return written.futureResult
     }
 
     /// Reads no more until ``resume()``: the peer is stopped by its full buffers.
@@ -74,12 +90,17 @@ final class Wire: ChannelInboundHandler, ChannelOutboundHandler {
     }
 
     /// Closes when all that was written has left.
-    func closeAfterFlush() {
+    ///
+    /// - Parameter limit: closes by then in any case; nil where the owner sees to that.
+    func closeAfterFlush(within limit: Duration? = nil) {
         guard let context, !isClosing else { return }
         isClosing = true
         let written = context.eventLoop.makePromise(of: Void.self)
         written.futureResult.assumeIsolated().whenComplete { [self] _ in self.context?.close(promise: nil) }
         context.writeAndFlush(wrapOutboundOut(ByteBuffer()), promise: written)
+        guard let limit, self.context != nil else { return }
+        let timer = context.eventLoop.assumeIsolated().scheduleTask(in: TimeAmount(limit)) { [self] in close() }
+        written.futureResult.whenComplete { _ in timer.cancel() }
     }
 
     func close() {
@@ -125,6 +146,9 @@ final class Wire: ChannelInboundHandler, ChannelOutboundHandler {
         let owner = owner
         self.owner = nil
         owner?.closed(self)
+        let server = server
+        self.server = nil
+        server?.forget(self)
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NIOConcurrencyHelpers
+import NIOCore
+
+/// A body on its way from a socket to a task, which takes it piece by piece.
+final class BodyPipe: AsyncSequence, Sendable {
+    /// The sender left before the body was whole.
+    struct Broken: Error {}
+
+    private struct State {
+        var pieces: CircularBuffer<ByteBuffer> = []
+        var bytes = 0
+        var isEnded = false
+        var isBroken = false
+        var waiter: CheckedContinuation<ByteBuffer?, any Error>?
+    }
+
+    /// Bytes that wait before the sender is to stop.
+    private static let highMark = 256 * 1024
+
+    /// Guards what waits, and who.
+    private let state = NIOLockedValueBox(State())
+    private let onRoom: @Sendable () -> Void
+
+    /// - Parameter onRoom: called when a pipe that was full has room again.
+    init(onRoom: @escaping @Sendable () -> Void) { self.onRoom = onRoom }
+
+    /// Adds a piece; whether there is room for more.
+    func add(_ piece: ByteBuffer) -> Bool {
+        let (waiter, hasRoom) = state.withLockedValue { state -> (CheckedContinuation<ByteBuffer?, any Error>?, Bool) in
+            if let waiter = state.waiter {
+                state.waiter = nil
+                return (waiter, true)
+            }
+            state.pieces.append(piece)
+            state.bytes += piece.readableBytes
+            return (nil, state.bytes < Self.highMark)
+        }
+        waiter?.resume(returning: piece)
+        return hasRoom
+    }
+
+    /// No more pieces come: the body is whole, or never will be.
+    func end(isWhole: Bool) {
+        let waiter = state.withLockedValue { state -> CheckedContinuation<ByteBuffer?, any Error>? in
+            state.isEnded = true
+            state.isBroken = state.isBroken || !isWhole
+            defer { state.waiter = nil }
+            return state.waiter
+        }
+        if isWhole { waiter?.resume(returning: nil) } else { waiter?.resume(throwing: Broken()) }
+    }
+
+    private func next() async throws -> ByteBuffer? {
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                var hadNoRoom = false
+                let now: Result<ByteBuffer?, any Error>? = state.withLockedValue { state in
+                    if state.isBroken { return .failure(Broken()) }
+                    if let piece = state.pieces.popFirst() {
+                        hadNoRoom = state.bytes >= Self.highMark
+                        state.bytes -= piece.readableBytes
+                        hadNoRoom = hadNoRoom && state.bytes < Self.highMark
+                        return .success(piece)
+                    }
+                    if state.isEnded { return .success(nil) }
+                    state.waiter = continuation
+                    return nil
+                }
+                if hadNoRoom { onRoom() }
+                if let now { continuation.resume(with: now) }
+            }
+        } onCancel: {
+            end(isWhole: false)
+        }
+    }
+
+    struct AsyncIterator: AsyncIteratorProtocol {
+        let pipe: BodyPipe
+
+        mutating func next() async throws -> ByteBuffer? { try await pipe.next() }
+    }
+
+    func makeAsyncIterator() -> AsyncIterator { AsyncIterator(pipe: self) }
+}

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Beeline
+import DirectHTTP
+import HTTPTypes
+import NIOCore
+import Names
+
+/// The task's side of a request at the gateway: asks the origin, and makes of its response one for the player.
+struct GatewayCarrier: Sendable {
+    let client: BeelineClient
+    let links: GatewayLinks
+    let url: HTTPURL
+    let request: HTTPRequest
+    let body: RequestBody
+    /// Whether the player speaks HTTP/1.0.
+    let isOld: Bool
+
+    /// Sends bytes to the player, and returns when they are out; `closes`: the connection ends behind them.
+    typealias Send = @Sendable (_ bytes: ByteBuffer, _ closes: Bool) async throws -> Void
+
+    /// - Throws: ``Refusal`` where there is no response, or it broke off.
+    func carry(_ send: Send) async throws(Refusal) {
+        var options = RequestOptions()
+        // The player must see them, so that relative links start at the right place.
+        options.redirects = RedirectPolicy.none
+        do {
+            let response = try await client.send(request, to: url, body: body, options: options)
+            let kind = PlaylistMapper.Kind(contentType: response.fields[.contentType], path: url.path)
+            if let kind, response.status == .ok, request.method == .get {
+                try await send(playlist(response, kind), false)
+            } else {
+                try await pass(response, send)
+            }
+        } catch let error as BeelineError {
+            throw Self.refusal(error.code, error.message)
+        } catch let error as DirectHTTPError {
+            throw Self.refusal(BeelineError.Code(error.code), error.message)
+        } catch {
+            throw Refusal(502, "\(url.origin): \(error)")
+        }
+    }
+
+    private static func refusal(_ code: BeelineError.Code, _ message: String) -> Refusal {
+        let slow: [DirectHTTPError.Code] = [.connectTimeout, .idleTimeout, .deadlineExceeded]
+        return Refusal(slow.contains { BeelineError.Code($0) == code } ? 504 : 502, message)
+    }
+
+    private func playlist(_ response: Response, _ kind: PlaylistMapper.Kind) async throws(BeelineError) -> ByteBuffer {
+        let text = String(buffer: try await response.collect(upTo: PlaylistMapper.sizeLimit))
+        let mapped = PlaylistMapper(links: links, base: url).mapped(text, kind)
+        var bytes = head(response, framing: "Content-Length: \(mapped.utf8.count)\r\n")
+        bytes.writeString(mapped)
+        return bytes
+    }
+
+    private func pass(_ response: Response, _ send: Send) async throws {
+        let status = response.status.code
+        let hasBody = request.method != .head && status != 204 && status != 304
+        let length = response.fields[.contentLength].flatMap { Int64($0) }
+        if let length {
+            try await send(head(response, framing: "Content-Length: \(length)\r\n"), false)
+        } else if !hasBody {
+            try await send(head(response, framing: ""), false)
+        } else if isOld {
+            try await send(head(response, framing: "Connection: close\r\n"), true)
+        } else {
+            try await send(head(response, framing: "Transfer-Encoding: chunked\r\n"), false)
+        }
+        guard hasBody else { return await response.body.discard() }
+        let isChunked = length == nil && !isOld
+        for try await piece in response.body {
+            guard isChunked else {
+                try await send(piece, false)
+                continue
+            }
+            var chunk = ByteBuffer(string: String(piece.readableBytes, radix: 16) + "\r\n")
+            chunk.writeImmutableBuffer(piece)
+            chunk.writeStaticString("\r\n")
+            try await send(chunk, false)
+        }
+        if isChunked { try await send(ByteBuffer(string: "0\r\n\r\n"), false) }
+    }
+
+    private func head(_ response: Response, framing: String) -> ByteBuffer {
+        var head = ByteBuffer(string: "HTTP/1.1 \(response.status.code) \(response.status.reasonPhrase)\r\n")
+        for field in GatewayFields.response(response.head, of: url, links) {
+            head.writeString("\(field.name.rawName): \(field.value)\r\n")
+        }
+        head.writeString(framing)
+        head.writeStaticString("\r\n")
+        return head
+    }
+}

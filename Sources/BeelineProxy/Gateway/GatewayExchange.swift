@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Beeline
+import DirectHTTP
+import HTTPTypes
+import NIOCore
+import Names
+
+/// One request at the gateway: the socket's side of it, on the event loop. A task has the client's side.
+final class GatewayExchange: WireOwner {
+    private let server: ProxyServer
+    private let links: GatewayLinks
+    private let client: Wire
+    private let reader: RequestReader
+    private let head: RequestHead
+    private let url: HTTPURL
+    private var request: BodyTracker
+    private var input = ByteBuffer()
+    private var upload: BodyPipe?
+    private var task: Task<Void, Never>?
+    private var hasResponseBegun = false
+    private var isOver = false
+    private var closes = false
+
+    init(
+        _ server: ProxyServer,
+        _ links: GatewayLinks,
+        client: Wire,
+        reader: RequestReader,
+        head: RequestHead,
+        url: HTTPURL
+    ) {
+        self.server = server
+        self.links = links
+        self.client = client
+        self.reader = reader
+        self.head = head
+        self.url = url
+        request = BodyTracker(head.framing)
+    }
+
+    /// Takes the player's socket over, with what came behind the head.
+    func begin(_ rest: ByteBuffer) {
+        client.owner = self
+        input = rest
+        if head.wantsUpgrade {
+            return fail(Refusal(501, "the gateway carries no other protocol: use the proxy for it"))
+        }
+        if case .chunked = head.framing { return fail(Refusal(411, "the gateway takes bodies whose length is said")) }
+        guard let method = HTTPRequest.Method(head.method) else { return fail(.malformed("the method is none")) }
+        let loop = server.loop
+        let me = NIOLoopBound(self, eventLoop: loop)
+        var body = RequestBody.none
+        if case .length(let length) = head.framing {
+            let pipe = BodyPipe { loop.execute { me.value.client.resume() } }
+            upload = pipe
+            body = .once(length: length, pipe)
+        }
+        let kind = PlaylistMapper.Kind(contentType: nil, path: url.path)
+        let fields = GatewayFields.request(head, for: url, links, kind)
+        let order = GatewayCarrier(
+            client: server.client,
+            links: links,
+            url: url,
+            request: HTTPRequest(method: method, scheme: nil, authority: nil, path: nil, headerFields: fields),
+            body: body,
+            isOld: head.isOld
+        )
+        task = Task {
+            do throws(Refusal) {
+                try await order.carry { bytes, closes in
+                    try await loop.flatSubmit { me.value.send(bytes, closes: closes) }.get()
+                }
+                loop.execute { me.value.finish() }
+            } catch {
+                let refusal = error
+                loop.execute { me.value.fail(refusal) }
+            }
+        }
+        passRequest()
+    }
+
+    private func passRequest() {
+        guard let upload, !isOver else { return }
+        // Only bodies with a length come here, and they have no framing that could be wrong.
+        while let piece = try? request.take(from: &input) {
+            if !upload.add(piece) { client.pause() }
+        }
+        guard request.isEnded else { return }
+        upload.end(isWhole: true)
+        if input.readableBytes > 0 { client.pause() }
+    }
+
+    private func send(_ bytes: ByteBuffer, closes: Bool) -> EventLoopFuture<Void> {
+        guard !isOver else { return server.loop.makeFailedFuture(ChannelError.ioOnClosedChannel) }
+        hasResponseBegun = true
+        self.closes = self.closes || closes
+        return client.sendAll(bytes, on: server.loop)
+    }
+
+    private func finish() {
+        guard !isOver else { return }
+        isOver = true
+        task = nil
+        server.forwarded()
+        upload?.end(isWhole: false)
+        if closes || !head.keepsAlive || !request.isEnded || !server.keepsConnections {
+            reader.close(saying: ByteBuffer())
+        } else {
+            reader.takeBack(input)
+        }
+    }
+
+    private func fail(_ refusal: Refusal) {
+        guard !isOver else { return }
+        isOver = true
+        task?.cancel()
+        task = nil
+        upload?.end(isWhole: false)
+        if hasResponseBegun {
+            // What the player has must not look whole.
+            client.close()
+        } else if request.isEnded {
+            reader.takeBack(input, refusing: refusal, of: head)
+        } else {
+            reader.refuse(refusal, to: nil)
+        }
+    }
+
+    // MARK: What happens on the socket
+
+    func received(_ bytes: ByteBuffer, from wire: Wire) {
+        if input.readableBytes == 0 { input = bytes } else { input.writeImmutableBuffer(bytes) }
+        if upload != nil, !request.isEnded { passRequest() } else { client.pause() }
+    }
+
+    func receivedAll(from wire: Wire) {}
+
+    func inputEnded(of wire: Wire) {
+        guard request.isEnded else { return fail(.malformed("its body ends too early")) }
+        // The player has left.
+        client.close()
+    }
+
+    func writabilityChanged(of wire: Wire) {}
+
+    func closed(_ wire: Wire) {
+        isOver = true
+        task?.cancel()
+        task = nil
+        upload?.end(isWhole: false)
+    }
+
+    func check(_ wire: Wire, now: NIODeadline) {}
+}

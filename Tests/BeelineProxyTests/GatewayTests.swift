@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Beeline
+import BeelineProxy
+import BeelineTesting
+import NIOCore
+import Testing
+
+@Suite("The gateway: one URL for players that take only a URL", .timeLimit(.minutes(1)))
+struct GatewayTests {
+    private static func lab(handler: @escaping LoopbackOrigin.Handler = Routes.standard) async throws -> ProxyLab {
+        try await ProxyLab(configure: { $0.gatewayHosts = ["a.test", "b.test"] }, handler: handler)
+    }
+
+    /// A request at the gateway, as a player sends it.
+    private func get(
+        _ lab: ProxyLab,
+        _ url: String,
+        fields: String = "",
+        method: String = "GET",
+        body: String = ""
+    ) async throws -> (head: String, body: String) {
+        let local = try #require(lab.proxy.gateway).localURL(for: try HTTPURL(url))
+        let connection = try await lab.connect()
+        try await connection.send(
+            "\(method) \(local.target) HTTP/1.1\r\nHost: \(lab.proxy.endpoint)\r\nConnection: close\r\n\(fields)\r\n\(body)"
+        )
+        let head = try await connection.receiveHead()
+        let rest = try await connection.receiveAll()
+        await connection.close()
+        return (head, rest)
+    }
+
+    @Test("a request is the origin's own: name, TLS, cookies, ranges, bodies both ways")
+    func requests() async throws {
+        let lab = try await Self.lab()
+        let site = "https://a.test:\(lab.site.port)"
+        let fields = "Range: bytes=0-3\r\nReferer: http://elsewhere.test/\r\nContent-Length: 5\r\n"
+        let (head, body) = try await get(lab, "\(site)/echo?x=1", fields: fields, method: "PUT", body: "hello")
+        #expect(head.hasPrefix("HTTP/1.1 200 "), "\(head)")
+        #expect(body.contains("hello"))
+        let request = try #require(lab.site.requests.first)
+        #expect(request.connection.serverName == "a.test" && request.target == "/echo?x=1" && request.method == .put)
+        #expect(request.fields[.range] == "bytes=0-3" && request.fields[.referer] == nil)
+        #expect(try await get(lab, "\(site)/bytes/3000000").body.utf8.count == 3_000_000)
+        #expect(try await get(lab, "\(site)/chunked/2").body.contains("chunk 2\n"))
+        _ = try await get(lab, "\(site)/set-cookie?value=s%3D1%3B%20Path%3D%2F")
+        #expect(try await get(lab, "\(site)/echo/cookie").head.hasPrefix("HTTP/1.1 200 "))
+        #expect(lab.site.requests.last?.cookies == ["s": "1"])
+        await lab.stop()
+    }
+
+    @Test("a redirect leads back to the gateway, or to where it leads where that host is not listed")
+    func redirects() async throws {
+        let lab = try await Self.lab()
+        let site = "https://a.test:\(lab.site.port)"
+        let other = "https://b.test:\(lab.site.port)/x?y"
+        let mapped = try #require(lab.proxy.gateway).localURL(for: try HTTPURL(other)).target
+        for (to, expected) in [
+            ("https%3A%2F%2Fb.test%3A\(lab.site.port)%2Fx%3Fy", mapped), ("https%3A%2F%2Fc.test%2F", "https://c.test/"),
+        ] {
+            let (head, _) = try await get(lab, "\(site)/redirect?to=\(to)")
+            #expect(head.hasPrefix("HTTP/1.1 302 ") && head.contains("\r\nLocation: \(expected)\r\n"), "\(head)")
+        }
+        await lab.stop()
+    }
+
+    @Test("who does not know the token, or asks for another host, gets nothing")
+    func strangers() async throws {
+        let lab = try await Self.lab()
+        let gateway = try #require(lab.proxy.gateway)
+        for url in ["https://c.test/", "wss://a.test/", "https://a.test.evil/"] {
+            #expect(throws: ProxyError.self) { _ = try gateway.localURL(for: try HTTPURL(url)) }
+        }
+        let token = try #require(gateway.localURL(for: try HTTPURL("https://a.test/")).path.split(separator: "/").first)
+        #expect(token.count == 32)
+        let connection = try await lab.connect()
+        for path in ["/\(String(repeating: "a", count: 32))/https/a.test/", "/\(token)/https/c.test/", "/\(token)"] {
+            try await connection.send("GET \(path) HTTP/1.1\r\nHost: a\r\n\r\n")
+            #expect(try await connection.receiveResponse().head.hasPrefix("HTTP/1.1 404 "))
+        }
+        #expect(lab.site.connections.accepted == 0)
+        await connection.close()
+        await lab.stop()
+    }
+
+    @Test("a playlist's links lead back to the gateway, and its length is that of what is sent")
+    func playlist() async throws {
+        let lab = try await Self.lab { request in
+            var reply = Reply.text("#EXTM3U\n#EXTINF:1,\nhttps://b.test:\(request.connection.local.port)/1.ts\n2.ts\n")
+            reply.fields[.contentType] = "application/vnd.apple.mpegurl"
+            return reply
+        }
+        let fields = "Accept-Encoding: gzip\r\nRange: bytes=0-\r\n"
+        let (head, body) = try await get(lab, "https://a.test:\(lab.site.port)/live", fields: fields)
+        #expect(head.contains("\r\nContent-Length: \(body.utf8.count)\r\n"))
+        let segment = try HTTPURL("https://b.test:\(lab.site.port)/1.ts")
+        let local = try #require(lab.proxy.gateway).localURL(for: segment)
+        #expect(body == "#EXTM3U\n#EXTINF:1,\n\(local.target)\n2.ts\n")
+        #expect(lab.site.requests.first?.fields[.acceptEncoding] == "identity")
+        await lab.stop()
+    }
+
+    @Test("an origin that breaks off, is away or unknown")
+    func faults() async throws {
+        let lab = try await Self.lab()
+        let server = try await RawServer.start { connection in
+            _ = try await connection.receive(until: "\r\n\r\n")
+            try await connection.send("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf")
+        }
+        #expect(try await get(lab, "http://a.test:\(server.port)/").body == "half")
+        let dead = try RefusedEndpoint()
+        #expect(try await get(lab, "http://a.test:\(dead.endpoint.port)/").head.hasPrefix("HTTP/1.1 502 "))
+        try lab.upstream.zone.set("a.test", to: [])
+        #expect(try await get(lab, "http://x.a.test/").head.hasPrefix("HTTP/1.1 502 "))
+        dead.close()
+        await server.stop()
+        await lab.stop()
+    }
+}

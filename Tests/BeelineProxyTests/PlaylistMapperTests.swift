@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import HTTPDNS
+import HTTPTypes
+import Names
+import Testing
+
+@testable import BeelineProxy
+
+@Suite("Links that lead back to the gateway")
+struct PlaylistMapperTests {
+    private static let links = GatewayLinks(hosts: ["live.example", "cdn.example"], token: "T")
+
+    private func map(_ text: String, _ kind: PlaylistMapper.Kind) throws -> String {
+        let base = try HTTPURL("https://live.example/a/index.m3u8")
+        return PlaylistMapper(links: Self.links, base: base).mapped(text, kind)
+    }
+
+    @Test(
+        "a link is mapped by its beginning",
+        arguments: [
+            ("seg1.ts", nil), ("../b/seg1.ts?x=1", nil), ("#part", nil), ("", nil),
+            ("/b/seg1.ts", "/T/https/live.example/b/seg1.ts"),
+            ("//cdn.example/x", "/T/https/cdn.example/x"),
+            ("https://cdn.example/x.ts?a=b&c", "/T/https/cdn.example/x.ts?a=b&c"),
+            ("HTTP://CDN.example:8080/x", "/T/http/cdn.example:8080/x"),
+            ("https://cdn.example:443/x", "/T/https/cdn.example/x"),
+            ("https://a.cdn.example/$Number%05d$.m4s", "/T/https/a.cdn.example/$Number%05d$.m4s"),
+            ("https://cdn.example", "/T/https/cdn.example/"),
+            ("https://cdn.example?x", "/T/https/cdn.example/?x"),
+            ("https://elsewhere.example/x", nil), ("https://notcdn.example.evil/x", nil),
+            ("https://user@cdn.example/x", nil), ("data:text/plain,x", nil), ("ftp://cdn.example/x", nil),
+            ("https:///x", nil),
+        ] as [(String, String?)]
+    )
+    func links(link: String, mapped: String?) throws {
+        let base = try HTTPURL("https://live.example/a/index.m3u8")
+        #expect(Self.links.mapped(link[...], base: base) == mapped)
+        if let mapped { #expect(Self.links.url(of: mapped.replacing("$", with: "")) != nil, "it leads back") }
+    }
+
+    @Test("an HLS playlist: lines and URI attributes, whatever ends a line")
+    func hls() throws {
+        let text = """
+            #EXTM3U\r
+            #EXT-X-KEY:METHOD=AES-128,URI="https://cdn.example/key?a,b",IV=0x1\r
+            #EXT-X-MAP:URI="/init.mp4"
+            #EXT-X-MEDIA:TYPE=AUDIO,NAME="URI=https://cdn.example/",URI="audio/en.m3u8"
+            # a comment with https://cdn.example/
+            #EXTINF:4.0,https://cdn.example/ is a title
+            https://cdn.example/1.ts
+            2.ts
+
+            /3.ts
+            https://elsewhere.example/4.ts
+            """
+        let expected = """
+            #EXTM3U\r
+            #EXT-X-KEY:METHOD=AES-128,URI="/T/https/cdn.example/key?a,b",IV=0x1\r
+            #EXT-X-MAP:URI="/T/https/live.example/init.mp4"
+            #EXT-X-MEDIA:TYPE=AUDIO,NAME="URI=https://cdn.example/",URI="audio/en.m3u8"
+            # a comment with https://cdn.example/
+            #EXTINF:4.0,https://cdn.example/ is a title
+            /T/https/cdn.example/1.ts
+            2.ts
+
+            /T/https/live.example/3.ts
+            https://elsewhere.example/4.ts
+            """
+        #expect(try map(text, .hls) == expected)
+    }
+
+    @Test("a DASH manifest: elements and attributes that hold a URL, and nothing else")
+    func dash() throws {
+        let text = """
+            <?xml version="1.0"?>
+            <MPD xmlns="https://cdn.example/schema" type='dynamic'>
+              <!-- <BaseURL>https://cdn.example/</BaseURL> -->
+              <Location>https://live.example/a/index.mpd</Location>
+              <BaseURL serviceLocation="a>b"> https://cdn.example/v/ </BaseURL>
+              <Title>https://cdn.example/</Title>
+              <SegmentTemplate media='/s/$Number$.m4s?a=1&amp;b' initialization="init.mp4" duration="4"/>
+              <SegmentURL media = "https://cdn.example/1.m4s" mediaRange="0-1"/>
+            </MPD>
+            """
+        let expected = """
+            <?xml version="1.0"?>
+            <MPD xmlns="https://cdn.example/schema" type='dynamic'>
+              <!-- <BaseURL>https://cdn.example/</BaseURL> -->
+              <Location>/T/https/live.example/a/index.mpd</Location>
+              <BaseURL serviceLocation="a>b"> /T/https/cdn.example/v/ </BaseURL>
+              <Title>https://cdn.example/</Title>
+              <SegmentTemplate media='/T/https/live.example/s/$Number$.m4s?a=1&amp;b' initialization="init.mp4" duration="4"/>
+              <SegmentURL media = "/T/https/cdn.example/1.m4s" mediaRange="0-1"/>
+            </MPD>
+            """
+        #expect(try map(text, .dash) == expected)
+    }
+
+    @Test("a path without the token, with another host or another scheme is nobody's")
+    func paths() throws {
+        #expect(Self.links.url(of: "/T/https/live.example/a?b=c")?.description == "https://live.example/a?b=c")
+        for path in [
+            "/U/https/live.example/a", "/T/https/evil.example/a", "/T/ftp/live.example/a", "/T/https", "/T", "/",
+            "/T/https/user@live.example/", "/T/https/evil.example#.live.example/", "/T/https//live.example/",
+        ] {
+            #expect(Self.links.url(of: path) == nil, "\(path)")
+        }
+    }
+
+    @Test(
+        "a cookie is kept below its origin's place",
+        arguments: [
+            ("a=b", "a=b; Path=/T/https/live.example/a"),
+            ("a=b; Domain=live.example; Path=/; Secure; HttpOnly", "a=b; Path=/T/https/live.example/; HttpOnly"),
+            ("a=b; path=/x; Max-Age=5; SameSite=None", "a=b; Path=/T/https/live.example/x; Max-Age=5"),
+        ]
+    )
+    func cookies(value: String, expected: String) throws {
+        let url = try HTTPURL("https://live.example/a/index.m3u8")
+        #expect(GatewayFields.setCookie(value, of: url, Self.links) == expected)
+    }
+
+    @Test("documents of any bytes: mapping twice does what mapping once does, and nothing traps")
+    func fuzz() throws {
+        let base = try HTTPURL("https://live.example/a/index.m3u8")
+        let mapper = PlaylistMapper(links: Self.links, base: base)
+        let seeds = [
+            "#EXTM3U\n#EXT-X-KEY:METHOD=AES-128,URI=\"https://cdn.example/k\"\r\nhttps://cdn.example/1.ts\n2.ts\n",
+            "<MPD a='b'><BaseURL>https://cdn.example/</BaseURL><S media=\"https://cdn.example/1\"/><!-- x --></MPD>",
+        ]
+        let pieces = [
+            "\"", "'", "<", ">", "\n", "\r\n", "URI=", "https://", "cdn.example", "/", "<!--", "]]>", "\u{301}", "&",
+        ]
+        var random = SeededRandom(seed: 9)
+        for round in 0..<FuzzRounds.count(ordinary: 3_000) {
+            var text = Array(seeds[round % 2])
+            for _ in 0..<Int.random(in: 1...4, using: &random) {
+                let at = Int.random(in: 0...text.count, using: &random)
+                if Bool.random(using: &random) {
+                    text.insert(contentsOf: pieces.randomElement(using: &random) ?? "", at: at)
+                } else {
+                    text.removeSubrange(at..<min(text.count, at + Int.random(in: 1...6, using: &random)))
+                }
+            }
+            for kind in [PlaylistMapper.Kind.hls, .dash] {
+                let once = mapper.mapped(String(text), kind)
+                // What was mapped is a path at the gateway, and at the base's own host it would be mapped again.
+                let unrelated = PlaylistMapper(links: Self.links, base: try HTTPURL("https://other.example/"))
+                #expect(unrelated.mapped(once, kind) == once)
+            }
+        }
+    }
+}

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if !canImport(Darwin)
+import Beeline
+import BeelineProxy
+import BeelineTesting
+import BeelineURLSession
+import Foundation
+import FoundationNetworking
+import NIOCore
+import Testing
+
+/// URLSession as it is, with names that only our upstream knows. The proxy is set for a whole process, so each test has one
+/// of its own.
+@Suite("URLSession through the proxy", .timeLimit(.minutes(2)))
+struct ProcessProxyTests {
+    @Test("every method with every kind of body by every kind of task, and what it brings back")
+    func methodsAndBodies() async throws {
+        await #expect(processExitsWith: .success) { try await URLSessionLab.run { try await $0.methodsAndBodies() } }
+    }
+
+    @Test("redirects, cookies and cancelling")
+    func redirectsAndCookies() async throws {
+        await #expect(processExitsWith: .success) { try await URLSessionLab.run { try await $0.redirectsAndCookies() } }
+    }
+
+    @Test(
+        "TLS is the session's own: the server name is sent, and a certificate that it does not trust is refused by it"
+    )
+    func secure() async throws {
+        await #expect(processExitsWith: .success) { try await URLSessionLab.run { try await $0.secure() } }
+    }
+}
+
+/// A site that only the proxy finds, in a process whose sessions use it.
+struct URLSessionLab {
+    let plain: LoopbackOrigin
+    let site: LoopbackOrigin
+    let proxy: BeelineProxy
+
+    static func run(_ body: @escaping @Sendable (URLSessionLab) async throws -> Void) async throws {
+        let authority = try TestAuthority()
+        let handler: LoopbackOrigin.Handler = { try await answer($0) }
+        let plain = try await LoopbackOrigin.start(handler: handler)
+        let site = try await LoopbackOrigin.start(
+            tls: ServerTLS(try authority.certificate(for: "www.site.example")),
+            handler: handler
+        )
+        let upstream = try await UpstreamServer.start()
+        for name in ["www.site.example", "api.site.example"] { try upstream.zone.set(name, to: ["127.0.0.1"]) }
+        var settings = ClientConfiguration()
+        settings.upstreams = [.dnspod([upstream.endpoint])]
+        settings.resolver.check.allowLocalAnswers = true
+        settings.resolver.families = .v4
+        settings.proxies = .none
+        var configuration = ProxyConfiguration()
+        configuration.credentials = .token()
+        configuration.policy.allowsLocalAnswers = true
+        configuration.policy.tunnelPorts = []
+        let proxy = try await BeelineProxy.start(configuration, client: try BeelineClient(settings))
+        proxy.installForProcess()
+        let lab = URLSessionLab(plain: plain, site: site, proxy: proxy)
+        try await withTimeLimit(.seconds(60), { "URLSession" }) { try await body(lab) }
+    }
+
+    /// `METHOD size fnv`, so that a body that was changed shows.
+    private static func answer(_ request: ReceivedRequest) async throws -> Reply {
+        switch request.path {
+        case "/body":
+            return .text("\(request.method) \(request.bodySize) \(request.body.first ?? 0)")
+                .adding(.eTag, "\"\(request.bodySize)\"")
+        default: return try await Routes.standard(request)
+        }
+    }
+
+    func url(_ name: String, _ path: String, secure: Bool = false) throws -> URL {
+        try URL(fromTest: "\(secure ? "https" : "http")://\(name):\(secure ? site.port : plain.port)\(path)")
+    }
+
+    private static func check(_ isRight: Bool, _ what: String) throws {
+        if !isRight { throw Wrong(what: what) }
+    }
+
+    private struct Wrong: Error {
+        let what: String
+    }
+
+    // MARK: The table
+
+    func methodsAndBodies() async throws {
+        let session = URLSession(configuration: .ephemeral)
+        let url = try url("www.site.example", "/body")
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let largest = ProcessInfo.processInfo.environment["BEELINE_SOAK"] == nil ? 5 << 20 : 100 << 20
+        for size in [0, 1, 1 << 20, largest] {
+            let data = Data(repeating: 7, count: size)
+            let file = folder.appendingPathComponent("\(size)")
+            try data.write(to: file)
+            for method in ["POST", "PUT", "PATCH", "DELETE"] {
+                let expected = "\(method) \(size) \(size == 0 ? 0 : 7)"
+                var request = URLRequest(url: url)
+                request.httpMethod = method
+                // A body in the request, by a data task.
+                var carrying = request
+                if size > 0 { carrying.httpBody = data }
+                try await expect(session, carrying, expected)
+                // By upload tasks: from memory and from a file.
+                let (uploaded, _) = try await session.upload(for: request, from: data)
+                try Self.check(String(decoding: uploaded, as: UTF8.self) == expected, "upload \(expected)")
+                let (filed, _) = try await session.upload(for: request, fromFile: file)
+                try Self.check(String(decoding: filed, as: UTF8.self) == expected, "file \(expected)")
+                // A stream whose length nobody knows.
+                if size > 0 {
+                    var streamed = request
+                    streamed.httpBodyStream = InputStream(data: data)
+                    try await expect(session, streamed, expected)
+                }
+            }
+        }
+        for method in ["GET", "HEAD", "OPTIONS"] {
+            var request = URLRequest(url: url)
+            request.httpMethod = method
+            try await expect(session, request, method == "HEAD" ? "" : "\(method) 0 0")
+        }
+        let bytes = try self.url("www.site.example", "/bytes/3000000")
+        let (location, response) = try await session.download(from: bytes)
+        try Self.check(try Data(contentsOf: location).count == 3_000_000, "download")
+        try Self.check((response as? HTTPURLResponse)?.statusCode == 200, "download")
+        // Sessions use the names that the system answers as they did.
+        try await expect(session, URLRequest(url: try URL(fromTest: "http://127.0.0.1:\(plain.port)/body")), "GET 0 0")
+        try Self.check(await proxy.counts().forwarded > 40, "all of it went through the proxy")
+    }
+
+    private func expect(_ session: URLSession, _ request: URLRequest, _ expected: String) async throws {
+        let (data, response) = try await session.data(for: request)
+        let status = (response as? HTTPURLResponse)?.statusCode
+        let text = String(decoding: data, as: UTF8.self)
+        try Self.check(status == 200 && text == expected, "\(request.httpMethod ?? "") \(expected): \(text)")
+    }
+
+    func redirectsAndCookies() async throws {
+        let configuration = URLSessionConfiguration.ephemeral
+        let session = URLSession(configuration: configuration)
+        let target = try url("api.site.example", "/echo").absoluteString
+        let to = target.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? ""
+        for status in [301, 302, 303, 307, 308] {
+            let (data, response) = try await session.data(
+                from: url("www.site.example", "/redirect?status=\(status)&to=\(to)")
+            )
+            try Self.check(response.url?.host == "api.site.example", "redirect \(status)")
+            try Self.check(String(decoding: data, as: UTF8.self).contains("\"GET\""), "redirect \(status)")
+        }
+        // A cookie of the domain goes to the other name, one of the host does not.
+        let cookies = "value=d%3D1%3B%20Domain%3Dsite.example%3B%20Path%3D%2F&value2=h%3D2%3B%20Path%3D%2F"
+        _ = try await session.data(from: url("www.site.example", "/set-cookie?\(cookies)"))
+        _ = try await session.data(from: url("www.site.example", "/echo/own"))
+        _ = try await session.data(from: url("api.site.example", "/echo/other"))
+        let sent = { (path: String) in plain.requests.last { $0.path == path }?.cookies.keys.sorted() ?? [] }
+        try Self.check(sent("/echo/own") == ["d", "h"], "cookies of the name: \(sent("/echo/own"))")
+        try Self.check(sent("/echo/other") == ["d"], "cookies of the domain: \(sent("/echo/other"))")
+
+        let gate = Gate()
+        let slow = try await LoopbackOrigin.start { _ in
+            try await gate.wait()
+            return .text("late")
+        }
+        let name = try URL(fromTest: "http://www.site.example:\(slow.port)/")
+        let task = Task { try await session.data(from: name) }
+        try await gate.arrivals(atLeast: 1)
+        task.cancel()
+        do {
+            _ = try await task.value
+            throw Wrong(what: "it was cancelled")
+        } catch let error as URLError {
+            try Self.check(error.code == .cancelled, "cancelled: \(error)")
+        }
+        // The origin is told by the end of its connection.
+        try await slow.connections { $0.open == 0 }
+        do {
+            _ = try await session.data(from: try url("nobody.example", "/"))
+        } catch let error as URLError {
+            throw Wrong(what: "a refusal of the proxy is a response: \(error)")
+        }
+    }
+
+    func secure() async throws {
+        let session = URLSession(configuration: .ephemeral)
+        do {
+            _ = try await session.data(from: url("www.site.example", "/echo", secure: true))
+            throw Wrong(what: "nobody vouches for the certificate")
+        } catch let error as URLError {
+            try Self.check("\(error)".contains("certificate"), "\(error)")
+        }
+        try await site.connections { $0.accepted == 1 }
+        try Self.check(await proxy.counts().tunnels == 1, "a tunnel")
+    }
+}
+#endif
