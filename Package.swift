@@ -110,7 +110,9 @@ let package = Package(
             name: "BeelineCommand",
             dependencies: [
                 "Names", "CookieJar", "Beeline", "BeelineStore", "BeelineTesting", nio("NIOCore"), nio("NIOPosix"),
-                nio("NIOConcurrencyHelpers"), argumentParser,
+                nio("NIOConcurrencyHelpers"), nioSSL, argumentParser,
+                .product(name: "X509", package: "swift-certificates"),
+                .product(name: "SwiftASN1", package: "swift-asn1"),
             ],
             swiftSettings: settings
         ),
@@ -165,7 +167,7 @@ let package = Package(
         .testTarget(
             name: "BeelineStoreTests",
             dependencies: [
-                "BeelineStore", "StoreCrashWriter", "CookieJar", "Names", "BeelineTesting", grdb,
+                "BeelineStore", "StoreCrashWriter", "CookieJar", "HTTPDNS", "Names", "BeelineTesting", grdb,
                 nio("NIOConcurrencyHelpers"),
             ],
             swiftSettings: settings

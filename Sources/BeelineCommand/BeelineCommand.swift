@@ -20,7 +20,9 @@ struct BeelineCommand: AsyncParsableCommand {
             meanings where curl has them, and so have exit codes.
             """,
         version: BeelineClient.version,
-        subcommands: [FetchCommand.self, ResolveCommand.self, CookiesCommand.self, DemoCommand.self],
+        subcommands: [
+            FetchCommand.self, ResolveCommand.self, DoctorCommand.self, CookiesCommand.self, DemoCommand.self,
+        ],
         defaultSubcommand: FetchCommand.self
     )
 
