@@ -35,6 +35,7 @@ let package = Package(
         .library(name: "DirectHTTP", targets: ["DirectHTTP"]),
         .library(name: "HTTPDNS", targets: ["HTTPDNS"]),
         .library(name: "BeelineStore", targets: ["BeelineStore"]),
+        .library(name: "BeelineServer", targets: ["BeelineServer"]),
         .library(name: "BeelineURLSession", targets: ["BeelineURLSession"]),
         .library(name: "BeelineTesting", targets: ["BeelineTesting"]),
         .executable(name: "beeline", targets: ["BeelineCommand"]),
@@ -72,8 +73,8 @@ let package = Package(
         .target(
             name: "HTTPDNS",
             dependencies: [
-                "Names", "DirectHTTP", nio("NIOCore"), nio("NIOPosix"), nio("NIOConcurrencyHelpers"), nio("NIOTLS"), nioSSL,
-                httpTypes, crypto, .product(name: "CoreMetrics", package: "swift-metrics"),
+                "Names", "DirectHTTP", nio("NIOCore"), nio("NIOPosix"), nio("NIOConcurrencyHelpers"), nio("NIOTLS"),
+                nioSSL, httpTypes, crypto, .product(name: "CoreMetrics", package: "swift-metrics"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
             ],
             swiftSettings: settings
@@ -97,6 +98,14 @@ let package = Package(
             swiftSettings: settings
         ),
         .target(
+            name: "BeelineServer",
+            dependencies: [
+                "Names", "HTTPDNS", nio("NIOConcurrencyHelpers"), nio("NIOCore"), nio("NIOPosix"), nio("NIOHTTP1"),
+                nio("NIOTLS"), nioHTTP2, nioSSL,
+            ],
+            swiftSettings: settings
+        ),
+        .target(
             name: "BeelineTesting",
             dependencies: [
                 "Names", "HTTPDNS", nio("NIOConcurrencyHelpers"), nio("NIOCore"), nio("NIOPosix"), nio("NIOHTTP1"),
@@ -109,8 +118,8 @@ let package = Package(
         .executableTarget(
             name: "BeelineCommand",
             dependencies: [
-                "Names", "CookieJar", "Beeline", "BeelineStore", "BeelineTesting", nio("NIOCore"), nio("NIOPosix"),
-                nio("NIOConcurrencyHelpers"), nioSSL, argumentParser,
+                "Names", "CookieJar", "Beeline", "BeelineServer", "BeelineStore", "BeelineTesting", nio("NIOCore"),
+                nio("NIOPosix"), nio("NIOConcurrencyHelpers"), nioSSL, argumentParser,
                 .product(name: "X509", package: "swift-certificates"),
                 .product(name: "SwiftASN1", package: "swift-asn1"),
             ],
@@ -155,7 +164,7 @@ let package = Package(
         ),
         .testTarget(
             name: "GuideTests",
-            dependencies: ["Beeline", "BeelineStore", "BeelineURLSession", nio("NIOCore")],
+            dependencies: ["Beeline", "BeelineServer", "BeelineStore", "BeelineURLSession", nio("NIOCore")],
             swiftSettings: settings
         ),
         .executableTarget(
@@ -168,6 +177,14 @@ let package = Package(
             name: "BeelineStoreTests",
             dependencies: [
                 "BeelineStore", "StoreCrashWriter", "CookieJar", "HTTPDNS", "Names", "BeelineTesting", grdb,
+                nio("NIOConcurrencyHelpers"),
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "BeelineServerTests",
+            dependencies: [
+                "BeelineServer", "BeelineTesting", "DirectHTTP", "HTTPDNS", "Names", httpTypes,
                 nio("NIOConcurrencyHelpers"),
             ],
             swiftSettings: settings

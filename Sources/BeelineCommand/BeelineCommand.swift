@@ -21,7 +21,8 @@ struct BeelineCommand: AsyncParsableCommand {
             """,
         version: BeelineClient.version,
         subcommands: [
-            FetchCommand.self, ResolveCommand.self, DoctorCommand.self, CookiesCommand.self, DemoCommand.self,
+            FetchCommand.self, ResolveCommand.self, DoctorCommand.self, ServeCommand.self, CookiesCommand.self,
+            DemoCommand.self,
         ],
         defaultSubcommand: FetchCommand.self
     )

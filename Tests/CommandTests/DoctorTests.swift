@@ -128,7 +128,7 @@ extension ProcessTests {
             #expect(run.status == 0 && run.errors == "")
             #expect(run.text.hasPrefix("https://\(address)\n\nWho answers what\n"))
             #expect(
-                run.text.contains("    127.0.0.2  for 60 s\n") && run.text.contains("serves: status 200, http/1.1\n")
+                run.text.contains("    127.0.0.2  for 60 s\n") && run.text.contains("serves: status 404, http/1.1\n")
             )
             #expect(run.text.contains("certificate that is for evil.test"))
             let page = try lab.folder.text("doctor.html")
