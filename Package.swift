@@ -18,12 +18,20 @@ let settings: [SwiftSetting] =
 func nio(_ name: String) -> Target.Dependency { .product(name: name, package: "swift-nio") }
 let atomics = Target.Dependency.product(name: "Atomics", package: "swift-atomics")
 let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
+let asyncHTTPClient = Target.Dependency.product(
+    name: "AsyncHTTPClient",
+    package: "async-http-client",
+    condition: .when(traits: ["AsyncHTTPClient"])
+)
 let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
 let deque = Target.Dependency.product(name: "DequeModule", package: "swift-collections")
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
 let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
+let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
+let metrics = Target.Dependency.product(name: "CoreMetrics", package: "swift-metrics")
 let nioHPACK = Target.Dependency.product(name: "NIOHPACK", package: "swift-nio-http2")
 let nioHTTP2 = Target.Dependency.product(name: "NIOHTTP2", package: "swift-nio-http2")
+let tracing = Target.Dependency.product(name: "Tracing", package: "swift-distributed-tracing")
 let nioSSL = Target.Dependency.product(name: "NIOSSL", package: "swift-nio-ssl")
 
 let package = Package(
@@ -36,9 +44,15 @@ let package = Package(
         .library(name: "HTTPDNS", targets: ["HTTPDNS"]),
         .library(name: "BeelineStore", targets: ["BeelineStore"]),
         .library(name: "BeelineServer", targets: ["BeelineServer"]),
+        .library(name: "BeelineProxy", targets: ["BeelineProxy"]),
         .library(name: "BeelineURLSession", targets: ["BeelineURLSession"]),
+        .library(name: "BeelineAsyncHTTPClient", targets: ["BeelineAsyncHTTPClient"]),
         .library(name: "BeelineTesting", targets: ["BeelineTesting"]),
         .executable(name: "beeline", targets: ["BeelineCommand"]),
+    ],
+    traits: [
+        .trait(name: "AsyncHTTPClient", description: "BeelineAsyncHTTPClient, which needs async-http-client"),
+        .default(enabledTraits: isCheck ? ["AsyncHTTPClient"] : []),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -47,12 +61,15 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-certificates", from: "1.21.1"),
         .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+        .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.3"),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/apple/swift-nio-http2", from: "1.46.0"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+        .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
     ],
     targets: [
         .target(name: "Names", swiftSettings: settings),
@@ -66,7 +83,7 @@ let package = Package(
             name: "DirectHTTP",
             dependencies: [
                 "Names", "CZlib", nio("NIOCore"), nio("NIOPosix"), nio("NIOConcurrencyHelpers"), nio("NIOTLS"), nioSSL,
-                nioHTTP2, nioHPACK, httpTypes, deque,
+                httpTypes, deque, crypto,
             ],
             swiftSettings: settings
         ),
@@ -81,7 +98,18 @@ let package = Package(
         ),
         .target(
             name: "Beeline",
-            dependencies: ["Names", "CookieJar", "DirectHTTP", "HTTPDNS", nio("NIOCore"), httpTypes],
+            dependencies: [
+                "Names", "CookieJar", "DirectHTTP", "HTTPDNS", nio("NIOCore"), nio("NIOPosix"),
+                nio("NIOConcurrencyHelpers"), httpTypes, crypto, logging, metrics, tracing,
+            ],
+            swiftSettings: settings
+        ),
+        .target(
+            name: "BeelineProxy",
+            dependencies: [
+                "Names", "CookieJar", "DirectHTTP", "HTTPDNS", "Beeline", nio("NIOConcurrencyHelpers"), nio("NIOCore"),
+                nio("NIOPosix"), httpTypes,
+            ],
             swiftSettings: settings
         ),
         .target(
@@ -89,6 +117,13 @@ let package = Package(
             dependencies: [
                 "Names", "CookieJar", "DirectHTTP", "HTTPDNS", "Beeline", nio("NIOConcurrencyHelpers"), nio("NIOCore"),
                 httpTypes,
+            ],
+            swiftSettings: settings
+        ),
+        .target(
+            name: "BeelineAsyncHTTPClient",
+            dependencies: [
+                "Names", "DirectHTTP", "Beeline", nio("NIOCore"), nio("NIOHTTP1"), httpTypes, asyncHTTPClient,
             ],
             swiftSettings: settings
         ),
@@ -118,8 +153,8 @@ let package = Package(
         .executableTarget(
             name: "BeelineCommand",
             dependencies: [
-                "Names", "CookieJar", "Beeline", "BeelineServer", "BeelineStore", "BeelineTesting", nio("NIOCore"),
-                nio("NIOPosix"), nio("NIOConcurrencyHelpers"), nioSSL, argumentParser,
+                "Names", "CookieJar", "Beeline", "BeelineProxy", "BeelineServer", "BeelineStore", "BeelineTesting",
+                nio("NIOCore"), nio("NIOPosix"), nio("NIOConcurrencyHelpers"), nioSSL, argumentParser,
                 .product(name: "X509", package: "swift-certificates"),
                 .product(name: "SwiftASN1", package: "swift-asn1"),
             ],
@@ -130,7 +165,8 @@ let package = Package(
         .testTarget(
             name: "DirectHTTPTests",
             dependencies: [
-                "DirectHTTP", "Names", "BeelineTesting", nio("NIOConcurrencyHelpers"), nio("NIOCore"), httpTypes,
+                "DirectHTTP", "Names", "BeelineTesting", nio("NIOConcurrencyHelpers"), nio("NIOCore"), nio("NIOPosix"),
+                nioHPACK, nioSSL, httpTypes,
             ],
             swiftSettings: settings
         ),
@@ -151,20 +187,43 @@ let package = Package(
             swiftSettings: settings
         ),
         .testTarget(
+            name: "BeelineAsyncHTTPClientTests",
+            dependencies: [
+                "BeelineAsyncHTTPClient", "Beeline", "BeelineTesting", nio("NIOCore"), nio("NIOHTTP1"), asyncHTTPClient,
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
             name: "BeelineTests",
-            dependencies: ["Beeline", "BeelineTesting", nio("NIOCore")],
+            dependencies: [
+                "Beeline", "BeelineTesting", nio("NIOConcurrencyHelpers"), nio("NIOCore"), logging, metrics, tracing,
+                .product(name: "InMemoryLogging", package: "swift-log"),
+                .product(name: "InMemoryTracing", package: "swift-distributed-tracing"),
+                .product(name: "MetricsTestKit", package: "swift-metrics"),
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "BeelineProxyTests",
+            dependencies: [
+                "BeelineProxy", "Beeline", "BeelineTesting", nio("NIOConcurrencyHelpers"), nio("NIOCore"), httpTypes,
+            ],
             swiftSettings: settings
         ),
         .testTarget(
             name: "CommandTests",
             dependencies: [
-                "BeelineCommand", "Beeline", "BeelineTesting", argumentParser, grdb, nio("NIOConcurrencyHelpers"),
+                "BeelineCommand", "Beeline", "BeelineProxy", "BeelineTesting", argumentParser, grdb,
+                nio("NIOConcurrencyHelpers"),
             ],
             swiftSettings: settings
         ),
         .testTarget(
             name: "GuideTests",
-            dependencies: ["Beeline", "BeelineServer", "BeelineStore", "BeelineURLSession", nio("NIOCore")],
+            dependencies: [
+                "Beeline", "BeelineServer", "BeelineStore", "BeelineURLSession", nio("NIOCore"), logging, metrics,
+                tracing,
+            ],
             swiftSettings: settings
         ),
         .executableTarget(
@@ -205,7 +264,7 @@ if isCheck || Context.environment["BEELINE_BENCHMARKS"] == "1" {
             name: "BeelineBench",
             dependencies: [
                 "Names", "CookieJar", "DirectHTTP", "HTTPDNS", "Beeline", "BeelineTesting", "BeelineURLSession",
-                nio("NIOCore"),
+                nio("NIOCore"), nio("NIOPosix"),
             ],
             path: "Benchmarks/BeelineBench",
             swiftSettings: settings

@@ -5,6 +5,7 @@ let rest = Array(arguments.dropFirst())
 switch arguments.first {
 case "cookies": try CookieBench(rest).run()
 case "resolver": try await ResolverBench(rest).run()
+case "client": try await ClientBench(rest).run()
 case "urlsession": try await SessionBench(rest).run()
 case "cache": try await CacheBench(rest).run()
 default:
@@ -13,6 +14,8 @@ default:
         beeline-bench cookies --look-ms MS --fill-ms MS [--dump PREFIX] WORKLOAD.tsv
         beeline-bench resolver --mode doh|httpdns --server URL --connect IP:PORT --cafile PEM --tag T --cold N \
         --cached-ms MS --cached-names K
+        beeline-bench client --url URL --connect IP:PORT --cafile PEM --http 1|2 --conc N --ms MS [--close] \
+        [--layer engine|client] [--on-loop] [--loops N]
         beeline-bench urlsession --requests N --mebibytes N
         beeline-bench cache --names N --threads T --ms MS
         """

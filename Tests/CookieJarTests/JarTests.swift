@@ -246,6 +246,15 @@ struct JarTests {
         #expect(try jar.get("http://example.com/") == "a=1")
     }
 
+    // MARK: Hosts
+
+    @Test func aHostThatBeginsWithADotKeepsNoCookieThatNoFormatCouldHold() throws {
+        let jar = CookieJar()
+        #expect(try jar.set("a=1", "https://.www.example.com/") == .rejected(.malformed))
+        #expect(try jar.set("a=1; Domain=example.com", "https://.www.example.com/") == .rejected(.malformed))
+        #expect(jar.allCookies(now: noon).isEmpty)
+    }
+
     // MARK: Web views
 
     @Test func theScriptForAPageIsSafeInHTML() throws {

@@ -99,6 +99,10 @@ struct LargeInputTests {
         #expect(count <= joined.utf8.count)
     }
 
+    @Test func manyFieldsJoined() {
+        #expect(SetCookieSplitter.split(text("a=1, ")).count == Self.size / 5)
+    }
+
     @Test(arguments: CookieFormat.allCases)
     func aFile(_ format: CookieFormat) {
         let units = [

@@ -78,7 +78,7 @@ struct SessionBench {
     private func up(_ client: BeelineClient, _ port: UInt16) async throws {
         guard let url = URL(string: "http://bench.test:\(port)/") else { return }
         let file = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
-        FileManager.default.createFile(atPath: file.path, contents: nil)
+        guard FileManager.default.createFile(atPath: file.path, contents: nil) else { return }
         defer { try? FileManager.default.removeItem(at: file) }
         let handle = try FileHandle(forWritingTo: file)
         try handle.truncate(atOffset: UInt64(mebibytes) << 20)

@@ -9,7 +9,7 @@ extension ClientConfiguration {
         let connection = command.connection
         if connection.noHttpdns { isHTTPDNSEnabled = false }
         for text in connection.resolve { try pin(text, command.names.families) }
-        proxies = try Self.proxies(connection, defaults)
+        proxies = try Self.proxies(connection.proxy, except: connection.noproxy, defaults)
         tls.verifiesCertificate = !connection.insecure
         tls.offersHTTP2 = !connection.http1
         limits.connect =
@@ -58,20 +58,25 @@ extension ClientConfiguration {
         tls.rootFiles.append(path)
     }
 
-    private static func proxies(
-        _ connection: ConnectionArguments,
+    /// The proxies of `-x` and `--noproxy`, of the configuration file, or of the environment.
+    static func proxies(
+        _ proxy: String?,
+        except noproxy: String?,
         _ defaults: Defaults
     ) throws(CommandFailure) -> ProxySettings {
         var settings = ProxySettings(environment: defaults.environment)
-        if let text = connection.proxy ?? defaults.proxy {
+        if let text = proxy ?? defaults.proxy {
             if text.isEmpty { return .none }
             guard let proxy = Proxy(parsing: text) else {
-                throw CommandFailure(.proxyUnresolved, "the proxy \(text.withoutUser): write http://host:port")
+                throw CommandFailure(
+                    .proxyUnresolved,
+                    "the proxy \(text.withoutUser): write http://, https:// or socks5h://host:port"
+                )
             }
             settings.http = proxy
             settings.https = proxy
         }
-        if let list = connection.noproxy ?? defaults.noproxy { settings.exceptions = ProxyExceptions(parsing: list) }
+        if let list = noproxy ?? defaults.noproxy { settings.exceptions = ProxyExceptions(parsing: list) }
         return settings
     }
 

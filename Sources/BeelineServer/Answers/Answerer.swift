@@ -53,7 +53,6 @@ struct Answerer: Sendable {
         guard let finding else { return answer }
         var answer = answer
         answer.answers = finding.answer.answers + answer.answers
-        // The alias exists, whatever it leads to: NXDOMAIN is said of the last name (RFC 6604 §3).
         return answer
     }
 

@@ -37,11 +37,11 @@ struct ZoneSet: Sendable {
             case .alias(let record, let target):
                 finding.answer.answers.append(record)
                 name = target
-            case .noRecord,
-                .noName where step > 0:
+            case .noRecord:
                 finding.answer.authorities = [zone.authority]
                 return finding
             case .noName:
+                // Of a name behind aliases too (RFC 6604 §3).
                 finding.answer.authorities = [zone.authority]
                 finding.answer.code = .noSuchName
                 return finding

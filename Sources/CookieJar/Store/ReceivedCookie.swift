@@ -83,7 +83,8 @@ extension ReceivedCookie {
         _ domain: Octets,
         _ request: CookieRequest
     ) throws(CookieRejection) -> (domain: Octets, isHostOnly: Bool) {
-        guard request.host.count <= UInt8.max else { throw .malformed }
+        // No name begins with an empty label, and where cookies are exchanged a dot there stands for the hosts below.
+        guard request.host.count <= UInt8.max, request.host.first != .dot else { throw .malformed }
         guard !domain.isEmpty else { return (request.host, true) }
         guard domain.isASCII else { throw .nonASCIIDomain }
         let isHost = domain.isSame(as: request.host)

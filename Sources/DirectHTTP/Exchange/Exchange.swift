@@ -31,16 +31,30 @@ final class Exchange: Sendable {
         var isAbandoned = false
         var carrier: (any ExchangeCarrier)?
         var upload: Task<Void, Never>?
+        var receivedBytes: Int64 = 0
+        var ending: Ending?
+        var observer: (@Sendable (Ending) -> Void)?
+    }
+
+    /// How and when it ended.
+    struct Ending: Sendable {
+        let error: DirectHTTPError?
+        let time: NIODeadline
+        /// Bytes of the body, as they came from the wire.
+        let receivedBytes: Int64
     }
 
     let request: PreparedRequest
     let limits: ExchangeLimits
+    /// Holds the body back until the server asks for it; nil where nobody waits for that.
+    let gate: ContinueGate?
     /// Guards everything that the loop and the caller share.
     private let state = NIOLockedValueBox(State())
 
     init(request: PreparedRequest, limits: ExchangeLimits) {
         self.request = request
         self.limits = limits
+        gate = request.expectsContinue ? ContinueGate() : nil
     }
 
     // MARK: The caller's side
@@ -55,8 +69,9 @@ final class Exchange: Sendable {
                     state.carrier = carrier
                     return nil
                 }
-                if let early { return waiter.resume(returning: early) }
                 carrier.start(self)
+                // One that was cancelled already is started all the same: that gives its connection back.
+                if let early { return waiter.resume(returning: early) }
                 startUpload(on: carrier)
             }
         } onCancel: {
@@ -80,6 +95,18 @@ final class Exchange: Sendable {
 
     /// Whether it ended, well or badly.
     var isOver: Bool { state.withLockedValue { $0.end != nil } }
+
+    /// How and when it ended; nil before.
+    var ending: Ending? { state.withLockedValue { $0.ending } }
+
+    /// Has `observer` called once when it ends, at once where it has ended. There is one observer at the most.
+    func whenOver(_ observer: @escaping @Sendable (Ending) -> Void) {
+        let ending = state.withLockedValue { state in
+            if state.ending == nil { state.observer = observer }
+            return state.ending
+        }
+        if let ending { observer(ending) }
+    }
 
     /// The trailers, once the body was read to its end.
     var trailers: HTTPFields? {
@@ -148,6 +175,7 @@ final class Exchange: Sendable {
         var pieceWaiter: UnsafeContinuation<PieceResult, Never>?
         var piece: PieceResult?
         var upload: Task<Void, Never>?
+        var ending: (report: Ending, observer: (@Sendable (Ending) -> Void)?)?
         let wantsMore = state.withLockedValue { state -> Bool in
             guard state.end == nil else { return true }
             if let head, state.head == nil {
@@ -157,9 +185,14 @@ final class Exchange: Sendable {
             for piece in pieces {
                 state.pieces.append(piece)
                 state.bufferedBytes += piece.readableBytes
+                state.receivedBytes += Int64(piece.readableBytes)
             }
             if let end {
                 state.end = end
+                let error: DirectHTTPError? = if case .failure(let error) = end { error } else { nil }
+                let report = Ending(error: error, time: .now(), receivedBytes: state.receivedBytes)
+                state.ending = report
+                ending = (report, state.observer.take())
                 upload = state.upload.take()
                 state.carrier = nil
                 if case .failure(let error) = end, state.head == nil {
@@ -180,6 +213,7 @@ final class Exchange: Sendable {
             return !state.isStalled
         }
         upload?.cancel()
+        if let ending { ending.observer?(ending.report) }
         if let headWaiter, let result = state.withLockedValue({ $0.head }) { headWaiter.resume(returning: result) }
         if let pieceWaiter, let piece { pieceWaiter.resume(returning: piece) }
         return wantsMore

@@ -22,4 +22,10 @@ enum FieldNames {
         }
         return HTTPField.Name(String(decoding: bytes, as: UTF8.self))
     }
+
+    /// The name of these bytes as HTTP/2 writes it, in lower case (RFC 9113 §8.2.1), pseudo fields included; nil if it is
+    /// none.
+    static func lowerCaseName(_ bytes: UnsafeRawBufferPointer) -> HTTPField.Name? {
+        HTTPField.Name(parsed: String(decoding: bytes, as: UTF8.self))
+    }
 }

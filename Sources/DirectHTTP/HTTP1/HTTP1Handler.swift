@@ -189,7 +189,8 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
             do {
                 if case .end(let trailers)? = try parser.finishAtClose() { pendingEnd = .success(trailers) }
             } catch {
-                pendingEnd = .failure(hasReadResponse ? error : .lostBeforeResponse(error.message))
+                let isLoss = error.code == .connectionLost && !hasReadResponse
+                pendingEnd = .failure(isLoss ? .lostBeforeResponse(error.message) : error)
             }
         }
         keepAlive = false
@@ -217,7 +218,8 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
     private func take(_ event: HTTP1ResponseParser.Event, now: NIODeadline) throws(DirectHTTPError) {
         hasReadResponse = true
         switch event {
-        case .informational:
+        case .informational(let response):
+            if response.status == .continue { exchange?.gate?.open() }
             informationalCount += 1
             guard informationalCount <= Self.maximumInformational else {
                 throw .malformed("more than \(Self.maximumInformational) informational responses")
@@ -227,6 +229,7 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
                 throw .malformed("it switches protocols although nobody asked")
             }
             self.keepAlive = keepAlive
+            exchange?.gate?.refuse()
             pendingHead = Exchange.ExchangeHead(response: response, firstByte: now)
         case .body(let piece):
             pendingPieces.append(piece)

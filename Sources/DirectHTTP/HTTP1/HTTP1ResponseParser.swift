@@ -32,7 +32,7 @@ struct HTTP1ResponseParser {
     /// The head's limits: all of its bytes, and the number of its fields.
     struct Limits {
         var headBytes = 64 * 1024
-        var fieldCount = 500
+        var fieldCount = 1_000
     }
 
     private let limits: Limits
@@ -116,6 +116,8 @@ struct HTTP1ResponseParser {
         case .untilClose: return finish(trailers: nil)
         case .head where buffer.readableBytes == 0:
             throw DirectHTTPError(.connectionLost, "the server closed the connection without a response")
+        case .head where !buffer.readableBytesView.starts(with: "HTTP/1.".utf8.prefix(buffer.readableBytes)):
+            throw .malformed("it does not begin with a status line")
         case .head:
             throw DirectHTTPError(.connectionLost, "the server closed the connection in the middle of the head")
         default:

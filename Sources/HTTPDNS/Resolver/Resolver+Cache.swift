@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import NIOConcurrencyHelpers
-import Names
+package import Names
 
 extension Resolver {
     /// What the cache says of a name.

@@ -9,7 +9,9 @@ public protocol BatchUpstream: Upstream {
 
     /// Answers several questions with the same families.
     ///
-    /// - Parameter hosts: At most ``maxNames`` names.
+    /// - Parameters:
+    ///   - hosts: At most ``maxNames`` names.
+    ///   - families: What is wanted of each.
     /// - Returns: What was said, by name. A name left out was not answered.
     func answers(_ hosts: [Host], families: Families) async throws(UpstreamError) -> [Host: Answer]
 }

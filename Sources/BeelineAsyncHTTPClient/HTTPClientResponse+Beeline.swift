@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if AsyncHTTPClient
+import AsyncHTTPClient
+import Beeline
+import HTTPTypes
+import NIOCore
+import NIOHTTP1
+
+extension HTTPClientResponse {
+    /// The response in AsyncHTTPClient's type; `history` has a pair for each hop, from which it takes its `url`.
+    init(_ response: Response) {
+        var headers = HTTPHeaders()
+        for field in response.fields { headers.add(name: field.name.rawName, value: field.value) }
+        self.init(
+            version: response.hop.version,
+            status: HTTPResponseStatus(statusCode: response.status.code, reasonPhrase: response.status.reasonPhrase),
+            headers: headers,
+            body: .stream(response.body),
+            history: response.hops.map { hop in
+                var request = HTTPClientRequest(url: hop.url.description)
+                request.method = HTTPMethod(rawValue: hop.method.rawValue)
+                let status = HTTPResponseStatus(statusCode: hop.status.code)
+                return HTTPClientRequestResponse(
+                    request: request,
+                    responseHead: HTTPResponseHead(version: hop.version, status: status)
+                )
+            }
+        )
+    }
+}
+
+extension Hop {
+    /// AsyncHTTPClient's name for the protocol.
+    fileprivate var version: HTTPVersion { applicationProtocol == "h2" ? .http2 : .http1_1 }
+}
+#endif

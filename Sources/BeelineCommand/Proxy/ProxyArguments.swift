@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import Beeline
+import BeelineProxy
+
+/// Where the proxy goes, and through whom.
+struct ProxyArguments: ParsableArguments {
+    @Option(help: ArgumentHelp("Let tunnels go to these ports (default: 443,80,8443)", valueName: "list"))
+    var allowPorts: String?
+
+    @Flag(help: "Leave names to the system's resolver")
+    var noHttpdns = false
+
+    @Option(
+        name: [.customShort("x"), .customLong("proxy")],
+        help: ArgumentHelp("Go through this upstream proxy, \"\" for none", valueName: "url")
+    )
+    var proxy: String?
+
+    @Option(help: ArgumentHelp("Hosts that are reached without the upstream proxy", valueName: "list"))
+    var noproxy: String?
+
+    /// The client that lends the proxy its resolver.
+    func client(_ names: NameArguments, _ defaults: Defaults) throws(CommandFailure) -> BeelineClient {
+        var configuration = try ClientConfiguration(names, defaults: defaults, files: .real)
+        configuration.jar = nil
+        configuration.proxies = try ClientConfiguration.proxies(proxy, except: noproxy, defaults)
+        if noHttpdns { configuration.isHTTPDNSEnabled = false }
+        do throws(UpstreamError) {
+            return try BeelineClient(configuration)
+        } catch {
+            throw CommandFailure(.usage, error.message)
+        }
+    }
+
+    /// Where the proxy goes.
+    func policy(_ names: NameArguments, _ defaults: Defaults) throws(CommandFailure) -> AccessPolicy {
+        var policy = AccessPolicy()
+        policy.allowsLocalAnswers = names.allowLocalAnswers || defaults.allowLocalAnswers
+        guard let allowPorts else { return policy }
+        let ports = allowPorts.split(separator: ",", omittingEmptySubsequences: false).map { UInt16($0) }
+        guard !ports.contains(nil), !ports.contains(0) else {
+            throw CommandFailure(.usage, "--allow-ports \"\(allowPorts)\": write ports with commas between them")
+        }
+        policy.tunnelPorts = Set(ports.compactMap(\.self))
+        return policy
+    }
+}
+
+extension CommandFailure {
+    /// A proxy that does not listen.
+    init(_ error: ProxyError) {
+        self.init(error.code == .needsCredentials ? .usage : .unavailable, error.message)
+    }
+}

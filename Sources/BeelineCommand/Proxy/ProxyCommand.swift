@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import Beeline
+import BeelineProxy
+
+/// `beeline proxy`: a proxy for programs that stay as they are.
+struct ProxyCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "proxy",
+        abstract: "Run a proxy (HTTP and SOCKS5 on one port) that finds servers by HTTPDNS.",
+        usage: "beeline proxy [<options>]",
+        discussion: """
+            The first line of output says where it listens. Refusals are answered 403 with one line why, unknown names \
+            502.
+
+            """ + NameArguments.specs
+    )
+
+    @Option(help: ArgumentHelp("Listen here; port 0: the system picks", valueName: "addr:port"))
+    var listen = "127.0.0.1:8118"
+
+    @Option(help: ArgumentHelp("Ask for this user and the password in this file", valueName: "user:passfile"))
+    var auth: String?
+
+    @Flag(help: "Serve a PAC file, and print its URL")
+    var pac = false
+
+    @Flag(name: [.customShort("v"), .customLong("verbose")], help: "Print a line a tunnel")
+    var verbose = false
+
+    @OptionGroup var proxy: ProxyArguments
+    @OptionGroup(title: "Names and trust") var names: NameArguments
+
+    func run() async throws {
+        let defaults = try Defaults.load()
+        let client = try proxy.client(names, defaults)
+        let configuration = try configuration(defaults, files: .real)
+        let lines = verbose
+        let printsPAC = pac
+        let status = await Interruption.run {
+            await Self.serve(configuration, client, isVerbose: lines, printsPAC: printsPAC)
+        }
+        if status != .ok { throw ExitCode(status.rawValue) }
+    }
+
+    /// What the options ask for.
+    func configuration(_ defaults: Defaults, files: InputFiles) throws(CommandFailure) -> ProxyConfiguration {
+        var configuration = ProxyConfiguration()
+        do throws(NameError) {
+            configuration.listen = try Endpoint(parsing: listen, defaultPort: 8118)
+        } catch {
+            throw CommandFailure(.usage, "--listen: \(error.message)")
+        }
+        configuration.policy = try proxy.policy(names, defaults)
+        configuration.policy.allowsPrivateTargets = configuration.listen.address.isLoopback
+        configuration.servesPAC = pac
+        if let auth { configuration.credentials = try Self.credentials(auth, files) }
+        return configuration
+    }
+
+    private static func credentials(_ text: String, _ files: InputFiles) throws(CommandFailure) -> ProxyCredentials {
+        let parts = text.split(separator: ":", maxSplits: 1)
+        guard parts.count == 2 else { throw CommandFailure(.usage, "--auth \"\(text)\": write USER:PASSFILE") }
+        let password = try files.text(String(parts[1])).prefix { $0 != "\n" && $0 != "\r\n" && $0 != "\r" }
+        guard !password.isEmpty else { throw CommandFailure(.usage, "--auth: the file \(parts[1]) is empty") }
+        return ProxyCredentials(user: String(parts[0]), password: String(password))
+    }
+
+    private static func serve(
+        _ configuration: ProxyConfiguration,
+        _ client: BeelineClient,
+        isVerbose: Bool,
+        printsPAC: Bool
+    ) async -> CommandStatus {
+        DescriptorLimit.raise()
+        var configuration = configuration
+        // Lines are printed elsewhere: the proxy does not wait for who reads them.
+        let (events, tell) = AsyncStream.makeStream(of: ProxyEvent.self, bufferingPolicy: .bufferingNewest(1_000))
+        if isVerbose { configuration.onEvent = { tell.yield($0) } }
+        do throws(ProxyError) {
+            let proxy = try await BeelineProxy.start(configuration, client: client)
+            Terminal.standardOutput.writeLine("listening at \(proxy.url)")
+            if printsPAC { Terminal.standardOutput.writeLine("PAC file at \(proxy.url)/proxy.pac") }
+            for await event in events {
+                if let line = event.line { Terminal.standardOutput.writeLine(line.singleLine) }
+            }
+            await proxy.stop(within: .seconds(1))
+            await client.shutDown()
+            return .ok
+        } catch {
+            let failure = CommandFailure(error)
+            failure.print()
+            return failure.status
+        }
+    }
+}
+
+extension ProxyEvent {
+    /// What `-v` prints; nil: nothing.
+    var line: String? {
+        switch self {
+        case .connected(let kind, let destination, let endpoint, let time):
+            "\(kind.rawValue) \(destination) \(endpoint) \(Int((time / .milliseconds(1)).rounded())) ms"
+        case .refused(let destination, let refusal):
+            "\(refusal.status) \(destination.map { "\($0)" } ?? "-") \(refusal.message)"
+        case .ended: nil
+        }
+    }
+}

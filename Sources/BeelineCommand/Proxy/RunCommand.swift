@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import Beeline
+import BeelineProxy
+
+/// `beeline run -- COMMAND…`: a program that stays as it is.
+struct RunCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "run",
+        abstract: "Run a program whose requests go through a proxy that lives as long as it does.",
+        usage: "beeline run [<options>] -- <command> ...",
+        discussion: """
+            The program finds http_proxy, https_proxy, all_proxy and no_proxy in its environment, in small and in capital \
+            letters. Exits with the program's code; with 127 where there is no such program.
+
+            """ + NameArguments.specs
+    )
+
+    @OptionGroup var proxy: ProxyArguments
+    @OptionGroup(title: "Names and trust") var names: NameArguments
+
+    @Argument(parsing: .postTerminator, help: "The program and its arguments, behind --")
+    var command: [String]
+
+    func run() async throws {
+        let defaults = try Defaults.load()
+        guard !command.isEmpty else { throw CommandFailure(.usage, "no program: write beeline run -- COMMAND") }
+        let client = try proxy.client(names, defaults)
+        var configuration = ProxyConfiguration()
+        configuration.policy = try proxy.policy(names, defaults)
+        configuration.servesPAC = false
+        let code: Int32
+        do throws(ProxyError) {
+            let proxy = try await BeelineProxy.start(configuration, client: client)
+            let environment = Self.environment(defaults.environment, proxy: proxy.url)
+            code = try await ChildProcess(command, environment: environment).run()
+            await proxy.stop()
+            await client.shutDown()
+        } catch {
+            throw CommandFailure(error)
+        }
+        if code != 0 { throw ExitCode(code) }
+    }
+
+    /// The environment with the proxy's variables; what was excepted from a proxy before still is.
+    static func environment(_ environment: [String: String], proxy: String) -> [String: String] {
+        var result = environment
+        for name in ["http_proxy", "https_proxy", "all_proxy"] {
+            result[name] = proxy
+            result[name.uppercased()] = proxy
+        }
+        let given = [environment["no_proxy"], environment["NO_PROXY"]].compactMap(\.self).first { !$0.isEmpty }
+        let exceptions = given ?? "localhost,127.0.0.1,::1"
+        result["no_proxy"] = exceptions
+        result["NO_PROXY"] = exceptions
+        return result
+    }
+}

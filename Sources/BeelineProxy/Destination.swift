@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import Names
+
+/// Whom a client of the proxy wants to reach: a host and a port, as the request names them.
+public struct Destination: Hashable, Sendable, CustomStringConvertible {
+    /// The host, a name or an address.
+    public var host: Host
+    /// The port.
+    public var port: UInt16
+
+    /// A destination of parts.
+    public init(_ host: Host, port: UInt16) {
+        self.host = host
+        self.port = port
+    }
+
+    /// `www.example.com:443`.
+    public var description: String { "\(host.urlForm):\(port)" }
+
+    /// Reads `host:port`, `[v6]:port` and, where there is a default, `host`; nil for everything else.
+    init?(_ bytes: some BidirectionalCollection<UInt8>, defaultPort: UInt16?) {
+        var name = bytes[...]
+        var port = defaultPort
+        if let colon = bytes.lastIndex(of: UInt8(ascii: ":")), bytes.last != UInt8(ascii: "]") {
+            name = bytes[..<colon]
+            let digits = bytes[bytes.index(after: colon)...]
+            // `http://host:/` is a URL with its default port (RFC 3986 §3.2.3).
+            if !digits.isEmpty || defaultPort == nil {
+                guard let number = Self.port(digits) else { return nil }
+                port = number
+            }
+        }
+        // Two hosts with userinfo between them are two readings of one text.
+        guard let port, port > 0, !name.isEmpty, !name.contains(where: { "@/\\?#".utf8.contains($0) }) else {
+            return nil
+        }
+        if name.contains(UInt8(ascii: ":")), name.first != UInt8(ascii: "[") { return nil }
+        guard let host = try? Host(String(decoding: name, as: UTF8.self)) else { return nil }
+        self.init(host, port: port)
+    }
+
+    private static func port(_ digits: some Collection<UInt8>) -> UInt16? {
+        guard !digits.isEmpty, digits.count <= 5 else { return nil }
+        var value = 0
+        for digit in digits {
+            guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(digit) else { return nil }
+            value = value * 10 + Int(digit - UInt8(ascii: "0"))
+        }
+        return UInt16(exactly: value)
+    }
+}

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NIOCore
+
+/// Where a body ends (RFC 9112 §6.3).
+enum BodyFraming: Equatable {
+    case none
+    case length(Int64)
+    case chunked
+    /// With the connection; only responses.
+    case untilClose
+}
+
+/// Follows a body to its end without changing a byte, and stops where it is not what its head says.
+struct BodyTracker {
+    private enum State {
+        case length(Int64)
+        case chunked(ChunkScanner)
+        case untilClose
+        case ended
+    }
+
+    private var state: State
+
+    init(_ framing: BodyFraming) {
+        state =
+            switch framing {
+            case .none, .length(0): .ended
+            case .length(let length): .length(length)
+            case .chunked: .chunked(ChunkScanner())
+            case .untilClose: .untilClose
+            }
+    }
+
+    var isEnded: Bool { if case .ended = state { true } else { false } }
+    var isUntilClose: Bool { if case .untilClose = state { true } else { false } }
+
+    /// Takes what belongs to the body off the front of `bytes`; nil where nothing does.
+    mutating func take(from bytes: inout ByteBuffer) throws(ChunkScanner.Fault) -> ByteBuffer? {
+        let count: Int
+        switch state {
+        case .ended:
+            return nil
+        case .untilClose:
+            count = bytes.readableBytes
+        case .length(let left):
+            count = Int(min(left, Int64(bytes.readableBytes)))
+            state = left == Int64(count) ? .ended : .length(left - Int64(count))
+        case .chunked(var scanner):
+            let result = bytes.withUnsafeReadableBytes { bytes in
+                Result { () throws(ChunkScanner.Fault) in try scanner.scan(bytes) }
+            }
+            count = try result.get()
+            state = scanner.isEnded ? .ended : .chunked(scanner)
+        }
+        return count > 0 ? bytes.readSlice(length: count) : nil
+    }
+}
+
+/// Reads the framing of a chunked body (RFC 9112 §7.1) as it passes by: what another reader might take for something else,
+/// such as a size with a sign or a line that ends in LF alone, is a fault.
+struct ChunkScanner: Equatable {
+    /// What is wrong with the framing.
+    enum Fault: Error, Equatable {
+        case malformedSize
+        case malformedExtension
+        case malformedEnd
+        case malformedTrailer
+        case tooLong
+    }
+
+    private enum State: Equatable {
+        case size(digits: Int)
+        case blankAfterSize
+        case extensions(length: Int)
+        case lineFeedAfterSize
+        case data(Int64)
+        case returnAfterData
+        case lineFeedAfterData
+        case trailerStart
+        case trailerName
+        case trailerValue
+        case lineFeedAfterTrailer
+        case lastLineFeed
+        case ended
+    }
+
+    /// Bytes of all extensions of one chunk, and of all trailers.
+    static let lineLimit = 4096
+
+    private var state = State.size(digits: 0)
+    private var size: Int64 = 0
+    private var trailerBytes = 0
+
+    var isEnded: Bool { state == .ended }
+
+    /// How many of the bytes belong to the body: all of them, unless it ends among them.
+    mutating func scan(_ bytes: UnsafeRawBufferPointer) throws(Fault) -> Int {
+        var index = 0
+        while index < bytes.count {
+            if case .data(let left) = state {
+                let count = Int(min(left, Int64(bytes.count - index)))
+                index += count
+                state = left == Int64(count) ? .returnAfterData : .data(left - Int64(count))
+                continue
+            }
+            if state == .ended { return index }
+            try step(bytes[index])
+            index += 1
+        }
+        return index
+    }
+
+    private mutating func step(_ byte: UInt8) throws(Fault) {
+        let isReturn = byte == UInt8(ascii: "\r")
+        let isLineFeed = byte == UInt8(ascii: "\n")
+        switch state {
+        case .size(let digits):
+            if let digit = Self.hexadecimal(byte) {
+                guard digits < 15 else { throw .malformedSize }
+                size = size << 4 | digit
+                state = .size(digits: digits + 1)
+                return
+            }
+            guard digits > 0 else { throw .malformedSize }
+            try afterSize(byte)
+        case .blankAfterSize: try afterSize(byte)
+        case .extensions(let length):
+            if isReturn { return state = .lineFeedAfterSize }
+            guard Characters.isFieldValue(byte) else { throw .malformedExtension }
+            guard length < Self.lineLimit else { throw .tooLong }
+            state = .extensions(length: length + 1)
+        case .lineFeedAfterSize:
+            guard isLineFeed else { throw .malformedSize }
+            state = size == 0 ? .trailerStart : .data(size)
+            size = 0
+        case .returnAfterData:
+            guard isReturn else { throw .malformedEnd }
+            state = .lineFeedAfterData
+        case .lineFeedAfterData:
+            guard isLineFeed else { throw .malformedEnd }
+            state = .size(digits: 0)
+        case .trailerStart, .trailerName, .trailerValue, .lineFeedAfterTrailer, .lastLineFeed:
+            try trailer(byte, isReturn: isReturn, isLineFeed: isLineFeed)
+        case .data, .ended:
+            break
+        }
+    }
+
+    private mutating func afterSize(_ byte: UInt8) throws(Fault) {
+        switch byte {
+        case UInt8(ascii: "\r"): state = .lineFeedAfterSize
+        case UInt8(ascii: ";"): state = .extensions(length: 0)
+        // Blanks before an extension or the line's end are "bad whitespace", which a reader must take (§7.1.1).
+        case UInt8(ascii: " "), UInt8(ascii: "\t"): state = .blankAfterSize
+        default: throw .malformedSize
+        }
+    }
+
+    private mutating func trailer(_ byte: UInt8, isReturn: Bool, isLineFeed: Bool) throws(Fault) {
+        trailerBytes += 1
+        guard trailerBytes <= Self.lineLimit * 4 else { throw .tooLong }
+        switch state {
+        case .trailerStart:
+            if isReturn { return state = .lastLineFeed }
+            guard Characters.isToken(byte) else { throw .malformedTrailer }
+            state = .trailerName
+        case .trailerName:
+            if byte == UInt8(ascii: ":") { return state = .trailerValue }
+            guard Characters.isToken(byte) else { throw .malformedTrailer }
+        case .trailerValue:
+            if isReturn { return state = .lineFeedAfterTrailer }
+            guard Characters.isFieldValue(byte) else { throw .malformedTrailer }
+        case .lineFeedAfterTrailer:
+            guard isLineFeed else { throw .malformedTrailer }
+            state = .trailerStart
+        default:
+            guard isLineFeed else { throw .malformedTrailer }
+            state = .ended
+        }
+    }
+
+    private static func hexadecimal(_ byte: UInt8) -> Int64? {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): Int64(byte - UInt8(ascii: "0"))
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): Int64(byte - UInt8(ascii: "A") + 10)
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): Int64(byte - UInt8(ascii: "a") + 10)
+        default: nil
+        }
+    }
+}

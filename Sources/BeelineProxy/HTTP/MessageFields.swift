@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NIOCore
+import Names
+
+/// The fields of a message that a proxy must understand, and the others as they go on to the next server.
+struct MessageFields {
+    /// Why the fields are refused.
+    struct Fault: Error, Equatable {
+        let message: String
+        init(_ message: String) { self.message = message }
+    }
+
+    /// The end-to-end fields, each with its line end, in their order: without Host, framing, and what belongs to one
+    /// connection (RFC 9110 §7.6.1).
+    private(set) var endToEnd = ByteBuffer()
+    private(set) var host: ByteBuffer?
+    private(set) var contentLength: Int64?
+    private(set) var isChunked = false
+    private(set) var closes = false
+    private(set) var keepsAlive = false
+    private(set) var expectsContinue = false
+    /// The value of Upgrade, where Connection lists it.
+    private(set) var upgrade: String?
+    private(set) var proxyAuthorization: ByteBuffer?
+    /// Whether WWW-Authenticate of NTLM or Negotiate ties the login to this connection.
+    private(set) var authenticatesConnection = false
+
+    /// Names that Connection lists; such fields are for us alone.
+    private var listed: [String] = []
+
+    /// Reads all that is left of `lines`.
+    init(_ lines: inout HeadLines, fieldLimit: Int) throws(Fault) {
+        var all: [(name: Bytes, value: Bytes)] = []
+        while let line = lines.next() {
+            guard all.count < fieldLimit else { throw Fault("it has more than \(fieldLimit) fields") }
+            guard let field = HeadLines.field(line) else { throw Fault("a field line is malformed") }
+            all.append(field)
+            if HeadLines.is(field.name, "connection") || HeadLines.is(field.name, "proxy-connection") {
+                connection(field.value)
+            }
+        }
+        for field in all { try add(field.name, field.value) }
+        if isChunked, contentLength != nil { throw Fault("it has two lengths, Content-Length and Transfer-Encoding") }
+        if !listed.contains("upgrade") { upgrade = nil }
+    }
+
+    private mutating func connection(_ value: Bytes) {
+        for element in HeadLines.elements(value) {
+            if HeadLines.is(element, "close") {
+                closes = true
+            } else if HeadLines.is(element, "keep-alive") {
+                keepsAlive = true
+            } else if listed.count < 32 {
+                listed.append(String(decoding: element, as: UTF8.self).lowercased())
+            }
+        }
+    }
+
+    private mutating func add(_ name: Bytes, _ value: Bytes) throws(Fault) {
+        switch name.count {
+        case 4 where HeadLines.is(name, "host"):
+            guard host == nil else { throw Fault("it has several Host fields") }
+            host = ByteBuffer(bytes: value)
+        case 2 where HeadLines.is(name, "te"): break
+        case 6 where HeadLines.is(name, "expect"):
+            expectsContinue = HeadLines.is(value, "100-continue")
+            forward(name, value)
+        case 7 where HeadLines.is(name, "upgrade"):
+            upgrade = String(decoding: value, as: UTF8.self)
+        case 10 where HeadLines.is(name, "connection") || HeadLines.is(name, "keep-alive"): break
+        case 14 where HeadLines.is(name, "content-length"): try length(value)
+        case 16 where HeadLines.is(name, "proxy-connection"): break
+        case 16 where HeadLines.is(name, "www-authenticate"):
+            let scheme = value.prefix { $0 != 0x20 }
+            if HeadLines.is(scheme, "ntlm") || HeadLines.is(scheme, "negotiate") { authenticatesConnection = true }
+            forward(name, value)
+        case 17 where HeadLines.is(name, "transfer-encoding"):
+            // Only this coding, once, and nothing beside it: all servers read it alike.
+            guard !isChunked, HeadLines.is(value, "chunked") else {
+                throw Fault("Transfer-Encoding is something other than chunked")
+            }
+            isChunked = true
+        case 18 where HeadLines.is(name, "proxy-authenticate"): break
+        case 19 where HeadLines.is(name, "proxy-authorization"):
+            guard proxyAuthorization == nil else { throw Fault("it has several Proxy-Authorization fields") }
+            proxyAuthorization = ByteBuffer(bytes: value)
+        default:
+            if !listed.isEmpty, listed.contains(String(decoding: name, as: UTF8.self).lowercased()) { break }
+            forward(name, value)
+        }
+    }
+
+    private mutating func length(_ value: Bytes) throws(Fault) {
+        guard contentLength == nil else { throw Fault("it has several Content-Length fields") }
+        guard !value.isEmpty, value.count <= 18 else { throw Fault("Content-Length is no number") }
+        var length: Int64 = 0
+        for byte in value {
+            guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) else {
+                throw Fault("Content-Length is no number")
+            }
+            length = length * 10 + Int64(byte - UInt8(ascii: "0"))
+        }
+        contentLength = length
+    }
+
+    private mutating func forward(_ name: Bytes, _ value: Bytes) {
+        endToEnd.writeBytes(UnsafeRawBufferPointer(rebasing: name))
+        endToEnd.writeStaticString(": ")
+        endToEnd.writeBytes(UnsafeRawBufferPointer(rebasing: value))
+        endToEnd.writeStaticString("\r\n")
+    }
+}

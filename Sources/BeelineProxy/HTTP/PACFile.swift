@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The proxy auto-configuration file, which browsers read.
+enum PACFile {
+    /// The file for a proxy.
+    ///
+    /// - Parameter proxy: host and port as the client that asked for the file knows them.
+    /// - Returns: Nil where they are something else, which must not become a part of a program.
+    static func text(proxy: String) -> String? {
+        guard !proxy.isEmpty, proxy.utf8.allSatisfy({ Characters.isAuthority($0) }) else { return nil }
+        return """
+            function FindProxyForURL(url, host) {
+              if (isPlainHostName(host) || host === "localhost" || shExpMatch(host, "*.localhost") ||
+                  shExpMatch(host, "127.*") || host === "[::1]" || host === "::1") {
+                return "DIRECT";
+              }
+              return "PROXY \(proxy)";
+            }
+
+            """
+    }
+}
+
+extension Characters {
+    /// What the host and port of a proxy are written in.
+    static func isAuthority(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"): true
+        case UInt8(ascii: "A")...UInt8(ascii: "Z"): true
+        default: ".-_:[]".utf8.contains(byte)
+        }
+    }
+}

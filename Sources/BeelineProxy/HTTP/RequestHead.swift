@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NIOCore
+import Names
+
+/// The head of a request to the proxy, read strictly: what two servers could read in two ways is refused (RFC 9112 §11.2).
+struct RequestHead {
+    /// What is asked for.
+    enum Target: Equatable {
+        /// A tunnel (CONNECT).
+        case tunnel(Destination)
+        /// A resource of an `http` origin: authority as written, path and query as written.
+        case resource(Destination, authority: String, path: String)
+        /// A path at the proxy itself.
+        case own(path: String)
+    }
+
+    let method: String
+    let target: Target
+    /// Whether the client speaks HTTP/1.0.
+    let isOld: Bool
+    let fields: MessageFields
+
+    static let lengthLimit = 64 * 1024
+    static let fieldLimit = 256
+
+    /// Reads a head up to and with its empty line.
+    ///
+    /// - Throws: ``Refusal`` with status 400.
+    init(_ head: UnsafeRawBufferPointer) throws(Refusal) {
+        var lines = HeadLines(head)
+        guard let line = lines.next() else { throw .malformed("it has no request line") }
+        let parts = line.split(separator: 0x20, omittingEmptySubsequences: false)
+        guard parts.count == 3, !parts[0].isEmpty, parts[0].allSatisfy(Characters.isToken), parts[0].count <= 64 else {
+            throw .malformed("the request line is not METHOD TARGET VERSION")
+        }
+        guard !parts[1].isEmpty, parts[1].allSatisfy(Characters.isTarget) else {
+            throw .malformed("the target is malformed")
+        }
+        switch String(decoding: parts[2], as: UTF8.self) {
+        case "HTTP/1.1": isOld = false
+        case "HTTP/1.0": isOld = true
+        default: throw .malformed("the version is neither HTTP/1.1 nor HTTP/1.0")
+        }
+        method = String(decoding: parts[0], as: UTF8.self)
+        target = try Self.target(parts[1], method: method)
+        do throws(MessageFields.Fault) {
+            fields = try MessageFields(&lines, fieldLimit: Self.fieldLimit)
+        } catch {
+            throw .malformed(error.message)
+        }
+        if isOld, fields.isChunked { throw .malformed("HTTP/1.0 knows no Transfer-Encoding") }
+        switch target {
+        case .tunnel:
+            guard framing == .none || framing == .length(0) else { throw .malformed("CONNECT has a body") }
+        case .resource, .own:
+            guard isOld || fields.host != nil else { throw .malformed("it has no Host field") }
+        }
+        if let host = fields.host, !Self.isAuthority(host) { throw .malformed("the Host field is no host") }
+    }
+
+    /// Whom the client wants to reach; nil: the proxy.
+    var destination: Destination? {
+        switch target {
+        case .tunnel(let destination), .resource(let destination, _, _): destination
+        case .own: nil
+        }
+    }
+
+    /// Where the request's body ends.
+    var framing: BodyFraming {
+        if fields.isChunked { return .chunked }
+        return fields.contentLength.map { .length($0) } ?? .none
+    }
+
+    /// Whether the client's connection may serve another request.
+    var keepsAlive: Bool { isOld ? fields.keepsAlive && !fields.closes : !fields.closes }
+
+    /// Whether sending it twice does what sending it once does (RFC 9110 §9.2.2), and nothing of it is lost by then.
+    var isReplayable: Bool {
+        guard framing == .none || framing == .length(0), fields.upgrade == nil else { return false }
+        return ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"].contains(method)
+    }
+
+    /// Whether another protocol is wanted on the connection, such as WebSocket.
+    var wantsUpgrade: Bool { fields.upgrade != nil && !isOld }
+
+    private static func target(_ bytes: Bytes, method: String) throws(Refusal) -> Target {
+        if method == "CONNECT" {
+            guard let destination = Destination(bytes, defaultPort: nil) else {
+                throw .malformed("CONNECT takes host:port")
+            }
+            return .tunnel(destination)
+        }
+        if bytes.first == UInt8(ascii: "/") || bytes.elementsEqual([UInt8(ascii: "*")]) {
+            return .own(path: String(decoding: bytes, as: UTF8.self))
+        }
+        let scheme = Array("http://".utf8)
+        guard bytes.count > scheme.count,
+            bytes.prefix(scheme.count).elementsEqual(scheme, by: { Characters.lowercased($0) == $1 })
+        else { throw .malformed("the target is no http:// URL: ask for a tunnel to https") }
+        let rest = bytes.dropFirst(scheme.count)
+        guard !rest.contains(UInt8(ascii: "#")) else { throw .malformed("the target has a fragment") }
+        let authority = rest.prefix { $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") }
+        guard let destination = Destination(authority, defaultPort: 80) else {
+            throw .malformed("the target names no host")
+        }
+        let tail = String(decoding: rest[authority.endIndex...], as: UTF8.self)
+        // RFC 9112 §3.2.1 and §3.2.4.
+        let path = tail.isEmpty && method == "OPTIONS" ? "*" : tail.hasPrefix("/") ? tail : "/" + tail
+        return .resource(destination, authority: String(decoding: authority, as: UTF8.self), path: path)
+    }
+
+    private static func isAuthority(_ host: ByteBuffer) -> Bool {
+        // CONNECT's own, and that of old clients, may be empty (RFC 9112 §3.2).
+        host.readableBytes == 0 || Destination(Array(host.readableBytesView), defaultPort: 80) != nil
+    }
+}
+
+extension RequestHead {
+    /// How a request goes on.
+    enum Form {
+        /// To its origin: the path.
+        case origin
+        /// To another proxy: the whole URL, and who we are to it.
+        case absolute(authorization: String?)
+    }
+
+    /// The head as it goes on to the next server.
+    func forwarded(_ form: Form, addsVia: Bool) -> ByteBuffer {
+        guard case .resource(_, let authority, let path) = target else { return ByteBuffer() }
+        var head = ByteBuffer()
+        head.reserveCapacity(fields.endToEnd.readableBytes + path.utf8.count + 192)
+        head.writeString(method)
+        switch form {
+        case .origin: head.writeStaticString(" ")
+        case .absolute:
+            head.writeStaticString(" http://")
+            head.writeString(authority)
+        }
+        head.writeString(path == "*" && !isOriginForm(form) ? "" : path)
+        // A client of HTTP/1.0 can read no chunks, so its server must not send any.
+        head.writeStaticString(isOld ? " HTTP/1.0\r\nHost: " : " HTTP/1.1\r\nHost: ")
+        head.writeString(authority)
+        head.writeStaticString("\r\n")
+        head.writeImmutableBuffer(fields.endToEnd)
+        if fields.isChunked {
+            head.writeStaticString("Transfer-Encoding: chunked\r\n")
+        } else if let length = fields.contentLength {
+            head.writeStaticString("Content-Length: ")
+            head.writeString(String(length))
+            head.writeStaticString("\r\n")
+        }
+        if wantsUpgrade, let upgrade = fields.upgrade {
+            head.writeStaticString("Connection: Upgrade\r\nUpgrade: ")
+            head.writeString(upgrade)
+            head.writeStaticString("\r\n")
+        }
+        if case .absolute(let authorization?) = form {
+            head.writeStaticString("Proxy-Authorization: ")
+            head.writeString(authorization)
+            head.writeStaticString("\r\n")
+        }
+        if addsVia { head.writeStaticString("Via: 1.1 beeline\r\n") }
+        head.writeStaticString("\r\n")
+        return head
+    }
+
+    private func isOriginForm(_ form: Form) -> Bool { if case .origin = form { true } else { false } }
+}

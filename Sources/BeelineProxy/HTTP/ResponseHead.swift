@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NIOCore
+
+/// The head of a response to a request that the proxy carries.
+struct ResponseHead {
+    let status: Int
+    let framing: BodyFraming
+    /// Whether the server's connection may serve another request.
+    let keepsAlive: Bool
+    let fields: MessageFields
+    private let reason: ByteBuffer
+
+    static let lengthLimit = 256 * 1024
+    static let fieldLimit = 1024
+
+    /// Reads a head up to and with its empty line.
+    ///
+    /// - Parameters:
+    ///   - head: the bytes.
+    ///   - method: the request's, which decides whether there is a body.
+    /// - Throws: ``Refusal`` with status 502.
+    init(_ head: UnsafeRawBufferPointer, to method: String) throws(Refusal) {
+        var lines = HeadLines(head)
+        // HTTP/1.x SP 3DIGIT [SP reason]
+        guard let line = lines.next(), line.count >= 12, line.prefix(7).elementsEqual("HTTP/1.".utf8) else {
+            throw .badOrigin("its first line is no status line")
+        }
+        let bytes = UnsafeRawBufferPointer(rebasing: line)
+        let digits = bytes[9..<12].map { Int($0) - 48 }
+        guard bytes[7] == UInt8(ascii: "1") || bytes[7] == UInt8(ascii: "0"), bytes[8] == 0x20,
+            digits.allSatisfy({ (0...9).contains($0) }), digits[0] > 0, bytes.count == 12 || bytes[12] == 0x20,
+            bytes.dropFirst(12).allSatisfy(Characters.isFieldValue)
+        else { throw .badOrigin("its first line is no status line") }
+        status = digits[0] * 100 + digits[1] * 10 + digits[2]
+        reason = ByteBuffer(bytes: bytes.dropFirst(13))
+        do throws(MessageFields.Fault) {
+            fields = try MessageFields(&lines, fieldLimit: Self.fieldLimit)
+        } catch {
+            throw .badOrigin(error.message)
+        }
+        let isOld = bytes[7] == UInt8(ascii: "0")
+        // RFC 9112 §6.3.
+        if method == "HEAD" || status < 200 || status == 204 || status == 304 {
+            framing = .none
+        } else if fields.isChunked {
+            framing = .chunked
+        } else {
+            framing = fields.contentLength.map { .length($0) } ?? .untilClose
+        }
+        keepsAlive =
+            framing != .untilClose && (isOld ? fields.keepsAlive && !fields.closes : !fields.closes)
+    }
+
+    /// Whether another response follows (RFC 9110 §15.2).
+    var isInterim: Bool { status < 200 && status != 101 }
+
+    /// The head as it goes on to the client.
+    func forwarded(closes: Bool, saysKeepAlive: Bool, addsVia: Bool) -> ByteBuffer {
+        var head = ByteBuffer()
+        head.reserveCapacity(fields.endToEnd.readableBytes + 192)
+        head.writeStaticString("HTTP/1.1 ")
+        head.writeString(String(status))
+        head.writeStaticString(" ")
+        head.writeImmutableBuffer(reason)
+        head.writeStaticString("\r\n")
+        head.writeImmutableBuffer(fields.endToEnd)
+        if fields.isChunked {
+            head.writeStaticString("Transfer-Encoding: chunked\r\n")
+        } else if let length = fields.contentLength {
+            head.writeStaticString("Content-Length: ")
+            head.writeString(String(length))
+            head.writeStaticString("\r\n")
+        }
+        if status == 101, let upgrade = fields.upgrade {
+            head.writeStaticString("Connection: Upgrade\r\nUpgrade: ")
+            head.writeString(upgrade)
+            head.writeStaticString("\r\n")
+        } else if !isInterim {
+            if closes {
+                head.writeStaticString("Connection: close\r\n")
+            } else if saysKeepAlive {
+                head.writeStaticString("Connection: keep-alive\r\n")
+            }
+        }
+        if addsVia { head.writeStaticString("Via: 1.1 beeline\r\n") }
+        head.writeStaticString("\r\n")
+        return head
+    }
+}

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import Names
+
+/// What a ``BeelineProxy`` does, and its bounds.
+public struct ProxyConfiguration: Sendable {
+    /// Where it listens. Default 127.0.0.1 and a port that the system picks.
+    ///
+    /// Anything but a loopback address needs ``credentials``.
+    public var listen = Endpoint(IPAddress(v4: 0x7f00_0001), port: 0)
+    /// What clients must show; nil: nothing. Default nil.
+    public var credentials: ProxyCredentials?
+    /// Where it goes.
+    public var policy = AccessPolicy()
+    /// Its bounds.
+    public var limits = ProxyLimits()
+    /// Whether forwarded messages tell that a proxy was there (`Via`, RFC 9110 §7.6.3). Default false.
+    public var addsVia = false
+    /// Whether `/proxy.pac` is answered. Default true.
+    public var servesPAC = true
+    /// Told what happens, on the proxy's event loop: it must not wait.
+    public var onEvent: (@Sendable (ProxyEvent) -> Void)?
+
+    /// The defaults.
+    public init() {}
+}

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NIOCore
+import Names
+
+/// The client's side of SOCKS5 (RFC 1928, RFC 1929) up to its request, as a value: bytes in, what to do out.
+struct SOCKSReader {
+    /// What is to be done.
+    enum Event: Equatable {
+        /// Send this and go on.
+        case reply([UInt8])
+        /// The client wants to go there.
+        case request(Destination)
+        /// Send this, and close.
+        case refuse([UInt8], Refusal)
+    }
+
+    /// The codes of replies (RFC 1928 §6).
+    enum Reply: UInt8 {
+        case succeeded = 0
+        case failure = 1
+        case forbidden = 2
+        case networkUnreachable = 3
+        case hostUnreachable = 4
+        case refused = 5
+        case timedOut = 6
+        case commandUnsupported = 7
+        case addressUnsupported = 8
+
+        /// The code that says what a refusal says.
+        init(_ refusal: Refusal) {
+            switch refusal.status {
+            case 403: self = .forbidden
+            case 502: self = .hostUnreachable
+            case 504: self = .timedOut
+            default: self = .failure
+            }
+        }
+
+        /// The reply with an address that says nothing: clients do not use it.
+        var bytes: [UInt8] { [5, rawValue, 0, 1, 0, 0, 0, 0, 0, 0] }
+    }
+
+    private enum State {
+        case greeting
+        case password
+        case request
+        case ended
+    }
+
+    private let credentials: ProxyCredentials?
+    private var state = State.greeting
+
+    /// - Parameter credentials: what the client must show; nil: nothing.
+    init(credentials: ProxyCredentials?) { self.credentials = credentials }
+
+    /// The next event; nil until more has come.
+    mutating func next(_ bytes: inout ByteBuffer) -> Event? {
+        switch state {
+        case .greeting: greeting(&bytes)
+        case .password: password(&bytes)
+        case .request: request(&bytes)
+        case .ended: nil
+        }
+    }
+
+    private mutating func greeting(_ bytes: inout ByteBuffer) -> Event? {
+        guard let version = bytes.getInteger(at: bytes.readerIndex, as: UInt8.self) else { return nil }
+        guard version == 5 else { return refuse([], "the version is not 5") }
+        guard let count = bytes.getInteger(at: bytes.readerIndex + 1, as: UInt8.self),
+            bytes.readableBytes >= 2 + Int(count)
+        else { return nil }
+        bytes.moveReaderIndex(forwardBy: 2)
+        let methods = bytes.readBytes(length: Int(count)) ?? []
+        let wanted: UInt8 = credentials == nil ? 0 : 2
+        guard methods.contains(wanted) else {
+            state = .ended
+            return .refuse([5, 0xff], credentials == nil ? .malformed("SOCKS: no method in common") : .unauthenticated)
+        }
+        state = credentials == nil ? .request : .password
+        return .reply([5, wanted])
+    }
+
+    private mutating func password(_ bytes: inout ByteBuffer) -> Event? {
+        var rest = bytes
+        guard let version = rest.readInteger(as: UInt8.self) else { return nil }
+        guard version == 1 else { return refuse([1, 1], "the version of the password is not 1") }
+        guard let userLength = rest.readInteger(as: UInt8.self), let user = rest.readBytes(length: Int(userLength)),
+            let length = rest.readInteger(as: UInt8.self), let password = rest.readBytes(length: Int(length))
+        else { return nil }
+        bytes = rest
+        guard let credentials, credentials.matches(user: user, password: password) else {
+            state = .ended
+            return .refuse([1, 1], .unauthenticated)
+        }
+        state = .request
+        return .reply([1, 0])
+    }
+
+    private mutating func request(_ bytes: inout ByteBuffer) -> Event? {
+        var rest = bytes
+        guard let version = rest.readInteger(as: UInt8.self) else { return nil }
+        guard version == 5 else { return refuse(Reply.failure.bytes, "the version is not 5") }
+        guard let command = rest.readInteger(as: UInt8.self), rest.readInteger(as: UInt8.self) != nil,
+            let kind = rest.readInteger(as: UInt8.self)
+        else { return nil }
+        let host: Host?
+        switch kind {
+        case 1, 4:
+            guard let octets = rest.readBytes(length: kind == 1 ? 4 : 16) else { return nil }
+            host = IPAddress(octets: octets).map(Host.init)
+        case 3:
+            guard let length = rest.readInteger(as: UInt8.self), let name = rest.readBytes(length: Int(length)) else {
+                return nil
+            }
+            host = Destination(name + Array(":1".utf8), defaultPort: nil)?.host
+        default:
+            return refuse(Reply.addressUnsupported.bytes, "the kind of address \(kind) is unknown")
+        }
+        guard let port = rest.readInteger(as: UInt16.self) else { return nil }
+        bytes = rest
+        guard command == 1 else {
+            return refuse(Reply.commandUnsupported.bytes, "only CONNECT is served, not command \(command)")
+        }
+        guard let host, port > 0 else { return refuse(Reply.failure.bytes, "the address is malformed") }
+        state = .ended
+        return .request(Destination(host, port: port))
+    }
+
+    private mutating func refuse(_ reply: [UInt8], _ why: String) -> Event {
+        state = .ended
+        return .refuse(reply, .malformed("SOCKS: \(why)"))
+    }
+}

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Beeline
+import DirectHTTP
+import HTTPDNS
+import NIOCore
+import Names
+
+/// The way to one destination: the name, the policy, the race. On the event loop; it ends once, unless it is cancelled.
+final class Approach {
+    /// A connection that stands.
+    struct Arrival {
+        let wire: Wire
+        let endpoint: Endpoint
+        /// The proxy behind which the origin is; nil: none.
+        let proxy: Proxy?
+    }
+
+    private let server: ProxyServer
+    private let destination: Destination
+    private let isTunnel: Bool
+    private let deadline: NIODeadline?
+    private var done: ((Result<Arrival, Refusal>) -> Void)?
+    private var task: Task<Void, Never>?
+    private var timer: Scheduled<Void>?
+    private var dial: ChannelDial?
+
+    /// - Parameters:
+    ///   - server: whose resolver and policy it is.
+    ///   - destination: where to.
+    ///   - isTunnel: whether the bytes will be the client's own; otherwise a request is forwarded.
+    ///   - done: called once, on the loop, perhaps before ``start()`` returns.
+    init(
+        _ server: ProxyServer,
+        to destination: Destination,
+        isTunnel: Bool,
+        done: @escaping (Result<Arrival, Refusal>) -> Void
+    ) {
+        self.server = server
+        self.destination = destination
+        self.isTunnel = isTunnel
+        self.done = done
+        deadline = server.configuration.limits.connect.map { server.loop.now + TimeAmount($0) }
+    }
+
+    func start() {
+        let policy = server.configuration.policy
+        if isTunnel, let refusal = policy.refusal(ofTunnelTo: destination) { return end(.failure(refusal)) }
+        let origin = Origin(scheme: isTunnel ? .https : .http, host: destination.host, port: destination.port)
+        let client = server.client
+        if case .proxy(let proxy) = client.configuration.proxies.route(to: origin) { return approach(proxy, origin) }
+        let pins = client.configuration.pinned
+        if !pins.isEmpty,
+            let addresses = pins[.init(destination.host, port: destination.port)] ?? pins[.init(destination.host)]
+        {
+            return judge(addresses.map { Endpoint($0, port: destination.port) }, source: .trusted, origin)
+        }
+        let known = client.resolver.cached(destination.host, port: destination.port)
+        // What is stale serves only where nobody says anything newer, and that takes time.
+        if let known, known.source != .stale { return resolved(.success(known), origin) }
+        ask(origin)
+    }
+
+    /// Gives up without a word.
+    func cancel() {
+        done = nil
+        task?.cancel()
+        timer?.cancel()
+        dial?.cancel()
+    }
+
+    // MARK: Names
+
+    private func ask(_ origin: Origin) {
+        wait { [resolver = server.client.resolver, destination] () throws(ResolutionError) in
+            try await resolver.resolve(destination.host, port: destination.port)
+        } then: { [self] result in
+            resolved(result, origin)
+        }
+    }
+
+    private func resolved(_ result: Result<Resolution, ResolutionError>, _ origin: Origin) {
+        switch result {
+        case .success(let resolution):
+            judge(resolution.endpoints, source: source(of: resolution), origin)
+        case .failure(let error):
+            let status: Int
+            switch error.code {
+            case .bogusAnswer: status = 403
+            case .timeLimit: status = 504
+            case .tooManyFlights, .shutDown: status = 503
+            default: status = 502
+            }
+            end(.failure(Refusal(status, error.message)))
+        }
+    }
+
+    private func source(of resolution: Resolution) -> AccessPolicy.Source {
+        switch resolution.source {
+        case .literal: return .literal
+        case .fixed: return .trusted
+        default:
+            let isOurs = server.client.resolver.configuration.denied.contains(destination.host)
+            return isOurs ? .trusted : .answer
+        }
+    }
+
+    /// Waits off the loop for something that may be cancelled, for no longer than the deadline.
+    private func wait<Success: Sendable, Failure: Error>(
+        _ work: @escaping @Sendable () async throws(Failure) -> Success,
+        then: @escaping (Result<Success, Failure>) -> Void
+    ) {
+        let loop = server.loop
+        let back = NIOLoopBound((approach: self, then: then), eventLoop: loop)
+        task = Task {
+            let result: Result<Success, Failure>
+            do throws(Failure) {
+                result = .success(try await work())
+            } catch {
+                result = .failure(error)
+            }
+            loop.execute {
+                let (approach, then) = back.value
+                approach.timer?.cancel()
+                if approach.done != nil { then(result) }
+            }
+        }
+        guard let deadline else { return }
+        timer = loop.assumeIsolated().scheduleTask(deadline: deadline) { [self] in
+            task?.cancel()
+            end(.failure(Refusal(504, "\(destination) was not found in time")))
+        }
+    }
+
+    // MARK: Ways
+
+    private func approach(_ proxy: Proxy, _ origin: Origin) {
+        if let address = proxy.origin.host.address {
+            return reach([Endpoint(address, port: proxy.origin.port)], of: origin, through: proxy)
+        }
+        let system = server.client.resolver.configuration.system
+        wait { () async throws(ResolutionError) -> [IPAddress] in
+            let answer = try? await system?.answer(Question(proxy.origin.host))
+            return (answer?.v4?.addresses ?? []) + (answer?.v6?.addresses ?? [])
+        } then: { [self] result in
+            let addresses = (try? result.get()) ?? []
+            guard !addresses.isEmpty else {
+                return end(.failure(Refusal(502, "the upstream proxy \(proxy) has no address")))
+            }
+            reach(addresses.map { Endpoint($0, port: proxy.origin.port) }, of: origin, through: proxy)
+        }
+    }
+
+    private func reach(_ endpoints: [Endpoint], of origin: Origin, through proxy: Proxy) {
+        guard !endpoints.contains(where: server.own.contains) else {
+            return end(.failure(Refusal(403, "the upstream proxy \(proxy) is this proxy: set another or none")))
+        }
+        // The other proxy looks names up, so only what is asked for by address can be judged here.
+        if let address = destination.host.address {
+            do throws(Refusal) {
+                _ = try server.configuration.policy.permitted(
+                    [Endpoint(address, port: destination.port)],
+                    for: destination,
+                    source: .literal,
+                    own: server.own
+                )
+            } catch {
+                return end(.failure(error))
+            }
+        }
+        race(endpoints, origin, .proxy(proxy))
+    }
+
+    private func judge(_ endpoints: [Endpoint], source: AccessPolicy.Source, _ origin: Origin) {
+        do throws(Refusal) {
+            let permitted = try server.configuration.policy.permitted(
+                endpoints,
+                for: destination,
+                source: source,
+                own: server.own
+            )
+            race(permitted, origin, .direct)
+        } catch {
+            end(.failure(error))
+        }
+    }
+
+    // MARK: Sockets
+
+    private func race(_ endpoints: [Endpoint], _ origin: Origin, _ route: Route) {
+        let settings = server.client.configuration.engine.dial
+        dial = ChannelDial(
+            to: endpoints,
+            for: origin,
+            route: route,
+            on: server.loop,
+            settings: settings,
+            deadline: deadline
+        ) { [self] result in
+            dial = nil
+            guard done != nil else {
+                if case .success(let dialed) = result { dialed.channel.close(promise: nil) }
+                return
+            }
+            if route == .direct { learn(result, settings.stagger) }
+            arrived(result, route)
+        }
+        // It may be over already; what is over must not be kept, for it keeps this.
+        if done == nil { dial = nil }
+    }
+
+    private func arrived(_ result: Result<ChannelDial.Dialed, DirectHTTPError>, _ route: Route) {
+        switch result {
+        case .success(let dialed):
+            do {
+                let wire = try server.wire(on: dialed.channel)
+                var proxy: Proxy?
+                if case .proxy(let upstream) = route { proxy = upstream }
+                end(.success(Arrival(wire: wire, endpoint: dialed.endpoint, proxy: proxy)))
+            } catch {
+                end(.failure(Refusal(502, "\(dialed.endpoint) closed the connection at once")))
+            }
+        case .failure(let error):
+            end(.failure(Refusal(error.code == .connectTimeout ? 504 : 502, error.message)))
+        }
+    }
+
+    private func learn(_ result: Result<ChannelDial.Dialed, DirectHTTPError>, _ stagger: Duration) {
+        let attempts: [Attempt]
+        switch result {
+        case .success(let dialed): attempts = dialed.attempts
+        case .failure(let error): attempts = error.attempts
+        }
+        for attempt in attempts { server.client.resolver.learn(from: attempt, of: destination.host) }
+        server.client.resolver.learn(from: attempts, of: destination.host, stagger: stagger)
+    }
+
+    private func end(_ result: Result<Arrival, Refusal>) {
+        guard let done else { return }
+        self.done = nil
+        timer?.cancel()
+        task = nil
+        done(result)
+    }
+}

@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Beeline
+import DirectHTTP
+import NIOCore
+import Names
+
+/// One request for an `http` URL and its response: heads are made anew, bodies pass by, both sockets serve again.
+final class ForwardExchange: WireOwner {
+    private enum Response {
+        case head(HeadScanner)
+        case body(BodyTracker)
+        case ended
+    }
+
+    /// What a client may send before there is a connection to send it to.
+    private static let aheadLimit = 64 * 1024
+
+    private let server: ProxyServer
+    private let client: Wire
+    private let reader: RequestReader
+    private let head: RequestHead
+    private let destination: Destination
+    private let start: NIODeadline
+    private var origin: Wire?
+    private var proxy: Proxy?
+    private var approach: Approach?
+    private var request: BodyTracker
+    private var response = Response.head(HeadScanner(limit: ResponseHead.lengthLimit, isLenient: true))
+    /// What came from the client and belongs to nobody yet.
+    private var input: ByteBuffer
+    /// What came from the origin and is not a whole head yet.
+    private var output = ByteBuffer()
+    private var isOriginKept = false
+    private var isOriginFromPool = false
+    private var hasResponseBegun = false
+    private var closesClient = false
+    private var isOver = false
+
+    init(
+        _ server: ProxyServer,
+        client: Wire,
+        reader: RequestReader,
+        head: RequestHead,
+        to destination: Destination
+    ) {
+        self.server = server
+        self.client = client
+        self.reader = reader
+        self.head = head
+        self.destination = destination
+        request = BodyTracker(head.framing)
+        input = ByteBuffer()
+        start = server.loop.now
+    }
+
+    /// Takes the client's socket over, with what came behind the head.
+    func begin(_ rest: ByteBuffer) {
+        client.owner = self
+        input = rest
+        var upstream: Proxy?
+        let url = Origin(scheme: .http, host: destination.host, port: destination.port)
+        if case .proxy(let proxy) = server.client.configuration.proxies.route(to: url) { upstream = proxy }
+        if let kept = server.origins.take(destination, upstream) {
+            isOriginFromPool = true
+            connected(kept, upstream)
+        } else {
+            dial()
+        }
+    }
+
+    // MARK: The way there
+
+    private func dial() {
+        isOriginFromPool = false
+        let approach = Approach(server, to: destination, isTunnel: false) { [self] result in
+            self.approach = nil
+            switch result {
+            case .failure(let refusal): fail(refusal)
+            case .success(let arrival):
+                let time = Duration(server.loop.now - start)
+                server.tell(.connected(.forward, destination, arrival.endpoint, after: time))
+                connected(arrival.wire, arrival.proxy)
+            }
+        }
+        self.approach = approach
+        approach.start()
+    }
+
+    private func connected(_ wire: Wire, _ proxy: Proxy?) {
+        origin = wire
+        self.proxy = proxy
+        wire.owner = self
+        let form: RequestHead.Form = proxy.map { .absolute(authorization: $0.authorization) } ?? .origin
+        wire.write(head.forwarded(form, addsVia: server.configuration.addsVia))
+        client.resume()
+        passRequest()
+        wire.flush()
+        wire.resume()
+    }
+
+    // MARK: To the origin
+
+    /// Passes on what is there of the request's body.
+    private func passRequest() {
+        guard let origin, !isOver else { return }
+        do throws(ChunkScanner.Fault) {
+            while let piece = try request.take(from: &input) { origin.write(piece) }
+        } catch {
+            // The origin has a part of it, and must not take what it has for the whole.
+            origin.close()
+            return fail(.malformed("its body's chunks are malformed"))
+        }
+        if !origin.isWritable || (request.isEnded && input.readableBytes > 0) { client.pause() }
+    }
+
+    // MARK: From the origin
+
+    private func passResponse(_ bytes: ByteBuffer) {
+        var bytes = bytes
+        while !isOver {
+            switch response {
+            case .head(var scanner):
+                hasResponseBegun = true
+                if output.readableBytes == 0 { output = bytes } else { output.writeImmutableBuffer(bytes) }
+                bytes.clear()
+                let found = output.withUnsafeReadableBytes { bytes in
+                    Result { () throws(HeadScanner.Fault) in try scanner.end(in: bytes) }
+                }
+                guard case .success(let end) = found else { return fail(.badOrigin("its head is malformed")) }
+                guard let end else { return response = .head(scanner) }
+                let parsed = output.withUnsafeReadableBytes { bytes in
+                    Result { () throws(Refusal) in
+                        try ResponseHead(UnsafeRawBufferPointer(rebasing: bytes[..<end]), to: head.method)
+                    }
+                }
+                output.moveReaderIndex(forwardBy: end)
+                bytes = output
+                output = ByteBuffer()
+                switch parsed {
+                case .failure(let refusal): return fail(refusal)
+                case .success(let head): responded(head, &bytes)
+                }
+            case .body(var tracker):
+                let result = Result { () throws(ChunkScanner.Fault) in try tracker.take(from: &bytes) }
+                response = .body(tracker)
+                switch result {
+                case .failure: return fail(.badOrigin("its body's chunks are malformed"))
+                case .success(let piece):
+                    if let piece { client.write(piece) }
+                    if tracker.isEnded { return finish(bytes) }
+                    if piece == nil { return }
+                }
+            case .ended: return
+            }
+        }
+    }
+
+    private func responded(_ response: ResponseHead, _ rest: inout ByteBuffer) {
+        let addsVia = server.configuration.addsVia
+        if response.isInterim {
+            self.response = .head(HeadScanner(limit: ResponseHead.lengthLimit, isLenient: true))
+            // HTTP/1.0 knows no interim responses (RFC 9110 §15.2).
+            if !head.isOld { client.write(response.forwarded(closes: false, saysKeepAlive: false, addsVia: addsVia)) }
+            return
+        }
+        if response.status == 101 {
+            guard head.wantsUpgrade else { return fail(.badOrigin("it changes the protocol unasked")) }
+            client.write(response.forwarded(closes: false, saysKeepAlive: false, addsVia: addsVia))
+            return upgrade(&rest)
+        }
+        isOriginKept = response.keepsAlive && !response.fields.authenticatesConnection
+        closesClient = !head.keepsAlive || response.framing == .untilClose || !server.keepsConnections
+        client.write(response.forwarded(closes: closesClient, saysKeepAlive: head.isOld, addsVia: addsVia))
+        let tracker = BodyTracker(response.framing)
+        self.response = .body(tracker)
+        if tracker.isEnded { finish(rest) }
+    }
+
+    /// Both sides agreed on another protocol: what follows is theirs.
+    private func upgrade(_ rest: inout ByteBuffer) {
+        guard let origin else { return }
+        isOver = true
+        server.forwarded()
+        let tunnel = Tunnel(
+            client: client,
+            origin: origin,
+            limits: server.configuration.limits,
+            now: server.loop.now
+        ) { _, _ in }
+        client.flush()
+        tunnel.begin(fromClient: input, fromOrigin: rest)
+        rest.clear()
+    }
+
+    /// The response is whole.
+    private func finish(_ rest: ByteBuffer) {
+        guard let origin, !isOver else { return }
+        isOver = true
+        response = .ended
+        server.forwarded()
+        self.origin = nil
+        // A server that answered before it had the whole request may not read the rest.
+        if isOriginKept, request.isEnded, rest.readableBytes == 0, server.keepsConnections {
+            server.origins.keep(origin, destination, proxy, now: server.loop.now)
+        } else {
+            origin.owner = nil
+            origin.close()
+        }
+        if closesClient || !request.isEnded {
+            reader.close(saying: ByteBuffer())
+        } else {
+            client.flush()
+            reader.takeBack(input)
+        }
+    }
+
+    // MARK: Ends
+
+    /// The exchange cannot go on. Where the client has nothing of a response it gets one.
+    private func fail(_ refusal: Refusal) {
+        guard !isOver else { return }
+        isOver = true
+        origin?.owner = nil
+        origin?.close()
+        approach?.cancel()
+        approach = nil
+        if case .body = response {
+            // What the client has of the response must not look whole.
+            client.close()
+        } else if !request.isEnded {
+            reader.refuse(refusal, to: nil)
+        } else {
+            reader.takeBack(input, refusing: refusal, of: head)
+        }
+    }
+
+    /// The origin's connection ended.
+    private func originEnded() {
+        guard !isOver else { return }
+        if case .body(let tracker) = response, tracker.isUntilClose {
+            isOriginKept = false
+            return finish(ByteBuffer())
+        }
+        if isOriginFromPool, !hasResponseBegun, head.isReplayable {
+            origin?.owner = nil
+            origin?.close()
+            origin = nil
+            return dial()
+        }
+        fail(.badOrigin("it closed the connection before its response was whole"))
+    }
+
+    // MARK: What happens on the sockets
+
+    func received(_ bytes: ByteBuffer, from wire: Wire) {
+        if wire !== client { return passResponse(bytes) }
+        if input.readableBytes == 0 { input = bytes } else { input.writeImmutableBuffer(bytes) }
+        if origin != nil {
+            passRequest()
+        } else if input.readableBytes >= Self.aheadLimit {
+            client.pause()
+        }
+    }
+
+    func receivedAll(from wire: Wire) {
+        guard !isOver else { return }
+        if wire === client {
+            origin?.flush()
+        } else {
+            client.flush()
+            if !client.isWritable { wire.pause() }
+        }
+    }
+
+    func inputEnded(of wire: Wire) {
+        guard wire === client else { return originEnded() }
+        // The client may still read; but a body that is not whole will never be.
+        if !request.isEnded { fail(.malformed("its body ends too early")) }
+    }
+
+    func writabilityChanged(of wire: Wire) {
+        guard !isOver else { return }
+        if wire === client {
+            if wire.isWritable { origin?.resume() } else { origin?.pause() }
+        } else if wire === origin {
+            if wire.isWritable, !request.isEnded { client.resume() } else if !wire.isWritable { client.pause() }
+        }
+    }
+
+    func closed(_ wire: Wire) {
+        guard wire === client else {
+            if wire === origin { originEnded() }
+            return
+        }
+        guard !isOver else { return }
+        isOver = true
+        approach?.cancel()
+        approach = nil
+        origin?.owner = nil
+        origin?.close()
+    }
+
+    func check(_ wire: Wire, now: NIODeadline) {
+        guard approach == nil, let limit = server.configuration.limits.idle else { return }
+        let last = max(client.lastActivity, origin?.lastActivity ?? start)
+        if now - last >= TimeAmount(limit) { fail(Refusal(504, "nothing was heard for too long")) }
+    }
+}

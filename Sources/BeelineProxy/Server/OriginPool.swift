@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import DirectHTTP
+import NIOCore
+import Names
+
+/// Connections to `http` origins that wait for another request.
+final class OriginPool {
+    /// What makes connections interchangeable: the destination by name, never an address.
+    struct Key: Hashable {
+        let destination: Destination
+        let proxy: Proxy?
+    }
+
+    private let limits: ProxyLimits
+    private var idle: [Key: [Kept]] = [:]
+    private var count = 0
+
+    init(limits: ProxyLimits) { self.limits = limits }
+
+    var isEmpty: Bool { count == 0 }
+
+    /// A connection that may serve a request; the one that rested last.
+    func take(_ destination: Destination, _ proxy: Proxy?) -> Wire? {
+        let key = Key(destination: destination, proxy: proxy)
+        guard let kept = idle[key]?.popLast() else { return nil }
+        if idle[key]?.isEmpty == true { idle[key] = nil }
+        count -= 1
+        kept.wire.owner = nil
+        return kept.wire
+    }
+
+    /// Keeps a connection whose exchange is over; closes it where there are enough.
+    func keep(_ wire: Wire, _ destination: Destination, _ proxy: Proxy?, now: NIODeadline) {
+        let key = Key(destination: destination, proxy: proxy)
+        guard wire.isOpen, !wire.isInputEnded, count < limits.kept, idle[key, default: []].count < limits.keptPerOrigin
+        else { return wire.close() }
+        let kept = Kept(wire: wire, pool: self, key: key, since: now)
+        wire.owner = kept
+        wire.resume()
+        idle[key, default: []].append(kept)
+        count += 1
+    }
+
+    func check(now: NIODeadline) {
+        guard count > 0 else { return }
+        let limit = TimeAmount(limits.keepIdle)
+        for kept in idle.values.joined() where now - kept.since >= limit { kept.wire.close() }
+    }
+
+    func closeAll() {
+        for kept in idle.values.joined() { kept.wire.close() }
+    }
+
+    private func remove(_ kept: Kept) {
+        guard let index = idle[kept.key]?.firstIndex(where: { $0 === kept }) else { return }
+        idle[kept.key]?.remove(at: index)
+        if idle[kept.key]?.isEmpty == true { idle[kept.key] = nil }
+        count -= 1
+    }
+
+    /// The owner of a connection that rests: whatever comes on it, nobody asked for.
+    private final class Kept: WireOwner {
+        let wire: Wire
+        unowned let pool: OriginPool
+        let key: Key
+        let since: NIODeadline
+
+        init(wire: Wire, pool: OriginPool, key: Key, since: NIODeadline) {
+            self.wire = wire
+            self.pool = pool
+            self.key = key
+            self.since = since
+        }
+
+        func received(_ bytes: ByteBuffer, from wire: Wire) { drop() }
+        func receivedAll(from wire: Wire) {}
+        func inputEnded(of wire: Wire) { drop() }
+        func writabilityChanged(of wire: Wire) {}
+        func closed(_ wire: Wire) { pool.remove(self) }
+        func check(_ wire: Wire, now: NIODeadline) {}
+
+        private func drop() {
+            pool.remove(self)
+            wire.owner = nil
+            wire.close()
+        }
+    }
+}

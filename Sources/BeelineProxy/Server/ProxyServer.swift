@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Beeline
+import NIOCore
+import NIOPosix
+import Names
+
+/// The proxy on its event loop: one loop has the listening socket, all connections and all state, so there is no lock and no
+/// hop, and a tunnel's two sockets are neighbours.
+final class ProxyServer {
+    let loop: any EventLoop
+    let client: BeelineClient
+    let configuration: ProxyConfiguration
+    let origins: OriginPool
+    private(set) var own: OwnEndpoints
+    private(set) var counts = ProxyCounts()
+    private var listener: (any Channel)?
+    /// The sockets of clients.
+    private var clients: [ObjectIdentifier: Wire] = [:]
+    private var ticker: Scheduled<Void>?
+    private var isDraining = false
+    private var drained: [EventLoopPromise<Void>] = []
+
+    init(on loop: any EventLoop, client: BeelineClient, configuration: ProxyConfiguration) {
+        self.loop = loop
+        self.client = client
+        self.configuration = configuration
+        own = OwnEndpoints(listening: configuration.listen)
+        origins = OriginPool(limits: configuration.limits)
+    }
+
+    // MARK: Listening
+
+    /// Listens at an endpoint; what listened before is closed first.
+    func listen(at endpoint: Endpoint) -> EventLoopFuture<Endpoint> {
+        let closed: EventLoopFuture<Void> = listener?.close() ?? loop.makeSucceededVoidFuture()
+        listener = nil
+        let me = NIOLoopBound(self, eventLoop: loop)
+        return closed.flatMapError { [loop] _ in loop.makeSucceededVoidFuture() }
+            .flatMap { me.value.bind(endpoint) }
+            .flatMapThrowing { channel in try me.value.listening(channel) }
+    }
+
+    private func bind(_ endpoint: Endpoint) -> EventLoopFuture<any Channel> {
+        guard !isDraining else { return loop.makeFailedFuture(ProxyError(.ended, "the proxy has ended")) }
+        let me = NIOLoopBound(self, eventLoop: loop)
+        let bootstrap = ServerBootstrap(group: loop)
+            .serverChannelOption(.backlog, value: 4096)
+            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+            .serverChannelOption(.maxMessagesPerRead, value: 16)
+            .childChannelOption(.socketOption(.tcp_nodelay), value: 1)
+            .childChannelOption(.allowRemoteHalfClosure, value: true)
+            .childChannelOption(.recvAllocator, value: Wire.receiveBuffers)
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture { try me.value.accept(channel) }
+            }
+        do {
+            let address = try SocketAddress(
+                packedIPAddress: ByteBuffer(bytes: endpoint.address.octets),
+                port: Int(endpoint.port)
+            )
+            return bootstrap.bind(to: address)
+        } catch {
+            return loop.makeFailedFuture(error)
+        }
+    }
+
+    private func listening(_ channel: any Channel) throws -> Endpoint {
+        guard let address = channel.localAddress, let endpoint = Endpoint(address) else {
+            throw ChannelError.unknownLocalAddress
+        }
+        listener = channel
+        let interfaces = (try? System.enumerateDevices())?.compactMap { $0.address.flatMap(Endpoint.init)?.address }
+        own = OwnEndpoints(listening: endpoint, interfaces: interfaces ?? [])
+        return endpoint
+    }
+
+    private func accept(_ channel: any Channel) throws {
+        let wire = Wire(now: loop.now)
+        let isTooMany = clients.count >= configuration.limits.connections
+        clients[ObjectIdentifier(wire)] = wire
+        counts.connections = clients.count
+        let reader = RequestReader(self, client: wire, refusal: isTooMany ? Self.tooMany : nil)
+        wire.owner = reader
+        try channel.pipeline.syncOperations.addHandler(wire)
+        channel.closeFuture.assumeIsolated().whenComplete { [self] _ in forget(wire) }
+        startTicker()
+    }
+
+    private static let tooMany = Refusal(503, "the proxy has as many connections as it may: try again later")
+
+    /// Puts the proxy's handler on a channel to an origin.
+    func wire(on channel: any Channel) throws -> Wire {
+        guard channel.isActive else { throw ChannelError.ioOnClosedChannel }
+        let wire = Wire(now: loop.now)
+        try? channel.syncOptions?.setOption(.recvAllocator, value: Wire.receiveBuffers)
+        try channel.pipeline.syncOperations.addHandler(wire)
+        return wire
+    }
+
+    private func forget(_ wire: Wire) {
+        clients[ObjectIdentifier(wire)] = nil
+        counts.connections = clients.count
+        guard clients.isEmpty else { return }
+        if isDraining { finishDraining() }
+    }
+
+    // MARK: Counting
+
+    func tell(_ event: ProxyEvent) {
+        switch event {
+        case .connected(.connect, _, _, _), .connected(.socks, _, _, _):
+            counts.tunnels += 1
+            counts.openTunnels += 1
+        case .connected(.forward, _, _, _): break
+        case .ended: counts.openTunnels -= 1
+        case .refused: counts.refused += 1
+        }
+        configuration.onEvent?(event)
+    }
+
+    func forwarded() { counts.forwarded += 1 }
+
+    // MARK: Time
+
+    private func startTicker() {
+        guard ticker == nil else { return }
+        let tick = TimeAmount(configuration.limits.tick)
+        ticker = loop.assumeIsolated().scheduleTask(in: tick) { [self] in
+            ticker = nil
+            check()
+        }
+    }
+
+    private func check() {
+        let now = loop.now
+        for wire in clients.values { wire.owner?.check(wire, now: now) }
+        origins.check(now: now)
+        // A proxy that nobody uses lets the processor sleep.
+        if !clients.isEmpty || !origins.isEmpty { startTicker() }
+    }
+
+    // MARK: The end
+
+    /// Takes no more requests, and ends when the last tunnel has, or at `deadline`.
+    func drain(until deadline: NIODeadline) -> EventLoopFuture<Void> {
+        let promise = loop.makePromise(of: Void.self)
+        drained.append(promise)
+        if !isDraining {
+            isDraining = true
+            listener?.close(promise: nil)
+            listener = nil
+            origins.closeAll()
+            for wire in clients.values { (wire.owner as? RequestReader)?.drain() }
+        }
+        if clients.isEmpty {
+            finishDraining()
+        } else {
+            loop.assumeIsolated().scheduleTask(deadline: deadline) { [self] in
+                for wire in clients.values { wire.close() }
+            }
+        }
+        return promise.futureResult
+    }
+
+    /// Whether a connection may wait for its next request.
+    var keepsConnections: Bool { !isDraining }
+
+    private func finishDraining() {
+        ticker?.cancel()
+        ticker = nil
+        origins.closeAll()
+        let promises = drained
+        drained = []
+        for promise in promises { promise.succeed() }
+    }
+}
+
+extension Endpoint {
+    init?(_ address: SocketAddress) {
+        guard let port = address.port.flatMap({ UInt16(exactly: $0) }), let text = address.ipAddress,
+            let ip = IPAddress(text.prefix { $0 != "%" }.description)
+        else { return nil }
+        self.init(ip, port: port)
+    }
+}

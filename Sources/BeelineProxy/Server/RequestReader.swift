@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NIOCore
+import Names
+
+/// A client's connection between requests: finds out which protocol it speaks, reads a head or a SOCKS greeting, and hands
+/// the socket to what carries the request.
+final class RequestReader: WireOwner {
+    private enum State {
+        /// Nothing of a request has come yet.
+        case resting
+        case head(HeadScanner)
+        case socks(SOCKSReader)
+        case approaching
+        /// Refused, and what still comes is thrown away.
+        case lingering
+    }
+
+    /// What a client may send ahead of an answer.
+    private static let aheadLimit = 64 * 1024
+
+    private let server: ProxyServer
+    private let client: Wire
+    /// What every request is answered, where there are too many clients.
+    private let refusal: Refusal?
+    private var state = State.resting
+    private var input = ByteBuffer()
+    private var approach: Approach?
+    private var since: NIODeadline
+    private var isFirst = true
+    private var isProceeding = false
+
+    init(_ server: ProxyServer, client: Wire, refusal: Refusal?) {
+        self.server = server
+        self.client = client
+        self.refusal = refusal
+        since = server.loop.now
+    }
+
+    /// Takes the socket back after an exchange, with what came of the next request.
+    func takeBack(_ rest: ByteBuffer) {
+        client.owner = self
+        state = .resting
+        since = server.loop.now
+        isFirst = false
+        input = rest
+        client.resume()
+        proceed()
+    }
+
+    /// Takes the socket back from an exchange that never began, and refuses its request.
+    func takeBack(_ rest: ByteBuffer, refusing refusal: Refusal, of head: RequestHead) {
+        client.owner = self
+        isFirst = false
+        input = rest
+        refuse(refusal, to: head)
+    }
+
+    /// Ends a connection that rests.
+    func drain() {
+        if case .resting = state { client.closeAfterFlush() }
+    }
+
+    // MARK: What happens on the socket
+
+    func received(_ bytes: ByteBuffer, from wire: Wire) {
+        if case .lingering = state { return }
+        if input.readableBytes == 0 { input = bytes } else { input.writeImmutableBuffer(bytes) }
+        if case .approaching = state {
+            if input.readableBytes >= Self.aheadLimit { client.pause() }
+        } else {
+            proceed()
+        }
+    }
+
+    func receivedAll(from wire: Wire) {}
+
+    func inputEnded(of wire: Wire) {
+        // Who asks for a tunnel may have said all that he has to say; nobody else is waiting for an answer.
+        if case .approaching = state { return }
+        client.closeAfterFlush()
+    }
+
+    func writabilityChanged(of wire: Wire) {}
+
+    func closed(_ wire: Wire) {
+        approach?.cancel()
+        approach = nil
+    }
+
+    func check(_ wire: Wire, now: NIODeadline) {
+        let limits = server.configuration.limits
+        switch state {
+        case .approaching: break
+        case .resting where !isFirst:
+            if now - since >= TimeAmount(limits.keepIdle) { client.closeAfterFlush() }
+        case .lingering:
+            if now - since >= .seconds(2) { client.close() }
+        case .resting, .head, .socks:
+            guard let limit = limits.head, now - since >= TimeAmount(limit) else { return }
+            if case .head = state { refuse(.timedOut, to: nil) } else { client.close() }
+        }
+    }
+
+    // MARK: Reading
+
+    /// Reads as far as it can. Requests that are answered at once follow each other in a loop, not in each other.
+    private func proceed() {
+        guard !isProceeding else { return }
+        isProceeding = true
+        while step() {}
+        isProceeding = false
+        guard client.isInputEnded else { return }
+        switch state {
+        case .resting, .head, .socks: client.closeAfterFlush()
+        case .approaching, .lingering: break
+        }
+    }
+
+    /// Whether there may be another one.
+    private func step() -> Bool {
+        if case .resting = state { begin() }
+        switch state {
+        case .head(var scanner):
+            let found = input.withUnsafeReadableBytes { bytes in
+                Result { () throws(HeadScanner.Fault) in try scanner.end(in: bytes) }
+            }
+            state = .head(scanner)
+            switch found {
+            case .success(let length?): head(length)
+            case .success(nil): return false
+            case .failure(let fault): refuse(.malformed(Self.explain(fault)), to: nil)
+            }
+            return true
+        case .socks(var reader):
+            let event = reader.next(&input)
+            state = .socks(reader)
+            socks(event)
+            return event != nil
+        case .resting, .approaching, .lingering: return false
+        }
+    }
+
+    /// The first byte decides.
+    private func begin() {
+        // RFC 9112 §2.2: an empty line before a request is passed over.
+        while input.readableBytes >= 2, input.getInteger(at: input.readerIndex, as: UInt16.self) == 0x0d0a {
+            input.moveReaderIndex(forwardBy: 2)
+        }
+        guard let first = input.getInteger(at: input.readerIndex, as: UInt8.self) else { return }
+        since = server.loop.now
+        if first == 5, isFirst {
+            state = .socks(SOCKSReader(credentials: server.configuration.credentials))
+        } else {
+            state = .head(HeadScanner(limit: RequestHead.lengthLimit))
+        }
+    }
+
+    private static func explain(_ fault: HeadScanner.Fault) -> String {
+        switch fault {
+        case .bareLineFeed: "a line ends in LF without CR"
+        case .bareCarriageReturn: "a CR stands alone"
+        case .tooLong: "its head is larger than \(RequestHead.lengthLimit) bytes"
+        }
+    }
+
+    // MARK: HTTP
+
+    private func head(_ length: Int) {
+        let result = input.withUnsafeReadableBytes { bytes in
+            Result { () throws(Refusal) in try RequestHead(UnsafeRawBufferPointer(rebasing: bytes[..<length])) }
+        }
+        input.moveReaderIndex(forwardBy: length)
+        switch result {
+        case .failure(let refusal): refuse(refusal, to: nil)
+        case .success(let head):
+            if let refusal { return refuse(refusal, to: head) }
+            serve(head)
+        }
+    }
+
+    private func serve(_ head: RequestHead) {
+        if case .own(let path) = head.target { return serveOwn(path, head) }
+        guard isAuthorized(head) else { return refuse(.unauthenticated, to: head) }
+        switch head.target {
+        case .tunnel(let destination):
+            tunnel(to: destination, .connect) { [self] refusal in
+                refuse(refusal, to: head)
+            } succeeded: { [client] in
+                client.send(OwnResponse.established)
+            }
+        case .resource(let destination, _, _):
+            state = .approaching
+            let exchange = ForwardExchange(server, client: client, reader: self, head: head, to: destination)
+            let rest = input
+            input = ByteBuffer()
+            exchange.begin(rest)
+        case .own: break
+        }
+    }
+
+    private func isAuthorized(_ head: RequestHead) -> Bool {
+        guard let credentials = server.configuration.credentials else { return true }
+        guard let given = head.fields.proxyAuthorization else { return false }
+        return credentials.matches(authorization: given.readableBytesView)
+    }
+
+    private func serveOwn(_ path: String, _ head: RequestHead) {
+        let isHead = head.method == "HEAD"
+        if server.configuration.servesPAC, path == "/proxy.pac", isHead || head.method == "GET",
+            let file = PACFile.text(proxy: head.fields.host.map { String(buffer: $0) } ?? "")
+        {
+            let type = "application/x-ns-proxy-autoconfig"
+            return answer(head) { closes in
+                OwnResponse.make(200, type: type, body: file, closes: closes, isHead: isHead)
+            }
+        }
+        refuse(Refusal(404, "this is a proxy: there is nothing at \(path.prefix(200))"), to: head)
+    }
+
+    // MARK: Tunnels
+
+    private func tunnel(
+        to destination: Destination,
+        _ kind: ProxyEvent.Kind,
+        failed: @escaping (Refusal) -> Void,
+        succeeded: @escaping () -> Void
+    ) {
+        state = .approaching
+        let start = server.loop.now
+        let approach = Approach(server, to: destination, isTunnel: true) { [self] result in
+            self.approach = nil
+            switch result {
+            case .failure(let refusal): failed(refusal)
+            case .success(let arrival):
+                succeeded()
+                let now = server.loop.now
+                server.tell(.connected(kind, destination, arrival.endpoint, after: Duration(now - start)))
+                let rest = input
+                input = ByteBuffer()
+                Tunnel(
+                    client: client,
+                    origin: arrival.wire,
+                    limits: server.configuration.limits,
+                    now: now
+                ) { [server] sent, received in
+                    server.tell(.ended(destination, sent: sent, received: received))
+                }.begin(fromClient: rest)
+            }
+        }
+        self.approach = approach
+        approach.start()
+    }
+
+    private func socks(_ event: SOCKSReader.Event?) {
+        switch event {
+        case nil: break
+        case .reply(let bytes)?:
+            client.send(ByteBuffer(bytes: bytes))
+        case .refuse(let bytes, let refusal)?:
+            server.tell(.refused(nil, refusal))
+            close(saying: ByteBuffer(bytes: bytes))
+        case .request(let destination)?:
+            if let refusal {
+                server.tell(.refused(destination, refusal))
+                return close(saying: ByteBuffer(bytes: SOCKSReader.Reply(refusal).bytes))
+            }
+            tunnel(to: destination, .socks) { [self] refusal in
+                server.tell(.refused(destination, refusal))
+                close(saying: ByteBuffer(bytes: SOCKSReader.Reply(refusal).bytes))
+            } succeeded: { [client] in
+                client.send(ByteBuffer(bytes: SOCKSReader.Reply.succeeded.bytes))
+            }
+        }
+    }
+
+    // MARK: Answers of our own
+
+    /// Refuses a request; the connection serves the next one where nothing of this one is still to come.
+    ///
+    /// - Parameter head: the request; nil where it is none.
+    func refuse(_ refusal: Refusal, to head: RequestHead?) {
+        server.tell(.refused(head?.destination, refusal))
+        let isHead = head?.method == "HEAD"
+        guard let head, refusal != self.refusal else {
+            return close(saying: OwnResponse.refusal(refusal, closes: true, isHead: isHead))
+        }
+        answer(head) { OwnResponse.refusal(refusal, closes: $0, isHead: isHead) }
+    }
+
+    private func answer(_ head: RequestHead, _ response: (_ closes: Bool) -> ByteBuffer) {
+        let hasBody = head.framing != .none && head.framing != .length(0)
+        guard head.keepsAlive, !hasBody, server.keepsConnections else { return close(saying: response(true)) }
+        client.send(response(false))
+        let rest = input
+        takeBack(rest)
+    }
+
+    /// Says a last word. The client may still be sending, and would lose it by a reset if its bytes were not taken.
+    func close(saying bytes: ByteBuffer) {
+        client.owner = self
+        client.write(bytes)
+        state = .lingering
+        since = server.loop.now
+        input = ByteBuffer()
+        client.resume()
+        client.flush()
+        client.finishWriting()
+    }
+}

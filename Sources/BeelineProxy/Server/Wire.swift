@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NIOCore
+
+/// What happens on a socket, told to whoever has it at the moment. All of it on the event loop.
+protocol WireOwner: AnyObject {
+    /// Bytes came.
+    func received(_ bytes: ByteBuffer, from wire: Wire)
+    /// No more bytes come for now: the moment to flush what they led to.
+    func receivedAll(from wire: Wire)
+    /// The peer will send no more; it may still read.
+    func inputEnded(of wire: Wire)
+    /// The socket takes more bytes, or should be given no more; see ``Wire/isWritable``.
+    func writabilityChanged(of wire: Wire)
+    /// The socket is gone.
+    func closed(_ wire: Wire)
+    /// Time has passed.
+    func check(_ wire: Wire, now: NIODeadline)
+}
+
+/// One socket of the proxy: the only handler of its channel. It counts, remembers and stops reading; what bytes mean is its
+/// owner's business, which changes while the socket lives: from a request to a tunnel, from an exchange to the pool.
+final class Wire: ChannelInboundHandler, ChannelOutboundHandler {
+    typealias InboundIn = ByteBuffer
+    typealias OutboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
+
+    /// Who has the socket. The circle of references is broken when the socket closes.
+    var owner: (any WireOwner)?
+    /// Whether the peer has said that it will send no more.
+    private(set) var isInputEnded = false
+    private(set) var lastActivity: NIODeadline
+    private var context: ChannelHandlerContext?
+    private var isPaused = false
+    private var wantsRead = false
+    private var isClosing = false
+
+    init(now: NIODeadline) { lastActivity = now }
+
+    var isOpen: Bool { context != nil && !isClosing }
+    var isWritable: Bool { context?.channel.isWritable ?? false }
+
+    // MARK: For the owner
+
+    func write(_ bytes: ByteBuffer) {
+        guard !isClosing else { return }
+        context?.write(wrapOutboundOut(bytes), promise: nil)
+    }
+
+    func flush() { context?.flush() }
+
+    func send(_ bytes: ByteBuffer) {
+        write(bytes)
+        flush()
+    }
+
+    /// Reads no more until ``resume()``: the peer is stopped by its full buffers.
+    func pause() { isPaused = true }
+
+    func resume() {
+        guard isPaused else { return }
+        isPaused = false
+        if wantsRead {
+            wantsRead = false
+            context?.read()
+        }
+    }
+
+    /// Says that no more bytes follow those that were written; the socket closes where the peer has said the same.
+    func finishWriting() {
+        guard let context, !isClosing else { return }
+        guard isInputEnded else { return context.close(mode: .output, promise: nil) }
+        closeAfterFlush()
+    }
+
+    /// Closes when all that was written has left.
+    func closeAfterFlush() {
+        guard let context, !isClosing else { return }
+        isClosing = true
+        let written = context.eventLoop.makePromise(of: Void.self)
+        written.futureResult.assumeIsolated().whenComplete { [self] _ in self.context?.close(promise: nil) }
+        context.writeAndFlush(wrapOutboundOut(ByteBuffer()), promise: written)
+    }
+
+    func close() {
+        isClosing = true
+        context?.close(promise: nil)
+    }
+
+    /// Forgets the receive buffer, which NIO keeps for the next read: most tunnels rest most of the time.
+    func releaseBuffers() {
+        guard let channel = context?.channel else { return }
+        try? channel.syncOptions?.setOption(.recvAllocator, value: Self.receiveBuffers)
+    }
+
+    /// Small for the first read, larger where much comes.
+    static let receiveBuffers = AdaptiveRecvByteBufferAllocator(minimum: 1024, initial: 1024, maximum: 65_536)
+
+    // MARK: For the channel
+
+    func handlerAdded(context: ChannelHandlerContext) { self.context = context }
+
+    func handlerRemoved(context: ChannelHandlerContext) { self.context = nil }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        lastActivity = .now()
+        owner?.received(unwrapInboundIn(data), from: self)
+    }
+
+    func channelReadComplete(context: ChannelHandlerContext) { owner?.receivedAll(from: self) }
+
+    func channelWritabilityChanged(context: ChannelHandlerContext) {
+        lastActivity = .now()
+        owner?.writabilityChanged(of: self)
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        guard case ChannelEvent.inputClosed = event else { return }
+        isInputEnded = true
+        owner?.inputEnded(of: self)
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        self.context = nil
+        let owner = owner
+        self.owner = nil
+        owner?.closed(self)
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
+
+    func read(context: ChannelHandlerContext) {
+        if isPaused {
+            wantsRead = true
+        } else {
+            context.read()
+        }
+    }
+}

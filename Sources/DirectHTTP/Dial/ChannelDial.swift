@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import NIOCore
+package import Names
+
+/// A ``DialRace`` for those who carry bytes themselves: it ends with a bare channel on the loop it was started on.
+package final class ChannelDial {
+    /// A channel that stands.
+    package struct Dialed {
+        /// The channel; no handler is on it, and half-closure is allowed.
+        package let channel: any Channel
+        /// Where it leads.
+        package let endpoint: Endpoint
+        /// What every attempt did.
+        package let attempts: [Attempt]
+    }
+
+    private let race: DialRace
+
+    /// Starts to dial; on the loop.
+    ///
+    /// - Parameters:
+    ///   - endpoints: where to, in the order to try them; those of the proxy where the route has one.
+    ///   - origin: what for. Through a proxy, a secure scheme asks it for a tunnel.
+    ///   - route: the way.
+    ///   - loop: the event loop.
+    ///   - settings: how to race.
+    ///   - deadline: when to give up.
+    ///   - done: called once, on the loop, perhaps before this returns.
+    package init(
+        to endpoints: [Endpoint],
+        for origin: Origin,
+        route: Route,
+        on loop: any EventLoop,
+        settings: DialSettings,
+        deadline: NIODeadline?,
+        done: @escaping (Result<Dialed, DirectHTTPError>) -> Void
+    ) {
+        let target = DialTarget(key: PoolKey(origin: origin, tls: TLSSettings(), route: route), tls: nil)
+        race = DialRace(on: loop, to: endpoints, of: target, settings: settings) { result in
+            done(
+                result.map { won in
+                    try? won.channel.syncOptions?.setOption(.allowRemoteHalfClosure, value: true)
+                    return Dialed(channel: won.channel, endpoint: won.winner.endpoint, attempts: won.attempts)
+                }
+            )
+        }
+        race.start(deadline: deadline)
+    }
+
+    /// Gives up; `done` is called with code `cancelled` where it has not been called.
+    package func cancel() { race.cancel() }
+}

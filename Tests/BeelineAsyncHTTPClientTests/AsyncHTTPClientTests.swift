@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if AsyncHTTPClient
+import AsyncHTTPClient
+import Beeline
+import BeelineAsyncHTTPClient
+import BeelineTesting
+import NIOCore
+import NIOHTTP1
+import Testing
+
+@Suite("Requests and responses of AsyncHTTPClient")
+struct AsyncHTTPClientTests {
+    /// A site under a name that no resolver but ours knows, and a client that trusts it.
+    struct Lab {
+        let site: LoopbackOrigin
+        let upstream: UpstreamServer
+        let client: BeelineClient
+
+        init(handler: @escaping LoopbackOrigin.Handler) async throws {
+            let authority = try TestAuthority()
+            var tls = ServerTLS()
+            tls.certificates = [try authority.certificate(for: "a.test")]
+            tls.applicationProtocols = ["h2", "http/1.1"]
+            site = try await LoopbackOrigin.start(tls: tls, handler: handler)
+            upstream = try await UpstreamServer.start()
+            try upstream.zone.set("a.test", to: ["127.0.0.1"])
+            var configuration = ClientConfiguration()
+            configuration.upstreams = [.dnspod([upstream.endpoint])]
+            configuration.resolver.check.allowLocalAnswers = true
+            configuration.resolver.families = .v4
+            configuration.tls.trustsSystemRoots = false
+            configuration.tls.rootPEMs = [authority.rootPEM]
+            configuration.proxies = .none
+            client = try BeelineClient(configuration)
+        }
+
+        func request(_ method: HTTPMethod = .GET, _ path: String = "/") -> HTTPClientRequest {
+            var request = HTTPClientRequest(url: "https://a.test:\(site.port)\(path)")
+            request.method = method
+            return request
+        }
+
+        func stop() async {
+            await client.shutDown()
+            await site.stop()
+            await upstream.stop()
+        }
+    }
+
+    @Test("method, headers, status and body go both ways, at the name's address")
+    func both() async throws {
+        let lab = try await Lab { request in
+            var reply = Reply.text("\(request.method) \(request.fields[values: .accept].joined(separator: "+"))")
+            reply.status = .created
+            return reply
+        }
+        var request = lab.request(.PATCH)
+        request.headers.add(name: "Accept", value: "a/b")
+        request.headers.add(name: "accept", value: "c/d")
+        let response = try await lab.client.execute(request, timeout: .seconds(20))
+        #expect(response.status == .created && response.version == .http2)
+        #expect(response.headers.first(name: "Content-Type")?.hasPrefix("text/plain") == true)
+        #expect(String(buffer: try await response.body.collect(upTo: 1_024)) == "PATCH a/b+c/d")
+        #expect(response.history.map(\.request.url) == ["https://a.test:\(lab.site.port)/"])
+        await lab.stop()
+    }
+
+    @Test("a redirect replays the bytes of a body, and is in the history")
+    func replays() async throws {
+        let lab = try await Lab { request in
+            guard request.path == "/old" else { return .text("\(request.method) \(request.bodySize)") }
+            return Reply(status: .temporaryRedirect, fields: [.location: "/new"])
+        }
+        var request = lab.request(.POST, "/old")
+        request.body = .bytes(ByteBuffer(string: "twelve bytes"))
+        let response = try await lab.client.execute(request, timeout: .seconds(20))
+        #expect(String(buffer: try await response.body.collect(upTo: 1_024)) == "POST 12")
+        #expect(response.history.map(\.responseHead.status.code) == [307, 200])
+        #expect(lab.site.requests.first?.fields[.contentLength] == "12")
+        await lab.stop()
+    }
+
+    @Test("a stream arrives whole, with its length where one is named", arguments: [nil, "300000"])
+    func streams(_ length: String?) async throws {
+        let lab = try await Lab { request in
+            .text("\(request.bodySize) \(request.fields[.contentLength] ?? "-")")
+        }
+        var request = lab.request(.PUT)
+        if let length { request.headers.add(name: "Content-Length", value: length) }
+        let pieces = AsyncStream<ByteBuffer> { continuation in
+            for _ in 0..<3 { continuation.yield(ByteBuffer(repeating: 7, count: 100_000)) }
+            continuation.finish()
+        }
+        request.body = .stream(pieces, length: .unknown)
+        let response = try await lab.client.execute(request, timeout: .seconds(20))
+        #expect(String(buffer: try await response.body.collect(upTo: 1_024)) == "300000 \(length ?? "-")")
+        await lab.stop()
+    }
+
+    @Test("what cannot be done is refused by name")
+    func refusals() async throws {
+        let lab = try await Lab { _ in .text("") }
+        var bound = lab.request()
+        bound.localAddress = "127.0.0.1"
+        var broken = lab.request()
+        broken.headers.add(name: "X-A", value: "b\r\nc")
+        for request in [bound, broken, HTTPClientRequest(url: "ftp://a.test/")] {
+            await #expect(throws: BeelineError.self) { try await lab.client.execute(request, timeout: .seconds(5)) }
+        }
+        #expect(lab.site.requests.isEmpty)
+        await lab.stop()
+    }
+
+    @Test("the time that a request may take holds")
+    func timeout() async throws {
+        let never = Gate()
+        let lab = try await Lab { _ in
+            try await never.wait()
+            return .text("")
+        }
+        let error = await #expect(throws: BeelineError.self) {
+            try await lab.client.execute(lab.request(), timeout: .milliseconds(200))
+        }
+        #expect(error?.code == BeelineError.Code(.deadlineExceeded))
+        await lab.stop()
+    }
+}
+#endif

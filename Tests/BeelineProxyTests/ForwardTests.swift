@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Beeline
+import BeelineProxy
+import BeelineTesting
+import NIOConcurrencyHelpers
+import NIOCore
+import Testing
+
+@Suite("Requests for http:// URLs", .timeLimit(.minutes(1)))
+struct ForwardTests {
+    @Test("one connection of the client, one to each origin, for as many requests as there are")
+    func persistent() async throws {
+        let lab = try await ProxyLab()
+        let connection = try await lab.connect()
+        for index in 0..<5 {
+            let name = index == 3 ? "b.test" : "a.test"
+            try await connection.send(
+                "GET http://\(name):\(lab.plain.port)/echo?\(index) HTTP/1.1\r\nHost: elsewhere.test\r\n\r\n"
+            )
+            let (head, body) = try await connection.receiveResponse()
+            #expect(head.hasPrefix("HTTP/1.1 200 OK\r\n"))
+            #expect(body.contains("/echo?\(index)"))
+        }
+        #expect(lab.plain.connections.accepted == 2)
+        let authorities = lab.plain.requests.map { $0.authority ?? "" }
+        #expect(authorities == ["a", "a", "a", "b", "a"].map { "\($0).test:\(lab.plain.port)" })
+        await connection.close()
+        await lab.stop()
+    }
+
+    @Test("fields of one connection stay on it, the others go on as they are")
+    func hopByHop() async throws {
+        let lab = try await ProxyLab(configure: { $0.addsVia = true })
+        let connection = try await lab.connect()
+        try await connection.send(
+            """
+            POST http://a.test:\(lab.plain.port)/echo HTTP/1.1\r
+            Host: a.test\r
+            Connection: keep-alive, X-Mine, content-length\r
+            Proxy-Connection: keep-alive\r
+            Keep-Alive: timeout=5\r
+            Proxy-Authorization: Basic bWU6c2VjcmV0\r
+            TE: trailers\r
+            X-Mine: hop\r
+            X-Theirs:  two  blanks \r
+            Cookie: a=b\r
+            Content-Length: 5\r
+            \r
+            hello
+            """
+        )
+        let (_, body) = try await connection.receiveResponse()
+        #expect(body.contains("hello"))
+        let request = try #require(lab.plain.requests.first)
+        let raw = request.rawHead.split(separator: "\r\n").map(String.init)
+        #expect(
+            raw == [
+                "POST /echo HTTP/1.1", "Host: a.test:\(lab.plain.port)", "X-Theirs: two  blanks", "Cookie: a=b",
+                "Content-Length: 5", "Via: 1.1 beeline",
+            ]
+        )
+        await connection.close()
+        await lab.stop()
+    }
+
+    @Test("bodies of known and unknown length pass in both directions, and requests in a row keep their order")
+    func bodies() async throws {
+        let lab = try await ProxyLab()
+        let user = try lab.user()
+        let bytes = [UInt8](repeating: 120, count: 3 << 20)
+        let response = try await user.send(
+            HTTPRequest(method: .put, scheme: nil, authority: nil, path: nil),
+            to: HTTPURL("http://a.test:\(lab.plain.port)/echo"),
+            body: .bytes(bytes)
+        )
+        _ = try await response.collect(upTo: 1 << 20)
+        #expect(lab.plain.requests.first?.bodySize == bytes.count)
+        let large = try await user.get("http://a.test:\(lab.plain.port)/bytes/5000000")
+        #expect(try await large.collect(upTo: 1 << 23).readableBytes == 5_000_000)
+        await user.shutDown()
+
+        let connection = try await lab.connect()
+        let url = "http://a.test:\(lab.plain.port)"
+        try await connection.send(
+            """
+            POST \(url)/echo HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n\
+            GET \(url)/chunked/3 HTTP/1.1\r\nHost: a\r\n\r\nHEAD \(url)/bytes/10 HTTP/1.1\r\nHost: a\r\n\r\n\
+            GET \(url)/status/204 HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n
+            """
+        )
+        let all = try await connection.receiveAll()
+        #expect(all.contains("hello"))
+        #expect(all.contains("8\r\nchunk 3\n\r\n0\r\n\r\nHTTP/1.1 200 OK\r\n"))
+        #expect(all.contains("Content-Length: 10\r\n\r\nHTTP/1.1 204"))
+        #expect(all.hasSuffix("Connection: close\r\n\r\n"))
+        await connection.close()
+        await lab.stop()
+    }
+
+    @Test("a kept connection that died is replaced where that repeats nothing")
+    func staleConnection() async throws {
+        let lab = try await ProxyLab()
+        let served = NIOLockedValueBox(0)
+        let server = try await RawServer.start { connection in
+            // One request a connection, and no word of its end.
+            _ = try await connection.receive(until: "\r\n\r\n")
+            served.withLockedValue { $0 += 1 }
+            try await connection.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+            if try await connection.receive() != nil { await connection.cut() }
+        }
+        let connection = try await lab.connect()
+        for _ in 0..<3 {
+            try await connection.send("GET http://a.test:\(server.port)/ HTTP/1.1\r\nHost: a\r\n\r\n")
+            #expect(try await connection.receiveResponse().body == "ok")
+        }
+        try await connection.send("POST http://a.test:\(server.port)/ HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n")
+        #expect(try await connection.receiveHead().hasPrefix("HTTP/1.1 502 "))
+        #expect(served.withLockedValue { $0 } == 3)
+        await connection.close()
+        await server.stop()
+        await lab.stop()
+    }
+
+    @Test(
+        "servers that break the rules",
+        arguments: [
+            (
+                "both lengths", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+                "502"
+            ),
+            ("two lengths", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\nok", "502"),
+            ("a folded field", "HTTP/1.1 200 OK\r\nX: a\r\n b\r\nContent-Length: 2\r\n\r\nok", "502"),
+            ("no status", "HTTP/1.1 twohundred\r\n\r\n", "502"),
+            ("no HTTP", "220 mail.example ESMTP\r\n\r\n", "502"),
+            ("nothing", "", "502"),
+            ("half a head", "HTTP/1.1 200 OK\r\nContent-Le", "502"),
+            ("lines that end in LF", "HTTP/1.1 200 OK\nContent-Length: 2\n\nok", "200"),
+            ("a body that ends with the connection", "HTTP/1.0 200 OK\r\n\r\nall of it", "200"),
+            ("an interim response", "HTTP/1.1 103 Early\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", "103"),
+            ("a protocol nobody asked for", "HTTP/1.1 101 No\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n", "502"),
+        ]
+    )
+    func badServers(what: String, answer: String, status: String) async throws {
+        let lab = try await ProxyLab()
+        let server = try await RawServer.start { connection in
+            _ = try await connection.receive(until: "\r\n\r\n")
+            try await connection.send(answer)
+        }
+        let connection = try await lab.connect()
+        try await connection.send("GET http://a.test:\(server.port)/ HTTP/1.1\r\nHost: a\r\n\r\n")
+        #expect(try await connection.receiveHead().hasPrefix("HTTP/1.1 \(status) "), "\(what)")
+        await connection.close()
+        await server.stop()
+        await lab.stop()
+    }
+
+    @Test("a body that is cut short does not look whole")
+    func truncated() async throws {
+        let lab = try await ProxyLab()
+        let server = try await RawServer.start { connection in
+            _ = try await connection.receive(until: "\r\n\r\n")
+            try await connection.send("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf")
+        }
+        let user = try lab.user()
+        let response = try await user.get("http://a.test:\(server.port)/")
+        await #expect(throws: BeelineError.self) { _ = try await response.collect(upTo: 100) }
+        await user.shutDown()
+        await server.stop()
+        await lab.stop()
+    }
+
+    @Test("WebSocket over plain http: both sides agree, and the bytes are theirs")
+    func upgrade() async throws {
+        let lab = try await ProxyLab()
+        let server = try await RawServer.start { connection in
+            let head = String(decoding: try await connection.receive(until: "\r\n\r\n") ?? [], as: UTF8.self)
+            let agrees = head.contains("\r\nConnection: Upgrade\r\nUpgrade: echo\r\n")
+            try await connection.send(
+                "HTTP/1.1 101 Switching\r\nConnection: Upgrade\r\nUpgrade: \(agrees ? "echo" : "no")\r\n\r\nhi "
+            )
+            while let bytes = try await connection.receive() { try await connection.send(bytes) }
+        }
+        let connection = try await lab.connect()
+        try await connection.send(
+            "GET http://a.test:\(server.port)/ HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n"
+        )
+        #expect(try await connection.receiveHead().contains("Upgrade: echo\r\n"))
+        try await connection.send("there")
+        #expect(try await connection.receive(count: 8) == Array("hi there".utf8))
+        await connection.close()
+        await server.stop()
+        await lab.stop()
+    }
+
+    @Test("a client of HTTP/1.0 gets what it can read")
+    func old() async throws {
+        let lab = try await ProxyLab()
+        let connection = try await lab.connect()
+        try await connection.send("GET http://a.test:\(lab.plain.port)/bytes/3 HTTP/1.0\r\n\r\n")
+        #expect(try await connection.receiveAll().contains("Connection: close\r\n"))
+        #expect(lab.plain.requests.first?.version == "HTTP/1.0")
+        await connection.close()
+        await lab.stop()
+    }
+}

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Beeline
+import BeelineProxy
+import BeelineTesting
+import NIOCore
+import Testing
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+@Suite("A proxy from its start to its end", .serialized, .timeLimit(.minutes(2)))
+struct LifeTests {
+    @Test("after a suspension it listens again, at the same port; tunnels that stand stay")
+    func rebind() async throws {
+        let lab = try await ProxyLab()
+        let server = try await RawServer.start { connection in
+            while let bytes = try await connection.receive() { try await connection.send(bytes) }
+        }
+        let tunnel = try await lab.tunnel(to: "a.test", port: server.port)
+        let before = lab.proxy.endpoint
+        #expect(try await lab.proxy.rebind() == before)
+        try await tunnel.send("still here")
+        #expect(try await tunnel.receive(count: 10) == Array("still here".utf8))
+        await (try lab.tunnel(to: "a.test", port: server.port)).close()
+        await tunnel.close()
+        await server.stop()
+        await lab.stop()
+    }
+
+    @Test("it lets tunnels come to their end, takes no new ones, and cuts what does not end")
+    func drain() async throws {
+        let lab = try await ProxyLab()
+        let server = try await RawServer.start { connection in
+            while let bytes = try await connection.receive() { try await connection.send(bytes) }
+        }
+        let tunnel = try await lab.tunnel(to: "a.test", port: server.port)
+        let resting = try await lab.connect()
+        async let stopped: Void = lab.proxy.stop(within: .seconds(20))
+        #expect(try await resting.receive() == nil, "nobody waits for who says nothing")
+        try await tunnel.send("last words")
+        #expect(try await tunnel.receive(count: 10) == Array("last words".utf8))
+        await #expect(throws: (any Error).self) { _ = try await lab.connect() }
+        await tunnel.close()
+        await stopped
+        await server.stop()
+        await lab.stop()
+
+        let other = try await ProxyLab()
+        let holder = try await RawServer.start { try await $0.hold() }
+        let held = try await other.tunnel(to: "a.test", port: holder.port)
+        await other.proxy.stop(within: .milliseconds(100))
+        #expect((try? await held.receive()) == nil)
+        await #expect(throws: ProxyError.self) { try await other.proxy.rebind() }
+        await holder.stop()
+        await other.stop()
+    }
+
+    @Test("the PAC file names the proxy as its reader reached it")
+    func pac() async throws {
+        let lab = try await ProxyLab()
+        let connection = try await lab.connect()
+        try await connection.send("GET /proxy.pac HTTP/1.1\r\nHost: \(lab.proxy.endpoint)\r\n\r\n")
+        let (head, body) = try await connection.receiveResponse()
+        #expect(head.contains("Content-Type: application/x-ns-proxy-autoconfig\r\n"))
+        #expect(body.contains("return \"PROXY \(lab.proxy.endpoint)\";"))
+        try await connection.send("GET /proxy.pac HTTP/1.1\r\nHost: a\";b\r\n\r\n")
+        #expect(try await !connection.receiveResponse().body.contains("FindProxyForURL"))
+        await connection.close()
+        await lab.stop()
+    }
+
+    @Test("stale answers serve while no upstream answers")
+    func stale() async throws {
+        let lab = try await ProxyLab(client: {
+            $0.resolver.ttlRange = .milliseconds(1)...(.milliseconds(1))
+            $0.resolver.timeLimit = .milliseconds(500)
+        })
+        await (try lab.tunnel(to: "a.test", port: lab.plain.port)).close()
+        await lab.upstream.stop()
+        await (try lab.tunnel(to: "a.test", port: lab.plain.port)).close()
+        await lab.stop()
+    }
+
+    /// Tunnels that end in every way there is, at every phase; `BEELINE_SOAK=100000` for the long one.
+    @Test("tunnels that are aborted and half-closed at random phases leave nothing behind")
+    func soak() async throws {
+        let rounds = ProcessInfo.processInfo.environment["BEELINE_SOAK"].flatMap { Int($0) } ?? 300
+        let lab = try await ProxyLab()
+        let server = try await RawServer.start(allowsHalfClosure: true) { connection in
+            while let bytes = try await connection.receive() { try await connection.send(bytes) }
+            try await connection.finishSending()
+        }
+        let endpoint = Endpoint(IPAddress(v4: 0x7f00_0001), port: server.port)
+        try await expectNoLeak(to: [endpoint, lab.proxy.endpoint]) {
+            await withTaskGroup(of: Void.self) { group in
+                for worker in 0..<8 {
+                    group.addTask {
+                        var random = SeededRandom(seed: UInt64(worker) + 1)
+                        for _ in 0..<(rounds / 8) { try? await Self.abuse(lab, server.port, &random) }
+                    }
+                }
+            }
+        }
+        let deadline = ContinuousClock.now + .seconds(10)
+        while await lab.proxy.counts().connections > 0, ContinuousClock.now < deadline { await Task.yield() }
+        let counts = await lab.proxy.counts()
+        #expect(counts.connections == 0 && counts.openTunnels == 0)
+        try await server.connections { $0.open == 0 }
+        await server.stop()
+        await lab.stop()
+    }
+
+    private static func abuse(_ lab: ProxyLab, _ port: UInt16, _ random: inout SeededRandom) async throws {
+        let phase = Int.random(in: 0..<8, using: &random)
+        let connection = try await lab.connect()
+        if phase == 0 { return await connection.reset() }
+        let request = "CONNECT a.test:\(port) HTTP/1.1\r\nHost: a\r\n\r\n"
+        if phase == 1 {
+            try await connection.send(String(request.prefix(Int.random(in: 1..<request.count, using: &random))))
+            return await connection.close()
+        }
+        try await connection.send(request)
+        if phase == 2 { return await connection.reset() }
+        if phase == 3 { return await connection.close() }
+        _ = try await connection.receive(until: "\r\n\r\n")
+        if phase == 4 { return await connection.reset() }
+        try await connection.send([UInt8](repeating: 1, count: Int.random(in: 1..<100_000, using: &random)))
+        if phase == 5 { return await connection.reset() }
+        if phase == 6 { return await connection.close() }
+        try await connection.finishSending()
+        try await connection.drain()
+        await connection.close()
+    }
+}

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Beeline
+import BeelineProxy
+import BeelineTesting
+import NIOConcurrencyHelpers
+import NIOCore
+import Testing
+
+@Suite("Tunnels: the name travels, the bytes stay as they are", .timeLimit(.minutes(1)))
+struct TunnelTests {
+    @Test("two names with two certificates on one address, each with its own")
+    func names() async throws {
+        let lab = try await ProxyLab(handler: {
+            .text("\($0.connection.serverName ?? "-") \($0.authority ?? "-")")
+        })
+        let user = try lab.user()
+        for name in ["a.test", "b.test", "a.test"] {
+            let response = try await user.get("https://\(name):\(lab.site.port)/")
+            let text = String(buffer: try await response.collect(upTo: 1 << 16))
+            #expect(text == "\(name) \(name):\(lab.site.port)")
+        }
+        #expect(lab.upstream.queries.map(\.name) == ["a.test", "b.test"])
+        #expect(await lab.proxy.counts().tunnels == 2, "the client kept its tunnels")
+        await user.shutDown()
+        await lab.stop()
+    }
+
+    @Test("an address that refuses is passed over, and known for it afterwards")
+    func deadAddress() async throws {
+        let lab = try await ProxyLab(names: ["a.test"])
+        let dead = try RefusedEndpoint(address: "127.0.0.9", port: lab.plain.port)
+        try lab.upstream.zone.set("a.test", to: ["127.0.0.9", "127.0.0.1"])
+        let tunnel = try await lab.tunnel(to: "a.test", port: lab.plain.port)
+        await tunnel.close()
+        let resolution = try await lab.client.resolver.resolve(Host("a.test"), port: lab.plain.port)
+        #expect(resolution.addresses.map(\.description) == ["127.0.0.1", "127.0.0.9"])
+        dead.close()
+        await lab.stop()
+    }
+
+    @Test("an address that is silent does not hold the others up")
+    func blackHole() async throws {
+        let lab = try await ProxyLab(names: ["a.test"])
+        let hole = try BlackHole(address: "127.0.0.10", port: lab.plain.port)
+        try lab.upstream.zone.set("a.test", to: ["127.0.0.10", "127.0.0.1"])
+        let tunnel = try await lab.tunnel(to: "a.test", port: lab.plain.port)
+        try await tunnel.send("GET /status/204 HTTP/1.1\r\nHost: a.test\r\n\r\n")
+        #expect(try await tunnel.receiveHead().hasPrefix("HTTP/1.1 204"))
+        await tunnel.close()
+        hole.close()
+        await lab.stop()
+    }
+
+    @Test("an end of the client's side is an end for the server, which may still answer")
+    func halfCloseOfClient() async throws {
+        let lab = try await ProxyLab()
+        let server = try await RawServer.start(allowsHalfClosure: true) { connection in
+            let count = try await connection.drain()
+            try await connection.send("got \(count)")
+            try await connection.finishSending()
+        }
+        let tunnel = try await lab.tunnel(to: "a.test", port: server.port)
+        try await tunnel.send(String(repeating: "x", count: 300_000))
+        try await tunnel.finishSending()
+        #expect(try await tunnel.receiveAll() == "got 300000")
+        await tunnel.close()
+        try await server.connections { $0.open == 0 }
+        await server.stop()
+        await lab.stop()
+    }
+
+    @Test("an end of the server's side is an end for the client, which may still send")
+    func halfCloseOfServer() async throws {
+        let lab = try await ProxyLab()
+        let received = NIOLockedValueBox(0)
+        let server = try await RawServer.start(allowsHalfClosure: true) { connection in
+            try await connection.send("bye")
+            try await connection.finishSending()
+            received.withLockedValue { $0 = -1 }
+            let count = try await connection.drain()
+            received.withLockedValue { $0 = count }
+        }
+        let tunnel = try await lab.tunnel(to: "a.test", port: server.port)
+        #expect(try await tunnel.receive(count: 3) == Array("bye".utf8))
+        #expect(try await tunnel.receive() == nil)
+        try await tunnel.send(String(repeating: "x", count: 100_000))
+        await tunnel.close()
+        try await server.connections { $0.open == 0 }
+        #expect(received.withLockedValue { $0 } == 100_000)
+        await server.stop()
+        await lab.stop()
+    }
+
+    @Test("what a client says before its tunnel stands is not lost")
+    func aheadOfTheAnswer() async throws {
+        let lab = try await ProxyLab()
+        let connection = try await lab.connect()
+        try await connection.send(
+            "CONNECT a.test:\(lab.plain.port) HTTP/1.1\r\nHost: a.test\r\n\r\nGET /status/204 HTTP/1.1\r\nHost: a.test\r\n\r\n"
+        )
+        #expect(try await connection.receiveHead().hasPrefix("HTTP/1.1 200"))
+        #expect(try await connection.receiveHead().hasPrefix("HTTP/1.1 204"))
+        await connection.close()
+        await lab.stop()
+    }
+
+    @Test("a client that reads nothing stops the server; memory stays flat")
+    func slowClient() async throws {
+        let lab = try await ProxyLab()
+        let sent = NIOLockedValueBox(0)
+        let block = [UInt8](repeating: 7, count: 1 << 16)
+        let server = try await RawServer.start { connection in
+            for _ in 0..<1536 {
+                try await connection.send(block)
+                sent.withLockedValue { $0 += block.count }
+            }
+        }
+        let tunnel = try await lab.tunnel(to: "a.test", port: server.port)
+        // Nothing is read until the server has come to a stop: the sum no longer moves.
+        var last = -1
+        while sent.withLockedValue({ $0 }) != last {
+            last = sent.withLockedValue { $0 }
+            try await Task.sleep(for: .milliseconds(100))
+        }
+        #expect(last < 64 << 20, "the kernel's buffers are all that fills")
+        var total = 0
+        while total < 96 << 20, let bytes = try await tunnel.receive() { total += bytes.count }
+        #expect(total == 96 << 20, "and nothing is lost")
+        await tunnel.close()
+        await server.stop()
+        await lab.stop()
+    }
+
+    @Test("a reset of the server ends the client's connection")
+    func reset() async throws {
+        let lab = try await ProxyLab()
+        let server = try await RawServer.start { connection in
+            _ = try await connection.receive()
+            await connection.reset()
+        }
+        let tunnel = try await lab.tunnel(to: "a.test", port: server.port)
+        try await tunnel.send("x")
+        #expect((try? await tunnel.receive()) == nil)
+        try await server.connections { $0.open == 0 }
+        await server.stop()
+        await lab.stop()
+    }
+
+    @Test("SOCKS5 carries names and addresses, with and without a password")
+    func socks() async throws {
+        let credentials = ProxyCredentials(user: "me", password: "secret")
+        for wanted in [nil, credentials] {
+            let lab = try await ProxyLab(configure: { $0.credentials = wanted })
+            let port = [UInt8(lab.plain.port >> 8), UInt8(lab.plain.port & 255)]
+            let targets: [[UInt8]] = [[3, 6] + Array("a.test".utf8), [1, 127, 0, 0, 1]]
+            for target in targets {
+                let connection = try await lab.connect()
+                if wanted == nil {
+                    try await connection.send([5, 1, 0])
+                    #expect(try await connection.receive(count: 2) == [5, 0])
+                } else {
+                    try await connection.send([5, 2, 0, 2])
+                    #expect(try await connection.receive(count: 2) == [5, 2])
+                    try await connection.send([1, 2] + Array("me".utf8) + [6] + Array("secret".utf8))
+                    #expect(try await connection.receive(count: 2) == [1, 0])
+                }
+                try await connection.send([5, 1, 0] + target + port)
+                #expect(try await connection.receive(count: 10) == [5, 0, 0, 1, 0, 0, 0, 0, 0, 0])
+                try await connection.send("GET /status/204 HTTP/1.1\r\nHost: a.test\r\n\r\n")
+                #expect(try await connection.receiveHead().hasPrefix("HTTP/1.1 204"))
+                await connection.close()
+            }
+            await lab.stop()
+        }
+    }
+
+    @Test("SOCKS5 over IPv6")
+    func socksV6() async throws {
+        let lab = try await ProxyLab()
+        let server = try await RawServer.start(addresses: ["::1"]) { try await $0.send("six") }
+        let connection = try await lab.connect()
+        try await connection.send([5, 1, 0])
+        _ = try await connection.receive(count: 2)
+        let address = [UInt8](repeating: 0, count: 15) + [1]
+        try await connection.send([5, 1, 0, 4] + address + [UInt8(server.port >> 8), UInt8(server.port & 255)])
+        #expect(try await connection.receive(count: 10).prefix(2) == [5, 0])
+        #expect(try await connection.receiveAll() == "six")
+        await connection.close()
+        await server.stop()
+        await lab.stop()
+    }
+
+    @Test("an upstream proxy is given the name, and nobody is asked for it")
+    func upstreamProxy() async throws {
+        let other = try await ProxyServer.start(.http, credentials: "me:secret") { _, port in
+            Endpoint(IPAddress(v4: 0x7f00_0001), port: port)
+        }
+        let origin = Origin(scheme: .http, host: Host(other.endpoint.address), port: other.endpoint.port)
+        let proxy = Proxy(origin: origin, user: "me", password: "secret")
+        let lab = try await ProxyLab(
+            client: { $0.proxies = ProxySettings(http: proxy, https: proxy) },
+            handler: { .text("\($0.connection.serverName ?? "-") \($0.target)") }
+        )
+        let user = try lab.user()
+        let secure = try await user.get("https://a.test:\(lab.site.port)/x")
+        #expect(String(buffer: try await secure.collect(upTo: 1 << 16)) == "a.test /x")
+        let plain = try await user.get("http://a.test:\(lab.plain.port)/y")
+        #expect(String(buffer: try await plain.collect(upTo: 1 << 16)) == "- /y")
+        #expect(other.requests.map(\.host) == ["a.test", "a.test"])
+        #expect(lab.upstream.queries.isEmpty)
+        await user.shutDown()
+        await lab.stop()
+        await other.stop()
+    }
+
+    @Test("the switch: off, names go to the system's resolver; on again, to the upstreams")
+    func theSwitch() async throws {
+        let lab = try await ProxyLab(client: { $0.resolver.system = nil })
+        await (try lab.tunnel(to: "a.test", port: lab.plain.port)).close()
+        lab.proxy.isHTTPDNSEnabled = false
+        await #expect(throws: Unexpected.self) { _ = try await lab.tunnel(to: "a.test", port: lab.plain.port) }
+        lab.proxy.isHTTPDNSEnabled = true
+        await (try lab.tunnel(to: "a.test", port: lab.plain.port)).close()
+        #expect(lab.upstream.queries.count == 1)
+        await lab.stop()
+    }
+
+    @Test("idle and half-closed tunnels, unfinished heads and kept connections end at their limits")
+    func limits() async throws {
+        let lab = try await ProxyLab(configure: {
+            $0.limits.idle = .milliseconds(200)
+            $0.limits.head = .milliseconds(200)
+            $0.limits.keepIdle = .milliseconds(200)
+        })
+        let server = try await RawServer.start { try await $0.hold() }
+        let idle = try await lab.tunnel(to: "a.test", port: server.port)
+        #expect(try await idle.receive() == nil)
+        let unfinished = try await lab.connect()
+        try await unfinished.send("GET http://a.te")
+        #expect(try await unfinished.receiveAll().hasPrefix("HTTP/1.1 408 "))
+        let silent = try await lab.connect()
+        #expect(try await silent.receiveAll() == "")
+        let kept = try await lab.connect()
+        try await kept.send("GET http://a.test:\(lab.plain.port)/status/204 HTTP/1.1\r\nHost: a.test\r\n\r\n")
+        #expect(try await kept.receiveAll().hasPrefix("HTTP/1.1 204"))
+        try await server.connections { $0.open == 0 }
+        await server.stop()
+        await lab.stop()
+    }
+}

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import Beeline
+import BeelineProxy
+import BeelineTesting
+import Foundation
+import Testing
+
+@testable import BeelineCommand
+
+/// `beeline proxy` and `beeline run`: the options, without a process.
+struct ProxyArgumentTests {
+    private func configuration(_ arguments: String...) throws -> ProxyConfiguration {
+        let command = try #require(try BeelineCommand.parseAsRoot(["proxy"] + arguments) as? ProxyCommand)
+        let files = InputFiles(
+            contents: { $0 == "pass" ? Array("secret\n".utf8) : [] },
+            size: { _ in nil },
+            askPassword: { _ in nil }
+        )
+        return try command.configuration(Defaults(), files: files)
+    }
+
+    @Test func withoutOptions() throws {
+        let plain = try configuration()
+        #expect(plain.listen.description == "127.0.0.1:8118")
+        #expect(plain.policy == AccessPolicy())
+        #expect(plain.credentials == nil && !plain.servesPAC)
+    }
+
+    @Test func everyOption() throws {
+        let all = try configuration(
+            "--listen",
+            "0.0.0.0:0",
+            "--auth",
+            "me:pass",
+            "--allow-ports",
+            "22,443",
+            "--allow-local-answers",
+            "--pac"
+        )
+        #expect(all.listen.description == "0.0.0.0:0")
+        #expect(all.credentials == ProxyCredentials(user: "me", password: "secret"))
+        #expect(all.policy.tunnelPorts == [22, 443])
+        #expect(all.policy.allowsLocalAnswers && !all.policy.allowsPrivateTargets && all.servesPAC)
+    }
+
+    @Test(arguments: [["--allow-ports", "x"], ["--allow-ports", "0"], ["--listen", "a.test:1"], ["--auth", "me"]])
+    func wrongValues(arguments: [String]) throws {
+        let command = try #require(try BeelineCommand.parseAsRoot(["proxy"] + arguments) as? ProxyCommand)
+        let failure = #expect(throws: CommandFailure.self) { _ = try command.configuration(Defaults(), files: .real) }
+        #expect(failure?.status == .usage)
+    }
+
+    @Test func theProgramsEnvironment() {
+        let environment = RunCommand.environment(["HOME": "/h", "NO_PROXY": "x.test"], proxy: "http://127.0.0.1:1")
+        for name in ["http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"] {
+            #expect(environment[name] == "http://127.0.0.1:1")
+        }
+        #expect(environment["no_proxy"] == "x.test" && environment["NO_PROXY"] == "x.test")
+        #expect(environment["HOME"] == "/h")
+        #expect(RunCommand.environment([:], proxy: "p")["no_proxy"] == "localhost,127.0.0.1,::1")
+    }
+}
+
+extension ProcessTests {
+    /// The commands as they are run, with the programs that people have.
+    struct ProxyCommandTests {
+        private static func lab() async throws -> CommandLab { try await CommandLab() }
+
+        private func run(_ lab: CommandLab, _ program: String...) async throws -> CommandRun {
+            let ports = "\(lab.site.port),\(lab.plain.port)"
+            return try await lab.beeline(["run"] + lab.names + ["--allow-ports", ports, "--"] + program)
+        }
+
+        @Test("curl finds a name that only our upstream knows, over TLS and in the clear")
+        func curl() async throws {
+            let lab = try await Self.lab()
+            for url in [lab.url("a.test", "/echo"), "http://b.test:\(lab.plain.port)/echo"] {
+                let result = try await run(
+                    lab,
+                    "curl",
+                    "-sS",
+                    "--cacert",
+                    "\(lab.folder.path)/ca.pem",
+                    "-d",
+                    "a=b",
+                    url
+                )
+                #expect(result.status == 0, "\(result.errors)")
+                #expect(result.text.contains("a=b"))
+            }
+            #expect(lab.site.requests.map(\.connection.serverName) == ["a.test"])
+            await lab.stop()
+        }
+
+        @Test("curl over SOCKS5, with the name and with an address")
+        func curlOverSOCKS() async throws {
+            let lab = try await Self.lab()
+            let script = """
+                exec curl -sS --noproxy '' -x socks5h://${http_proxy#http://} http://a.test:\(lab.plain.port)/status/200 \
+                -o /dev/null -w '%{http_code}'
+                """
+            let result = try await run(lab, "sh", "-c", script)
+            #expect(result.text == "200", "\(result.errors)")
+            await lab.stop()
+        }
+
+        @Test("wget, git and Python's requests go through it")
+        func others() async throws {
+            let lab = try await Self.lab()
+            let roots = "\(lab.folder.path)/ca.pem"
+            let wget = try await run(lab, "wget", "-qO-", "--ca-certificate=\(roots)", lab.url("a.test", "/bytes/10"))
+            #expect(wget.output.count == 10, "\(wget.errors)")
+            let program = """
+                import requests, sys
+                s = requests.Session(); s.verify = sys.argv[1]
+                r = s.post(sys.argv[2], data={"user": "ada", "password": "ada"}); assert r.status_code == 200, r.text
+                print(s.get(sys.argv[3]).text.strip())
+                """
+            let python = try await run(
+                lab,
+                "python3",
+                "-c",
+                program,
+                roots,
+                lab.url("b.test", "/login"),
+                lab.url("b.test", "/me")
+            )
+            #expect(python.text == "ada\n", "\(python.errors)")
+            let git = try await run(
+                lab,
+                "git",
+                "-c",
+                "http.sslCAInfo=\(roots)",
+                "ls-remote",
+                lab.url("a.test", "/r.git")
+            )
+            #expect(git.status == 128)
+            #expect(lab.site.requests.contains { $0.target == "/r.git/info/refs?service=git-upload-pack" })
+            await lab.stop()
+        }
+
+        @Test(
+            "the exit code is the program's",
+            arguments: [("exit 0", 0), ("exit 7", 7), ("kill -TERM $$", 143)] as [(String, Int32)]
+        )
+        func exitCodes(script: String, code: Int32) async throws {
+            let folder = try Folder()
+            let beeline = CommandRun.beeline
+            let result = try await CommandRun.run(beeline, ["run", "--", "sh", "-c", script], in: folder)
+            #expect(result.status == code, "\(result.errors)")
+        }
+
+        @Test("a program that is not there is 127, as in a shell; none at all is wrong usage")
+        func noProgram() async throws {
+            let folder = try Folder()
+            let missing = try await CommandRun.run(CommandRun.beeline, ["run", "--", "no-such-program"], in: folder)
+            #expect(missing.status == 127)
+            #expect(missing.errors.contains("no-such-program"))
+            #expect(try await CommandRun.run(CommandRun.beeline, ["run"], in: folder).status == 64)
+        }
+
+        @Test("a signal goes to the program")
+        func signals() async throws {
+            let folder = try Folder()
+            let script = "trap 'echo caught; exit 3' TERM; touch ready; while :; do sleep 0.05; done"
+            let result = try await CommandRun.run(
+                CommandRun.beeline,
+                ["run", "--", "sh", "-c", script],
+                in: folder
+            ) { process in
+                while !folder.has("ready") { try await Task.sleep(for: .milliseconds(10)) }
+                kill(process, SIGTERM)
+            }
+            #expect(result.status == 3)
+            #expect(result.text == "caught\n")
+        }
+
+        @Test("the proxy says where it listens, tells of tunnels with -v, and ends when it is told to")
+        func proxy() async throws {
+            let lab = try await Self.lab()
+            let arguments =
+                ["proxy", "--listen", "127.0.0.1:0", "-v", "--pac", "--allow-ports", "\(lab.site.port)"] + lab.names
+            let url = lab.url("a.test", "/status/200")
+            let folder = lab.folder
+            // The file can be read while the command runs.
+            let script = ["-c", "exec \"$0\" \"$@\" >seen", CommandRun.beeline]
+            let result = try await CommandRun.run("/bin/sh", script + arguments, in: folder) { process in
+                let seen = { (mark: String) in (try? folder.text("seen").contains(mark)) == true }
+                while !seen("/proxy.pac\n") { try await Task.sleep(for: .milliseconds(10)) }
+                let first = try folder.text("seen").split(separator: "\n").first ?? ""
+                let proxy = String(first.split(separator: " ").last ?? "")
+                let curl = ["-sS", "-x", proxy, "--cacert", "\(folder.path)/ca.pem", url]
+                #expect(try await CommandRun.run("/usr/bin/curl", curl, in: folder).status == 0)
+                let pac = try await CommandRun.run("/usr/bin/curl", ["-sS", proxy + "/proxy.pac"], in: folder)
+                #expect(pac.text.contains("FindProxyForURL"))
+                let tunnel = ["-sS", "-p", "-x", proxy, "http://a.test:1/"]
+                #expect(try await CommandRun.run("/usr/bin/curl", tunnel, in: folder).errors.contains("403"))
+                while !seen("403 a.test:1 ") { try await Task.sleep(for: .milliseconds(10)) }
+                kill(process, SIGTERM)
+            }
+            #expect(result.status == 128 + SIGTERM, "\(result.errors)")
+            let lines = try folder.text("seen").split(separator: "\n")
+            #expect(lines.first?.hasPrefix("listening at http://127.0.0.1:") == true)
+            #expect(lines.contains { $0.hasPrefix("CONNECT a.test:\(lab.site.port) 127.0.0.") && $0.hasSuffix(" ms") })
+            await lab.stop()
+        }
+
+        @Test("a port that somebody has is an error of one line")
+        func portIsTaken() async throws {
+            let lab = try await Self.lab()
+            let result = try await lab.beeline(["proxy", "--listen", "127.0.0.1:\(lab.plain.port)"] + lab.names)
+            #expect(result.status == 69)
+            #expect(result.errors.split(separator: "\n").count == 1)
+            #expect(result.errors.contains("127.0.0.1:\(lab.plain.port)"))
+            let open = try await lab.beeline(["proxy", "--listen", "0.0.0.0:0"] + lab.names)
+            #expect(open.status == 64)
+            await lab.stop()
+        }
+    }
+}
