@@ -243,7 +243,7 @@ let package = Package(
         .testTarget(
             name: "BeelineServerTests",
             dependencies: [
-                "BeelineServer", "BeelineTesting", "DirectHTTP", "HTTPDNS", "Names", httpTypes,
+                "BeelineServer", "BeelineTesting", "DirectHTTP", "HTTPDNS", "Names", httpTypes, nio("NIOCore"),
                 nio("NIOConcurrencyHelpers"),
             ],
             swiftSettings: settings

@@ -79,7 +79,7 @@ extension ProcessTests {
                         "-q", "-sS", "--cacert", "ca.pem", "--doh-insecure", "--doh-url",
                         "https://127.0.0.1:\(endpoint.port)/dns-query", "-o", "/dev/null", "-w",
                         "%{http_code} %{remote_ip}",
-                        lab.url("a.test"),
+                        lab.url("a.test", "/echo"),
                     ],
                     in: lab.folder
                 )

@@ -18,12 +18,11 @@ final class ServerService: Sendable {
     private let resolver: Resolver
     private let zones: ZoneFiles
     private let log: (@Sendable (AccessRecord) -> Void)?
-    private let subnets: SubnetRule
-    private let requiresAccount: Bool
+    private let configuration: ServerConfiguration
     private let wall: @Sendable () -> Int64
 
     private struct State {
-        var accounts: Accounts
+        var router: Router
         var limiter: RateLimiter?
         var counters = ServerCounters()
         var isDraining = false
@@ -46,27 +45,33 @@ final class ServerService: Sendable {
         self.zones = zones
         self.wall = wall
         log = configuration.accessLog
-        requiresAccount = configuration.requiresAccount
-        subnets = SubnetRule(
-            isOn: configuration.passesSubnets,
-            v4: configuration.subnetPrefixes.v4,
-            v6: configuration.subnetPrefixes.v6
-        )
+        self.configuration = configuration
         let limiter = configuration.questionsPerSecond.map {
             RateLimiter(perSecond: $0, burst: configuration.burst, maxClients: configuration.maxClients)
         }
-        state = NIOLockedValueBox(State(accounts: Accounts(configuration.accounts), limiter: limiter))
+        let router = Self.router(
+            configuration,
+            Accounts(configuration.accounts),
+            Answerer(resolver: resolver, zones: zones),
+            wall
+        )
+        state = NIOLockedValueBox(State(router: router, limiter: limiter))
     }
 
     /// Handles a request, unless its client asks too much.
     func handle(_ request: ServerRequest, now: NIODeadline) -> Handling {
-        let isOverseer = request.path == "/health" || request.path == "/metrics"
-        let (isAllowed, accounts) = state.withLockedValue { state in
-            guard !isOverseer, state.limiter != nil else { return (true, state.accounts) }
+        // Whoever watches the server is not held off by what it is asked.
+        if request.method == .get {
+            if request.path == "/health" {
+                return .reply(isDraining ? .text("draining", status: 503) : .text("ok"))
+            }
+            if request.path == "/metrics" { return .reply(metrics()) }
+        }
+        let (isAllowed, router) = state.withLockedValue { state in
             let nanoseconds = Int64(clamping: now.uptimeNanoseconds)
             let isAllowed = state.limiter?.allows(request.client, now: nanoseconds) ?? true
             if !isAllowed { state.counters.limited += 1 }
-            return (isAllowed, state.accounts)
+            return (isAllowed, state.router)
         }
         guard isAllowed else {
             var reply = ServerReply.text("too many questions: ask again in a second", status: 429)
@@ -74,11 +79,20 @@ final class ServerService: Sendable {
             reply.outcome = "limited"
             return .reply(reply)
         }
-        return router(accounts).handle(request)
+        return router.handle(request)
     }
 
-    private func router(_ accounts: Accounts) -> Router {
-        let answerer = Answerer(resolver: resolver, zones: zones)
+    private static func router(
+        _ configuration: ServerConfiguration,
+        _ accounts: Accounts,
+        _ answerer: Answerer,
+        _ wall: @escaping @Sendable () -> Int64
+    ) -> Router {
+        let subnets = SubnetRule(
+            isOn: configuration.passesSubnets,
+            v4: configuration.subnetPrefixes.v4,
+            v6: configuration.subnetPrefixes.v6
+        )
         return Router(
             message: MessageDialect(answerer: answerer, subnets: subnets),
             json: JSONDialect(answerer: answerer, subnets: subnets),
@@ -86,13 +100,11 @@ final class ServerService: Sendable {
                 answerer: answerer,
                 accounts: accounts,
                 subnets: subnets,
-                requiresAccount: requiresAccount,
+                requiresAccount: configuration.requiresAccount,
                 clock: wall
             ),
             aliyun: AliyunDialect(answerer: answerer, accounts: accounts, subnets: subnets, clock: wall),
-            requiresAccount: requiresAccount,
-            health: { [self] in isDraining ? .text("draining", status: 503) : .text("ok") },
-            metrics: { [self] in metrics() }
+            requiresAccount: configuration.requiresAccount
         )
     }
 
@@ -116,7 +128,11 @@ final class ServerService: Sendable {
     var isDraining: Bool { state.withLockedValue { $0.isDraining } }
     func drain() { state.withLockedValue { $0.isDraining = true } }
 
-    func use(_ accounts: [ServerAccount]) { state.withLockedValue { $0.accounts = Accounts(accounts) } }
+    func use(_ accounts: [ServerAccount]) {
+        let router = Self.router(configuration, Accounts(accounts), Answerer(resolver: resolver, zones: zones), wall)
+        state.withLockedValue { $0.router = router }
+    }
+
     func noteReloadFailure() { state.withLockedValue { $0.counters.reloadFailures += 1 } }
 
     /// Counts a connection; false where there are too many.
@@ -136,11 +152,13 @@ final class ServerService: Sendable {
 
     /// Counts and logs a reply.
     func note(_ reply: ServerReply, client: IPAddress, time: Duration) {
+        state.withLockedValue { $0.counters.add(reply.form, reply.status, time) }
+        guard let log else { return }
         let record = AccessRecord(
             client: client,
             form: reply.form,
             account: reply.account,
-            names: reply.names,
+            names: reply.names.map(\.description).joined(separator: ","),
             types: reply.types,
             status: reply.status,
             outcome: reply.outcome,
@@ -148,8 +166,7 @@ final class ServerService: Sendable {
             octets: reply.body.count,
             time: time
         )
-        state.withLockedValue { $0.counters.add(record) }
-        log?(record)
+        log(record)
     }
 
     // MARK: Time

@@ -205,7 +205,7 @@ struct AliyunDialect: Sendable {
         var reply = ServerReply.json(text)
         reply.form = form
         reply.account = account
-        reply.names = answers.map(\.name.description).joined(separator: ",")
+        reply.names = answers.map(\.name)
         reply.types = families.typeLabels
         reply.outcome = answers[0].isNoName ? "NXDOMAIN" : "NOERROR"
         reply.source = answers[0].source

@@ -86,7 +86,7 @@ struct DNSPodDialect: Sendable {
         guard answers.contains(where: { !$0.isFailure }) else {
             var reply = refusal("no upstream could say", 502)
             reply.account = account
-            reply.names = answers.map(\.name.description).joined(separator: ",")
+            reply.names = answers.map(\.name)
             return reply
         }
         let lines = answers.map { line($0, options) }
@@ -97,7 +97,7 @@ struct DNSPodDialect: Sendable {
         var reply = ServerReply(200, "text/plain; charset=utf-8", body)
         reply.form = .dnspod
         reply.account = account
-        reply.names = answers.map(\.name.description).joined(separator: ",")
+        reply.names = answers.map(\.name)
         reply.types = options.families.typeLabels
         reply.outcome = answers[0].isNoName ? "NXDOMAIN" : "NOERROR"
         reply.source = answers[0].source

@@ -34,7 +34,7 @@ struct JSONDialect: Sendable {
         var reply = ServerReply.json("{\(members.joined(separator: ","))}", type: "application/dns-json")
         reply.maxAge = answer.ttl
         reply.form = .json
-        reply.names = name.description
+        reply.names = [name]
         reply.types = type.label
         reply.outcome = answer.code.description
         reply.source = answer.source

@@ -28,18 +28,21 @@ struct MessageDialect: Sendable {
         guard let octets, let query = try? DNSMessage(octets: octets), !query.flags.isResponse else {
             return .reply(Self.refusal("the request holds no DNS query", 400))
         }
-        guard query.flags.opcode == 0 else { return .reply(reply(query, ServerAnswer(.notImplemented))) }
-        guard query.questions.count == 1 else { return .reply(reply(query, ServerAnswer(.formatError))) }
+        let options = QueryOptions(query)
+        guard query.flags.opcode == 0 else { return .reply(reply(query, options, ServerAnswer(.notImplemented))) }
+        guard query.questions.count == 1 else { return .reply(reply(query, options, ServerAnswer(.formatError))) }
         let question = query.questions[0]
-        guard question.recordClass == 1 else { return .reply(reply(query, ServerAnswer(.refused))) }
-        let subnet = QueryOptions(query).subnet.flatMap(subnets.allowed)
-        if let answer = answerer.known(question.name, question.type, subnet) { return .reply(reply(query, answer)) }
+        guard question.recordClass == 1 else { return .reply(reply(query, options, ServerAnswer(.refused))) }
+        let subnet = options.subnet.flatMap(subnets.allowed)
+        if let answer = answerer.known(question.name, question.type, subnet) {
+            return .reply(reply(query, options, answer))
+        }
         return .later {
-            reply(query, await answerer.answer(question.name, question.type, subnet))
+            reply(query, options, await answerer.answer(question.name, question.type, subnet))
         }
     }
 
-    private func reply(_ query: DNSMessage, _ answer: ServerAnswer) -> ServerReply {
+    private func reply(_ query: DNSMessage, _ options: QueryOptions, _ answer: ServerAnswer) -> ServerReply {
         var message = DNSMessage(id: query.id, questions: query.questions)
         message.flags.isResponse = true
         message.flags.opcode = query.flags.opcode
@@ -49,18 +52,17 @@ struct MessageDialect: Sendable {
         message.flags.responseCode = answer.code
         message.answers = answer.answers
         message.authorities = answer.authorities
-        let options = QueryOptions(query)
-        var octets = message.encoded() ?? []
         if options.isPresent {
-            let record = options.reply(behind: octets.count, payload: Self.payload, block: Self.paddingBlock)
-            message.additionals = [record]
-            octets = message.encoded() ?? []
+            // Only padding must know how long the rest is.
+            let length = options.isPadded ? message.encoded()?.count ?? 0 : 0
+            message.additionals = [options.reply(behind: length, payload: Self.payload, block: Self.paddingBlock)]
         }
+        let octets = message.encoded() ?? []
         var reply = ServerReply(200, Self.mediaType, octets)
         if octets.isEmpty { reply = Self.refusal("the answer is larger than a message can be", 500) }
         reply.maxAge = answer.ttl
         reply.form = .doh
-        reply.names = query.questions.first?.name.description ?? ""
+        reply.names = query.questions.map(\.name)
         reply.types = query.questions.first?.type.label ?? ""
         reply.outcome = answer.code.description
         reply.source = answer.source
@@ -157,12 +159,13 @@ struct SubnetRule: Sendable {
 extension DNSType {
     /// The type as tools print it.
     var label: String {
-        let names: [UInt16: String] = [
-            1: "A", 2: "NS", 5: "CNAME", 6: "SOA", 12: "PTR", 15: "MX", 16: "TXT", 28: "AAAA", 33: "SRV", 65: "HTTPS",
-            255: "ANY",
-        ]
-        return names[rawValue] ?? "TYPE\(rawValue)"
+        Self.labels[rawValue] ?? "TYPE\(rawValue)"
     }
+
+    private static let labels: [UInt16: String] = [
+        1: "A", 2: "NS", 5: "CNAME", 6: "SOA", 12: "PTR", 15: "MX", 16: "TXT", 28: "AAAA", 33: "SRV", 65: "HTTPS",
+        255: "ANY",
+    ]
 
     /// Reads a number or a name.
     init?(label: String) {

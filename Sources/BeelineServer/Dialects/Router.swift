@@ -10,9 +10,6 @@ struct Router: Sendable {
     let dnspod: DNSPodDialect
     let aliyun: AliyunDialect
     let requiresAccount: Bool
-    /// What `/health` and `/metrics` say.
-    let health: @Sendable () -> ServerReply
-    let metrics: @Sendable () -> ServerReply
 
     func handle(_ request: ServerRequest) -> Handling {
         guard request.method != .other else {
@@ -29,8 +26,6 @@ struct Router: Sendable {
         case "/resolve": return requiresAccount ? .reply(Self.accountNeeded(.json)) : json.handle(request)
         case "/d": return dnspod.handle(request)
         case "/v2/d": return aliyun.handleVersion2(request)
-        case "/health": return .reply(health())
-        case "/metrics": return .reply(metrics())
         default: break
         }
         let parts = request.path.split(separator: "/")

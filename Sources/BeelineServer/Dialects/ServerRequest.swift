@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import HTTPDNS
 import Names
 
 /// A request as the forms read it, whichever HTTP brought it.
@@ -70,7 +71,7 @@ struct ServerReply: Sendable {
     // For the log.
     var form = AccessRecord.Form.other
     var account: String?
-    var names = ""
+    var names: [DNSName] = []
     var types = ""
     var outcome = "-"
     var source = "-"

@@ -18,9 +18,9 @@ struct ServerCounters {
     var connectionsRefused = 0
     var reloadFailures = 0
 
-    mutating func add(_ record: AccessRecord) {
-        questions[record.form, default: [:]][record.status, default: 0] += 1
-        let (whole, atto) = record.time.components
+    mutating func add(_ form: AccessRecord.Form, _ status: Int, _ duration: Duration) {
+        questions[form, default: [:]][status, default: 0] += 1
+        let (whole, atto) = duration.components
         let time = Double(whole) + Double(atto) / 1e18
         seconds += time
         answered += 1
