@@ -8,7 +8,8 @@ struct DialTarget: Sendable {
     /// In this order.
     let steps: [DialStep]
 
-    init(key: PoolKey, contexts: TLSContexts) throws(DirectHTTPError) {
+    /// - Parameter isTunnel: whether it ends with a connection that leads to the origin, and somebody else speaks TLS in it.
+    init(key: PoolKey, contexts: TLSContexts, isTunnel: Bool = false) throws(DirectHTTPError) {
         self.key = key
         var steps: [DialStep] = []
         if case .proxy(let proxy) = key.route {
@@ -24,7 +25,7 @@ struct DialTarget: Sendable {
                 if key.origin.scheme != .http { steps.append(.connect(proxy)) }
             }
         }
-        if key.origin.scheme.isSecure {
+        if key.origin.scheme.isSecure, !isTunnel {
             steps.append(.tls(try TLSStep(key.tls, key.origin.host, contexts, peer: "")))
         }
         self.steps = steps
