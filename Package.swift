@@ -43,6 +43,7 @@ let package = Package(
         .library(name: "DirectHTTP", targets: ["DirectHTTP"]),
         .library(name: "HTTPDNS", targets: ["HTTPDNS"]),
         .library(name: "BeelineStore", targets: ["BeelineStore"]),
+        .library(name: "BeelineServer", targets: ["BeelineServer"]),
         .library(name: "BeelineProxy", targets: ["BeelineProxy"]),
         .library(name: "BeelineURLSession", targets: ["BeelineURLSession"]),
         .library(name: "BeelineAsyncHTTPClient", targets: ["BeelineAsyncHTTPClient"]),
@@ -90,8 +91,7 @@ let package = Package(
             name: "HTTPDNS",
             dependencies: [
                 "Names", "DirectHTTP", nio("NIOCore"), nio("NIOPosix"), nio("NIOConcurrencyHelpers"), nio("NIOTLS"),
-                nioSSL,
-                httpTypes, crypto, .product(name: "CoreMetrics", package: "swift-metrics"),
+                nioSSL, httpTypes, crypto, .product(name: "CoreMetrics", package: "swift-metrics"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
             ],
             swiftSettings: settings
@@ -133,6 +133,14 @@ let package = Package(
             swiftSettings: settings
         ),
         .target(
+            name: "BeelineServer",
+            dependencies: [
+                "Names", "HTTPDNS", nio("NIOConcurrencyHelpers"), nio("NIOCore"), nio("NIOPosix"), nio("NIOHTTP1"),
+                nio("NIOTLS"), nioHTTP2, nioSSL,
+            ],
+            swiftSettings: settings
+        ),
+        .target(
             name: "BeelineTesting",
             dependencies: [
                 "Names", "HTTPDNS", nio("NIOConcurrencyHelpers"), nio("NIOCore"), nio("NIOPosix"), nio("NIOHTTP1"),
@@ -145,9 +153,10 @@ let package = Package(
         .executableTarget(
             name: "BeelineCommand",
             dependencies: [
-                "Names", "CookieJar", "Beeline", "BeelineProxy", "BeelineStore", "BeelineTesting", nio("NIOCore"),
-                nio("NIOPosix"),
-                nio("NIOConcurrencyHelpers"), argumentParser,
+                "Names", "CookieJar", "Beeline", "BeelineProxy", "BeelineServer", "BeelineStore", "BeelineTesting",
+                nio("NIOCore"), nio("NIOPosix"), nio("NIOConcurrencyHelpers"), nioSSL, argumentParser,
+                .product(name: "X509", package: "swift-certificates"),
+                .product(name: "SwiftASN1", package: "swift-asn1"),
             ],
             swiftSettings: settings
         ),
@@ -214,7 +223,8 @@ let package = Package(
         .testTarget(
             name: "GuideTests",
             dependencies: [
-                "Beeline", "BeelineProxy", "BeelineStore", "BeelineURLSession", nio("NIOCore"), logging, metrics,
+                "Beeline", "BeelineProxy", "BeelineServer", "BeelineStore", "BeelineURLSession", nio("NIOCore"),
+                logging, metrics,
                 tracing,
             ],
             swiftSettings: settings
@@ -228,7 +238,15 @@ let package = Package(
         .testTarget(
             name: "BeelineStoreTests",
             dependencies: [
-                "BeelineStore", "StoreCrashWriter", "CookieJar", "Names", "BeelineTesting", grdb,
+                "BeelineStore", "StoreCrashWriter", "CookieJar", "HTTPDNS", "Names", "BeelineTesting", grdb,
+                nio("NIOConcurrencyHelpers"),
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "BeelineServerTests",
+            dependencies: [
+                "BeelineServer", "BeelineTesting", "DirectHTTP", "HTTPDNS", "Names", httpTypes, nio("NIOCore"),
                 nio("NIOConcurrencyHelpers"),
             ],
             swiftSettings: settings

@@ -21,8 +21,8 @@ struct BeelineCommand: AsyncParsableCommand {
             """,
         version: BeelineClient.version,
         subcommands: [
-            FetchCommand.self, ResolveCommand.self, CookiesCommand.self, ProxyCommand.self, RunCommand.self,
-            DemoCommand.self,
+            FetchCommand.self, ResolveCommand.self, DoctorCommand.self, ServeCommand.self, CookiesCommand.self,
+            ProxyCommand.self, RunCommand.self, DemoCommand.self,
         ],
         defaultSubcommand: FetchCommand.self
     )

@@ -7,6 +7,11 @@ import Testing
 extension ProcessTests {
     /// `beeline resolve` prints who says what.
     struct ResolveTests {
+        /// The keys of an answer.
+        static let keys = [
+            "addresses", "age_ms", "error", "failures", "network", "source", "time_ms", "upstream",
+        ]
+
         @Test func aLineAnAddress() async throws {
             let lab = try await CommandLab()
             try lab.upstream.zone.set("both.test", to: ["127.0.0.3", "::1"], ttl: 30)
@@ -63,6 +68,14 @@ extension ProcessTests {
             #expect(answers.count == 4 && json.errors == "")
             #expect(answers[1]["upstream"].text == specs[1] && answers[1]["addresses"][0]["ttl"].number == 7)
             #expect(answers[2]["error"]["code"].text == "unreachable" && answers[2]["source"].isNull)
+            #expect(answers[1]["time_ms"].number ?? 0 > 0)
+            // Without --all the next one answers, and who failed before it is told.
+            let order = [specs[2], specs[1]].flatMap { ["--dns", $0] } + ["--allow-local-answers", "-4", "--json"]
+            let second = try await lab.beeline(["resolve"] + order + ["a.test"])
+            let answer = try ReportView(second.text)["hosts"][0]["answers"][0]
+            #expect(answer.keys == Self.keys && answer["upstream"].text == specs[1])
+            #expect(answer["failures"].count == 1 && answer["failures"][0]["upstream"].text == specs[2])
+            #expect(answer["failures"][0]["code"].text == "unreachable")
             dead.close()
             await other.stop()
             await lab.stop()
@@ -75,7 +88,8 @@ extension ProcessTests {
             let hosts = try ReportView(run.text)["hosts"]
             #expect(hosts.count == 2 && hosts[0].keys == ["answers", "host"] && hosts[0]["host"].text == "a.test")
             let answer = hosts[0]["answers"][0]
-            #expect(answer.keys == ["addresses", "age_ms", "error", "source", "upstream"])
+            #expect(answer.keys == Self.keys)
+            #expect(answer["network"].isNull && answer["time_ms"].isNull && answer["failures"].count == 0)
             #expect(answer["addresses"][0]["address"].text == "127.0.0.2" && answer["addresses"][0]["ttl"].number == 60)
             #expect(answer["source"].text == "fresh" && answer["error"].isNull)
             #expect(hosts[1]["answers"][0]["error"]["code"].text == "noAddress")

@@ -52,7 +52,7 @@ struct ResolutionReport: Encodable {
     /// All of them, in the order to try them.
     var addresses: [String]
     /// Who was asked before in vain.
-    var failures: [UpstreamReport]
+    var failures: [FailedUpstreamReport]
 
     init(_ resolution: Resolution?) {
         source = resolution?.source.description ?? "pinned"
@@ -61,7 +61,7 @@ struct ResolutionReport: Encodable {
         ageMS = isSaid ? resolution.map { VerboseLog.milliseconds($0.age) } : nil
         ttlMS = isSaid ? resolution.map { VerboseLog.milliseconds($0.ttl) } : nil
         addresses = resolution?.addresses.map(\.description) ?? []
-        failures = resolution?.failures.map(UpstreamReport.init) ?? []
+        failures = resolution?.failures.map(FailedUpstreamReport.init) ?? []
     }
 
     private enum CodingKeys: String, CodingKey {
@@ -72,7 +72,7 @@ struct ResolutionReport: Encodable {
 }
 
 /// An upstream that gave no answer, in a report.
-struct UpstreamReport: Encodable {
+struct FailedUpstreamReport: Encodable {
     var upstream: String
     var code: String
     var message: String

@@ -51,13 +51,13 @@ struct FetchReport: Encodable {
         /// Every endpoint that was tried.
         var attempts: [AttemptReport]
         /// What each upstream that was asked in vain said.
-        var upstreams: [UpstreamReport]
+        var upstreams: [FailedUpstreamReport]
 
         init(_ failure: CommandFailure, _ error: BeelineError?) {
             code = error?.code.description
             message = failure.message
             attempts = error?.attempts.map(AttemptReport.init) ?? []
-            upstreams = (error?.underlyingError as? ResolutionError)?.failures.map(UpstreamReport.init) ?? []
+            upstreams = (error?.underlyingError as? ResolutionError)?.failures.map(FailedUpstreamReport.init) ?? []
         }
     }
 }

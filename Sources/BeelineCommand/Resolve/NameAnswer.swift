@@ -24,6 +24,12 @@ struct NameAnswer: Hashable, Sendable {
     /// What stands in the column SOURCE.
     private(set) var sourceText = "-"
     private(set) var error: Failure?
+    /// The network in which it was said; nil where it is not known.
+    private(set) var network: String?
+    /// The upstreams that were asked before it in vain.
+    private(set) var failures: [ResolutionError.Failure] = []
+    /// How long the upstream took that was asked by itself.
+    private(set) var time: Duration?
 
     /// The resolver's answer.
     init(_ resolution: Resolution) {
@@ -35,6 +41,8 @@ struct NameAnswer: Hashable, Sendable {
         source = resolution.source
         upstream = isKept ? resolution.upstream : nil
         sourceText = resolution.sourceText
+        network = resolution.network.isEmpty ? nil : resolution.network
+        failures = resolution.failures
     }
 
     /// No answer of the resolver.
@@ -43,11 +51,19 @@ struct NameAnswer: Hashable, Sendable {
         self.error = Failure(code: error.code.description, message: error.message, upstreams: error.failures)
     }
 
-    /// One upstream's answer.
-    init(_ host: Host, _ answer: Answer, of upstream: any Upstream, _ settings: ResolverConfiguration) {
-        let name = upstream.name
+    /// What one upstream said, asked by itself.
+    init(_ host: Host, _ report: HTTPDNS.UpstreamReport, _ settings: ResolverConfiguration) {
+        let name = report.upstream
         self.host = host
-        self.upstream = name
+        upstream = name
+        time = report.time
+        let answer: Answer
+        switch report.result {
+        case .success(let said): answer = said
+        case .failure(let failure):
+            error = Failure(code: failure.code.description, message: "\(name): \(failure.message)", upstreams: [])
+            return
+        }
         sourceText = name
         for family in settings.families.members {
             guard let records = answer[family] else { continue }
@@ -55,7 +71,7 @@ struct NameAnswer: Hashable, Sendable {
             ttls += records.addresses.map { _ in records.ttl ?? settings.defaultTTL }
         }
         guard addresses.isEmpty else {
-            source = upstream.kind == .fixed ? .fixed : upstream.kind == .system ? .system : .fresh
+            source = report.kind == .fixed ? .fixed : report.kind == .system ? .system : .fresh
             return
         }
         let isName = settings.families.members.contains { answer[$0].map(\.isNoName) ?? false }
@@ -64,13 +80,6 @@ struct NameAnswer: Hashable, Sendable {
             message: isName ? "\(name): there is no name \(host)" : "\(name): \(host) has no address",
             upstreams: []
         )
-    }
-
-    /// No answer of one upstream.
-    init(_ host: Host, _ upstream: String, _ error: UpstreamError) {
-        self.host = host
-        self.upstream = upstream
-        self.error = Failure(code: error.code.description, message: "\(upstream): \(error.message)", upstreams: [])
     }
 
     /// `HOST ADDRESS TTL SOURCE`, a line an address; TTL in seconds, `-` for one that does not end.

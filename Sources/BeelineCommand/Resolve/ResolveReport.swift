@@ -28,6 +28,12 @@ struct ResolveReport: Encodable {
         @OrNull var upstream: String?
         var addresses: [AddressReport]
         @OrNull var ageMS: Double?
+        /// How long the upstream took; null but with `--all`.
+        @OrNull var timeMS: Double?
+        /// The network in which it was said; null where it is not known.
+        @OrNull var network: String?
+        /// The upstreams that were asked before in vain.
+        var failures: [FailedUpstreamReport]
         @OrNull var error: FailureReport?
 
         init(_ answer: NameAnswer) {
@@ -35,18 +41,22 @@ struct ResolveReport: Encodable {
             upstream = answer.upstream
             addresses = zip(answer.addresses, answer.ttls).map(AddressReport.init)
             ageMS = answer.source.map { _ in VerboseLog.milliseconds(answer.age) }
+            timeMS = answer.time.map(VerboseLog.milliseconds)
+            network = answer.network
+            failures = answer.failures.map(FailedUpstreamReport.init)
             error = answer.error.map {
                 FailureReport(
                     code: $0.code,
                     message: $0.message.singleLine,
-                    upstreams: $0.upstreams.map(UpstreamReport.init)
+                    upstreams: $0.upstreams.map(FailedUpstreamReport.init)
                 )
             }
         }
 
         private enum CodingKeys: String, CodingKey {
-            case source, upstream, addresses, error
+            case source, upstream, addresses, network, failures, error
             case ageMS = "age_ms"
+            case timeMS = "time_ms"
         }
     }
 
@@ -64,6 +74,6 @@ struct ResolveReport: Encodable {
     struct FailureReport: Encodable {
         var code: String
         var message: String
-        var upstreams: [UpstreamReport]
+        var upstreams: [FailedUpstreamReport]
     }
 }

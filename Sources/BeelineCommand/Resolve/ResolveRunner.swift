@@ -59,42 +59,10 @@ struct ResolveRunner: Sendable {
 
     /// What each upstream says, in their order, checked as the resolver would.
     private func askAll(_ host: Host, _ resolver: Resolver) async -> [NameAnswer] {
-        // An address and localhost are nobody's business.
-        if host.address != nil || host.isLocalhost { return [await ask(host, resolver)] }
+        // An address and localhost are nobody's business; while the resolver is off, names are the system's.
+        if host.address != nil || host.isLocalhost || !resolver.isEnabled { return [await ask(host, resolver)] }
         let settings = resolver.configuration
-        let upstreams = resolver.isEnabled ? settings.upstreams : [settings.system].compactMap { $0 }
-        return await upstreams.concurrentMap { upstream in
-            do {
-                return NameAnswer(host, try await Self.answer(host, upstream, settings), of: upstream, settings)
-            } catch let error as UpstreamError {
-                return NameAnswer(host, upstream.name, error)
-            } catch {
-                let limit = UpstreamError(.timeLimit, "no answer within \(settings.timeLimit.seconds) s")
-                return NameAnswer(host, upstream.name, limit)
-            }
-        }
-    }
-
-    private static func answer(
-        _ host: Host,
-        _ upstream: any Upstream,
-        _ settings: ResolverConfiguration
-    ) async throws -> Answer {
-        try await withThrowingTaskGroup(of: Answer?.self) { group in
-            group.addTask {
-                try settings.check.checked(
-                    try await upstream.answer(Question(host, families: settings.families)),
-                    from: upstream.kind
-                )
-            }
-            group.addTask {
-                try await Task.sleep(for: settings.timeLimit)
-                return nil
-            }
-            defer { group.cancelAll() }
-            guard let first = try await group.next(), let answer = first else { throw CancellationError() }
-            return answer
-        }
+        return await resolver.askAll(host, system: settings.upstreams.isEmpty).map { NameAnswer(host, $0, settings) }
     }
 
     // MARK: Printing

@@ -31,7 +31,7 @@ package enum CertificateName {
     }
 
     /// A wildcard stands for the whole leftmost label of a name with two more behind it.
-    static func matches(_ pattern: [UInt8], _ name: String) -> Bool {
+    package static func matches(_ pattern: [UInt8], _ name: String) -> Bool {
         let pattern = labels(String(decoding: pattern, as: UTF8.self))
         let name = labels(name)
         guard pattern.count == name.count, !name.isEmpty else { return false }

@@ -7,6 +7,8 @@ public import Names
 public struct UpstreamReport: Sendable {
     /// The upstream's name.
     public let upstream: String
+    /// What kind of upstream it is.
+    public let kind: UpstreamKind
     /// Its answer, checked as for use, or why there is none.
     public let result: Result<Answer, UpstreamError>
     /// How long it took.
@@ -14,14 +16,25 @@ public struct UpstreamReport: Sendable {
 }
 
 extension Resolver {
-    /// Asks every upstream of the configuration, and the system, past the cache; for tools that compare them.
+    /// Asks every upstream of the configuration past the cache, whatever the switch says; for tools that compare them.
     ///
+    /// - Parameters:
+    ///   - host: A name.
+    ///   - families: The families wanted; nil: those of the configuration.
+    ///   - subnet: For whose network the answer is wanted (RFC 7871); nil: our own.
+    ///   - system: Whether ``ResolverConfiguration/system`` is asked too, unless it is one of the upstreams anyway.
     /// - Returns: What each said, in the order of the configuration, the system last.
-    public func askAll(_ host: Host, families: Families? = nil, subnet: IPNetwork? = nil) async -> [UpstreamReport] {
+    public func askAll(
+        _ host: Host,
+        families: Families? = nil,
+        subnet: IPNetwork? = nil,
+        system: Bool = true
+    ) async -> [UpstreamReport] {
         let families = families ?? configuration.families
-        let count = configuration.upstreams.count + (configuration.system == nil ? 0 : 1)
+        let upstreams = configuration.upstreams
+        let asksSystem = system && configuration.system != nil && !upstreams.contains { $0.kind == .system }
         return await withTaskGroup(of: (Int, UpstreamReport).self) { group in
-            for index in 0..<count {
+            for index in 0..<(upstreams.count + (asksSystem ? 1 : 0)) {
                 group.addTask { (index, await self.report(of: index, host, families, subnet)) }
             }
             var reports: [(Int, UpstreamReport)] = []
@@ -49,6 +62,11 @@ extension Resolver {
             }
         }
         let late = UpstreamError(.timeLimit, "no answer within \(configuration.upstreamBudget)")
-        return UpstreamReport(upstream: upstream.name, result: result ?? .failure(late), time: time.now() - begin)
+        return UpstreamReport(
+            upstream: upstream.name,
+            kind: upstream.kind,
+            result: result ?? .failure(late),
+            time: time.now() - begin
+        )
     }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import NIOConcurrencyHelpers
-import Names
+package import Names
 
 extension Resolver {
     /// What the cache says of a name.
@@ -14,6 +14,10 @@ extension Resolver {
         case stale(Resolution, mayAsk: Bool)
         /// Nothing of use.
         case unknown
+
+        var isCurrent: Bool {
+            if case .current = self { true } else { false }
+        }
     }
 
     func shard(_ hash: Int) -> NIOLockedValueBox<Shard> {
@@ -22,7 +26,7 @@ extension Resolver {
     }
 
     /// Looks a name up: one lock, one hash, nothing allocated while an order of its addresses holds.
-    func find(_ wanted: Wanted, _ port: UInt16) -> Found {
+    func find(_ wanted: Wanted, _ port: UInt16, countsMisses: Bool = true) -> Found {
         let now = time.now()
         let name = wanted.key
         let hash = AnswerCache.Key.hash(of: name)
@@ -31,9 +35,19 @@ extension Resolver {
                 shard.cache.find(AnswerCache.Key(name, realm: shard.realm, hash: hash)) { entry in
                     judge(&entry, wanted, port, now)
                 } ?? .unknown
-            shard.counts.add(found)
+            if countsMisses || found.isCurrent { shard.counts.add(found) }
             return found
         }
+    }
+
+    /// What is known of a name within its TTL, which is asked for again behind where that is nearly over. Where nothing is
+    /// known nobody is asked, and nothing is counted: ``resolve(_:port:families:subnet:fresh:)`` does both.
+    package func current(_ host: Host, families: Families, subnet: IPNetwork?) -> Resolution? {
+        if let known = own(host, 0) { return known }
+        let wanted = Wanted(host: host, families: families, subnet: subnet)
+        guard case .current(let resolution, let isDue) = find(wanted, 0, countsMisses: false) else { return nil }
+        if isDue { refresh(wanted) }
+        return resolution
     }
 
     private func judge(

@@ -10,9 +10,9 @@ import Foundation
 #endif
 
 /// AES-128 as upstreams use it: the initialisation vector stands before the ciphertext, GCM's tag behind it.
-struct AESCipher: Sendable {
+package struct AESCipher: Sendable {
     /// How blocks are chained.
-    enum Mode: Sendable {
+    package enum Mode: Sendable {
         /// CBC with the padding of PKCS #7. Whoever changes the ciphertext changes the text unnoticed.
         case cbc
         /// GCM: a changed ciphertext is refused.
@@ -23,7 +23,7 @@ struct AESCipher: Sendable {
     private let key: SymmetricKey
 
     /// A cipher; nil unless the key has 16 octets.
-    init?(_ mode: Mode, key: [UInt8]) {
+    package init?(_ mode: Mode, key: [UInt8]) {
         guard key.count == 16 else { return nil }
         self.mode = mode
         self.key = SymmetricKey(data: key)
@@ -33,7 +33,7 @@ struct AESCipher: Sendable {
     var vectorSize: Int { mode == .cbc ? 16 : 12 }
 
     /// Encrypts under a random vector, or one that a test gives.
-    func seal(_ text: [UInt8], vector: [UInt8]? = nil) throws -> [UInt8] {
+    package func seal(_ text: [UInt8], vector: [UInt8]? = nil) throws -> [UInt8] {
         let vector = vector ?? (0..<vectorSize).map { _ in UInt8.random(in: .min ... .max) }
         switch mode {
         case .cbc:
@@ -46,7 +46,7 @@ struct AESCipher: Sendable {
     }
 
     /// Decrypts; nil where the text was changed or is no ciphertext.
-    func open(_ sealed: [UInt8]) -> [UInt8]? {
+    package func open(_ sealed: [UInt8]) -> [UInt8]? {
         switch mode {
         case .cbc:
             guard sealed.count >= 32, sealed.count % 16 == 0, let vector = try? AES._CBC.IV(ivBytes: sealed[..<16]),

@@ -3,14 +3,14 @@
 import Crypto
 
 /// The digests that upstreams sign with. MD5 is theirs to choose; nothing of ours rests on it.
-enum Digests {
+package enum Digests {
     /// MD5 (RFC 1321), in lower-case hexadecimal.
-    static func md5(_ text: String) -> String {
+    package static func md5(_ text: String) -> String {
         Hex.encode(Insecure.MD5.hash(data: Array(text.utf8)))
     }
 
     /// HMAC-SHA256 (RFC 2104), in lower-case hexadecimal.
-    static func hmacSHA256(_ text: String, key: [UInt8]) -> String {
+    package static func hmacSHA256(_ text: String, key: [UInt8]) -> String {
         Hex.encode(HMAC<SHA256>.authenticationCode(for: Array(text.utf8), using: SymmetricKey(data: key)))
     }
 }

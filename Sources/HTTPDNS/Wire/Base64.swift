@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// Base64 (RFC 4648), as upstreams' protocols use it.
-enum Base64 {
+package enum Base64 {
     private static let letters = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789".utf8)
 
     /// The form for URLs (§5), without padding.
-    static func urlSafe(_ octets: [UInt8]) -> String {
+    package static func urlSafe(_ octets: [UInt8]) -> String {
         let alphabet = letters + [UInt8(ascii: "-"), UInt8(ascii: "_")]
         return String(unsafeUninitializedCapacity: (octets.count * 4 + 2) / 3) { text in
             var length = 0
@@ -30,7 +30,7 @@ enum Base64 {
 
     /// The octets of a text in the ordinary form or the form for URLs, with or without padding; nil where a character
     /// belongs to neither or bits are left over.
-    static func decode(_ text: some StringProtocol) -> [UInt8]? {
+    package static func decode(_ text: some StringProtocol) -> [UInt8]? {
         var octets: [UInt8] = []
         var bits: UInt32 = 0
         var held = 0

@@ -12,13 +12,13 @@ package struct DNSName: Sendable, CustomStringConvertible {
     package let wire: [UInt8]
 
     /// The longest name, with its lengths and final zero (RFC 1035 §2.3.4).
-    static let maxOctets = 255
+    package static let maxOctets = 255
 
     /// The root.
     package static let root = DNSName(wire: [0])
 
     /// A name whose octets were checked before.
-    init(wire: [UInt8]) {
+    package init(wire: [UInt8]) {
         self.wire = wire
     }
 

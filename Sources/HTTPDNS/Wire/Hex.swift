@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// Hexadecimal text, as upstreams write signatures and encrypted names.
-enum Hex {
+package enum Hex {
     private static let digits = Array("0123456789abcdef".utf8)
 
     /// Two lower-case digits an octet.
-    static func encode(_ octets: some Sequence<UInt8>) -> String {
+    package static func encode(_ octets: some Sequence<UInt8>) -> String {
         var text: [UInt8] = []
         for octet in octets {
             text.append(digits[Int(octet >> 4)])
@@ -15,7 +15,7 @@ enum Hex {
     }
 
     /// The octets of a text in either case; nil where a character is no digit or one is missing.
-    static func decode(_ text: some StringProtocol) -> [UInt8]? {
+    package static func decode(_ text: some StringProtocol) -> [UInt8]? {
         var octets: [UInt8] = []
         var high: UInt8?
         for digit in text.utf8 {

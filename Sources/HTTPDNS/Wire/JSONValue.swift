@@ -2,7 +2,7 @@
 
 /// A JSON text (RFC 8259) as upstreams send them: small, and in shapes that differ from the documented ones, so that it
 /// is read without a schema and asked for what is there.
-enum JSONValue: Hashable {
+package enum JSONValue: Hashable {
     case null
     case bool(Bool)
     /// The number as it was written.
@@ -16,34 +16,34 @@ enum JSONValue: Hashable {
     static let maxDepth = 32
 
     /// Reads a whole text; nil where it is not JSON.
-    init?(_ octets: [UInt8]) {
+    package init?(_ octets: [UInt8]) {
         var reader = JSONReader(octets: octets)
         guard let value = reader.value(depth: 0), reader.isAtEnd() else { return nil }
         self = value
     }
 
     /// The value of a name in an object.
-    subscript(name: String) -> JSONValue? {
+    package subscript(name: String) -> JSONValue? {
         if case .object(let members) = self { members[name] } else { nil }
     }
 
     /// The text of a string.
-    var string: String? {
+    package var string: String? {
         if case .string(let text) = self { text } else { nil }
     }
 
     /// The elements of an array.
-    var array: [JSONValue]? {
+    package var array: [JSONValue]? {
         if case .array(let elements) = self { elements } else { nil }
     }
 
     /// The members of an object.
-    var object: [String: JSONValue]? {
+    package var object: [String: JSONValue]? {
         if case .object(let members) = self { members } else { nil }
     }
 
     /// A whole number, also one that was sent as text.
-    var integer: Int64? {
+    package var integer: Int64? {
         switch self {
         case .number(let digits), .string(let digits): Int64(digits)
         default: nil

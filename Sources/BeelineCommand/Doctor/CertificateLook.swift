@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Beeline
+import NIOConcurrencyHelpers
+import NIOCore
+import NIOPosix
+import NIOSSL
+import SwiftASN1
+import X509
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+/// A TLS handshake whose only purpose is to see the certificate, good or bad. Nothing is sent on the connection, and what is
+/// seen is judged by nobody here: whether it is trusted, the request beside it says.
+enum CertificateLook {
+    /// The certificate that an endpoint shows for a host; nil where it shows none in time.
+    static func look(at endpoint: Endpoint, for host: Host, within limit: Duration) async -> CertificateFacts? {
+        let shown = NIOLockedValueBox<[UInt8]?>(nil)
+        do {
+            let context = try NIOSSLContext(configuration: .makeClientConfiguration())
+            let name = host.address == nil ? host.text : nil
+            let bootstrap = ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+                .connectTimeout(TimeAmount(limit))
+                .channelInitializer { channel in
+                    channel.eventLoop.makeCompletedFuture {
+                        let handler = try NIOSSLClientHandler(
+                            context: context,
+                            serverHostname: name,
+                            customVerificationCallback: { chain, promise in
+                                shown.withLockedValue { $0 = try? chain.first?.toDERBytes() }
+                                // Seen: the handshake need not go on.
+                                promise.succeed(.failed)
+                            }
+                        )
+                        try channel.pipeline.syncOperations.addHandlers(handler, Closer())
+                    }
+                }
+            let address = try SocketAddress(ipAddress: "\(endpoint.address)", port: Int(endpoint.port))
+            let channel = try await bootstrap.connect(to: address).get()
+            let timer = channel.eventLoop.scheduleTask(in: TimeAmount(limit)) { channel.close(promise: nil) }
+            try? await channel.closeFuture.get()
+            timer.cancel()
+        } catch {
+            return nil
+        }
+        return shown.withLockedValue { $0 }.flatMap { facts($0, host) }
+    }
+
+    /// Ends the connection with whatever ends the handshake.
+    private final class Closer: ChannelInboundHandler {
+        typealias InboundIn = ByteBuffer
+
+        func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
+    }
+
+    /// What a certificate in DER says; nil where it cannot be read.
+    static func facts(_ der: [UInt8], _ host: Host, now: Date = Date()) -> CertificateFacts? {
+        guard let certificate = try? Certificate(derEncoded: der) else { return nil }
+        let names = (try? certificate.extensions.subjectAlternativeNames).map { $0.compactMap(Self.text) } ?? []
+        let isForHost = names.contains { name in
+            if let address = host.address { return IPAddress(name) == address }
+            return IPAddress(name) == nil && CertificateName.matches(Array(name.utf8), host.text)
+        }
+        return CertificateFacts(
+            names: names.map(\.singleLine),
+            issuer: "\(certificate.issuer)".singleLine,
+            validFrom: Int64(certificate.notValidBefore.timeIntervalSince1970),
+            validUntil: Int64(certificate.notValidAfter.timeIntervalSince1970),
+            isForHost: isForHost,
+            seenAt: Int64(now.timeIntervalSince1970)
+        )
+    }
+
+    private static func text(_ name: GeneralName) -> String? {
+        switch name {
+        case .dnsName(let name): name
+        case .ipAddress(let octets): IPAddress(octets: Array(octets.bytes))?.description
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import Beeline
+
+/// `beeline doctor`: what is wrong with a name, in plain words.
+struct DoctorCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "doctor",
+        abstract: "Say who answers a name with what, and what each address does when it is dialled.",
+        usage: "beeline doctor [<options>] <host>",
+        discussion: """
+            Asks every upstream and the system's resolver, sends a request to every address that any of them names, and looks \
+            at its certificate. HOST may have a port, or be a URL. Exits with 0 where a request would be answered, else as \
+            the request would: 6, 7, 28, 35, 60.
+            """ + " " + NameArguments.specs
+    )
+
+    @Argument(help: "The host, HOST:PORT, or a URL")
+    var host: String
+
+    @OptionGroup var names: NameArguments
+
+    @Option(help: ArgumentHelp("Seconds that one address has (default: 5)", valueName: "sec"))
+    var connectTimeout: Double?
+
+    @Flag(help: "Print one JSON document")
+    var json = false
+
+    @Option(help: ArgumentHelp("Draw the findings into this file, a page for a browser", valueName: "file"))
+    var html: String?
+
+    func run() async throws {
+        var configuration = try ClientConfiguration(names, defaults: try Defaults.load(), files: .real)
+        configuration.jar = nil
+        let patience = try Duration(seconds: connectTimeout, option: "--connect-timeout") ?? .seconds(5)
+        let url: HTTPURL
+        do {
+            url = try HTTPURL(host.contains("://") ? host : "https://\(host)/")
+        } catch {
+            throw CommandFailure(.malformedURL, error.message)
+        }
+        let (settings, json, html) = (configuration, json, html)
+        let status = await Interruption.run {
+            do throws(CommandFailure) {
+                let diagnosis = try await Self.examine(url, settings, patience)
+                guard !Task.isCancelled else { return .interrupted }
+                try Self.tell(diagnosis, json: json, html: html)
+                return diagnosis.verdict.status
+            } catch {
+                error.print()
+                return error.status
+            }
+        }
+        if status != .ok { throw ExitCode(status.rawValue) }
+    }
+
+    private static func examine(
+        _ url: HTTPURL,
+        _ configuration: ClientConfiguration,
+        _ patience: Duration
+    ) async throws(CommandFailure) -> Diagnosis {
+        let client: BeelineClient
+        do {
+            client = try BeelineClient(configuration)
+        } catch {
+            throw CommandFailure(.usage, error.message)
+        }
+        let examination = Examination(resolver: client.resolver, tls: configuration.tls, patience: patience)
+        let diagnosis = await examination.run(url)
+        await client.shutDown()
+        return diagnosis
+    }
+
+    private static func tell(_ diagnosis: Diagnosis, json: Bool, html: String?) throws(CommandFailure) {
+        let text = json ? JSONText.line(DoctorReport(diagnosis)) + "\n" : DoctorText(diagnosis).text
+        do {
+            if let html {
+                let file = try FileDescriptor.open(html, .truncate)
+                try file.write(DoctorPage(diagnosis).text.utf8)
+                try file.close()
+            }
+            try FileDescriptor.standardOutput.write(text.utf8)
+        } catch {
+            throw CommandFailure(.writeFailed, "\(error)", isQuiet: error.isBrokenPipe)
+        }
+    }
+}

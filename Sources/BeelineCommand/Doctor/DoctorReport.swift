@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Beeline
+
+/// The JSON of `beeline doctor --json`. Its field names stay within a major version.
+struct DoctorReport: Encodable {
+    var origin: String
+    var host: String
+    var answers: [AnswerReport]
+    var places: [PlaceReport]
+    var verdict: VerdictReport
+
+    init(_ diagnosis: Diagnosis) {
+        origin = "\(diagnosis.origin)"
+        host = diagnosis.origin.host.text
+        answers = diagnosis.opinions.map(AnswerReport.init)
+        places = diagnosis.places.map(PlaceReport.init)
+        verdict = VerdictReport(diagnosis.verdict)
+    }
+
+    /// What one upstream says.
+    struct AnswerReport: Encodable {
+        var upstream: String
+        /// `service`, `system` or `fixed`.
+        var kind: String
+        var timeMS: Double
+        var addresses: [AddressReport]
+        @OrNull var error: FailureReport?
+
+        init(_ opinion: Diagnosis.Opinion) {
+            upstream = opinion.upstream
+            kind = opinion.kind.description
+            timeMS = VerboseLog.milliseconds(opinion.time)
+            addresses = zip(opinion.addresses, opinion.ttls).map(AddressReport.init)
+            error = opinion.failure.map { FailureReport(code: $0.code, message: $0.message.singleLine) }
+        }
+
+        private enum CodingKeys: String, CodingKey {
+            case upstream, kind, addresses, error
+            case timeMS = "time_ms"
+        }
+    }
+
+    struct AddressReport: Encodable {
+        var address: String
+        /// In seconds; null where the upstream does not say.
+        @OrNull var ttl: Int64?
+
+        init(_ address: IPAddress, _ ttl: Duration?) {
+            self.address = "\(address)"
+            self.ttl = ttl?.wholeSeconds
+        }
+    }
+
+    struct FailureReport: Encodable {
+        var code: String
+        var message: String
+    }
+
+    /// What one address does.
+    struct PlaceReport: Encodable {
+        var endpoint: String
+        var namedBy: [String]
+        var serves: Bool
+        @OrNull var status: Int?
+        @OrNull var protocolName: String?
+        @OrNull var error: FailureReport?
+        var startMS: Double
+        @OrNull var connectMS: Double?
+        @OrNull var tlsMS: Double?
+        @OrNull var firstByteMS: Double?
+        var totalMS: Double
+        @OrNull var certificate: CertificateReport?
+
+        init(_ place: Diagnosis.Place) {
+            endpoint = "\(place.endpoint)"
+            namedBy = place.saidBy
+            serves = place.serves
+            switch place.outcome {
+            case .serves(let status, let version):
+                self.status = status
+                protocolName = version
+            case .failed(let code, let reason):
+                error = FailureReport(code: code.description, message: reason.singleLine)
+            }
+            startMS = VerboseLog.milliseconds(place.start)
+            connectMS = place.connect.map(VerboseLog.milliseconds)
+            tlsMS = place.handshake.map(VerboseLog.milliseconds)
+            firstByteMS = place.firstByte.map(VerboseLog.milliseconds)
+            totalMS = VerboseLog.milliseconds(place.total)
+            certificate = place.certificate.map(CertificateReport.init)
+        }
+
+        private enum CodingKeys: String, CodingKey {
+            case endpoint, serves, status, error, certificate
+            case namedBy = "named_by"
+            case protocolName = "protocol"
+            case startMS = "start_ms"
+            case connectMS = "connect_ms"
+            case tlsMS = "tls_ms"
+            case firstByteMS = "first_byte_ms"
+            case totalMS = "total_ms"
+        }
+    }
+
+    /// What a server showed.
+    struct CertificateReport: Encodable {
+        var names: [String]
+        var issuer: String
+        /// Seconds since 1970.
+        var validFrom: Int64
+        var validUntil: Int64
+        var daysLeft: Int64
+        var isForHost: Bool
+
+        init(_ facts: CertificateFacts) {
+            names = facts.names
+            issuer = facts.issuer
+            validFrom = facts.validFrom
+            validUntil = facts.validUntil
+            daysLeft = facts.daysLeft
+            isForHost = facts.isForHost
+        }
+
+        private enum CodingKeys: String, CodingKey {
+            case names, issuer
+            case validFrom = "valid_from"
+            case validUntil = "valid_until"
+            case daysLeft = "days_left"
+            case isForHost = "is_for_host"
+        }
+    }
+
+    struct VerdictReport: Encodable {
+        /// `well`, `attention` or `broken`.
+        var level: String
+        var headline: String
+        var findings: [String]
+        var exit: Int32
+
+        init(_ verdict: Verdict) {
+            level = verdict.level.rawValue
+            headline = verdict.headline.singleLine
+            findings = verdict.findings.map(\.singleLine)
+            exit = verdict.status.rawValue
+        }
+    }
+}

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Beeline
+
+/// A diagnosis in plain words, for a terminal.
+struct DoctorText {
+    private let diagnosis: Diagnosis
+
+    init(_ diagnosis: Diagnosis) { self.diagnosis = diagnosis }
+
+    /// All of it; what others wrote cannot break a line.
+    var text: String {
+        let verdict = diagnosis.verdict
+        var lines = ["\(diagnosis.origin)", ""]
+        if !diagnosis.opinions.isEmpty { lines += ["Who answers what"] + diagnosis.opinions.flatMap(opinion) + [""] }
+        if !diagnosis.places.isEmpty {
+            lines += ["What each address does"] + diagnosis.places.flatMap(place) + [""]
+        }
+        lines.append(verdict.headline)
+        lines += verdict.findings.map { "- \($0)" }
+        return lines.map { $0.singleLine + "\n" }.joined()
+    }
+
+    private func opinion(_ opinion: Diagnosis.Opinion) -> [String] {
+        let time = Words.milliseconds(opinion.time)
+        if let failure = opinion.failure {
+            return ["  \(opinion.upstream)  (\(time))", "    no address: \(failure.message)"]
+        }
+        return ["  \(opinion.upstream)  (\(time))"]
+            + zip(opinion.addresses, opinion.ttls).map { address, ttl in
+                "    \(address)" + (ttl.map { "  for \($0.wholeSeconds) s" } ?? "")
+            }
+    }
+
+    private func place(_ place: Diagnosis.Place) -> [String] {
+        var lines = ["  \(place.endpoint)  named by \(Verdict.list(place.saidBy))"]
+        var steps: [String] = []
+        if let time = place.connect { steps.append("TCP \(Words.milliseconds(time))") }
+        if let time = place.handshake { steps.append("TLS \(Words.milliseconds(time))") }
+        if let time = place.firstByte { steps.append("first byte \(Words.milliseconds(time))") }
+        if !steps.isEmpty { lines.append("    " + steps.joined(separator: ", ")) }
+        switch place.outcome {
+        case .serves(let status, let version): lines.append("    serves: status \(status), \(version)")
+        case .failed(_, let reason): lines.append("    fails: \(reason)")
+        }
+        if let certificate = place.certificate { lines.append("    certificate \(Self.words(certificate))") }
+        return lines
+    }
+
+    static func words(_ certificate: CertificateFacts) -> String {
+        let names = certificate.names.prefix(6).joined(separator: ", ")
+        let more = certificate.names.count > 6 ? " and \(certificate.names.count - 6) more" : ""
+        let end = CookieTime(secondsSince1970: Double(certificate.validUntil)).httpDate
+        let days = certificate.isExpired ? "ended" : "\(certificate.daysLeft) days left"
+        return "for \(names)\(more); by \(certificate.issuer); until \(end), \(days)"
+    }
+}

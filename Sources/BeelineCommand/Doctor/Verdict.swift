@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Beeline
+
+/// What to make of a diagnosis: one sentence, the findings behind it, and how the command ends.
+struct Verdict: Hashable, Sendable {
+    enum Level: String, Hashable, Sendable {
+        /// Nothing to do.
+        case well
+        /// It works, and something is wrong.
+        case attention
+        /// A request would fail.
+        case broken
+    }
+
+    var level = Level.well
+    var headline = ""
+    /// A sentence each, what weighs most first.
+    var findings: [String] = []
+    var status = CommandStatus.ok
+
+    /// A certificate that ends sooner is a finding.
+    private static let renewalDays: Int64 = 14
+    /// A place whose response takes longer is slow.
+    private static let patience = Duration.seconds(1)
+
+    init() {}
+
+    /// Judges what was seen.
+    init(_ diagnosis: Diagnosis) {
+        let host = diagnosis.origin.host
+        let answering = diagnosis.opinions.filter { !$0.addresses.isEmpty }
+        let serving = diagnosis.places.filter(\.serves)
+        findings =
+            Self.impostors(diagnosis) + Self.dead(diagnosis) + Self.disagreement(answering, diagnosis)
+            + Self.silent(diagnosis) + Self.certificates(serving) + Self.slow(serving)
+        // What a request would dial: the first answer in the order of asking.
+        let first = answering.first.map(diagnosis.places(of:)) ?? []
+        if answering.isEmpty {
+            level = .broken
+            status = .hostUnresolved
+            headline =
+                diagnosis.opinions.isEmpty ? "Nobody was asked for \(host)." : "Nobody knows an address of \(host)."
+        } else if serving.isEmpty {
+            level = .broken
+            status = Self.status(diagnosis.places)
+            headline = "\(host) has addresses, and none of them serves it."
+        } else if !first.contains(where: \.serves) {
+            level = .broken
+            status = Self.status(first)
+            let better = answering.first { diagnosis.places(of: $0).contains(where: \.serves) }
+            headline = "\(host) works, but not by the answer that is taken, which is that of \(answering[0].upstream)."
+            if let better { findings.insert("Ask \(better.upstream) first: its addresses serve.", at: 0) }
+        } else if findings.isEmpty {
+            let count = serving.count
+            headline = "\(host) is well: \(count == 1 ? "its address serves" : "all \(count) addresses serve") it."
+        } else {
+            level = .attention
+            headline = "\(host) can be reached, and something is wrong."
+        }
+    }
+
+    /// curl's number for a name none of whose addresses serves: that of the one that came farthest.
+    private static func status(_ places: [Diagnosis.Place]) -> CommandStatus {
+        let codes = places.compactMap { place -> DirectHTTPError.Code? in
+            if case .failed(let code, _) = place.outcome { code } else { nil }
+        }
+        let order: [DirectHTTPError.Code] = [.certificateRejected, .tlsFailed, .connectTimeout, .connectFailed]
+        let others = codes.first { !order.contains($0) }
+        guard let code = others ?? order.first(where: codes.contains) else { return .connectFailed }
+        return CommandStatus(BeelineError.Code(code), isClosedInOrder: true)
+    }
+
+    // MARK: Findings
+
+    private static func impostors(_ diagnosis: Diagnosis) -> [String] {
+        let host = diagnosis.origin.host
+        return diagnosis.places.filter(\.isImpostor).map { place in
+            let fault = place.certificate?.fault ?? "was refused"
+            let start = "\(place.endpoint), named by \(list(place.saidBy)), shows a certificate that \(fault)"
+            guard place.certificate?.isForHost == false else { return "\(start); it is refused." }
+            return "\(start): it is not \(host), and whoever named it is wrong, poisoned or lying."
+        }
+    }
+
+    private static func dead(_ diagnosis: Diagnosis) -> [String] {
+        diagnosis.places.compactMap { place in
+            guard case .failed(let code, let reason) = place.outcome, code != .certificateRejected else { return nil }
+            let what =
+                switch code {
+                case .connectFailed: "does not take connections"
+                case .connectTimeout: place.connect == nil ? "is silent" : "takes connections and then is silent"
+                case .tlsFailed: "takes connections, but speaks no TLS that we do"
+                case .idleTimeout, .deadlineExceeded: "takes the request and says nothing"
+                default: "gives no response"
+                }
+            return "\(place.endpoint), named by \(list(place.saidBy)), \(what): \(reason)."
+        }
+    }
+
+    private static func disagreement(_ opinions: [Diagnosis.Opinion], _ diagnosis: Diagnosis) -> [String] {
+        guard let first = opinions.first else { return [] }
+        let others = opinions.dropFirst().filter { Set($0.addresses).isDisjoint(with: first.addresses) }
+        guard !others.isEmpty else { return [] }
+        let all = [first] + others
+        let good = all.allSatisfy { diagnosis.places(of: $0).contains(where: \.serves) }
+        let who = all.map(\.upstream)
+        // Services in many places answer each asker with those near to it: that alone is nothing to worry about.
+        return good && diagnosis.origin.scheme.isSecure
+            ? [] : ["The answers disagree: \(list(who)) name no address in common."]
+    }
+
+    private static func silent(_ diagnosis: Diagnosis) -> [String] {
+        diagnosis.opinions.compactMap { opinion in
+            opinion.failure.map { "\(opinion.upstream) gives no address: \($0.message)." }
+        }
+    }
+
+    private static func certificates(_ places: [Diagnosis.Place]) -> [String] {
+        places.compactMap { place in
+            guard let certificate = place.certificate, certificate.daysLeft < renewalDays else { return nil }
+            return "The certificate of \(place.endpoint) ends in \(certificate.daysLeft) days."
+        }
+    }
+
+    private static func slow(_ places: [Diagnosis.Place]) -> [String] {
+        places.filter { $0.total > patience }.map {
+            "\($0.endpoint) is slow: its response began after \(Words.milliseconds($0.total))."
+        }
+    }
+
+    static func list(_ items: [String]) -> String {
+        guard items.count > 1, let last = items.last else { return items.first ?? "nobody" }
+        return items.dropLast().joined(separator: ", ") + " and " + last
+    }
+}
+
+/// Figures in words.
+enum Words {
+    static func milliseconds(_ duration: Duration) -> String {
+        let number = VerboseLog.milliseconds(duration)
+        return number < 10 ? "\((number * 10).rounded() / 10) ms" : "\(Int(number.rounded())) ms"
+    }
+
+    static func ttl(_ ttl: Duration?) -> String { ttl.map { "\($0.wholeSeconds) s" } ?? "-" }
+}

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import Beeline
+import BeelineServer
+
+/// `beeline serve`: an HTTPDNS server.
+struct ServeCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "serve",
+        abstract: "Answer names over HTTP: RFC 8484, DNS in JSON, DNSPod's form and Aliyun's.",
+        discussion: """
+            Its first line of output says where it listens. SIGHUP reads zones, certificate and accounts again; SIGTERM \
+            finishes what is under way. Paths: /dns-query, /resolve?name=, /d?dn=, /ACCOUNT/d?host= and its signed forms, \
+            /v2/d, /metrics, /health.
+            """ + " " + NameArguments.specs
+    )
+
+    @OptionGroup var names: NameArguments
+    @OptionGroup var options: ServeArguments
+
+    func run() async throws {
+        var configuration = try ClientConfiguration(names, defaults: try Defaults.load(), files: .real)
+        configuration.jar = nil
+        configuration.resolver.maxCachedNames = 100_000
+        configuration.resolver.maxCachedOctets = 64 << 20
+        let (client, plan) = (configuration, try ServePlan(options, files: .real))
+        let status = await Interruption.run {
+            do throws(CommandFailure) {
+                return try await ServeRunner(client, plan).run()
+            } catch {
+                error.print()
+                return error.status
+            }
+        }
+        if status != .ok { throw ExitCode(status.rawValue) }
+    }
+}
+
+/// What `serve` takes beside whom it asks.
+struct ServeArguments: ParsableArguments {
+    @Option(help: ArgumentHelp("Listen here; port 0: the system picks", valueName: "addr:port"))
+    var listen = "127.0.0.1:8053"
+
+    @Option(help: ArgumentHelp("Serve this zone (RFC 1035 master file); repeat it", valueName: "file"))
+    var zone: [String] = []
+
+    @Option(help: ArgumentHelp("The certificate chain, for TLS (PEM)", valueName: "file"))
+    var cert: String?
+
+    @Option(help: ArgumentHelp("The certificate's key (PEM)", valueName: "file"))
+    var key: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Let this account ask in signed and encrypted forms; repeat it",
+            valueName: "id:secretfile[:aesfile]"
+        )
+    )
+    var account: [String] = []
+
+    @Flag(help: "Refuse the forms that have no accounts")
+    var requireAccount = false
+
+    @Option(help: ArgumentHelp("Questions a second of one client; 0 is no limit", valueName: "number"))
+    var rate = 200.0
+
+    @Option(help: ArgumentHelp("Write a line a question to this file, - for standard error", valueName: "file"))
+    var accessLog: String?
+}

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Beeline
+import BeelineServer
+
+/// The server that a command line asks for.
+struct ServePlan: Sendable {
+    private(set) var configuration = ServerConfiguration()
+    let accessLog: String?
+    private let accountTexts: [String]
+    private let files: InputFiles
+
+    init(_ arguments: ServeArguments, files: InputFiles) throws(CommandFailure) {
+        self.files = files
+        accountTexts = arguments.account
+        accessLog = arguments.accessLog
+        do {
+            configuration.listen = try Endpoint(parsing: arguments.listen, defaultPort: 8_053)
+        } catch {
+            throw CommandFailure(.usage, "--listen: \(error.message)")
+        }
+        configuration.zones = arguments.zone
+        switch (arguments.cert, arguments.key) {
+        case (let certificate?, let key?): configuration.tls = .init(certificate: certificate, key: key)
+        case (nil, nil): break
+        default: throw CommandFailure(.usage, "--cert and --key go together")
+        }
+        guard arguments.rate >= 0, arguments.rate.isFinite else {
+            throw CommandFailure(.usage, "--rate: write 0 or more")
+        }
+        configuration.questionsPerSecond = arguments.rate == 0 ? nil : arguments.rate
+        configuration.burst = Int(min(arguments.rate * 5, 1_000_000))
+        configuration.requiresAccount = arguments.requireAccount
+        configuration.accounts = try accounts()
+    }
+
+    /// The configuration with somebody who is told of every answer.
+    func configuration(log: (@Sendable (AccessRecord) -> Void)?) -> ServerConfiguration {
+        var configuration = configuration
+        configuration.accessLog = log
+        return configuration
+    }
+
+    /// The accounts, with their files read now.
+    func accounts() throws(CommandFailure) -> [ServerAccount] {
+        var accounts: [ServerAccount] = []
+        for text in accountTexts {
+            let parts = text.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false).map(String.init)
+            guard parts.count >= 2, parts.allSatisfy({ !$0.isEmpty }) else {
+                throw CommandFailure(.usage, "--account \"\(text)\": write ID:SECRETFILE or ID:SECRETFILE:AESFILE")
+            }
+            do {
+                let key = parts.count > 2 ? try secret(parts[2]) : nil
+                accounts.append(try ServerAccount(id: parts[0], secret: try secret(parts[1]), encryptionKey: key))
+            } catch let error as ServerError {
+                throw CommandFailure(.usage, "--account: \(error.message)")
+            } catch let error as CommandFailure {
+                throw error
+            } catch {
+                throw CommandFailure(.internalFault, "\(error)")
+            }
+        }
+        return accounts
+    }
+
+    private func secret(_ path: String) throws(CommandFailure) -> String {
+        let text = try files.text(path)
+        return String(text.drop(while: \.isWhitespace).prefix { !$0.isNewline }).trimmed
+    }
+}
+
+extension String {
+    /// Without blanks at its end.
+    fileprivate var trimmed: String {
+        var text = self[...]
+        while text.last?.isWhitespace ?? false { text = text.dropLast() }
+        return String(text)
+    }
+}

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import HTTPDNS
+import Names
+
+/// Answers questions: from the zones, and what is not in them from the resolver.
+struct Answerer: Sendable {
+    let resolver: Resolver
+    let zones: ZoneFiles
+
+    /// A stale answer is handed on for so long (RFC 8767 §4), in seconds.
+    private static let staleTTL: UInt32 = 30
+
+    /// What can be said without waiting; nil where an upstream must be asked.
+    func known(_ name: DNSName, _ type: DNSType, _ subnet: IPNetwork?) -> ServerAnswer? {
+        let finding = zones.set.lookUp(name, type)
+        if let finding, finding.outside == nil { return finding.answer }
+        guard let family = Self.family(type) else { return ServerAnswer(.notImplemented) }
+        let target = finding?.outside ?? name
+        guard let host = Self.host(target) else { return behind(finding, ServerAnswer(.noSuchName)) }
+        let cached = resolver.current(host, families: Families(family), subnet: subnet)
+        return cached.map { behind(finding, Self.answer($0, target)) }
+    }
+
+    /// The answer, from an upstream where need be.
+    func answer(_ name: DNSName, _ type: DNSType, _ subnet: IPNetwork?) async -> ServerAnswer {
+        let finding = zones.set.lookUp(name, type)
+        if let finding, finding.outside == nil { return finding.answer }
+        // Other types than addresses are served from zones alone: what the upstreams' protocols can ask is addresses.
+        guard let family = Self.family(type) else { return ServerAnswer(.notImplemented) }
+        let target = finding?.outside ?? name
+        guard let host = Self.host(target) else { return behind(finding, ServerAnswer(.noSuchName)) }
+        do throws(ResolutionError) {
+            let resolution = try await resolver.resolve(host, families: Families(family), subnet: subnet)
+            return behind(finding, Self.answer(resolution, target))
+        } catch {
+            switch error.code {
+            case .noSuchName: return behind(finding, ServerAnswer(.noSuchName, source: "upstream"))
+            case .noAddress: return behind(finding, ServerAnswer(.noError, source: "upstream"))
+            default: return ServerAnswer(.serverFailure, source: error.code.description)
+            }
+        }
+    }
+
+    /// Answers for several families of a host; what cannot be answered has an error's code.
+    func answers(_ name: DNSName, _ families: Families, _ subnet: IPNetwork?) async -> HostAnswer {
+        async let v4 = families.contains(.v4) ? answer(name, .a, subnet) : nil
+        async let v6 = families.contains(.v6) ? answer(name, .aaaa, subnet) : nil
+        return await HostAnswer(name: name, v4: v4, v6: v6)
+    }
+
+    private func behind(_ finding: ZoneSet.Finding?, _ answer: ServerAnswer) -> ServerAnswer {
+        guard let finding else { return answer }
+        var answer = answer
+        answer.answers = finding.answer.answers + answer.answers
+        return answer
+    }
+
+    private static func answer(_ resolution: Resolution, _ name: DNSName) -> ServerAnswer {
+        let seconds = resolution.ttl.components.seconds
+        let ttl =
+            resolution.source == .stale
+            ? staleTTL : UInt32(min(max(seconds, 0), Int64(resolution.source == .literal ? 3_600 : Int32.max)))
+        var answer = ServerAnswer()
+        answer.source = resolution.source.description
+        answer.answers = resolution.addresses.map { DNSRecord(name, ttl: ttl, .address($0)) }
+        return answer
+    }
+
+    private static func family(_ type: DNSType) -> IPAddress.Family? {
+        type == .a ? .v4 : type == .aaaa ? .v6 : nil
+    }
+
+    /// The host of a name; nil for what is none, such as an address or `_tcp.example.com` with a stray octet.
+    private static func host(_ name: DNSName) -> Host? {
+        guard let host = try? Host(name.description), host.address == nil else { return nil }
+        return host
+    }
+}
+
+/// What is answered for the addresses of a host.
+struct HostAnswer: Sendable {
+    let name: DNSName
+    /// nil: not asked for.
+    let v4: ServerAnswer?
+    let v6: ServerAnswer?
+
+    subscript(family: IPAddress.Family) -> ServerAnswer? { family == .v4 ? v4 : v6 }
+
+    /// Whether nobody could say anything.
+    var isFailure: Bool {
+        let parts = [v4, v6].compactMap(\.self)
+        return !parts.contains { $0.code == .noError || $0.code == .noSuchName }
+    }
+
+    /// Whether there is no such name.
+    var isNoName: Bool { [v4, v6].contains { $0?.code == .noSuchName } }
+
+    /// The smaller TTL of the families that have addresses, else that of their absence.
+    var ttl: UInt32 {
+        let parts = [v4, v6].compactMap(\.self)
+        return parts.filter { !$0.addresses.isEmpty }.map(\.ttl).min() ?? parts.map(\.ttl).min() ?? 0
+    }
+
+    var source: String { (v4 ?? v6)?.source ?? "-" }
+}

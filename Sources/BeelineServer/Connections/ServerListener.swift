@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NIOConcurrencyHelpers
+import NIOCore
+import NIOHTTP1
+import NIOHTTP2
+import NIOPosix
+import NIOSSL
+import NIOTLS
+import Names
+
+/// Accepts connections, takes them through TLS and puts HTTP/1.1 or HTTP/2 on them.
+final class ServerListener: Sendable {
+    private let configuration: ServerConfiguration
+    private let service: ServerService
+    /// The TLS of connections to come; nil: none.
+    private let tls: NIOLockedValueBox<NIOSSLContext?>
+    private let open = NIOLockedValueBox<[ObjectIdentifier: any Channel]>([:])
+    private let listening = NIOLockedValueBox<(any Channel)?>(nil)
+
+    init(_ configuration: ServerConfiguration, _ service: ServerService) throws(ServerError) {
+        self.configuration = configuration
+        self.service = service
+        tls = NIOLockedValueBox(try Self.context(configuration.tls))
+    }
+
+    /// Reads certificate and key again, for connections to come.
+    func reload() throws(ServerError) {
+        let context = try Self.context(configuration.tls)
+        tls.withLockedValue { $0 = context }
+    }
+
+    private static func context(_ files: ServerConfiguration.TLSFiles?) throws(ServerError) -> NIOSSLContext? {
+        guard let files else { return nil }
+        do {
+            let chain = try NIOSSLCertificate.fromPEMFile(files.certificate)
+            let key = try NIOSSLPrivateKey(file: files.key, format: .pem)
+            var configuration = TLSConfiguration.makeServerConfiguration(
+                certificateChain: chain.map { .certificate($0) },
+                privateKey: .privateKey(key)
+            )
+            configuration.minimumTLSVersion = .tlsv12
+            configuration.applicationProtocols = ["h2", "http/1.1"]
+            return try NIOSSLContext(configuration: configuration)
+        } catch {
+            throw ServerError(
+                .badCertificate,
+                "\(files.certificate) and \(files.key) are no certificate with its key in PEM: \(error)"
+            )
+        }
+    }
+
+    // MARK: Listening
+
+    /// Listens, and gives the endpoint.
+    func start() async throws(ServerError) -> Endpoint {
+        let bootstrap = ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .serverChannelOption(.backlog, value: 1_024)
+            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+            // A reply of several packets must not wait for the acknowledgement of its first one.
+            .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
+            .childChannelInitializer { [self] channel in
+                channel.eventLoop.makeCompletedFuture { try accept(channel) }
+            }
+        do {
+            let address = try SocketAddress(
+                ipAddress: "\(configuration.listen.address)",
+                port: Int(configuration.listen.port)
+            )
+            let channel = try await bootstrap.bind(to: address).get()
+            listening.withLockedValue { $0 = channel }
+            let port = channel.localAddress?.port.flatMap { UInt16(exactly: $0) } ?? configuration.listen.port
+            return Endpoint(configuration.listen.address, port: port)
+        } catch {
+            throw ServerError(.cannotListen, "\(configuration.listen) cannot be listened at: \(error)")
+        }
+    }
+
+    /// Accepts no more, tells the clients of HTTP/2 to go, waits for answers under way, and closes what is left.
+    func stop() async {
+        service.drain()
+        if let channel = listening.withLockedValue({ $0.take() }) { try? await channel.close().get() }
+        let channels = open.withLockedValue { Array($0.values) }
+        for channel in channels {
+            // HTTP/1.1 connections have no handler for it and are closed after their replies.
+            channel.eventLoop.execute { Self.sayGoodbye(channel) }
+        }
+        let clock = ContinuousClock()
+        let end = clock.now + configuration.drainTime
+        while service.underWay > 0, clock.now < end, (try? await clock.sleep(for: .milliseconds(10))) != nil {}
+        for channel in channels { try? await channel.close().get() }
+    }
+
+    private static func sayGoodbye(_ channel: any Channel) {
+        guard (try? channel.pipeline.syncOperations.handler(type: NIOHTTP2Handler.self)) != nil else { return }
+        let frame = HTTP2Frame(
+            streamID: .rootStream,
+            payload: .goAway(lastStreamID: .maxID, errorCode: .noError, opaqueData: nil)
+        )
+        channel.writeAndFlush(frame, promise: nil)
+    }
+
+    // MARK: Connections
+
+    /// Runs on the channel's event loop.
+    private func accept(_ channel: any Channel) throws {
+        guard service.opened(limit: configuration.maxConnections) else {
+            throw ServerError(.cannotListen, "more connections than allowed")
+        }
+        let id = ObjectIdentifier(channel)
+        open.withLockedValue { $0[id] = channel }
+        channel.closeFuture.whenComplete { [self] _ in
+            open.withLockedValue { $0[id] = nil }
+            service.closed()
+        }
+        let client = channel.remoteAddress?.ipAddress.flatMap { IPAddress($0) } ?? IPAddress(v4: 0)
+        let pipeline = channel.pipeline.syncOperations
+        let quiet = TimeAmount(configuration.idleTimeout)
+        guard let context = tls.withLockedValue({ $0 }) else {
+            try pipeline.addHandler(IdleStateHandler(allTimeout: quiet))
+            try addHTTP1(channel, client.unmapped)
+            return
+        }
+        try pipeline.addHandler(NIOSSLServerHandler(context: context))
+        try pipeline.addHandler(IdleStateHandler(allTimeout: quiet))
+        try pipeline.addHandler(
+            ApplicationProtocolNegotiationHandler { [self] result, channel in
+                channel.eventLoop.makeCompletedFuture {
+                    if case .negotiated("h2") = result {
+                        try addHTTP2(channel, client.unmapped)
+                    } else {
+                        try addHTTP1(channel, client.unmapped)
+                    }
+                }
+            }
+        )
+    }
+
+    private func addHTTP1(_ channel: any Channel, _ client: IPAddress) throws {
+        let pipeline = channel.pipeline.syncOperations
+        try pipeline.configureHTTPServerPipeline(withErrorHandling: true)
+        try pipeline.addHandlers(RequestHandler(service, client: client, isHTTP2: false), QuietHandler())
+    }
+
+    private func addHTTP2(_ channel: any Channel, _ client: IPAddress) throws {
+        var connection = NIOHTTP2Handler.ConnectionConfiguration()
+        connection.initialSettings = [
+            HTTP2Setting(parameter: .maxConcurrentStreams, value: configuration.streamsPerConnection),
+            HTTP2Setting(parameter: .maxHeaderListSize, value: 16_384),
+        ]
+        _ = try channel.pipeline.syncOperations.configureHTTP2Pipeline(
+            mode: .server,
+            connectionConfiguration: connection,
+            streamConfiguration: NIOHTTP2Handler.StreamConfiguration()
+        ) { [service] stream in
+            stream.eventLoop.makeCompletedFuture {
+                try stream.pipeline.syncOperations.addHandlers(
+                    HTTP2FramePayloadToHTTP1ServerCodec(),
+                    RequestHandler(service, client: client, isHTTP2: true)
+                )
+            }
+        }
+        try channel.pipeline.syncOperations.addHandler(QuietHandler())
+    }
+}

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import HTTPDNS
+import NIOConcurrencyHelpers
+import NIOCore
+import Names
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+/// What all connections of a server share: the forms, the limits, the counters.
+final class ServerService: Sendable {
+    private let resolver: Resolver
+    private let zones: ZoneFiles
+    private let log: (@Sendable (AccessRecord) -> Void)?
+    private let configuration: ServerConfiguration
+    private let wall: @Sendable () -> Int64
+
+    private struct State {
+        var router: Router
+        var limiter: RateLimiter?
+        var counters = ServerCounters()
+        var isDraining = false
+        /// Answers that wait for upstreams.
+        var underWay = 0
+        var date = ""
+        var dateSecond: Int64 = -1
+    }
+
+    /// Guards all that changes; nothing is done under it that takes time.
+    private let state: NIOLockedValueBox<State>
+
+    init(
+        _ configuration: ServerConfiguration,
+        _ resolver: Resolver,
+        _ zones: ZoneFiles,
+        wall: @escaping @Sendable () -> Int64 = ServerService.seconds
+    ) {
+        self.resolver = resolver
+        self.zones = zones
+        self.wall = wall
+        log = configuration.accessLog
+        self.configuration = configuration
+        let limiter = configuration.questionsPerSecond.map {
+            RateLimiter(perSecond: $0, burst: configuration.burst, maxClients: configuration.maxClients)
+        }
+        let router = Self.router(
+            configuration,
+            Accounts(configuration.accounts),
+            Answerer(resolver: resolver, zones: zones),
+            wall
+        )
+        state = NIOLockedValueBox(State(router: router, limiter: limiter))
+    }
+
+    /// Handles a request, unless its client asks too much.
+    func handle(_ request: ServerRequest, now: NIODeadline) -> Handling {
+        // Whoever watches the server is not held off by what it is asked.
+        if request.method == .get {
+            if request.path == "/health" {
+                return .reply(isDraining ? .text("draining", status: 503) : .text("ok"))
+            }
+            if request.path == "/metrics" { return .reply(metrics()) }
+        }
+        let (isAllowed, router) = state.withLockedValue { state in
+            let nanoseconds = Int64(clamping: now.uptimeNanoseconds)
+            let isAllowed = state.limiter?.allows(request.client, now: nanoseconds) ?? true
+            if !isAllowed { state.counters.limited += 1 }
+            return (isAllowed, state.router)
+        }
+        guard isAllowed else {
+            var reply = ServerReply.text("too many questions: ask again in a second", status: 429)
+            reply.retryAfter = 1
+            reply.outcome = "limited"
+            return .reply(reply)
+        }
+        return router.handle(request)
+    }
+
+    private static func router(
+        _ configuration: ServerConfiguration,
+        _ accounts: Accounts,
+        _ answerer: Answerer,
+        _ wall: @escaping @Sendable () -> Int64
+    ) -> Router {
+        let subnets = SubnetRule(
+            isOn: configuration.passesSubnets,
+            v4: configuration.subnetPrefixes.v4,
+            v6: configuration.subnetPrefixes.v6
+        )
+        return Router(
+            message: MessageDialect(answerer: answerer, subnets: subnets),
+            json: JSONDialect(answerer: answerer, subnets: subnets),
+            dnspod: DNSPodDialect(
+                answerer: answerer,
+                accounts: accounts,
+                subnets: subnets,
+                requiresAccount: configuration.requiresAccount,
+                clock: wall
+            ),
+            aliyun: AliyunDialect(answerer: answerer, accounts: accounts, subnets: subnets, clock: wall),
+            requiresAccount: configuration.requiresAccount
+        )
+    }
+
+    private func metrics() -> ServerReply {
+        let counters = state.withLockedValue { $0.counters }
+        let text = counters.text(
+            cache: resolver.counts,
+            cachedNames: resolver.cachedNames,
+            zoneNames: zones.set.zones.reduce(0) { $0 + $1.count }
+        )
+        return ServerReply(200, "text/plain; version=0.0.4; charset=utf-8", Array(text.utf8))
+    }
+
+    // MARK: What goes on
+
+    func began() { state.withLockedValue { $0.underWay += 1 } }
+    func ended() { state.withLockedValue { $0.underWay -= 1 } }
+    /// Answers that wait for upstreams.
+    var underWay: Int { state.withLockedValue { $0.underWay } }
+
+    var isDraining: Bool { state.withLockedValue { $0.isDraining } }
+    func drain() { state.withLockedValue { $0.isDraining = true } }
+
+    func use(_ accounts: [ServerAccount]) {
+        let router = Self.router(configuration, Accounts(accounts), Answerer(resolver: resolver, zones: zones), wall)
+        state.withLockedValue { $0.router = router }
+    }
+
+    func noteReloadFailure() { state.withLockedValue { $0.counters.reloadFailures += 1 } }
+
+    /// Counts a connection; false where there are too many.
+    func opened(limit: Int) -> Bool {
+        state.withLockedValue { state in
+            guard state.counters.connectionsOpen < limit, !state.isDraining else {
+                state.counters.connectionsRefused += 1
+                return false
+            }
+            state.counters.connections += 1
+            state.counters.connectionsOpen += 1
+            return true
+        }
+    }
+
+    func closed() { state.withLockedValue { $0.counters.connectionsOpen -= 1 } }
+
+    /// Counts and logs a reply.
+    func note(_ reply: ServerReply, client: IPAddress, time: Duration) {
+        state.withLockedValue { $0.counters.add(reply.form, reply.status, time) }
+        guard let log else { return }
+        let record = AccessRecord(
+            client: client,
+            form: reply.form,
+            account: reply.account,
+            names: reply.names.map(\.description).joined(separator: ","),
+            types: reply.types,
+            status: reply.status,
+            outcome: reply.outcome,
+            source: reply.source,
+            octets: reply.body.count,
+            time: time
+        )
+        log(record)
+    }
+
+    // MARK: Time
+
+    /// The date as HTTP writes it (RFC 9110 §5.6.7): clients whose clocks are wrong set their signatures' time by it.
+    var date: String {
+        let now = wall()
+        return state.withLockedValue { state in
+            if state.dateSecond != now {
+                state.dateSecond = now
+                state.date = Self.text(now)
+            }
+            return state.date
+        }
+    }
+
+    @Sendable static func seconds() -> Int64 {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        return Int64(time.tv_sec)
+    }
+
+    private static func text(_ seconds: Int64) -> String {
+        var time = time_t(seconds)
+        var parts = tm()
+        gmtime_r(&time, &parts)
+        let days = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"]
+        let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+        let two = { (number: CInt) in number < 10 ? "0\(number)" : "\(number)" }
+        let clock = "\(two(parts.tm_hour)):\(two(parts.tm_min)):\(two(parts.tm_sec))"
+        let day = "\(days[Int(parts.tm_wday)]), \(two(parts.tm_mday)) \(months[Int(parts.tm_mon)])"
+        return "\(day) \(1900 + parts.tm_year) \(clock) GMT"
+    }
+}

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import HTTPDNS
+import Names
+
+/// Aliyun's forms: `/{account}/d`, `sign_d`, `resolve`, `sign_resolve`, and `/v2/d`.
+struct AliyunDialect: Sendable {
+    let answerer: Answerer
+    let accounts: Accounts
+    let subnets: SubnetRule
+    /// Seconds since 1970.
+    let clock: @Sendable () -> Int64
+
+    /// Names of one question, as with the service itself.
+    private static let maxNames = 5
+    /// How far ahead a signature's end may lie, in seconds.
+    private static let longestSignature: Int64 = 86_400
+
+    /// Why a question is refused: the service's code, and an HTTP status.
+    private struct Refusal: Error {
+        let code: String
+        let status: Int
+        init(_ code: String, _ status: Int = 403) { (self.code, self.status) = (code, status) }
+    }
+
+    // MARK: Version 1
+
+    /// Handles the call `call` of an account.
+    func handle(_ request: ServerRequest, account: String, call: Substring) -> Handling {
+        let fields = request.fields
+        let isBatch = call.hasSuffix("resolve")
+        let families = isBatch ? Families.v4 : Self.families(fields["query"])
+        let names: [DNSName]
+        do throws(Refusal) {
+            guard let text = fields["host"] else { throw Refusal("MissingArgument", 400) }
+            try checkSigned(account, text, fields, isSigned: call.hasPrefix("sign_"))
+            names = try Self.names(text, limit: isBatch ? Self.maxNames : 1, tooMany: "LimitExceeded")
+        } catch {
+            return .reply(Self.refusal(error, .aliyun, account))
+        }
+        let subnet = subnets.allowed(fields["ip"])
+        let client = request.client
+        return .later {
+            var answers: [HostAnswer] = []
+            for name in names { answers.append(await answerer.answers(name, families, subnet)) }
+            guard !answers.allSatisfy(\.isFailure) else {
+                return Self.refusal(Refusal("InternalError", 500), .aliyun, account)
+            }
+            let entries = answers.map { Self.entry($0, families, client) }
+            let text = isBatch ? "{\"dns\":[\(entries.joined(separator: ","))]}" : entries[0]
+            return Self.reply(text, .aliyun, account, answers, families)
+        }
+    }
+
+    private func checkSigned(
+        _ account: String,
+        _ text: String,
+        _ fields: [String: String],
+        isSigned: Bool
+    ) throws(Refusal) {
+        guard isSigned else {
+            // Who has accounts wants to know who asks.
+            guard accounts.isEmpty else {
+                throw Refusal(accounts[account] == nil ? "InvalidAccount" : "UnsignedInterfaceDisabled")
+            }
+            return
+        }
+        guard let known = accounts[account] else { throw Refusal("InvalidAccount") }
+        guard let time = fields["t"].flatMap({ Int64($0) }), let signature = fields["s"] else {
+            throw Refusal("MissingArgument", 400)
+        }
+        try checkTime(time)
+        guard Accounts.equal(Digests.md5("\(text)-\(known.secret)-\(time)"), signature.lowercased()) else {
+            throw Refusal("InvalidSignature")
+        }
+    }
+
+    private func checkTime(_ end: Int64) throws(Refusal) {
+        let now = clock()
+        guard end >= now else { throw Refusal("SignatureExpired") }
+        guard end <= now + Self.longestSignature else { throw Refusal("InvalidDuration", 400) }
+    }
+
+    private static func entry(_ answer: HostAnswer, _ families: Families, _ client: IPAddress) -> String {
+        var members = ["\"host\":\(JSONText.quoted(answer.name.description))"]
+        if families.contains(.v4) { members.append("\"ips\":\(list(answer.v4))") }
+        if families.contains(.v6) { members.append("\"ipsv6\":\(list(answer.v6))") }
+        members.append("\"ttl\":\(answer.ttl),\"origin_ttl\":\(answer.ttl),\"client_ip\":\"\(client)\"")
+        return "{\(members.joined(separator: ","))}"
+    }
+
+    // MARK: Version 2
+
+    /// Handles `/v2/d`.
+    func handleVersion2(_ request: ServerRequest) -> Handling {
+        var fields = request.fields
+        let id = fields["id"] ?? ""
+        let cipher: AESCipher?
+        let names: [DNSName]
+        do throws(Refusal) {
+            let account = try checkVersion2(id, fields)
+            cipher = try Self.cipher(fields["m"] ?? "0", account)
+            if let cipher {
+                guard let sealed = fields["enc"].flatMap({ Hex.decode($0) }), let text = cipher.open(sealed),
+                    let members = JSONValue(text)?.object
+                else { throw Refusal("InvalidArgument", 400) }
+                // What stands beside the encrypted part is not believed.
+                for name in ["dn", "q", "cip"] { fields[name] = members[name]?.string }
+            }
+            guard let text = fields["dn"] else { throw Refusal("MissingArgument", 400) }
+            names = try Self.names(text, limit: Self.maxNames, tooMany: "TooManyHosts")
+        } catch {
+            return .reply(Self.refusal(error, .aliyun2, id))
+        }
+        let families = Self.families(fields["q"])
+        let subnet = subnets.allowed(fields["cip"])
+        let (client, mode) = (request.client, fields["m"] ?? "0")
+        return .later {
+            var answers: [HostAnswer] = []
+            for name in names { answers.append(await answerer.answers(name, families, subnet)) }
+            guard !answers.allSatisfy(\.isFailure) else {
+                return Self.refusal(Refusal("InternalError", 500), .aliyun2, id)
+            }
+            let entries = answers.map { Self.entry2($0, families) }.joined(separator: ",")
+            var data = "{\"cip\":\"\(client)\",\"answers\":[\(entries)]}"
+            if let cipher {
+                guard let sealed = try? cipher.seal(Array(data.utf8)) else {
+                    return Self.refusal(Refusal("InternalError", 500), .aliyun2, id)
+                }
+                data = "\"\(Base64.standard(sealed))\""
+            }
+            let text = "{\"code\":\"success\",\"mode\":\(mode),\"data\":\(data)}"
+            return Self.reply(text, .aliyun2, id, answers, families)
+        }
+    }
+
+    private func checkVersion2(_ id: String, _ fields: [String: String]) throws(Refusal) -> ServerAccount? {
+        guard let account = accounts[id] else {
+            guard accounts.isEmpty, fields["s"] == nil else { throw Refusal("InvalidAccount") }
+            return nil
+        }
+        guard let signature = fields["s"] else { throw Refusal("UnsignedInterfaceDisabled") }
+        guard let end = fields["exp"].flatMap({ Int64($0) }) else { throw Refusal("MissingArgument", 400) }
+        try checkTime(end)
+        let signed = fields.filter { name, value in
+            !value.isEmpty
+                && (["id", "m", "dn", "cip", "q", "enc", "exp", "tags", "v"].contains(name) || name.hasPrefix("sdns-"))
+        }
+        let text = signed.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }.joined(separator: "&")
+        guard let key = account.signingKey,
+            Accounts.equal(Digests.hmacSHA256(text, key: key), signature.lowercased())
+        else { throw Refusal("InvalidSignature") }
+        return account
+    }
+
+    private static func cipher(_ mode: String, _ account: ServerAccount?) throws(Refusal) -> AESCipher? {
+        guard mode != "0" else { return nil }
+        guard mode == "1" || mode == "2", let ciphers = account?.encryption else {
+            throw Refusal("InvalidArgument", 400)
+        }
+        return mode == "1" ? ciphers.cbc : ciphers.gcm
+    }
+
+    private static func entry2(_ answer: HostAnswer, _ families: Families) -> String {
+        var members = ["\"dn\":\(JSONText.quoted(answer.name.description))"]
+        for (family, name) in [(IPAddress.Family.v4, "v4"), (.v6, "v6")] where families.contains(Families(family)) {
+            let part = answer[family]
+            let code = part?.code == .noSuchName ? "DomainNotExist" : "RRNotExist"
+            let absence = part?.addresses.isEmpty ?? true ? ",\"no_ip_code\":\"\(code)\"" : ""
+            members.append("\"\(name)\":{\"ips\":\(list(part)),\"ttl\":\(part?.ttl ?? 0)\(absence)}")
+        }
+        return "{\(members.joined(separator: ","))}"
+    }
+
+    // MARK: Both
+
+    private static func list(_ answer: ServerAnswer?) -> String {
+        "[" + (answer?.addresses ?? []).map { "\"\($0)\"" }.joined(separator: ",") + "]"
+    }
+
+    private static func families(_ text: String?) -> Families {
+        let parts = (text ?? "4").split(separator: ",")
+        guard parts.contains("6") else { return .v4 }
+        return parts.contains("4") ? .both : .v6
+    }
+
+    private static func names(_ text: String, limit: Int, tooMany: String) throws(Refusal) -> [DNSName] {
+        let parts = text.split(separator: ",", omittingEmptySubsequences: false)
+        guard parts.count <= limit else { throw Refusal(tooMany, 400) }
+        var names: [DNSName] = []
+        for part in parts {
+            guard let name = JSONDialect.name(String(part)) else { throw Refusal("InvalidHost", 400) }
+            names.append(name)
+        }
+        return names
+    }
+
+    private static func reply(
+        _ text: String,
+        _ form: AccessRecord.Form,
+        _ account: String,
+        _ answers: [HostAnswer],
+        _ families: Families
+    ) -> ServerReply {
+        var reply = ServerReply.json(text)
+        reply.form = form
+        reply.account = account
+        reply.names = answers.map(\.name)
+        reply.types = families.typeLabels
+        reply.outcome = answers[0].isNoName ? "NXDOMAIN" : "NOERROR"
+        reply.source = answers[0].source
+        return reply
+    }
+
+    private static func refusal(_ refusal: Refusal, _ form: AccessRecord.Form, _ account: String) -> ServerReply {
+        var reply = ServerReply.json("{\"code\":\"\(refusal.code)\"}", status: refusal.status)
+        reply.form = form
+        reply.account = account
+        reply.outcome = refusal.code
+        return reply
+    }
+}
+
+extension Base64 {
+    /// The ordinary form, with padding (RFC 4648 §4).
+    static func standard(_ octets: [UInt8]) -> String {
+        let text = urlSafe(octets).map { $0 == "-" ? "+" : $0 == "_" ? "/" : $0 }
+        return String(text) + String(repeating: "=", count: (4 - text.count % 4) % 4)
+    }
+}

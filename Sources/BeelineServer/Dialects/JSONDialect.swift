@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import HTTPDNS
+import Names
+
+/// DNS in JSON, as Google and Cloudflare write it: `/resolve?name=…&type=…`.
+struct JSONDialect: Sendable {
+    let answerer: Answerer
+    let subnets: SubnetRule
+
+    func handle(_ request: ServerRequest) -> Handling {
+        let fields = request.fields
+        guard let text = fields["name"], let name = Self.name(text) else { return .reply(Self.refusal("name")) }
+        let typeText = fields["type"].flatMap { $0.isEmpty ? nil : $0 } ?? "A"
+        guard let type = DNSType(label: typeText) else { return .reply(Self.refusal("type")) }
+        let subnet = subnets.allowed(fields["edns_client_subnet"])
+        if let answer = answerer.known(name, type, subnet) { return .reply(Self.reply(name, type, answer)) }
+        return .later { Self.reply(name, type, await answerer.answer(name, type, subnet)) }
+    }
+
+    /// The name as questions carry it: a host in its ASCII form, or any other name as it is.
+    static func name(_ text: String) -> DNSName? {
+        if let host = try? Host(text), host.address == nil { return DNSName(host.text) }
+        return text.isEmpty ? nil : DNSName(text)
+    }
+
+    private static func reply(_ name: DNSName, _ type: DNSType, _ answer: ServerAnswer) -> ServerReply {
+        var members = [
+            "\"Status\":\(answer.code.rawValue)", "\"TC\":false", "\"RD\":true", "\"RA\":true", "\"AD\":false",
+            "\"CD\":false", "\"Question\":[{\"name\":\(quoted(name)),\"type\":\(type.rawValue)}]",
+        ]
+        if !answer.answers.isEmpty { members.append("\"Answer\":[\(rows(answer.answers))]") }
+        if !answer.authorities.isEmpty { members.append("\"Authority\":[\(rows(answer.authorities))]") }
+        var reply = ServerReply.json("{\(members.joined(separator: ","))}", type: "application/dns-json")
+        reply.maxAge = answer.ttl
+        reply.form = .json
+        reply.names = [name]
+        reply.types = type.label
+        reply.outcome = answer.code.description
+        reply.source = answer.source
+        return reply
+    }
+
+    private static func rows(_ records: [DNSRecord]) -> String {
+        records.map { record in
+            let data: String
+            switch record.data {
+            case .address(let address): data = "\(address)"
+            case .alias(let target): data = dotted(target)
+            case .authority(let soa):
+                data =
+                    "\(dotted(soa.primary)) \(dotted(soa.mailbox)) \(soa.serial) \(soa.refresh) \(soa.retry) \(soa.expire) \(soa.minimum)"
+            case .other(_, let octets): data = "\\# \(octets.count) \(Hex.encode(octets))"
+            }
+            return "{\"name\":\(quoted(record.name)),\"type\":\(record.type.rawValue),\"TTL\":\(record.ttl),"
+                + "\"data\":\(JSONText.quoted(data))}"
+        }
+        .joined(separator: ",")
+    }
+
+    private static func dotted(_ name: DNSName) -> String { name.wire.count == 1 ? "." : "\(name)." }
+    private static func quoted(_ name: DNSName) -> String { JSONText.quoted(dotted(name)) }
+
+    private static func refusal(_ field: String) -> ServerReply {
+        var reply = ServerReply.json("{\"error\":\"\(field) is missing or malformed\"}", status: 400)
+        reply.form = .json
+        return reply
+    }
+}

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import HTTPDNS
+import Names
+
+/// DNS messages over HTTP (RFC 8484).
+struct MessageDialect: Sendable {
+    let answerer: Answerer
+    let subnets: SubnetRule
+
+    static let mediaType = "application/dns-message"
+    /// The largest UDP message that we would take, told in EDNS because it must say something.
+    private static let payload: UInt16 = 1_232
+    /// Replies to padded queries are padded to a multiple of this (RFC 8467 §4.1).
+    private static let paddingBlock = 468
+
+    func handle(_ request: ServerRequest) -> Handling {
+        let octets: [UInt8]?
+        switch request.method {
+        case .get: octets = request.rawField("dns").flatMap { Base64.decode($0) }
+        case .post:
+            guard request.contentType == Self.mediaType else {
+                return .reply(Self.refusal("write a DNS message of type \(Self.mediaType)", 415))
+            }
+            octets = request.body
+        case .other: octets = nil
+        }
+        guard let octets, let query = try? DNSMessage(octets: octets), !query.flags.isResponse else {
+            return .reply(Self.refusal("the request holds no DNS query", 400))
+        }
+        let options = QueryOptions(query)
+        guard query.flags.opcode == 0 else { return .reply(reply(query, options, ServerAnswer(.notImplemented))) }
+        guard query.questions.count == 1 else { return .reply(reply(query, options, ServerAnswer(.formatError))) }
+        let question = query.questions[0]
+        guard question.recordClass == 1 else { return .reply(reply(query, options, ServerAnswer(.refused))) }
+        let subnet = options.subnet.flatMap(subnets.allowed)
+        if let answer = answerer.known(question.name, question.type, subnet) {
+            return .reply(reply(query, options, answer))
+        }
+        return .later {
+            reply(query, options, await answerer.answer(question.name, question.type, subnet))
+        }
+    }
+
+    private func reply(_ query: DNSMessage, _ options: QueryOptions, _ answer: ServerAnswer) -> ServerReply {
+        var message = DNSMessage(id: query.id, questions: query.questions)
+        message.flags.isResponse = true
+        message.flags.opcode = query.flags.opcode
+        message.flags.recursionDesired = query.flags.recursionDesired
+        message.flags.recursionAvailable = true
+        message.flags.isAuthoritative = answer.isAuthoritative
+        message.flags.responseCode = answer.code
+        message.answers = answer.answers
+        message.authorities = answer.authorities
+        if options.isPresent {
+            // Only padding must know how long the rest is.
+            let length = options.isPadded ? message.encoded()?.count ?? 0 : 0
+            message.additionals = [options.reply(behind: length, payload: Self.payload, block: Self.paddingBlock)]
+        }
+        let octets = message.encoded() ?? []
+        var reply = ServerReply(200, Self.mediaType, octets)
+        if octets.isEmpty { reply = Self.refusal("the answer is larger than a message can be", 500) }
+        reply.maxAge = answer.ttl
+        reply.form = .doh
+        reply.names = query.questions.map(\.name)
+        reply.types = query.questions.first?.type.label ?? ""
+        reply.outcome = answer.code.description
+        reply.source = answer.source
+        return reply
+    }
+
+    private static func refusal(_ text: String, _ status: Int) -> ServerReply {
+        var reply = ServerReply.text(text, status: status)
+        reply.form = .doh
+        return reply
+    }
+}
+
+/// What a query says in EDNS (RFC 6891).
+struct QueryOptions {
+    private(set) var isPresent = false
+    private(set) var isPadded = false
+    private(set) var subnet: IPNetwork?
+
+    init(_ query: DNSMessage) {
+        for record in query.additionals {
+            guard case .other(.opt, let octets) = record.data else { continue }
+            isPresent = true
+            read(octets)
+        }
+    }
+
+    private mutating func read(_ octets: [UInt8]) {
+        var rest = octets[...]
+        while rest.count >= 4 {
+            let fields = Array(rest.prefix(4))
+            let (code, length) = (Int(fields[0]) << 8 | Int(fields[1]), Int(fields[2]) << 8 | Int(fields[3]))
+            rest = rest.dropFirst(4)
+            guard rest.count >= length else { return }
+            let content = Array(rest.prefix(length))
+            rest = rest.dropFirst(length)
+            switch code {
+            case 8: subnet = Self.subnet(content)
+            case 12: isPadded = true
+            default: break
+            }
+        }
+    }
+
+    /// RFC 7871 §6.
+    private static func subnet(_ octets: [UInt8]) -> IPNetwork? {
+        guard octets.count >= 4, octets[0] == 0, octets[1] == 1 || octets[1] == 2 else { return nil }
+        let (size, prefix) = (octets[1] == 1 ? 4 : 16, Int(octets[2]))
+        let address = octets.dropFirst(4)
+        guard address.count <= size, prefix <= size * 8 else { return nil }
+        let full = Array(address) + [UInt8](repeating: 0, count: size - address.count)
+        return IPAddress(octets: full).flatMap { IPNetwork($0, prefixLength: prefix) }
+    }
+
+    /// The OPT record of a reply that has `length` octets without it.
+    func reply(behind length: Int, payload: UInt16, block: Int) -> DNSRecord {
+        var octets: [UInt8] = []
+        if let subnet {
+            let address = subnet.first.octets.prefix((subnet.prefixLength + 7) / 8)
+            // The answer holds for the whole network that was named: the scope is its prefix.
+            let prefix = UInt8(subnet.prefixLength)
+            octets += [0, 8, 0, UInt8(4 + address.count), 0, subnet.first.family == .v4 ? 1 : 2, prefix, prefix]
+            octets += address
+        }
+        if isPadded {
+            let bare = length + 11 + octets.count + 4
+            let padding = (block - bare % block) % block
+            octets += [0, 12, UInt8(padding >> 8), UInt8(padding & 0xff)] + [UInt8](repeating: 0, count: padding)
+        }
+        return DNSRecord(.root, ttl: 0, .other(.opt, octets), recordClass: payload)
+    }
+}
+
+/// How much of a client's network upstreams are told.
+struct SubnetRule: Sendable {
+    let isOn: Bool
+    let v4: Int
+    let v6: Int
+
+    /// The network as it may be told; nil: it is not.
+    func allowed(_ subnet: IPNetwork) -> IPNetwork? {
+        guard isOn, subnet.prefixLength > 0 else { return nil }
+        let limit = subnet.first.family == .v4 ? v4 : v6
+        return IPNetwork(subnet.first, prefixLength: min(subnet.prefixLength, limit))
+    }
+
+    /// The network of an address that a question names.
+    func allowed(_ text: String?) -> IPNetwork? {
+        guard let text, let address = IPAddress(text) else { return text.flatMap { IPNetwork($0) }.flatMap(allowed) }
+        return IPNetwork(address, prefixLength: address.family == .v4 ? 32 : 128).flatMap(allowed)
+    }
+}
+
+extension DNSType {
+    /// The type as tools print it.
+    var label: String {
+        Self.labels[rawValue] ?? "TYPE\(rawValue)"
+    }
+
+    private static let labels: [UInt16: String] = [
+        1: "A", 2: "NS", 5: "CNAME", 6: "SOA", 12: "PTR", 15: "MX", 16: "TXT", 28: "AAAA", 33: "SRV", 65: "HTTPS",
+        255: "ANY",
+    ]
+
+    /// Reads a number or a name.
+    init?(label: String) {
+        let numbers: [String: UInt16] = [
+            "A": 1, "NS": 2, "CNAME": 5, "SOA": 6, "PTR": 12, "MX": 15, "TXT": 16, "AAAA": 28, "SRV": 33, "HTTPS": 65,
+        ]
+        let label = label.uppercased()
+        let digits = label.hasPrefix("TYPE") ? String(label.dropFirst(4)) : label
+        guard let number = numbers[label] ?? UInt16(digits) else { return nil }
+        self.init(rawValue: number)
+    }
+}

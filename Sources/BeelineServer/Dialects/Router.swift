@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import HTTPDNS
+import Names
+
+/// Tells the forms of questions apart by their paths.
+struct Router: Sendable {
+    let message: MessageDialect
+    let json: JSONDialect
+    let dnspod: DNSPodDialect
+    let aliyun: AliyunDialect
+    let requiresAccount: Bool
+
+    func handle(_ request: ServerRequest) -> Handling {
+        guard request.method != .other else {
+            var reply = ServerReply.text("GET and POST are served", status: 405)
+            reply.allow = "GET, POST"
+            return .reply(reply)
+        }
+        switch request.path {
+        case "/dns-query":
+            if requiresAccount { return .reply(Self.accountNeeded(.doh)) }
+            // Cloudflare has both forms on one path.
+            let isJSON = request.method == .get && request.rawField("dns") == nil && request.rawField("name") != nil
+            return isJSON ? json.handle(request) : message.handle(request)
+        case "/resolve": return requiresAccount ? .reply(Self.accountNeeded(.json)) : json.handle(request)
+        case "/d": return dnspod.handle(request)
+        case "/v2/d": return aliyun.handleVersion2(request)
+        default: break
+        }
+        let parts = request.path.split(separator: "/")
+        if parts.count == 2, ["d", "sign_d", "resolve", "sign_resolve"].contains(parts[1]),
+            let account = PercentEncoding.decode(parts[0])
+        {
+            return aliyun.handle(request, account: account, call: parts[1])
+        }
+        return .reply(.text("there is nothing at this path", status: 404))
+    }
+
+    private static func accountNeeded(_ form: AccessRecord.Form) -> ServerReply {
+        var reply = ServerReply.text("this server asks for an account, which this form cannot show", status: 403)
+        reply.form = form
+        return reply
+    }
+}

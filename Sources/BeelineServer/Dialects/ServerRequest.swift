@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import HTTPDNS
+import Names
+
+/// A request as the forms read it, whichever HTTP brought it.
+struct ServerRequest: Sendable {
+    enum Method: Hashable, Sendable {
+        case get
+        case post
+        case other
+    }
+
+    var method: Method
+    /// Without the query.
+    var path: Substring
+    /// Behind the `?`, undecoded.
+    var query: Substring
+    /// Without its parameters, in lower case.
+    var contentType: String?
+    var body: [UInt8]
+    var client: IPAddress
+
+    /// - Parameter target: path and query, as the request line has them.
+    init(_ method: Method, target: String, contentType: String? = nil, body: [UInt8] = [], client: IPAddress) {
+        self.method = method
+        let mark = target.firstIndex(of: "?") ?? target.endIndex
+        path = target[..<mark]
+        query = target[mark...].dropFirst()
+        self.contentType = contentType
+        self.body = body
+        self.client = client
+    }
+
+    /// Fields of a query that are read; more are left out.
+    private static let maxFields = 64
+
+    /// The query's fields, decoded; of repeated ones the first counts, and one that cannot be decoded is none.
+    var fields: [String: String] {
+        var fields: [String: String] = [:]
+        for part in query.split(separator: "&").prefix(Self.maxFields) {
+            let mark = part.firstIndex(of: "=") ?? part.endIndex
+            guard let name = PercentEncoding.decode(part[..<mark]),
+                let value = PercentEncoding.decode(part[mark...].dropFirst())
+            else { continue }
+            if fields[name] == nil { fields[name] = value }
+        }
+        return fields
+    }
+
+    /// One field of the query, undecoded: the way of `dns=`, whose letters need no decoding.
+    func rawField(_ name: String) -> Substring? {
+        for part in query.split(separator: "&") {
+            let mark = part.firstIndex(of: "=") ?? part.endIndex
+            if part[..<mark] == name { return part[mark...].dropFirst() }
+        }
+        return nil
+    }
+}
+
+/// A reply, with what the access log says of it.
+struct ServerReply: Sendable {
+    var status: Int
+    var contentType: String
+    var body: [UInt8]
+    /// `Cache-Control: max-age`, in seconds; nil: `no-store`.
+    var maxAge: UInt32?
+    var allow: String?
+    var retryAfter: Int?
+
+    // For the log.
+    var form = AccessRecord.Form.other
+    var account: String?
+    var names: [DNSName] = []
+    var types = ""
+    var outcome = "-"
+    var source = "-"
+
+    init(_ status: Int, _ contentType: String, _ body: [UInt8]) {
+        self.status = status
+        self.contentType = contentType
+        self.body = body
+    }
+
+    /// A line of text.
+    static func text(_ text: String, status: Int = 200) -> ServerReply {
+        ServerReply(status, "text/plain; charset=utf-8", Array((text + "\n").utf8))
+    }
+
+    static func json(_ text: String, status: Int = 200, type: String = "application/json") -> ServerReply {
+        ServerReply(status, type, Array(text.utf8))
+    }
+}
+
+/// What a form makes of a request: a reply, or one that an upstream must be waited for.
+enum Handling: Sendable {
+    case reply(ServerReply)
+    case later(@Sendable () async -> ServerReply)
+}

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Names
+
+/// How much each client may ask: a bucket of questions for each, which fills with time.
+struct RateLimiter {
+    private struct Bucket {
+        var questions: Double
+        /// Nanoseconds on the server's clock.
+        var seen: Int64
+    }
+
+    private let perSecond: Double
+    private let burst: Double
+    private let maxClients: Int
+    private var buckets: [IPAddress: Bucket] = [:]
+
+    /// Clients that are remembered.
+    var count: Int { buckets.count }
+
+    init(perSecond: Double, burst: Int, maxClients: Int) {
+        self.perSecond = max(perSecond, 0.001)
+        self.burst = Double(max(1, burst))
+        self.maxClients = max(1, maxClients)
+    }
+
+    /// Takes a question from a client's bucket; false where there is none left.
+    mutating func allows(_ client: IPAddress, now: Int64) -> Bool {
+        let key = Self.key(client)
+        var bucket = buckets[key] ?? Bucket(questions: burst, seen: now)
+        bucket.questions = filled(bucket, now)
+        bucket.seen = now
+        let isAllowed = bucket.questions >= 1
+        if isAllowed { bucket.questions -= 1 }
+        if buckets[key] == nil, buckets.count >= maxClients { makeRoom(now) }
+        buckets[key] = bucket
+        return isAllowed
+    }
+
+    private func filled(_ bucket: Bucket, _ now: Int64) -> Double {
+        min(burst, bucket.questions + Double(max(0, now - bucket.seen)) / 1e9 * perSecond)
+    }
+
+    /// Forgets clients whose buckets are full again, which loses nothing; where there are none, the half that has been
+    /// quiet longest, so that whoever comes under many addresses cannot make each question cost a search.
+    private mutating func makeRoom(_ now: Int64) {
+        buckets = buckets.filter { filled($0.value, now) < burst }
+        guard buckets.count >= maxClients else { return }
+        let quiet = buckets.sorted { $0.value.seen < $1.value.seen }.prefix(maxClients / 2 + 1)
+        for (key, _) in quiet { buckets[key] = nil }
+    }
+
+    /// The network that counts as one client: an IPv4 address, a /64 of IPv6.
+    private static func key(_ client: IPAddress) -> IPAddress {
+        let bare = client.unmapped
+        guard bare.family == .v6, let network = IPNetwork(bare, prefixLength: 64) else { return bare }
+        return network.first
+    }
+}

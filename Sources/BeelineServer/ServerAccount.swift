@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import HTTPDNS
+
+/// Somebody who may ask, with what proves it.
+public struct ServerAccount: Sendable {
+    /// The account's number or name.
+    public let id: String
+    let secret: String
+    /// The secret's octets where it is hexadecimal, as Aliyun's second version signs with.
+    let signingKey: [UInt8]?
+    let encryption: AccountCiphers?
+
+    /// An account.
+    ///
+    /// - Parameters:
+    ///   - id: The number or name, as it stands in questions.
+    ///   - secret: What questions are signed with: Aliyun's first version takes it as it is, the second one as hexadecimal.
+    ///     It is also DNSPod's token, and its first 16 characters are DNSPod's AES key.
+    ///   - encryptionKey: 16 octets in hexadecimal, for Aliyun's encrypted questions; nil: those are refused.
+    /// - Throws: ``ServerError`` with code `badAccount`.
+    public init(id: String, secret: String, encryptionKey: String? = nil) throws(ServerError) {
+        guard !id.isEmpty, !secret.isEmpty else {
+            throw ServerError(.badAccount, "an account needs an ID and a secret")
+        }
+        self.id = id
+        self.secret = secret
+        signingKey = Hex.decode(secret).flatMap { $0.isEmpty ? nil : $0 }
+        guard let encryptionKey else {
+            encryption = nil
+            return
+        }
+        guard let ciphers = Hex.decode(encryptionKey).flatMap(AccountCiphers.init) else {
+            throw ServerError(.badAccount, "the encryption key of account \(id) is not 32 hexadecimal digits")
+        }
+        encryption = ciphers
+    }
+
+    /// DNSPod's cipher under this account's secret.
+    var dnspodCipher: AESCipher? {
+        let octets = Array(secret.utf8.prefix(16))
+        return AESCipher(.cbc, key: octets + [UInt8](repeating: UInt8(ascii: "0"), count: 16 - octets.count))
+    }
+}
+
+/// The ciphers of Aliyun's modes 1 and 2.
+struct AccountCiphers: Sendable {
+    let cbc: AESCipher
+    let gcm: AESCipher
+
+    init?(_ key: [UInt8]) {
+        guard let cbc = AESCipher(.cbc, key: key), let gcm = AESCipher(.gcm, key: key) else { return nil }
+        self.cbc = cbc
+        self.gcm = gcm
+    }
+}
+
+/// The accounts of a server, by ID.
+struct Accounts: Sendable {
+    private let byID: [String: ServerAccount]
+
+    init(_ accounts: [ServerAccount]) {
+        byID = Dictionary(accounts.map { ($0.id, $0) }, uniquingKeysWith: { _, last in last })
+    }
+
+    var isEmpty: Bool { byID.isEmpty }
+
+    subscript(id: String) -> ServerAccount? { byID[id] }
+
+    /// Whether a text is some account's secret. All are compared to their ends, so that time tells nothing.
+    func hasToken(_ token: String) -> Bool {
+        byID.values.reduce(false) { Self.equal($1.secret, token) || $0 }
+    }
+
+    /// Whether two texts are equal, in a time that does not tell where they differ.
+    static func equal(_ one: String, _ other: String) -> Bool {
+        let (one, other) = (Array(one.utf8), Array(other.utf8))
+        guard one.count == other.count else { return false }
+        return zip(one, other).reduce(UInt8(0)) { $0 | ($1.0 ^ $1.1) } == 0
+    }
+}

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import HTTPDNS
+
+/// A zone that is served from a file, made for look-ups.
+struct Zone: Sendable {
+    /// What a zone says of a name and a type.
+    enum Outcome: Sendable {
+        /// Records of the type, for the name that was asked for.
+        case records([DNSRecord])
+        /// The name is another name of this one.
+        case alias(DNSRecord, target: DNSName)
+        /// The name exists, and has no record of the type.
+        case noRecord
+        /// There is no such name.
+        case noName
+        /// The name is in a part of the zone that others look after.
+        case delegated
+    }
+
+    let apex: DNSName
+    /// The SOA record, for negative answers.
+    let authority: DNSRecord
+    private let nodes: [DNSName: [DNSRecord]]
+
+    init(_ file: ZoneFile) {
+        apex = file.apex
+        var nodes: [DNSName: [DNSRecord]] = [:]
+        var authority: DNSRecord?
+        for record in file.records {
+            nodes[record.name, default: []].append(record)
+            if case .authority = record.data { authority = record }
+            // Names on the way to one that exists do exist, without records (RFC 4592 §2.2.2).
+            var above = record.name.parent
+            while let name = above, name.isAtOrBelow(file.apex), nodes[name] == nil {
+                nodes[name] = []
+                above = name.parent
+            }
+        }
+        self.nodes = nodes
+        self.authority = authority ?? file.records[0]
+    }
+
+    /// Names that have records.
+    var count: Int { nodes.values.reduce(0) { $0 + ($1.isEmpty ? 0 : 1) } }
+
+    /// Looks a name up that is at or below the apex.
+    func lookUp(_ name: DNSName, _ type: DNSType) -> Outcome {
+        if isDelegated(name) { return .delegated }
+        guard let records = nodes[name] ?? wildcard(for: name) else { return .noName }
+        let matches = records.filter { $0.type == type }
+        if !matches.isEmpty { return .records(matches.map { Self.owned($0, by: name) }) }
+        for record in records {
+            if case .alias(let target) = record.data { return .alias(Self.owned(record, by: name), target: target) }
+        }
+        return .noRecord
+    }
+
+    /// NS records below the apex say that others look after what is there (RFC 1034 §4.2.1).
+    private func isDelegated(_ name: DNSName) -> Bool {
+        var at: DNSName? = name
+        while let here = at, here != apex {
+            if nodes[here]?.contains(where: { $0.type.rawValue == 2 }) ?? false { return true }
+            at = here.parent
+        }
+        return false
+    }
+
+    /// What `*` below the closest name that exists has (RFC 4592 §3.3.1).
+    private func wildcard(for name: DNSName) -> [DNSRecord]? {
+        var above = name.parent
+        while let name = above, name.isAtOrBelow(apex) {
+            if nodes[name] != nil {
+                let wire = [1, UInt8(ascii: "*")] + name.wire
+                return wire.count <= DNSName.maxOctets ? nodes[DNSName(wire: wire)] : nil
+            }
+            above = name.parent
+        }
+        return nil
+    }
+
+    private static func owned(_ record: DNSRecord, by name: DNSName) -> DNSRecord {
+        var record = record
+        record.name = name
+        return record
+    }
+}
+
+extension DNSName {
+    /// The name without its first label; nil for the root.
+    var parent: DNSName? {
+        guard let length = wire.first, length > 0 else { return nil }
+        return DNSName(wire: Array(wire.dropFirst(1 + Int(length))))
+    }
+}

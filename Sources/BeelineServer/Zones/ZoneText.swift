@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A master file (RFC 1035 §5.1) cut into entries of words: comments are gone, parentheses have joined lines.
+struct ZoneText {
+    /// A word. Octets that a backslash made ordinary have bit 8 set, so that an escaped dot parts no labels.
+    struct Word: Hashable {
+        var octets: [UInt16] = []
+        var isQuoted = false
+
+        /// The word without its escapes; letters and signs beyond ASCII as they came.
+        var plain: [UInt8] { octets.map { UInt8(truncatingIfNeeded: $0) } }
+        var text: String { String(decoding: plain, as: UTF8.self) }
+    }
+
+    /// An entry: the words of a line, or of several that parentheses join.
+    struct Entry {
+        var line: Int
+        /// Whether the line begins with a blank: the owner is that of the entry before.
+        var repeatsOwner: Bool
+        var words: [Word] = []
+    }
+
+    private(set) var entries: [Entry] = []
+
+    /// Cuts a file.
+    ///
+    /// - Throws: ``ServerError`` with code `badZone` and the line's number.
+    init(_ octets: [UInt8]) throws(ServerError) {
+        var line = 1
+        var depth = 0
+        var entry: Entry?
+        var word: Word?
+        var index = 0
+        func endWord() {
+            if let done = word { entry?.words.append(done) }
+            word = nil
+        }
+        func endEntry(_ all: inout [Entry]) {
+            if let entry, !entry.words.isEmpty { all.append(entry) }
+            entry = nil
+        }
+        func begin(_ blank: Bool) {
+            if entry == nil { entry = Entry(line: line, repeatsOwner: blank) }
+        }
+        while index < octets.count {
+            let octet = octets[index]
+            index += 1
+            switch octet {
+            case UInt8(ascii: "\n"):
+                endWord()
+                if depth == 0 { endEntry(&entries) }
+                line += 1
+            case UInt8(ascii: " "), UInt8(ascii: "\t"), UInt8(ascii: "\r"):
+                endWord()
+                if octet != UInt8(ascii: "\r") { begin(true) }
+            case UInt8(ascii: ";"):
+                endWord()
+                while index < octets.count, octets[index] != UInt8(ascii: "\n") { index += 1 }
+            case UInt8(ascii: "("):
+                endWord()
+                begin(false)
+                depth += 1
+            case UInt8(ascii: ")"):
+                endWord()
+                depth -= 1
+                guard depth >= 0 else { throw Self.error(line, "a ) without (") }
+            case UInt8(ascii: "\""):
+                endWord()
+                begin(false)
+                var text = Word(isQuoted: true)
+                while true {
+                    guard index < octets.count, octets[index] != UInt8(ascii: "\n") else {
+                        throw Self.error(line, "a \" without its second")
+                    }
+                    if octets[index] == UInt8(ascii: "\"") { break }
+                    text.octets.append(try Self.octet(octets, &index, line))
+                }
+                index += 1
+                entry?.words.append(text)
+            default:
+                begin(false)
+                index -= 1
+                let next = try Self.octet(octets, &index, line)
+                if word == nil { word = Word() }
+                word?.octets.append(next)
+            }
+        }
+        endWord()
+        guard depth == 0 else { throw Self.error(line, "a ( without )") }
+        endEntry(&entries)
+    }
+
+    /// The next octet, `\X` and `\DDD` undone.
+    private static func octet(_ octets: [UInt8], _ index: inout Int, _ line: Int) throws(ServerError) -> UInt16 {
+        let octet = octets[index]
+        index += 1
+        guard octet == UInt8(ascii: "\\") else { return UInt16(octet) }
+        guard index < octets.count, octets[index] != UInt8(ascii: "\n") else {
+            throw error(line, "a \\ before nothing")
+        }
+        let first = octets[index]
+        guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(first) else {
+            index += 1
+            return 0x100 | UInt16(first)
+        }
+        guard index + 3 <= octets.count,
+            let number = Int(String(decoding: octets[index..<(index + 3)], as: UTF8.self)), number <= 255
+        else { throw error(line, "after \\ three digits up to 255") }
+        index += 3
+        return 0x100 | UInt16(number)
+    }
+
+    static func error(_ line: Int, _ what: String) -> ServerError {
+        ServerError(.badZone, "line \(line): \(what)")
+    }
+}

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import BeelineTesting
+import DirectHTTP
+import HTTPDNS
+import Names
+import Testing
+
+@testable import BeelineServer
+
+@Suite("Our clients, each against our server")
+struct DialectTests {
+    static let secret = "000102030405060708090a0b0c0d0e0f"
+    static let key = "0f0e0d0c0b0a09080706050403020100"
+
+    private static func withAccounts() async throws -> ServerLab {
+        try await ServerLab {
+            $0.accounts = [
+                try ServerAccount(id: "100000", secret: secret, encryptionKey: key),
+                try ServerAccount(id: "200000", secret: "another secret"),
+            ]
+        }
+    }
+
+    /// What every form says of the names: from the upstream, from the zone, and of those that do not exist.
+    private static func expectAnswers(_ upstream: any Upstream, families: Families = .both) async throws {
+        let name = upstream.name
+        let www = try await upstream.answer(Question(try Host("www.a.test"), families: families))
+        if families.contains(.v4) {
+            #expect(www.v4?.addresses.map(\.description) == ["198.51.100.1", "198.51.100.2"], "\(name)")
+        }
+        if families.contains(.v6) { #expect(www.v6?.addresses.map(\.description) == ["2001:db8::1"], "\(name)") }
+        let corp = try await upstream.answer(Question(try Host("alias.corp.test"), families: .v4))
+        #expect(corp.v4 == .addresses([try #require(IPAddress("192.0.2.10"))], ttl: .seconds(60)), "\(name)")
+        let none = try await upstream.answer(Question(try Host("none.test"), families: .v4))
+        #expect(none.v4?.addresses == [], "\(name)")
+        await #expect(throws: UpstreamError.self, "\(name)") {
+            try await upstream.answer(Question(try Host("broken.test"), families: .v4))
+        }
+    }
+
+    @Test("RFC 8484 by GET and POST, over HTTP/2")
+    func messages() async throws {
+        let lab = try await ServerLab()
+        for method in [DoHUpstream.Method.get, .post] {
+            let url = try HTTPURL("https://dns.test:\(lab.endpoint.port)/dns-query")
+            let upstream = try DoHUpstream(url, at: [lab.endpoint.address], method: method, transport: lab.transport)
+            try await Self.expectAnswers(upstream)
+            let zone = try await upstream.answer(Question(try Host("nobody.corp.test"), families: .v4))
+            #expect(zone.v4 == .absent(.noName, ttl: .seconds(300)))
+            let empty = try await upstream.answer(Question(try Host("ns.corp.test"), families: .v6))
+            #expect(empty.v6 == .absent(.noRecord, ttl: .seconds(300)))
+            let subnet = try #require(IPNetwork("203.0.113.0/24"))
+            let near = try await upstream.answer(Question(try Host("near.test"), families: .v4, subnet: subnet))
+            #expect(near.v4?.addresses.first?.description == "198.51.100.9")
+        }
+        #expect(lab.upstream.questions.contains { $0.subnet?.description == "203.0.113.0/24" })
+        await lab.stop()
+    }
+
+    @Test("DNS in JSON")
+    func json() async throws {
+        let lab = try await ServerLab()
+        for path in ["resolve", "dns-query"] {
+            let url = try HTTPURL("https://dns.test:\(lab.endpoint.port)/\(path)")
+            try await Self.expectAnswers(
+                try JSONUpstream(url, at: [lab.endpoint.address], transport: lab.transport)
+            )
+        }
+        await lab.stop()
+    }
+
+    @Test("DNSPod in the clear, under AES, and with a token")
+    func dnspod() async throws {
+        let plain = try await ServerLab { $0.tls = nil }
+        let clear = DNSPodUpstream(at: [plain.endpoint], transport: plain.transport)
+        try await Self.expectAnswers(clear)
+        let batch = try await clear.answers([try Host("www.a.test"), try Host("www.corp.test")], families: .both)
+        #expect(try batch.count == 2 && batch[try Host("www.corp.test")]?.v6?.addresses.count == 1)
+        await plain.stop()
+
+        let paid = try await ServerLab {
+            $0.tls = nil
+            $0.accounts = [try ServerAccount(id: "100000", secret: Self.secret)]
+        }
+        var options = DNSPodUpstream.Options()
+        options.wantsClientAddress = true
+        for validity in [nil, Duration.seconds(600)] {
+            options.validity = validity
+            let form = DNSPodForm.aes(id: "100000", key: Self.secret)
+            let aes = try DNSPodUpstream(form, at: [paid.endpoint], options: options, transport: paid.transport)
+            try await Self.expectAnswers(aes)
+            #expect(try await aes.answer(Question(try Host("www.a.test"))).clientAddress?.description == "127.0.0.1")
+        }
+        let wrong = try DNSPodUpstream(.aes(id: "100000", key: "wrong"), at: [paid.endpoint], transport: paid.transport)
+        await #expect(throws: UpstreamError.self) { try await wrong.answer(Question(try Host("www.a.test"))) }
+        await paid.stop()
+    }
+
+    @Test("Aliyun's first version, signed; who is wrong is told why")
+    func aliyun() async throws {
+        let lab = try await Self.withAccounts()
+        let service = try lab.aliyun()
+        let signed = AliyunUpstream(
+            account: "200000",
+            secret: "another secret",
+            service: service,
+            transport: lab.transport
+        )
+        try await Self.expectAnswers(signed)
+        let batch = try await signed.answers([try Host("www.a.test"), try Host("www.corp.test")], families: .v4)
+        #expect(batch[try Host("www.corp.test")]?.v4?.addresses.first?.description == "192.0.2.10")
+        let refused: [(String, AliyunUpstream)] = [
+            (
+                "InvalidSignature",
+                AliyunUpstream(account: "200000", secret: "wrong", service: service, transport: lab.transport)
+            ),
+            (
+                "UnsignedInterfaceDisabled",
+                AliyunUpstream(account: "200000", service: service, transport: lab.transport)
+            ),
+            ("InvalidAccount", AliyunUpstream(account: "3", secret: "x", service: service, transport: lab.transport)),
+        ]
+        for (code, upstream) in refused {
+            await #expect {
+                try await upstream.answer(Question(try Host("www.a.test")))
+            } throws: { error in
+                "\(error)".contains(code)
+            }
+        }
+        let expired = try await lab.get("/200000/sign_d?host=a.test&t=1&s=0")
+        #expect(
+            expired.status == 403 && String(decoding: expired.body, as: UTF8.self) == "{\"code\":\"SignatureExpired\"}"
+        )
+        await lab.stop()
+
+        let open = try await ServerLab()
+        try await Self.expectAnswers(
+            AliyunUpstream(account: "1", service: try open.aliyun(), transport: open.transport)
+        )
+        await open.stop()
+    }
+
+    @Test("Aliyun's second version: signed, and encrypted by CBC and GCM")
+    func aliyun2() async throws {
+        let lab = try await Self.withAccounts()
+        let octets = try #require(Hex.decode(Self.key))
+        for encryption in [nil, Aliyun2Upstream.Encryption.cbc(key: octets), .gcm(key: octets)] {
+            let upstream = try Aliyun2Upstream(
+                account: "100000",
+                secret: Self.secret,
+                encryption: encryption,
+                service: try lab.aliyun(),
+                transport: lab.transport
+            )
+            try await Self.expectAnswers(upstream)
+            let zone = try await upstream.answer(Question(try Host("nobody.corp.test"), families: .v4))
+            #expect(zone.v4 == .absent(.noName, ttl: .seconds(300)))
+        }
+        let wrong = try Aliyun2Upstream(
+            account: "100000",
+            secret: "00",
+            service: try lab.aliyun(),
+            transport: lab.transport
+        )
+        await #expect(throws: UpstreamError.self) { try await wrong.answer(Question(try Host("www.a.test"))) }
+        await lab.stop()
+    }
+}

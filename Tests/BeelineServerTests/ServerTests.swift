@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import BeelineTesting
+import Foundation
+import HTTPDNS
+import NIOConcurrencyHelpers
+import Names
+import Testing
+
+@testable import BeelineServer
+
+@Suite("The server")
+struct ServerTests {
+    @Test("health, metrics, paths that are not there, methods that are not served")
+    func paths() async throws {
+        let lab = try await ServerLab()
+        #expect(try await lab.get("/health").body == Array("ok\n".utf8))
+        #expect(try await lab.get("/nothing").status == 404)
+        #expect(try await lab.get("/dns-query", method: "PUT").status == 405)
+        #expect(try await lab.get("/dns-query?dns=AAAA").status == 400)
+        #expect(try await lab.get("/dns-query", method: "POST").status == 415)
+        #expect(try await lab.get("/resolve?name=www.a.test").status == 200)
+        let text = String(decoding: try await lab.get("/metrics").body, as: UTF8.self)
+        #expect(text.contains("beeline_server_questions_total{form=\"json\",status=\"200\"} 1\n"))
+        #expect(text.contains("beeline_server_connections_open 1\n"))
+        #expect(text.contains("beeline_server_zone_names 10\n"), "\(text)")
+        await lab.stop()
+    }
+
+    @Test("each question is logged, with where its answer was from")
+    func accessLog() async throws {
+        let lab = try await ServerLab()
+        for target in ["/resolve?name=www.a.test", "/resolve?name=www.a.test", "/resolve?name=www.corp.test&type=AAAA"]
+        {
+            _ = try await lab.get(target)
+        }
+        // A record is written behind its reply.
+        let records = try await withTimeLimit(.seconds(10), { "three records" }) {
+            while lab.log.withLockedValue({ $0.count }) < 3 { await Task.yield() }
+            return lab.log.withLockedValue { $0 }
+        }
+        #expect(records.map(\.source) == ["fresh", "cached", "zone"])
+        #expect(records.map(\.names) == ["www.a.test", "www.a.test", "www.corp.test"])
+        #expect(records[2].types == "AAAA" && records[2].outcome == "NOERROR" && records[2].status == 200)
+        await lab.stop()
+    }
+
+    @Test("a client that asks too much is told to wait; health is not counted")
+    func rate() async throws {
+        let lab = try await ServerLab {
+            $0.questionsPerSecond = 0.001
+            $0.burst = 2
+        }
+        var statuses: [Int] = []
+        for _ in 0..<3 { statuses.append(try await lab.get("/resolve?name=www.a.test").status) }
+        #expect(statuses == [200, 200, 429])
+        #expect(try await lab.get("/health").status == 200)
+        await lab.stop()
+    }
+
+    @Test("a zone file that changes is served; one that became wrong is not")
+    func zoneReload() async throws {
+        let lab = try await ServerLab()
+        let running = Task { await lab.server.run() }
+        let path = "\(lab.folder)/corp.zone"
+        @Sendable func address() async throws -> String {
+            let body = try await lab.get("/d?dn=www.corp.test").body
+            return String(decoding: body, as: UTF8.self)
+        }
+        #expect(try await address() == "192.0.2.10")
+        try Data(ServerLab.zone.replacingOccurrences(of: "192.0.2.10", with: "192.0.2.99").utf8)
+            .write(to: URL(fileURLWithPath: path))
+        try await withTimeLimit(.seconds(10), { "the new zone" }) {
+            while try await address() != "192.0.2.99" { try await Task.sleep(for: .milliseconds(10)) }
+        }
+        try Data("$ORIGIN corp.test.\nwww A nonsense\n".utf8).write(to: URL(fileURLWithPath: path))
+        try await withTimeLimit(.seconds(10), { "the failure in /metrics" }) {
+            while true {
+                let text = String(decoding: try await lab.get("/metrics").body, as: UTF8.self)
+                if !text.contains("reload_failures_total 0\n") { break }
+                try await Task.sleep(for: .milliseconds(10))
+            }
+        }
+        #expect(try await address() == "192.0.2.99")
+        #expect(throws: ServerError.self) { try lab.server.reload() }
+        running.cancel()
+        await running.value
+        await lab.stop()
+    }
+
+    @Test("accounts can be asked for of everybody")
+    func requiresAccount() async throws {
+        let lab = try await ServerLab {
+            $0.requiresAccount = true
+            $0.accounts = [try ServerAccount(id: "1", secret: "s3cret")]
+        }
+        #expect(try await lab.get("/resolve?name=www.a.test").status == 403)
+        #expect(try await lab.get("/dns-query?dns=AAAB").status == 403)
+        #expect(try await lab.get("/d?dn=www.a.test").status == 401)
+        #expect(try await lab.get("/d?dn=www.a.test&token=wrong").status == 401)
+        #expect(try await lab.get("/d?dn=www.a.test&token=s3cret").status == 200)
+        try lab.server.reload(accounts: [try ServerAccount(id: "1", secret: "new")])
+        #expect(try await lab.get("/d?dn=www.a.test&token=s3cret").status == 401)
+        await lab.stop()
+    }
+
+    @Test("who stops it waits for answers under way")
+    func drain() async throws {
+        let gate = Gate()
+        let held = ScriptedUpstream("held", .hold(gate, Answer(v4: .addresses([IPAddress(v4: 1)], ttl: nil))))
+        var settings = ResolverConfiguration(upstreams: [held], system: nil)
+        settings.check.allowLocalAnswers = true
+        settings.networkMonitor = nil
+        let resolver = Resolver(settings)
+        let other = try await ServerLab()
+        var configuration = ServerConfiguration()
+        configuration.listen = Endpoint(IPAddress(v4: 0x7f00_0001), port: 0)
+        let server = try HTTPDNSServer(configuration, resolver: resolver)
+        let endpoint = try await server.start()
+        var request = UpstreamRequest(
+            origin: Origin(scheme: .http, host: Host(endpoint.address), port: endpoint.port),
+            endpoints: [endpoint],
+            target: "/d?dn=slow.test"
+        )
+        request.timeLimit = .seconds(10)
+        let (transport, question) = (other.transport, request)
+        async let reply = transport.exchange(question)
+        while held.questions.isEmpty { await Task.yield() }
+        async let stopped: Void = server.stop()
+        gate.open()
+        #expect(try await reply.body == Array("0.0.0.1".utf8))
+        await stopped
+        await #expect(throws: UpstreamError.self) { try await transport.exchange(question) }
+        await resolver.shutdown()
+        await other.stop()
+    }
+
+    @Test("what cannot be served is refused at once")
+    func refusals() async throws {
+        var configuration = ServerConfiguration()
+        configuration.zones = ["/does/not/exist"]
+        let resolver = Resolver(ResolverConfiguration(system: nil))
+        #expect { try HTTPDNSServer(configuration, resolver: resolver) } throws: {
+            ($0 as? ServerError)?.code == .badZone
+        }
+        configuration.zones = []
+        configuration.tls = .init(certificate: "/does/not/exist", key: "/does/not/exist")
+        #expect { try HTTPDNSServer(configuration, resolver: resolver) } throws: {
+            ($0 as? ServerError)?.code == .badCertificate
+        }
+        #expect(throws: ServerError.self) { try ServerAccount(id: "1", secret: "s", encryptionKey: "short") }
+        await resolver.shutdown()
+    }
+}

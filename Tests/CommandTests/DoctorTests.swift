@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Beeline
+import BeelineTesting
+import Foundation
+import Testing
+
+@testable import BeelineCommand
+
+extension ProcessTests {
+    /// `beeline doctor` says what is wrong, and with whom.
+    struct DoctorTests {
+        /// The lab's site on 127.0.0.1 and .2, on 127.0.0.3 one that is another's, nobody on 127.0.0.4.
+        struct World {
+            let lab: CommandLab
+            let impostor: LoopbackOrigin
+
+            init(impostorFlaw: CertificateFlaw = .none, names: String = "evil.test") async throws {
+                lab = try await CommandLab()
+                var tls = ServerTLS()
+                tls.certificates = [try lab.authority.certificate(for: names, flaw: impostorFlaw)]
+                impostor = try await LoopbackOrigin.start(
+                    addresses: ["127.0.0.3"],
+                    port: lab.site.port,
+                    tls: tls,
+                    handler: Routes.standard
+                )
+            }
+
+            /// Examines `https://a.test` with these answers, the last one the system's.
+            func diagnosis(_ answers: (String, String)...) async throws -> Diagnosis {
+                var upstreams = answers.map { name, addresses in
+                    let addresses = addresses.split(separator: " ").compactMap { IPAddress(String($0)) }
+                    let answer = Answer(v4: .addresses(addresses, ttl: .seconds(60)), v6: .absent(.noRecord, ttl: nil))
+                    return ScriptedUpstream(name, kind: name == "system" ? .system : .service) { _ in
+                        addresses.isEmpty ? .fail(UpstreamError(.unreachable, "is away")) : .answer(answer)
+                    }
+                }
+                let system = upstreams.last?.kind == .system ? upstreams.removeLast() : nil
+                var configuration = ResolverConfiguration(upstreams: upstreams, system: system)
+                configuration.check.allowLocalAnswers = true
+                var tls = TLSSettings()
+                tls.trustsSystemRoots = false
+                tls.rootPEMs = [lab.authority.rootPEM]
+                let resolver = Resolver(configuration)
+                let examination = Examination(resolver: resolver, tls: tls)
+                let diagnosis = await examination.run(try HTTPURL(lab.url("a.test")))
+                await resolver.shutdown()
+                return diagnosis
+            }
+
+            func stop() async {
+                await impostor.stop()
+                await lab.stop()
+            }
+        }
+
+        @Test func allIsWell() async throws {
+            let world = try await World()
+            let diagnosis = try await world.diagnosis(("one", "127.0.0.1 127.0.0.2"), ("system", "127.0.0.2"))
+            #expect(diagnosis.verdict.level == .well && diagnosis.verdict.findings == [])
+            #expect(diagnosis.verdict.headline == "a.test is well: all 2 addresses serve it.")
+            #expect(diagnosis.places.map(\.saidBy) == [["one"], ["one", "system"]])
+            for place in diagnosis.places {
+                #expect(place.serves && place.connect != nil && place.handshake != nil && place.firstByte != nil)
+                #expect(place.certificate?.names == ["a.test"] && place.certificate?.isForHost == true)
+                #expect((89...90).contains(place.certificate?.daysLeft ?? 0))
+            }
+            await world.stop()
+        }
+
+        @Test func aPoisonedSystemAnswerIsNamed() async throws {
+            let world = try await World()
+            let diagnosis = try await world.diagnosis(("one", "127.0.0.1"), ("system", "127.0.0.3"))
+            let verdict = diagnosis.verdict
+            #expect(verdict.level == .attention && verdict.status == .ok)
+            #expect(
+                verdict.findings == [
+                    "127.0.0.3:\(world.lab.site.port), named by system, shows a certificate that is for evil.test: "
+                        + "it is not a.test, and whoever named it is wrong, poisoned or lying.",
+                    "The answers disagree: one and system name no address in common.",
+                ]
+            )
+            await world.stop()
+        }
+
+        @Test func theAnswerThatIsTakenLeadsToNobody() async throws {
+            let world = try await World()
+            let diagnosis = try await world.diagnosis(("one", "127.0.0.4"), ("two", "127.0.0.1"))
+            let verdict = diagnosis.verdict
+            #expect(verdict.level == .broken && verdict.status == .connectFailed)
+            #expect(verdict.headline == "a.test works, but not by the answer that is taken, which is that of one.")
+            #expect(verdict.findings.first == "Ask two first: its addresses serve.")
+            #expect(
+                verdict.findings.contains { $0.hasPrefix("127.0.0.4:") && $0.contains("does not take connections") }
+            )
+            await world.stop()
+        }
+
+        @Test(arguments: [
+            (CertificateFlaw.expired, "a.test", "ended "),
+            (.notYetValid, "a.test", "is not valid yet"), (.selfSigned, "a.test", "whom nobody trusted vouches for"),
+        ])
+        func aCertificateThatIsRefused(_ flaw: CertificateFlaw, _ name: String, _ words: String) async throws {
+            let world = try await World(impostorFlaw: flaw, names: name)
+            let verdict = try await world.diagnosis(("one", "127.0.0.3")).verdict
+            #expect(verdict.level == .broken && verdict.status == .certificateRejected)
+            #expect(verdict.findings.count == 1 && verdict.findings[0].contains(words), "\(verdict.findings)")
+            await world.stop()
+        }
+
+        @Test func nobodyKnowsTheName() async throws {
+            let world = try await World()
+            let verdict = try await world.diagnosis(("one", "")).verdict
+            #expect(verdict.level == .broken && verdict.status == .hostUnresolved)
+            #expect(verdict.headline == "Nobody knows an address of a.test.")
+            #expect(verdict.findings == ["one gives no address: is away."])
+            await world.stop()
+        }
+
+        @Test func theCommandTellsDrawsAndExits() async throws {
+            let world = try await World()
+            let lab = world.lab
+            let hosts = try lab.folder.write("127.0.0.3 a.test\n127.0.0.4 <b>.test\n", to: "hosts")
+            let address = "a.test:\(lab.site.port)"
+            let options = ["doctor", "--connect-timeout", "3"] + lab.names
+            let run = try await lab.beeline(options + ["--dns", "hosts:\(hosts)", "--html", "doctor.html", address])
+            #expect(run.status == 0 && run.errors == "")
+            #expect(run.text.hasPrefix("https://\(address)\n\nWho answers what\n"))
+            #expect(
+                run.text.contains("    127.0.0.2  for 60 s\n") && run.text.contains("serves: status 404, http/1.1\n")
+            )
+            #expect(run.text.contains("certificate that is for evil.test"))
+            let page = try lab.folder.text("doctor.html")
+            #expect(page.hasPrefix("<!doctype html>") && page.contains("evil.test") && !page.contains("<script"))
+
+            let json = try await lab.beeline(options + ["--json", address])
+            let report = try ReportView(json.text)
+            #expect(report.keys == ["answers", "host", "origin", "places", "verdict"])
+            #expect(report["verdict"]["level"].text == "well" || report["answers"].count == 2)
+            #expect(report["places"][0]["serves"].isTrue == true && report["places"][0]["protocol"].text == "http/1.1")
+            #expect(report["places"][0]["certificate"]["is_for_host"].isTrue == true)
+
+            let refused = try await lab.beeline(
+                ["doctor", "--dns", "hosts:\(hosts)", "--cacert", "\(lab.folder.path)/ca.pem", address]
+            )
+            #expect(refused.status == 60)
+            #expect(try await lab.beeline(options + ["nobody.invalid"]).status == 6)
+            #expect(try await lab.beeline(options + ["a b"]).status == 3)
+            await world.stop()
+        }
+
+        @Test func whatOthersWroteIsNoMarkup() {
+            #expect(DoctorPage.escaped("<a href='x'>\"&\u{7}") == "&lt;a href=&#39;x&#39;&gt;&quot;&amp; ")
+        }
+    }
+}

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Beeline
+import BeelineTesting
+import Foundation
+import Testing
+
+@testable import BeelineCommand
+
+extension ProcessTests {
+    /// `beeline serve`, asked by programs that others wrote.
+    struct ServeTests {
+        private static let zone = """
+            $ORIGIN corp.test.
+            $TTL 300
+            @ SOA ns hostmaster 1 2h 15m 2w 5m
+            www A 127.0.0.1
+            mail MX 10 www
+            alias CNAME www
+
+            """
+
+        /// Runs `body` with the place of a server over TLS that asks the lab's service and serves a zone; then ends it by
+        /// SIGTERM.
+        private static func serving(
+            _ lab: CommandLab,
+            _ arguments: [String] = [],
+            _ body: @escaping @Sendable (Endpoint) async throws -> Void
+        ) async throws -> CommandRun {
+            let certificate = try lab.authority.certificate(for: "dns.test", "127.0.0.1").write(to: lab.folder.path)
+            try lab.folder.write(zone, to: "corp.zone")
+            let options = ["--cert", certificate.chain, "--key", certificate.key, "--zone", "corp.zone"]
+            let line = ["serve", "--listen", "127.0.0.1:0"] + lab.names + options + arguments
+            return try await CommandRun.run(CommandRun.beeline, line, in: lab.folder) { process in
+                let endpoint = try await withTimeLimit(.seconds(20), { "the server's first line" }) {
+                    while true {
+                        // The run's own file, which its name tells.
+                        let names = try FileManager.default.contentsOfDirectory(atPath: lab.folder.path)
+                        for name in names where name.hasSuffix(".out") {
+                            let text = try lab.folder.text(name)
+                            if text.hasPrefix("listening on https://"), text.hasSuffix("\n") {
+                                return try Endpoint(parsing: String(text.dropFirst(21).dropLast()), defaultPort: nil)
+                            }
+                        }
+                        try await Task.sleep(for: .milliseconds(5))
+                    }
+                }
+                defer { kill(process, SIGTERM) }
+                try await body(endpoint)
+            }
+        }
+
+        private static func has(_ program: String) -> Bool { FileManager.default.isExecutableFile(atPath: program) }
+
+        @Test func ourOwnClientAndTheLog() async throws {
+            let lab = try await CommandLab()
+            let run = try await Self.serving(lab, ["--access-log", "access.log"]) { endpoint in
+                let spec = "doh:https://dns.test:\(endpoint.port)/dns-query#127.0.0.1"
+                let options = ["resolve", "-4", "--dns", spec, "--allow-local-answers", "--cacert", "ca.pem"]
+                let answer = try await lab.beeline(options + ["a.test", "alias.corp.test"])
+                #expect(answer.status == 0 && answer.text.contains("alias.corp.test 127.0.0.1 300 doh:"))
+                #expect(answer.text.contains("a.test 127.0.0.2 60 "), "\(answer.text)\(answer.errors)")
+            }
+            #expect(run.status == 128 + SIGTERM, "\(run.errors)")
+            let log = try lab.folder.text("access.log").split(separator: "\n")
+            #expect(
+                log.count == 2 && log.contains { $0.contains(" 127.0.0.1 doh - alias.corp.test A 200 NOERROR zone ") }
+            )
+            await lab.stop()
+        }
+
+        @Test(.enabled(if: has("/usr/bin/curl"), "curl is not installed"))
+        func curlFindsASiteByIt() async throws {
+            let lab = try await CommandLab()
+            _ = try await Self.serving(lab) { endpoint in
+                let fetched = try await CommandRun.run(
+                    "/usr/bin/curl",
+                    [
+                        "-q", "-sS", "--cacert", "ca.pem", "--doh-insecure", "--doh-url",
+                        "https://127.0.0.1:\(endpoint.port)/dns-query", "-o", "/dev/null", "-w",
+                        "%{http_code} %{remote_ip}",
+                        lab.url("a.test", "/echo"),
+                    ],
+                    in: lab.folder
+                )
+                #expect(fetched.text.hasPrefix("200 127.0.0."), "\(fetched.text) \(fetched.errors)")
+            }
+            await lab.stop()
+        }
+
+        @Test(.enabled(if: has("/usr/bin/kdig"), "kdig is not installed"))
+        func kdigAsksByGETAndPOST() async throws {
+            let lab = try await CommandLab()
+            _ = try await Self.serving(lab) { endpoint in
+                for form in ["+https", "+https-get"] {
+                    let asked = try await CommandRun.run(
+                        "/usr/bin/kdig",
+                        [
+                            form, "+tls-ca=ca.pem", "+tls-host=dns.test", "+padding=128", "@127.0.0.1", "-p",
+                            "\(endpoint.port)", "alias.corp.test", "A", "mail.corp.test", "MX", "nobody.corp.test", "A",
+                            "a.test", "A",
+                        ],
+                        in: lab.folder
+                    )
+                    for words in [
+                        "alias.corp.test.", "status: NXDOMAIN", "10 www.corp.test.", "127.0.0.2", "EDNS PSEUDOSECTION",
+                    ] {
+                        #expect(asked.text.contains(words), "\(form): \(asked.text) \(asked.errors)")
+                    }
+                }
+            }
+            await lab.stop()
+        }
+
+        @Test(.enabled(if: has("/usr/bin/dig"), "dig is not installed"))
+        func digAsksByHTTPS() async throws {
+            let lab = try await CommandLab()
+            _ = try await Self.serving(lab) { endpoint in
+                let asked = try await CommandRun.run(
+                    "/usr/bin/dig",
+                    ["+https", "@127.0.0.1", "-p", "\(endpoint.port)", "+short", "alias.corp.test"],
+                    in: lab.folder
+                )
+                #expect(asked.text == "www.corp.test.\n127.0.0.1\n", "\(asked.text) \(asked.errors)")
+            }
+            await lab.stop()
+        }
+
+        @Test func whatCannotBeServedEndsAtOnce() async throws {
+            let lab = try await CommandLab()
+            let rows: [([String], Int32, String)] = [
+                (["--listen", "nonsense"], 64, "--listen"), (["--cert", "x"], 64, "go together"),
+                (["--zone", "missing.zone"], 64, "missing.zone"), (["--account", "1"], 64, "ID:SECRETFILE"),
+                (["--account", "1:missing"], 26, "missing"), (["--listen", "192.0.2.1:0"], 7, "192.0.2.1"),
+            ]
+            for (arguments, status, words) in rows {
+                let run = try await lab.beeline(["serve", "--listen", "127.0.0.1:0"] + arguments)
+                #expect(run.status == status && run.errors.contains(words), "\(arguments): \(run.errors)")
+            }
+            await lab.stop()
+        }
+    }
+}
