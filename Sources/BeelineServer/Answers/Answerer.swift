@@ -57,7 +57,8 @@ struct Answerer: Sendable {
     }
 
     private static func answer(_ resolution: Resolution, _ name: DNSName) -> ServerAnswer {
-        let seconds = resolution.ttl.components.seconds
+        // To the nearest second: what was said a moment ago has the TTL that was said.
+        let seconds = (resolution.ttl + .milliseconds(500)).components.seconds
         let ttl =
             resolution.source == .stale
             ? staleTTL : UInt32(min(max(seconds, 0), Int64(resolution.source == .literal ? 3_600 : Int32.max)))
