@@ -82,6 +82,7 @@ struct CookieBucket {
         UnsafeMutableRawPointer(records + Int(header.pointee.capacity)).assumingMemoryBound(to: CookieBirth.self)
     }
 
+    /// The hash of each cookie's name.
     private var hashes: UnsafeMutablePointer<UInt32> {
         UnsafeMutableRawPointer(births + Int(header.pointee.capacity)).assumingMemoryBound(to: UInt32.self)
     }
@@ -130,15 +131,21 @@ struct CookieBucket {
 
     /// The place of the cookie of this name, path and host-only flag (RFC 6265bis §5.7 step 23).
     func find(name: Octets, path: Octets, isHostOnly: Bool) -> Int? {
-        let wanted = Self.hash(name: name, path: path, isHostOnly: isHostOnly)
+        let pathHash = PathPrefixes.hash(path)
+        return first(named: name) { record in
+            record.pathHash == pathHash && record.flags.contains(.hostOnly) == isHostOnly
+                && self.path(record).isSame(as: path)
+        }
+    }
+
+    /// The place of the first cookie of this name for which the closure is true.
+    @inline(__always)
+    func first(named name: Octets, where isWanted: (borrowing CookieRecord) -> Bool) -> Int? {
+        let wanted = Self.hash(name)
         var start = 0
         while let index = find(wanted, from: start) {
             let record = records + index
-            if record.pointee.flags.contains(.hostOnly) == isHostOnly, self.name(record.pointee).isSame(as: name),
-                self.path(record.pointee).isSame(as: path)
-            {
-                return index
-            }
+            if isWanted(record.pointee), self.name(record.pointee).isSame(as: name) { return index }
             start = index + 1
         }
         return nil
@@ -162,11 +169,9 @@ struct CookieBucket {
         return nil
     }
 
-    private static func hash(name: Octets, path: Octets, isHostOnly: Bool) -> UInt32 {
-        var hash: UInt64 = isHostOnly ? 0x9e37_79b9_7f4a_7c15 : 0xcbf2_9ce4_8422_2325
+    private static func hash(_ name: Octets) -> UInt32 {
+        var hash: UInt64 = 0xcbf2_9ce4_8422_2325
         for octet in name { hash = (hash ^ UInt64(octet)) &* 0x0000_0100_0000_01b3 }
-        hash = (hash ^ 0x100) &* 0x0000_0100_0000_01b3
-        for octet in path { hash = (hash ^ UInt64(octet)) &* 0x0000_0100_0000_01b3 }
         return UInt32(truncatingIfNeeded: hash ^ hash >> 32)
     }
 
@@ -195,7 +200,7 @@ struct CookieBucket {
         (hashes + place + 1).update(from: hashes + place, count: count - place)
         records[place] = record
         births[place] = birth
-        hashes[place] = Self.hash(name: name, path: path, isHostOnly: record.flags.contains(.hostOnly))
+        hashes[place] = Self.hash(name)
         header.pointee.count += 1
         return place
     }

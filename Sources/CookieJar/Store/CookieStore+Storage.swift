@@ -108,12 +108,10 @@ extension CookieStore {
     /// Step 16: whether a cookie that came over an insecure connection would hide a Secure one.
     private func overlaysSecureCookie(_ cookie: ReceivedCookie, _ partition: Octets, _ now: CookieTime) -> Bool {
         table.containsBucket(relatedTo: cookie.domain, partition) { bucket in
-            (0..<bucket.count).contains { index in
-                let record = bucket.records[index]
-                return record.flags.contains(.secure) && !record.isExpired(at: now.microseconds)
-                    && bucket.name(record).isSame(as: cookie.name)
+            bucket.first(named: cookie.name) { record in
+                record.flags.contains(.secure) && !record.isExpired(at: now.microseconds)
                     && PathMatch.matches(cookie.path, cookiePath: bucket.path(record))
-            }
+            } != nil
         }
     }
 
