@@ -27,8 +27,11 @@ let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
 let deque = Target.Dependency.product(name: "DequeModule", package: "swift-collections")
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
 let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
+let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
+let metrics = Target.Dependency.product(name: "CoreMetrics", package: "swift-metrics")
 let nioHPACK = Target.Dependency.product(name: "NIOHPACK", package: "swift-nio-http2")
 let nioHTTP2 = Target.Dependency.product(name: "NIOHTTP2", package: "swift-nio-http2")
+let tracing = Target.Dependency.product(name: "Tracing", package: "swift-distributed-tracing")
 let nioSSL = Target.Dependency.product(name: "NIOSSL", package: "swift-nio-ssl")
 
 let package = Package(
@@ -57,7 +60,9 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-certificates", from: "1.21.1"),
         .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+        .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.3"),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/apple/swift-nio-http2", from: "1.46.0"),
@@ -77,7 +82,7 @@ let package = Package(
             name: "DirectHTTP",
             dependencies: [
                 "Names", "CZlib", nio("NIOCore"), nio("NIOPosix"), nio("NIOConcurrencyHelpers"), nio("NIOTLS"), nioSSL,
-                nioHTTP2, nioHPACK, httpTypes, deque,
+                httpTypes, deque, crypto,
             ],
             swiftSettings: settings
         ),
@@ -93,7 +98,10 @@ let package = Package(
         ),
         .target(
             name: "Beeline",
-            dependencies: ["Names", "CookieJar", "DirectHTTP", "HTTPDNS", nio("NIOCore"), httpTypes],
+            dependencies: [
+                "Names", "CookieJar", "DirectHTTP", "HTTPDNS", nio("NIOCore"), nio("NIOPosix"),
+                nio("NIOConcurrencyHelpers"), httpTypes, crypto, logging, metrics, tracing,
+            ],
             swiftSettings: settings
         ),
         .target(
@@ -148,7 +156,8 @@ let package = Package(
         .testTarget(
             name: "DirectHTTPTests",
             dependencies: [
-                "DirectHTTP", "Names", "BeelineTesting", nio("NIOConcurrencyHelpers"), nio("NIOCore"), httpTypes,
+                "DirectHTTP", "Names", "BeelineTesting", nio("NIOConcurrencyHelpers"), nio("NIOCore"), nio("NIOPosix"),
+                nioHPACK, nioSSL, httpTypes,
             ],
             swiftSettings: settings
         ),
@@ -177,7 +186,12 @@ let package = Package(
         ),
         .testTarget(
             name: "BeelineTests",
-            dependencies: ["Beeline", "BeelineTesting", nio("NIOCore")],
+            dependencies: [
+                "Beeline", "BeelineTesting", nio("NIOConcurrencyHelpers"), nio("NIOCore"), logging, metrics, tracing,
+                .product(name: "InMemoryLogging", package: "swift-log"),
+                .product(name: "InMemoryTracing", package: "swift-distributed-tracing"),
+                .product(name: "MetricsTestKit", package: "swift-metrics"),
+            ],
             swiftSettings: settings
         ),
         .testTarget(
@@ -199,7 +213,10 @@ let package = Package(
         ),
         .testTarget(
             name: "GuideTests",
-            dependencies: ["Beeline", "BeelineProxy", "BeelineStore", "BeelineURLSession", nio("NIOCore")],
+            dependencies: [
+                "Beeline", "BeelineProxy", "BeelineStore", "BeelineURLSession", nio("NIOCore"), logging, metrics,
+                tracing,
+            ],
             swiftSettings: settings
         ),
         .executableTarget(
@@ -232,7 +249,7 @@ if isCheck || Context.environment["BEELINE_BENCHMARKS"] == "1" {
             name: "BeelineBench",
             dependencies: [
                 "Names", "CookieJar", "DirectHTTP", "HTTPDNS", "Beeline", "BeelineTesting", "BeelineURLSession",
-                nio("NIOCore"),
+                nio("NIOCore"), nio("NIOPosix"),
             ],
             path: "Benchmarks/BeelineBench",
             swiftSettings: settings

@@ -14,8 +14,9 @@ struct BenchOutput {
 
     mutating func add(_ name: String, _ value: String) { fields.append("\"\(name)\": \"\(value)\"") }
     mutating func add(_ name: String, _ value: Int) { fields.append("\"\(name)\": \(value)") }
-    mutating func add(_ name: String, _ value: Double) {
-        fields.append("\"\(name)\": \((value * 10).rounded() / 10)")
+    mutating func add(_ name: String, _ value: Double, digits: Int = 1) {
+        let scale = (0..<digits).reduce(1.0) { scale, _ in scale * 10 }
+        fields.append("\"\(name)\": \((value * scale).rounded() / scale)")
     }
 
     func print() { Swift.print("{\(fields.joined(separator: ", "))}") }

@@ -28,6 +28,17 @@ extension BeelineClient {
         try await send(.get, url, fields: fields, options: options)
     }
 
+    /// Asks for the head of a resource only (RFC 9110 §9.3.2).
+    ///
+    /// - Throws: ``BeelineError``.
+    public func head(
+        _ url: String,
+        fields: HTTPFields = [:],
+        options: RequestOptions = RequestOptions()
+    ) async throws(BeelineError) -> Response {
+        try await send(.head, url, fields: fields, options: options)
+    }
+
     /// Posts a body.
     ///
     /// - Throws: ``BeelineError``.
@@ -38,6 +49,42 @@ extension BeelineClient {
         options: RequestOptions = RequestOptions()
     ) async throws(BeelineError) -> Response {
         try await send(.post, url, fields: fields, body: body, options: options)
+    }
+
+    /// Puts a body.
+    ///
+    /// - Throws: ``BeelineError``.
+    public func put(
+        _ url: String,
+        fields: HTTPFields = [:],
+        body: RequestBody,
+        options: RequestOptions = RequestOptions()
+    ) async throws(BeelineError) -> Response {
+        try await send(.put, url, fields: fields, body: body, options: options)
+    }
+
+    /// Patches a resource with a body.
+    ///
+    /// - Throws: ``BeelineError``.
+    public func patch(
+        _ url: String,
+        fields: HTTPFields = [:],
+        body: RequestBody,
+        options: RequestOptions = RequestOptions()
+    ) async throws(BeelineError) -> Response {
+        try await send(.patch, url, fields: fields, body: body, options: options)
+    }
+
+    /// Deletes a resource.
+    ///
+    /// - Throws: ``BeelineError``.
+    public func delete(
+        _ url: String,
+        fields: HTTPFields = [:],
+        body: RequestBody = .none,
+        options: RequestOptions = RequestOptions()
+    ) async throws(BeelineError) -> Response {
+        try await send(.delete, url, fields: fields, body: body, options: options)
     }
 
     /// Sends a request of any method.
@@ -55,7 +102,7 @@ extension BeelineClient {
         return try await send(request, to: url, body: body, options: options)
     }
 
-    private static func parse(_ url: String) throws(BeelineError) -> HTTPURL {
+    static func parse(_ url: String) throws(BeelineError) -> HTTPURL {
         do {
             return try HTTPURL(url)
         } catch {

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CookieJar
 public import DirectHTTP
 public import HTTPDNS
 public import HTTPTypes
-import NIOCore
 public import Names
 
 /// An HTTP client that finds its origins by HTTPDNS and lets every request stay who it is.
@@ -26,15 +24,25 @@ public final class BeelineClient: Sendable {
     public let configuration: ClientConfiguration
     /// The resolver; shared with everybody who should know what this client knows.
     public let resolver: Resolver
-    private let engine: Engine
+    let engine: Engine
+    let auth = AuthMemory()
+    let telemetry: Telemetry?
+    let clock: CallClock
 
     /// A client.
     ///
     /// - Throws: `UpstreamError` with code `misconfigured` for an upstream that cannot be asked.
-    public init(_ configuration: ClientConfiguration = ClientConfiguration()) throws(UpstreamError) {
+    public convenience init(_ configuration: ClientConfiguration = ClientConfiguration()) throws(UpstreamError) {
+        try self.init(configuration, clock: ContinuousClock())
+    }
+
+    /// A client whose waits between tries go by `clock`.
+    package init(_ configuration: ClientConfiguration, clock: some Clock<Duration>) throws(UpstreamError) {
         self.configuration = configuration
+        self.clock = CallClock(clock)
+        telemetry = Telemetry(configuration.observability)
         engine = Engine(configuration: configuration.engine)
-        let transport = EngineTransport(engine: engine, tls: configuration.tls)
+        let transport = EngineTransport(engine: engine, tls: configuration.tls.forUpstreams)
         var settings = configuration.resolver
         for spec in configuration.upstreams {
             let upstream = try spec.upstream(transport: transport, tls: configuration.tls, system: settings.system)
@@ -49,9 +57,12 @@ public final class BeelineClient: Sendable {
         resolver.isEnabled = configuration.isHTTPDNSEnabled
     }
 
-    // MARK: The nine steps of a request
+    // MARK: Requests
 
     /// Sends a request for `url` and follows its redirects.
+    ///
+    /// The way of a request: interceptors, once for the call; then, by policy, tries and hedged requests; each of them is the
+    /// nine steps of `Call.follow`.
     ///
     /// - Parameters:
     ///   - body: the body.
@@ -66,46 +77,18 @@ public final class BeelineClient: Sendable {
         body: RequestBody = .none,
         options: RequestOptions = RequestOptions()
     ) async throws(BeelineError) -> Response {
-        // 1 Prepare.
-        var hop = HopRequest(request, url: url, body: body, configuration: configuration)
-        var hops: [Hop] = []
-        let limits = HopLimits(options.limits ?? configuration.limits)
-        let jar = options.jar ?? configuration.jar
-        while true {
-            // 2 Cookies out.
-            let cookies = CookieStep.outgoing(
-                options.sendsCookies ? jar : nil,
-                url: hop.url,
-                explicit: hop.explicitCookies
-            )
-            // 3 Route, 4 Resolve (only where a connection must be dialled), 5 Lease, 6 Exchange.
-            let route = configuration.proxies.route(to: hop.url.origin)
-            let (request, response): (PreparedRequest, ExchangeResponse)
-            do {
-                request = try hop.prepared(cookie: cookies.field)
-                response = try await exchange(request, route, limits.left())
-            } catch {
-                throw BeelineError(error, hops: hops, route: route)
-            }
-            // 7 Cookies in, under this hop's name.
-            let received = CookieStep.incoming(
-                options.keepsCookies && options.keepsCookiesOf?(hop.url) ?? true ? jar : nil,
-                url: hop.url,
-                fields: response.head.headerFields
-            )
-            hops.append(Hop(hop, request, response, route, cookiesSent: cookies.names, cookiesReceived: received))
-            // 8 Redirect.
-            guard let next = try await redirect(hop, response.head, hops, options) else {
-                // 9 Done.
-                return Response(response, hops: hops)
-            }
-            await response.body.discard()
-            hop = next
-        }
+        try await send(ClientRequest(request, to: url, body: body, options: options))
+    }
+
+    /// Sends a request and follows its redirects.
+    ///
+    /// - Throws: ``BeelineError``.
+    public func send(_ request: ClientRequest) async throws(BeelineError) -> Response {
+        try await Call(self, limits: request.options.limits ?? configuration.limits).run(request)
     }
 
     /// Leases a connection and carries one request over it; tells the resolver how the attempts went.
-    private func exchange(
+    func exchange(
         _ request: PreparedRequest,
         _ route: Route,
         _ limits: TimeLimits
@@ -131,32 +114,8 @@ public final class BeelineClient: Sendable {
         }
     }
 
-    private func learn(from attempts: [Attempt], of host: Host) {
+    func learn(from attempts: [Attempt], of host: Host) {
         resolver.learn(from: attempts, of: host, stagger: configuration.engine.dial.stagger)
-    }
-
-    private func redirect(
-        _ hop: HopRequest,
-        _ response: HTTPResponse,
-        _ hops: [Hop],
-        _ options: RequestOptions
-    ) async throws(BeelineError) -> HopRequest? {
-        guard case .follow(let limit) = options.redirects ?? configuration.redirects else { return nil }
-        do throws(BeelineError) {
-            guard let next = try Redirect.next(after: hop, response) else { return nil }
-            guard hops.count <= limit else {
-                throw BeelineError(
-                    .tooManyRedirects,
-                    "\(hops[0].url) was redirected \(limit) times, last to \(next.url): raise the limit if that is right"
-                )
-            }
-            guard let ask = options.onRedirect else { return next }
-            return await ask(next.proposal(after: hop.url), response).map(next.taking)
-        } catch {
-            var error = error
-            error.hops = hops
-            throw error
-        }
     }
 
     // MARK: The switch, and the end

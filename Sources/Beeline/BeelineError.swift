@@ -26,6 +26,18 @@ public struct BeelineError: Error, Sendable, CustomStringConvertible {
         public static let addressUnknown = Code("addressUnknown")
         /// An address served several hosts, which the message lists.
         public static let addressShared = Code("addressShared")
+        /// An interceptor threw what is no ``BeelineError``, or asked for more than it may.
+        public static let interceptorFailed = Code("interceptorFailed")
+        /// A file of a download cannot be read, written or moved.
+        public static let fileFailed = Code("fileFailed")
+        /// A download ended with a status that brings no file.
+        public static let unexpectedStatus = Code("unexpectedStatus")
+        /// The server sends another part of a download than it was asked for.
+        public static let rangeMismatch = Code("rangeMismatch")
+        /// A value cannot be written as JSON.
+        public static let encodingFailed = Code("encodingFailed")
+        /// A response's body is not JSON of the type that was asked for.
+        public static let decodingFailed = Code("decodingFailed")
     }
 
     /// What failed.
@@ -36,6 +48,8 @@ public struct BeelineError: Error, Sendable, CustomStringConvertible {
     public var attempts: [Attempt]
     /// The hops that went well before.
     public var hops: [Hop]
+    /// How often the request was tried; see ``RetryPolicy``.
+    public internal(set) var tries = 1
     /// The cause, e.g. the resolver's error.
     public var underlyingError: (any Error)?
 
@@ -61,7 +75,7 @@ public struct BeelineError: Error, Sendable, CustomStringConvertible {
             error.message,
             attempts: error.attempts,
             hops: hops,
-            underlyingError: error.underlyingError
+            underlyingError: error.response == nil ? error.underlyingError : error
         )
     }
 

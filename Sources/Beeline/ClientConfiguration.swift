@@ -16,14 +16,28 @@ public struct ClientConfiguration: Sendable {
     /// Endpoints of origins that nobody is asked for, like curl's `--resolve`; they hold whatever the switch says.
     /// Default none.
     public var pinned: [Pin: [IPAddress]] = [:]
+    /// Origins that are reached by a Unix domain socket instead, by its path; nobody is asked for their endpoints and no proxy is
+    /// used. Default none.
+    public var unixSockets: [Pin: String] = [:]
     /// The cookies; nil: none are sent and none kept. Default: a jar in memory.
     public var jar: CookieJar? = CookieJar()
-    /// The proxies. Default: those of the environment, as curl reads them.
-    public var proxies = ProxySettings.environment
-    /// How TLS is done, with origins and upstreams alike.
+    /// The proxies. Default: those of the environment, as curl reads them; on Apple's systems else those of the settings.
+    public var proxies = ProxySettings.standard
+    /// How TLS is done, with origins and upstreams alike. Upstreams are not shown the client certificate, and pins that cover
+    /// every host do not hold for them.
     public var tls = TLSSettings()
-    /// How long a request may take, its redirects included.
+    /// How long a request may take, its interceptors, redirects, tries and the waits between them included.
     public var limits = TimeLimits()
+    /// When a request is tried again. Default: never.
+    public var retry = RetryPolicy.none
+    /// When a request is sent a second time because the answer takes long; nil, the default: never.
+    public var hedge: HedgePolicy?
+    /// Who the client is, by origin. Default: nobody.
+    public var credentials: [Origin: Credentials] = [:]
+    /// What stands between callers and the client, in the order in which they are called. Default none.
+    public var interceptors: [any Interceptor] = []
+    /// Who hears what happens: logs, metrics and traces. Default nobody.
+    public var observability = Observability()
     /// What happens to redirects. Default: 20 are followed.
     public var redirects = RedirectPolicy.follow(limit: 20)
     /// `User-Agent` of requests that have none; nil: none is sent.
@@ -50,6 +64,18 @@ public struct ClientConfiguration: Sendable {
             self.host = host
             self.port = port
         }
+    }
+}
+
+extension ClientConfiguration {
+    /// The way to an origin: a socket of this machine, a proxy, or straight.
+    func route(to origin: Origin) -> Route {
+        if !unixSockets.isEmpty,
+            let path = unixSockets[Pin(origin.host, port: origin.port)] ?? unixSockets[Pin(origin.host)]
+        {
+            return .unixSocket(path)
+        }
+        return proxies.route(to: origin)
     }
 }
 

@@ -7,8 +7,21 @@ package import Names
 
 /// What one request does otherwise than the client's configuration says. Nil means: as configured.
 public struct RequestOptions: Sendable {
-    /// How long it may take, its redirects included.
+    /// How long it may take, its interceptors, redirects, tries and the waits between them included.
     public var limits: TimeLimits?
+    /// When it is tried again.
+    public var retry: RetryPolicy?
+    /// When it is sent a second time because the answer takes long. A policy without methods sends none.
+    public var hedge: HedgePolicy?
+    /// Who the caller is to the URL's origin; goes before a user in the URL and before
+    /// ``ClientConfiguration/credentials``.
+    public var credentials: Credentials?
+    /// Whether a redirect to another origin takes `Authorization`, ``credentials`` and the request's own cookies along, as
+    /// curl does with `--location-trusted`. Default false.
+    public var credentialsFollowRedirects = false
+    /// How long the body is held back until the server asks for it (`Expect: 100-continue`, RFC 9110 §10.1.1); nil: it is
+    /// sent at once. A server that refuses the expectation (417) gets the request once more without it.
+    public var expectContinue: Duration?
     /// What happens to redirects.
     public var redirects: RedirectPolicy?
     /// Whose cookies are sent and kept, such as those of another account. Nil: the client's.

@@ -8,19 +8,29 @@ public import Names
 
 /// A response: its head is there, its body is on its way, and the way it took can be read.
 public struct Response: Sendable {
-    /// Status and fields of the last hop.
-    public let head: HTTPResponse
+    /// Status and fields of the last hop, or what an ``Interceptor`` made of them.
+    public var head: HTTPResponse
     /// The body, streamed.
-    public let body: ResponseBody
+    public var body: ResponseBody
     /// Every hop, the last one included: one for a request that was not redirected.
     public let hops: [Hop]
-    private let trailerSource: ExchangeResponse
+    /// How often the request was tried; see ``RetryPolicy``.
+    public internal(set) var tries = 1
+    /// Nil where no server answered.
+    private let exchange: ExchangeResponse?
 
     init(_ response: ExchangeResponse, hops: [Hop]) {
         head = response.head
         body = response.body
-        trailerSource = response
+        exchange = response
         self.hops = hops
+    }
+
+    init(head: HTTPResponse, body: ResponseBody, hops: [Hop]) {
+        self.head = head
+        self.body = body
+        self.hops = hops
+        exchange = nil
     }
 
     /// The status.
@@ -30,7 +40,10 @@ public struct Response: Sendable {
     public var fields: HTTPFields { head.headerFields }
 
     /// The trailer fields (RFC 9110 §6.5); nil before the body was read to its end, and where there are none.
-    public var trailers: HTTPFields? { trailerSource.trailers }
+    public var trailers: HTTPFields? { exchange?.trailers }
+
+    /// How long each phase of the last hop took, in nanoseconds; that of the body is known once it was read to its end.
+    public var timings: PhaseTimings { PhaseTimings(hop.timings, body: exchange?.bodyTime) }
 
     /// The hop that brought this response.
     public var hop: Hop { hops[hops.count - 1] }

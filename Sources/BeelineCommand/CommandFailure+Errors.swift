@@ -58,6 +58,7 @@ extension CommandStatus {
         let codes: [DirectHTTPError.Code: CommandStatus] = [
             .invalidRequest: .usage, .unresolved: .hostUnresolved, .connectFailed: .connectFailed,
             .connectTimeout: .timedOut, .tlsFailed: .tlsFailed, .certificateRejected: .certificateRejected,
+            .pinMismatch: .pinMismatch, .streamReset: .streamReset,
             .proxyRefused: .receiveFailed, .poolExhausted: .internalFault, .idleTimeout: .timedOut,
             .deadlineExceeded: .timedOut, .malformedResponse: .malformedResponse, .responseTooLarge: .tooLarge,
             .undecodableBody: .undecodableBody, .bodySourceFailed: .readFailed,

@@ -37,6 +37,10 @@ struct CommandStatus: RawRepresentable, Hashable, Sendable {
     /// What was to be sent is needed again and can be read only once.
     static let bodyNotReplayable = CommandStatus(65)
     static let unreadableRoots = CommandStatus(77)
+    /// The server's public key is none of those that are pinned.
+    static let pinMismatch = CommandStatus(90)
+    /// The server ended the stream of HTTP/2.
+    static let streamReset = CommandStatus(92)
 
     /// EX_USAGE.
     static let usage = CommandStatus(64)

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import HTTPTypes
+
 /// Why an exchange did not come to its end. `description` is one line that names what failed, where, and what to try.
 public struct DirectHTTPError: Error, Sendable, CustomStringConvertible {
     /// What failed, to branch on.
@@ -19,8 +21,14 @@ public struct DirectHTTPError: Error, Sendable, CustomStringConvertible {
         public static let tlsFailed = Code(description: "tlsFailed")
         /// The endpoint's certificate is not one for the origin's name, or nobody that we trust vouches for it.
         public static let certificateRejected = Code(description: "certificateRejected")
+        /// The endpoint's public key is none of those that are pinned for the host.
+        public static let pinMismatch = Code(description: "pinMismatch")
         /// The proxy refused to carry the request.
         public static let proxyRefused = Code(description: "proxyRefused")
+        /// The server answered the handshake of a WebSocket with a response of its own; `response` has it.
+        public static let upgradeRefused = Code(description: "upgradeRefused")
+        /// The WebSocket is closed, or about to be: nothing more can be sent.
+        public static let webSocketClosed = Code(description: "webSocketClosed")
         /// All connections of the origin were busy, and the queue is full or its time ran out.
         public static let poolExhausted = Code(description: "poolExhausted")
         /// The peer was silent for longer than the idle limit.
@@ -29,6 +37,8 @@ public struct DirectHTTPError: Error, Sendable, CustomStringConvertible {
         public static let deadlineExceeded = Code(description: "deadlineExceeded")
         /// The peer closed or reset the connection before the response was whole.
         public static let connectionLost = Code(description: "connectionLost")
+        /// The server ended the request's stream (HTTP/2) before the response was whole.
+        public static let streamReset = Code(description: "streamReset")
         /// What the peer sent is not HTTP.
         public static let malformedResponse = Code(description: "malformedResponse")
         /// The response's head or collected body is larger than the limit.
@@ -51,6 +61,8 @@ public struct DirectHTTPError: Error, Sendable, CustomStringConvertible {
     public var message: String
     /// Every endpoint that was tried for this exchange, in the order of their starts.
     public var attempts: [Attempt]
+    /// The head of the response that took the place of a WebSocket, such as 401 or 503; nil for everything else.
+    public var response: HTTPResponse?
     /// The cause, where another library reported it.
     public var underlyingError: (any Error)?
     /// Whether the connection was lost before the first byte of a response.

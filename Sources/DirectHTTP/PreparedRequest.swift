@@ -29,6 +29,11 @@ public struct PreparedRequest: Sendable {
     let framing: Framing
     /// Whether a gzip or deflate body is decoded before it is handed out. Default true.
     public var decodesContent = true
+    /// How long the body is held back for `100 Continue` where the request has `Expect: 100-continue`; then it is sent
+    /// all the same (RFC 9110 §10.1.1). Default 1 s.
+    public var continueLimit = Duration.seconds(1)
+    /// Whether the body waits for `100 Continue`.
+    let expectsContinue: Bool
 
     /// Checks a request.
     ///
@@ -52,14 +57,16 @@ public struct PreparedRequest: Sendable {
         origin = url.origin
         self.method = method
         target = url.target
-        self.body = body
         guard method != .connect, method != .trace || body.isNone else {
             throw DirectHTTPError(.invalidRequest, "\(method.rawValue) cannot be sent this way")
         }
         for name in Self.connectionFields where fields[name] != nil {
             throw DirectHTTPError(.invalidRequest, "the field \(name) belongs to the connection: leave it out")
         }
-        let length = try Self.length(of: body)
+        let length = try body.contentLength()
+        let expects = fields[.expect]?.lowercased() == "100-continue"
+        expectsContinue = expects && length != 0
+        self.body = expectsContinue ? body.streamed : body
         if let declared = fields[.contentLength] {
             guard let number = Int64(declared), number >= 0, length == nil || length == number,
                 !body.isNone || number == 0
@@ -84,19 +91,12 @@ public struct PreparedRequest: Sendable {
         }
         var rest = fields
         rest[.contentLength] = nil
+        // RFC 9110 §10.1.1: there is nothing to wait for where there is nothing to send.
+        if expects, !expectsContinue { rest[.expect] = nil }
         self.fields = rest
     }
 
     private static let connectionFields: [HTTPField.Name] = [.transferEncoding, .connection, .upgrade]
-
-    private static func length(of body: RequestBody) throws(DirectHTTPError) -> Int64? {
-        switch body.storage {
-        case .none: return 0
-        case .bytes(let bytes): return Int64(bytes.readableBytes)
-        case .stream(let source): return source.length
-        case .file(let path): return try FileBody.length(of: path)
-        }
-    }
 
     /// Whether a request of this kind may be sent again when nobody knows whether it arrived (RFC 9110 §9.2.2).
     public var isIdempotent: Bool {

@@ -9,7 +9,7 @@ extension Endpoint: LosslessStringConvertible {
     }
 
     /// Reads an address with or without a port: `192.0.2.1`, `192.0.2.1:443`, `2001:db8::1`, `[2001:db8::1]`,
-    /// `[2001:db8::1]:443`.
+    /// `[2001:db8::1]:443`, `[fe80::1%2]:443` with the index of an interface.
     ///
     /// - Parameters:
     ///   - text: The address, and a port after a colon.
@@ -17,7 +17,8 @@ extension Endpoint: LosslessStringConvertible {
     /// - Throws: ``NameError`` with code `malformedAddress` or `malformedPort`.
     public init(parsing text: String, defaultPort: UInt16?) throws(NameError) {
         let (host, portText) = Self.split(text)
-        guard let address = IPAddress(String(host)) else {
+        let (addressText, scope) = Self.splitScope(host)
+        guard let address = IPAddress(String(addressText)), let scope, scope == 0 || address.family == .v6 else {
             throw NameError(
                 .malformedAddress,
                 "endpoint \(NameError.quoted(text.utf8)): write an IP address and a port, 192.0.2.1:443 or "
@@ -30,7 +31,16 @@ extension Endpoint: LosslessStringConvertible {
                 "endpoint \(NameError.quoted(text.utf8)): write a port of 0 to 65535 after a colon"
             )
         }
-        self.init(address, port: port)
+        self.init(address, port: port, scope: scope)
+    }
+
+    /// The scope behind a percent sign (RFC 4007 §11.2) as the number of an interface, 0 where there is none; nil where it is
+    /// no such number. What an interface is called is the system's business.
+    private static func splitScope(_ host: Substring) -> (address: Substring, scope: UInt32?) {
+        guard let percent = host.utf8.firstIndex(of: UInt8(ascii: "%")) else { return (host, 0) }
+        let digits = host[host.utf8.index(after: percent)...]
+        let isNumber = (1...10).contains(digits.utf8.count) && digits.utf8.allSatisfy { (48...57).contains($0) }
+        return (host[..<percent], isNumber ? UInt32(digits).flatMap { $0 > 0 ? $0 : nil } : nil)
     }
 
     private static func split(_ text: String) -> (host: Substring, port: Substring?) {

@@ -6,15 +6,24 @@ public struct Endpoint: Hashable, Sendable, CustomStringConvertible {
     public let address: IPAddress
     /// The port.
     public let port: UInt16
+    /// The index of the interface behind which a link-local IPv6 address is meant (RFC 4007 §6); 0: none is named.
+    public let scope: UInt32
 
     /// An endpoint of address and port.
-    public init(_ address: IPAddress, port: UInt16) {
+    ///
+    /// - Parameters:
+    ///   - address: the address.
+    ///   - port: the port.
+    ///   - scope: the interface's index, as `if_nametoindex` tells it, for a link-local IPv6 address. Default 0: none.
+    public init(_ address: IPAddress, port: UInt16, scope: UInt32 = 0) {
         self.address = address
         self.port = port
+        self.scope = address.family == .v6 ? scope : 0
     }
 
-    /// `192.0.2.1:443` or `[2001:db8::1]:443`.
+    /// `192.0.2.1:443`, `[2001:db8::1]:443` or, with a scope, `[fe80::1%2]:443`.
     public var description: String {
-        address.family == .v6 ? "[\(address)]:\(port)" : "\(address):\(port)"
+        guard address.family == .v6 else { return "\(address):\(port)" }
+        return scope == 0 ? "[\(address)]:\(port)" : "[\(address)%\(scope)]:\(port)"
     }
 }

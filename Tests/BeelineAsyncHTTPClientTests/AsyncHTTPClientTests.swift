@@ -21,6 +21,7 @@ struct AsyncHTTPClientTests {
             let authority = try TestAuthority()
             var tls = ServerTLS()
             tls.certificates = [try authority.certificate(for: "a.test")]
+            tls.applicationProtocols = ["h2", "http/1.1"]
             site = try await LoopbackOrigin.start(tls: tls, handler: handler)
             upstream = try await UpstreamServer.start()
             try upstream.zone.set("a.test", to: ["127.0.0.1"])

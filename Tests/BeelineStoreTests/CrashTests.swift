@@ -81,7 +81,7 @@ struct CrashTests {
 
     @Test("kill -9 at any instant loses nothing that was flushed, and never the file", arguments: [1 as UInt64, 2])
     func kills(_ seed: UInt64) async throws {
-        let kills = ProcessInfo.processInfo.environment["BEELINE_ROUNDS"].flatMap(Int.init) ?? 30
+        let kills = ProcessInfo.processInfo.environment["BEELINE_ROUNDS"].flatMap(Int.init) ?? 110
         let result = try await Self.torture(kills: kills, seed: seed)
         #expect(result.acknowledged > 0)
         #expect(result.unopened > 0)

@@ -13,10 +13,14 @@ struct ClientLab {
 
     /// - Parameters:
     ///   - names: the site's names; the service knows them at the first of `addresses`.
+    ///   - protocols: what the site speaks, as ALPN names it.
+    ///   - clock: what the client's waits between tries go by.
     ///   - configure: changes what the client is made of.
     init(
         names: [String] = ["a.test", "b.test"],
         addresses: [String] = ["127.0.0.1", "127.0.0.2"],
+        protocols: [String] = ["http/1.1"],
+        clock: any Clock<Duration> = ContinuousClock(),
         configure: (inout ClientConfiguration) throws -> Void = { _ in },
         handler: @escaping LoopbackOrigin.Handler
     ) async throws {
@@ -24,6 +28,7 @@ struct ClientLab {
         self.authority = authority
         var tls = ServerTLS()
         tls.certificates = try names.map { try authority.certificate(for: $0) }
+        tls.applicationProtocols = protocols
         site = try await LoopbackOrigin.start(addresses: addresses, tls: tls, handler: handler)
         upstream = try await UpstreamServer.start()
         for name in names { try upstream.zone.set(name, to: [addresses[0]]) }
@@ -35,7 +40,7 @@ struct ClientLab {
         configuration.tls.rootPEMs = [authority.rootPEM]
         configuration.proxies = .none
         try configure(&configuration)
-        client = try BeelineClient(configuration)
+        client = try BeelineClient(configuration, clock: clock)
     }
 
     func url(_ name: String, _ path: String = "/") -> String { "https://\(name):\(site.port)\(path)" }
@@ -45,6 +50,20 @@ struct ClientLab {
         await site.stop()
         await upstream.stop()
     }
+}
+
+/// A client for a server in the clear, found by its address.
+func plainClient(_ configure: (inout ClientConfiguration) -> Void = { _ in }) throws -> BeelineClient {
+    var configuration = ClientConfiguration()
+    configuration.upstreams = []
+    configuration.proxies = .none
+    configure(&configuration)
+    return try BeelineClient(configuration)
+}
+
+extension LoopbackOrigin {
+    /// `http://127.0.0.1:port/path`.
+    func url(_ path: String = "/") -> String { "http://\(endpoint)\(path)" }
 }
 
 extension Response {

@@ -29,15 +29,17 @@ struct NetworkChangeTests {
     @Test("connections that were dialled before it are not used again, and names are asked for anew")
     func retires() async throws {
         let monitor = Monitor()
-        let told = Gate()
+        let (began, told) = (Gate(), Gate())
         let lab = try await ClientLab { configuration in
             configuration.resolver.networkMonitor = monitor
             configuration.resolver.networkDebounce = .zero
-            configuration.resolver.networkDidChange = { if $0.id == "second" { told.open() } }
+            configuration.resolver.networkDidChange = { ($0.id == "second" ? told : began).open() }
         } handler: { _ in
             .text("ok")
         }
         let running = Task { await lab.client.run() }
+        // The network that it finds at first is a change, too.
+        try await began.wait()
         for _ in 0..<2 { _ = try await lab.client.get(lab.url("a.test")).text() }
         #expect(lab.site.connections.accepted == 1)
         monitor.change()

@@ -24,6 +24,16 @@ struct ProxyTests {
             (["all_proxy": "http://p.test:1", "no_proxy": "10.0.0.0/8, ::1"], "https://[::1]", nil),
             (["all_proxy": "http://p.test:1", "no_proxy": "*"], "https://a.test", nil),
             (["all_proxy": "gopher://p.test:1"], "https://a.test", nil),
+            (["all_proxy": "https://p.test"], "https://a.test", "https://p.test"),
+            (["all_proxy": "https://p.test:8443"], "http://a.test", "https://p.test:8443"),
+            (["all_proxy": "socks5://p.test"], "https://a.test", "socks5h://p.test:1080"),
+            (["all_proxy": "socks5h://me:x@[::1]:9050"], "wss://a.test", "socks5h://[::1]:9050"),
+            (["all_proxy": "socks4://p.test:1"], "https://a.test", nil),
+            (["https_proxy": "http://p.test:1"], "wss://a.test", "http://p.test:1"),
+            (["http_proxy": "http://p.test:1"], "ws://a.test", "http://p.test:1"),
+            (["all_proxy": "http://p.test:1", "no_proxy": "a.test:443"], "https://a.test", nil),
+            (["all_proxy": "http://p.test:1", "no_proxy": "2001:db8::/32"], "https://[2001:db8::5]", nil),
+            (["all_proxy": "http://p.test:1", "no_proxy": "10.0.0.0/8"], "https://11.1.2.3", "http://p.test:1"),
         ] as [([String: String], String, String?)]
     )
     func environment(variables: [String: String], url: String, expected: String?) throws {
@@ -31,28 +41,59 @@ struct ProxyTests {
         switch route {
         case .direct: #expect(expected == nil)
         case .proxy(let proxy): #expect(proxy.description == expected)
+        case .unixSocket: Issue.record("no environment names a socket")
         }
+    }
+
+    @Test("the settings of Apple's systems are read by the names of their keys")
+    func systemSettings() throws {
+        let settings = ProxySettings(systemSettings: [
+            "HTTPEnable": 1, "HTTPProxy": "p.test", "HTTPPort": 8080, "HTTPSEnable": 0, "HTTPSProxy": "off.test",
+            "SOCKSEnable": 1, "SOCKSProxy": "127.0.0.1", "SOCKSPort": 9050, "ExcludeSimpleHostnames": 1,
+            "ExceptionsList": ["*.local", "169.254/16", "192.0.2.7"],
+        ])
+        let rows: [(String, String?)] = [
+            ("http://a.test", "http://p.test:8080"), ("https://a.test", "socks5h://127.0.0.1:9050"),
+            ("http://printer.local", nil), ("http://169.254.3.4", nil), ("http://169.253.3.4", "http://p.test:8080"),
+            ("https://192.0.2.7", nil), ("https://intranet", nil),
+        ]
+        for (url, expected) in rows {
+            var proxy: Proxy?
+            if case .proxy(let found) = settings.route(to: try HTTPURL(url).origin) { proxy = found }
+            #expect(proxy?.description == expected, "\(url)")
+        }
+        #expect(ProxySettings(systemSettings: [:]) == .none)
+        #expect(ProxySettings(systemSettings: ["HTTPEnable": "yes", "HTTPProxy": 7]) == .none)
     }
 
     /// A proxy that reaches every name on this machine, and a lab whose client uses it.
     private func start(
         _ credentials: String? = nil,
-        user: String? = nil
+        user: String? = nil,
+        kind: ProxyServer.Kind = .http
     ) async throws -> (lab: ClientLab, proxy: ProxyServer) {
-        let proxy = try await ProxyServer.start(.http, credentials: credentials) { _, port in
+        let proxy = try await ProxyServer.start(kind, credentials: credentials) { _, port in
             Endpoint(IPAddress(v4: 0x7f00_0001), port: port)
         }
         let origin = Origin(scheme: .http, host: Host(proxy.endpoint.address), port: proxy.endpoint.port)
-        let settings = Proxy(origin: origin, user: user, password: user.map { _ in "secret" })
+        let settings = Proxy(
+            kind == .http ? .http : .socks5,
+            origin: origin,
+            user: user,
+            password: user.map { _ in "secret" }
+        )
         let lab = try await ClientLab(configure: { $0.proxies = ProxySettings(http: settings, https: settings) }) {
             .text("\($0.connection.serverName ?? "-") \($0.authority ?? "-") \($0.target)")
         }
         return (lab, proxy)
     }
 
-    @Test("https goes through CONNECT by name, and SNI and certificate are the origin's")
-    func tunnel() async throws {
-        let (lab, proxy) = try await start("me:secret", user: "me")
+    @Test(
+        "https goes through a tunnel by name, and SNI and certificate are the origin's",
+        arguments: [ProxyServer.Kind.http, .socks5]
+    )
+    func tunnel(kind: ProxyServer.Kind) async throws {
+        let (lab, proxy) = try await start("me:secret", user: "me", kind: kind)
         for _ in 0..<2 {
             let response = try await lab.client.get(lab.url("a.test", "/x"))
             #expect(try await response.text() == "a.test a.test:\(lab.site.port) /x")

@@ -89,7 +89,7 @@ extension ProcessTests {
             #expect(first["resolution"]["upstream"].text == "dnspod:\(lab.upstream.endpoint)")
             #expect(first["resolution"]["ttl_ms"].number ?? 0 > 50_000 && first["resolution"]["age_ms"].number != nil)
             #expect(first["resolution"]["addresses"].texts == ["127.0.0.2", "127.0.0.1"])
-            #expect(first["timings_ms"].keys == ["connect", "first_byte", "resolve", "tls", "total"])
+            #expect(first["timings_ms"].keys == ["body", "connect", "first_byte", "resolve", "tls", "total"])
             #expect(first["cookies_sent"].count == 0)
             #expect(first["cookies_received"][0]["outcome"].text == "kept")
             #expect(first["cookies_received"][1]["outcome"].text?.hasPrefix("rejected: ") == true)

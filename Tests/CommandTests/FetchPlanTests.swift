@@ -62,6 +62,19 @@ struct FetchPlanTests {
         #expect(client.proxies.route(to: Origin(scheme: .https, host: try Host("www.b.test"))) == .direct)
     }
 
+    @Test(arguments: [
+        ("https://p.test", "https://p.test"), ("https://me:x@p.test:8443", "https://p.test:8443"),
+        ("socks5h://p.test", "socks5h://p.test:1080"), ("socks5://[::1]:9050", "socks5h://[::1]:9050"),
+    ])
+    func everyKindOfProxyIsTaken(text: String, expected: String) throws {
+        let client = try plan("-x", text, "https://a.test/").client
+        guard case .proxy(let proxy) = client.proxies.route(to: Origin(scheme: .https, host: try Host("a.test"))) else {
+            Issue.record("no proxy")
+            return
+        }
+        #expect("\(proxy)" == expected)
+    }
+
     @Test func noLimitOfRedirectsIsMinusOne() throws {
         #expect(try plan("-L", "--max-redirs", "-1", "http://a.test/").client.redirects == .follow(limit: .max))
     }
@@ -187,6 +200,18 @@ struct FetchPlanTests {
         #expect(throws: CommandFailure.self) { try self.plan("-u", "me", "http://a.test/") }
     }
 
+    @Test func credentialsGoTheWayThatIsNamed() throws {
+        let digest = Credentials.digest(user: "me", password: "p:w")
+        #expect(try plan("--digest", "-u", "me:p:w", "http://a.test/").transfers[0].credentials == digest)
+        #expect(try plan("--digest", "http://me:p%3Aw@a.test/").transfers[0].credentials == digest)
+        let any = try plan("--anyauth", "-u", "me:pw", "http://a.test/").transfers[0]
+        #expect(any.credentials == .any(user: "me", password: "pw") && any.request.headerFields[.authorization] == nil)
+        let basic = try plan("--basic", "-u", "me:pw", "http://a.test/").transfers[0]
+        #expect(basic.credentials == nil && basic.request.headerFields[.authorization] == "Basic bWU6cHc=")
+        let token = try plan("--oauth2-bearer", "t0k", "http://a.test/").transfers[0]
+        #expect(token.request.headerFields[.authorization] == "Bearer t0k")
+    }
+
     // MARK: What is wrong
 
     /// A command line that is refused, with its exit code and a part of what is said.
@@ -219,6 +244,9 @@ struct FetchPlanTests {
         Wrong(.usage, "-e", "-e", "a\rb", "http://a.test/"),
         Wrong(.usage, "-b", "-b", "a=b\r\nX: 1", "http://a.test/"),
         Wrong(.usage, "-u", "-u", "me:a\nb", "http://a.test/"),
+        Wrong(.usage, "exclude", "--digest", "--anyauth", "http://a.test/"),
+        Wrong(.usage, "exclude", "-u", "a:b", "--oauth2-bearer", "t", "http://a.test/"),
+        Wrong(.usage, "--oauth2-bearer", "--oauth2-bearer", "a\r\nb", "http://a.test/"),
         Wrong(.usage, "-F", "-F", "a=b;type=x\r\ny", "http://a.test/"),
         Wrong(.usage, "name=value", "-F", "nothing", "http://a.test/"),
         Wrong(.usage, "type=", "-F", "a=@two;encoder=x", "http://a.test/"),

@@ -88,7 +88,7 @@ struct WriteOutTests {
         (206, "bytes 99-199/200", "33"), (206, nil, "33"), (206, "lines 100-199/200", "33"),
         (200, nil, "restart"), (203, nil, "restart"),
         (416, nil, "complete"), (416, "bytes */100", "complete"), (416, "bytes */*", "complete"),
-        (416, "bytes */99", "33"),
+        (416, "bytes */99", "33"), (416, "bytes */101", "33"),
         (404, nil, "22"), (500, nil, "22"), (304, nil, "22"),
     ]
 
@@ -100,7 +100,8 @@ struct WriteOutTests {
             case .append: "append"
             case .restart: "restart"
             case .complete: "complete"
-            case .failed(let failure): "\(failure.status.rawValue)"
+            case .mismatch: "33"
+            case .refused: "22"
             }
         #expect(text == row.decision, "\(row)")
     }

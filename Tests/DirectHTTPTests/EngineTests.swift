@@ -221,6 +221,24 @@ struct EngineTests {
         await lab.stop()
     }
 
+    @Test("a request that is cancelled between its lease and its start gives the connection back")
+    func cancelledBeforeStart() async throws {
+        var configuration = EngineConfiguration()
+        configuration.connectionsPerOrigin = 1
+        let lab = try await Lab(addresses: ["127.0.0.1"], configuration: configuration) { _ in .text("ok") }
+        #expect(try await lab.get().text() == "ok")
+        let task = Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            // The kept connection is lent without waiting, to a task that is over already.
+            return try await lab.get().text()
+        }
+        let error = await #expect(throws: DirectHTTPError.self) { _ = try await task.value }
+        #expect(error?.code == .cancelled)
+        #expect(try await lab.get().text() == "ok")
+        #expect(lab.origin.requests.count == 2)
+        await lab.stop()
+    }
+
     @Test("a body that nobody takes stops at the socket instead of filling memory")
     func backPressure() async throws {
         let sent = Watermark()

@@ -116,7 +116,7 @@ struct HTTP2Tests {
             request.path == "/cut" ? Reply(fields: [.contentLength: "10"], body: ["half"], ending: .reset) : .text("ok")
         }
         let error = await #expect(throws: DirectHTTPError.self) { _ = try await lab.get("a.test", "/cut").text() }
-        #expect(error?.code == .connectionLost)
+        #expect(error?.code == .streamReset)
         #expect(try await lab.get().text() == "ok")
         #expect(lab.origin.connections.accepted == 1)
         await lab.stop()

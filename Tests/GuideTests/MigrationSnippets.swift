@@ -79,11 +79,10 @@ func requestCookies(_ client: BeelineClient) async throws {
 
 func responseCookies(_ client: BeelineClient) async throws {
     let response = try await client.get("https://www.test.com/")
-    for field in response.fields[values: .setCookie] {
-        let cookie = try Cookie(setCookie: field, from: response.url, now: .now)
-        print(cookie.name, cookie.value, cookie.domain)
+    for received in response.cookies {
+        print(received.cookie.name, received.cookie.value, received.cookie.domain)
     }
-    print(response.hops.flatMap(\.cookiesReceived))  // of every hop: the names, and what the jar did
+    print(response.hops.flatMap(\.cookies))  // of the redirects on the way, too
 }
 
 func sessionCookies(_ jar: CookieJar) throws {

@@ -30,6 +30,12 @@ struct DNSPodTests {
 
     static let rows: [Row] = [
         Row(what: "without TTL", text: "192.0.2.1;192.0.2.2", says: [line(v4("192.0.2.1 192.0.2.2", ttl: nil))]),
+        Row(what: "blanks and a line end around it", text: " 192.0.2.1,60 \r\n", says: [line(v4("192.0.2.1"))]),
+        Row(
+            what: "lines that end in CR and LF",
+            text: "192.0.2.1,60\r\n192.0.2.2,60\r\n",
+            says: [line(v4("192.0.2.1")), line(v4("192.0.2.2"))]
+        ),
         Row(what: "with TTL", text: "192.0.2.1;192.0.2.2,60", says: [line(v4("192.0.2.1 192.0.2.2"))]),
         Row(
             what: "with TTL and the client's address",

@@ -5,10 +5,11 @@ public import Names
 /// What `no_proxy` lists: hosts that are reached without a proxy.
 ///
 /// Entries are parted by commas or spaces: a domain (it and all below it, with or without a dot before it), an address, a
-/// network in CIDR form, any of them with `:port`, or `*` for everything.
+/// network in CIDR form, any of them with `:port`, `<local>` for names without a dot, or `*` for everything.
 public struct ProxyExceptions: Sendable, Hashable {
     private enum Entry: Sendable, Hashable {
         case all
+        case simpleNames
         case domain(String, port: UInt16?)
         case network(IPNetwork, port: UInt16?)
     }
@@ -28,6 +29,7 @@ public struct ProxyExceptions: Sendable, Hashable {
         entries.contains { entry in
             switch entry {
             case .all: true
+            case .simpleNames: origin.host.address == nil && !origin.host.text.contains(".")
             case .domain(let domain, let port):
                 (port ?? origin.port) == origin.port && Self.is(origin.host, below: domain)
             case .network(let network, let port):
@@ -38,6 +40,7 @@ public struct ProxyExceptions: Sendable, Hashable {
 
     private static func entry(_ text: String) -> Entry? {
         if text == "*" { return .all }
+        if text == "<local>" { return .simpleNames }
         if let network = IPNetwork(text) { return .network(network, port: nil) }
         if let address = IPAddress(text) { return IPNetwork(address).map { .network($0, port: nil) } }
         if let endpoint = Endpoint(text) {

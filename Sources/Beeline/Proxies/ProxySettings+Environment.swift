@@ -30,24 +30,3 @@ extension ProxySettings {
         )
     }
 }
-
-extension Proxy {
-    /// Reads `[http://][user:password@]host[:port]`; the port is 1080 where none is given, as in curl. Nil for anything else.
-    public init?(parsing text: String) {
-        let full = text.contains("://") ? text : "http://" + text
-        guard let url = try? HTTPURL(full), url.origin.scheme == .http else { return nil }
-        let hasPort = full.dropFirst(7).contains { $0 == ":" } && Self.namesPort(full)
-        self.init(
-            origin: Origin(scheme: .http, host: url.host, port: hasPort ? url.origin.port : 1080),
-            user: url.user,
-            password: url.password
-        )
-    }
-
-    /// Whether the authority ends in `:port`; the URL's own port says 80 for none.
-    private static func namesPort(_ url: String) -> Bool {
-        let authority = url.dropFirst(7).prefix { $0 != "/" && $0 != "?" && $0 != "#" }
-        let host = authority.split(separator: "@").last ?? ""
-        return host.last?.isNumber == true && host.split(separator: "]").last?.contains(":") == true
-    }
-}

@@ -2,17 +2,27 @@
 
 import DirectHTTP
 
-/// The time that is left to a request whose hops share one limit.
-struct HopLimits {
+/// The time that is left to a call whose interceptors, tries and hops share one limit.
+struct HopLimits: Sendable {
     private let limits: TimeLimits
-    private let begin = ContinuousClock.now
+    private let clock: CallClock
+    private let begin: Duration
 
-    init(_ limits: TimeLimits) { self.limits = limits }
+    init(_ limits: TimeLimits, clock: CallClock) {
+        self.limits = limits
+        self.clock = clock
+        begin = clock.now()
+    }
+
+    /// What is left of the whole; nil: there is no limit.
+    var timeLeft: Duration? {
+        limits.whole.map { max(.zero, $0 - (clock.now() - begin)) }
+    }
 
     func left() -> TimeLimits {
-        guard let whole = limits.whole else { return limits }
+        guard limits.whole != nil else { return limits }
         var left = limits
-        left.whole = max(.zero, whole - begin.duration(to: .now))
+        left.whole = timeLeft
         return left
     }
 }

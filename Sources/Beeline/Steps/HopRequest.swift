@@ -15,34 +15,48 @@ struct HopRequest: Sendable {
     var authority: String?
     /// The caller's own Cookie header.
     var explicitCookies: String?
+    /// Who the caller is to this hop's origin; nil: whoever the configuration says.
+    var credentials: Credentials?
     var decodesContent = false
+    /// How long the body is held back for `100 Continue` where `Expect` asks for that.
+    private let continueLimit: Duration?
 
     /// The first hop: the caller's request with the client's habits added where it says nothing.
-    init(_ request: HTTPRequest, url: HTTPURL, body: RequestBody, configuration: ClientConfiguration) {
+    init(_ request: ClientRequest, configuration: ClientConfiguration) {
         method = request.method
-        self.url = url
-        self.body = body
-        fields = request.headerFields
+        url = request.url
+        body = request.body
+        fields = request.fields
+        continueLimit = request.options.expectContinue
         explicitCookies = fields[.cookie]
         fields[.cookie] = nil
-        if let authority = request.authority, authority != url.origin.authority { self.authority = authority }
+        if let authority = request.head.authority, authority != url.origin.authority { self.authority = authority }
         if fields[.userAgent] == nil { fields[.userAgent] = configuration.userAgent }
         if fields[.accept] == nil { fields[.accept] = configuration.accept }
+        if fields[.contentType] == nil, let type = body.contentType { fields[.contentType] = type }
+        if continueLimit != nil { fields[.expect] = "100-continue" }
         if fields[.acceptEncoding] == nil, configuration.decodesContent {
             fields[.acceptEncoding] = "gzip, deflate"
             decodesContent = true
         }
-        if fields[.authorization] == nil, let user = url.user {
-            fields[.authorization] = BasicCredentials(user: user, password: url.password ?? "").fieldValue
-        }
+        credentials =
+            request.options.credentials ?? url.user.map { .basic(user: $0, password: url.password ?? "") }
     }
 
     /// The request as the engine takes it.
-    func prepared(cookie: HTTPField?) throws(DirectHTTPError) -> PreparedRequest {
+    func prepared(
+        cookie: HTTPField?,
+        authorization: String?,
+        traceFields: HTTPFields
+    ) throws(DirectHTTPError) -> PreparedRequest {
         var fields = fields
         if let cookie { fields.append(cookie) }
+        if let authorization { fields[.authorization] = authorization }
+        // What the caller set goes before what a tracer wants to say.
+        for field in traceFields where fields[field.name] == nil { fields.append(field) }
         var prepared = try PreparedRequest(method, url, fields: fields, body: body, authority: authority)
         prepared.decodesContent = decodesContent
+        if let continueLimit { prepared.continueLimit = continueLimit }
         return prepared
     }
 

@@ -18,6 +18,10 @@ struct OriginEndpoints: EndpointSource {
         let resolution = try await resolver.resolve(origin)
         return EndpointList(resolution.endpoints, context: resolution)
     }
+
+    func attempted(_ attempt: Attempt, for origin: Origin) {
+        resolver.learn(from: attempt, of: origin.host)
+    }
 }
 
 /// Names the endpoints of a proxy: an address as it is, a name by the system's resolver. HTTPDNS is for origins.

@@ -8,7 +8,13 @@ import Names
 /// Where a response sends its request, and what becomes of it there (RFC 9110 §15.4).
 enum Redirect {
     /// The next hop; nil where the response is not a redirect, or names no place to go.
-    static func next(after hop: HopRequest, _ response: HTTPResponse) throws(BeelineError) -> HopRequest? {
+    ///
+    /// - Parameter keepsCredentials: whether the next origin is told who the caller is, though it is another one.
+    static func next(
+        after hop: HopRequest,
+        _ response: HTTPResponse,
+        keepsCredentials: Bool = false
+    ) throws(BeelineError) -> HopRequest? {
         guard [301, 302, 303, 307, 308].contains(response.status.code),
             let location = response.headerFields[.location], !location.isEmpty
         else { return nil }
@@ -18,6 +24,7 @@ enum Redirect {
         if status == 303 && hop.method != .head || status < 303 && hop.method == .post {
             next.method = hop.method == .head ? .head : .get
             next.body = .none
+            next.fields[.expect] = nil
             for name in next.fields.map(\.name) where name.canonicalName.hasPrefix("content-") {
                 next.fields[name] = nil
             }
@@ -28,9 +35,11 @@ enum Redirect {
             )
         }
         if next.url.origin != hop.url.origin {
-            next.fields[.authorization] = nil
             next.fields[.proxyAuthorization] = nil
             next.authority = nil
+            guard !keepsCredentials else { return next }
+            next.fields[.authorization] = nil
+            next.credentials = nil
             // Within a site, what the caller gave for it may travel on; elsewhere it is a secret.
             if Site(of: next.url) != Site(of: hop.url) { next.explicitCookies = nil }
         }

@@ -74,9 +74,21 @@ struct RequestArguments: ParsableArguments {
 
     @Option(
         name: [.customShort("u"), .customLong("user")],
-        help: ArgumentHelp("Authenticate by Basic; asks for a missing password", valueName: "user:pass")
+        help: ArgumentHelp("Authenticate; asks for a missing password", valueName: "user:pass")
     )
     var user: String?
+
+    @Flag(help: "Authenticate by Basic, as without this option")
+    var basic = false
+
+    @Flag(help: "Authenticate by Digest")
+    var digest = false
+
+    @Flag(help: "Authenticate in the way that the server asks for")
+    var anyauth = false
+
+    @Option(help: ArgumentHelp("Authenticate by this token", valueName: "token"))
+    var oauth2Bearer: String?
 
     @Option(
         name: [.customShort("A"), .customLong("user-agent")],

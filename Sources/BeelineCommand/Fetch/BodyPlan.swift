@@ -10,7 +10,7 @@ indirect enum BodyPlan: Hashable, Sendable {
     case file(String)
     /// Standard input, read while it is sent; it cannot be sent twice.
     case standardInput
-    case form(MultipartForm)
+    case form(FormPlan)
     /// Another body without its length.
     case chunked(BodyPlan)
 
@@ -23,22 +23,10 @@ indirect enum BodyPlan: Hashable, Sendable {
         case .bytes(let bytes): .bytes(bytes)
         case .file(let path): .file(path)
         case .standardInput:
-            .once(length: nil, SegmentedBody([.descriptor(.standardInput)], meter: meter))
-        case .form(let form):
-            .stream(length: form.length) { meter.restarted(SegmentedBody(form.segments, meter: meter)) }
-        case .chunked(let body): body.chunked(meter)
+            meter.counting(.once(length: nil, DescriptorBody(descriptor: .standardInput)))
+        case .form(let form): meter.counting(form.form.body)
+        case .chunked(let body): meter.counting(body.requestBody(meter).withoutLength())
         }
-    }
-
-    private func chunked(_ meter: UploadMeter) -> RequestBody {
-        let segments: [SegmentedBody.Segment]
-        switch self {
-        case .none, .standardInput, .chunked: return requestBody(meter)
-        case .bytes(let bytes): segments = [.bytes(bytes)]
-        case .file(let path): segments = [.file(path)]
-        case .form(let form): segments = form.segments
-        }
-        return .stream(length: nil) { meter.restarted(SegmentedBody(segments, meter: meter)) }
     }
 
     /// How many bytes it has; nil where only reading tells.
@@ -48,7 +36,7 @@ indirect enum BodyPlan: Hashable, Sendable {
         case .bytes(let bytes): Int64(bytes.count)
         case .file(let path): files.size(path)
         case .standardInput: nil
-        case .form(let form): form.length
+        case .form(let form): (try? form.form.body.contentLength()) ?? nil
         case .chunked(let body): body.size(files)
         }
     }

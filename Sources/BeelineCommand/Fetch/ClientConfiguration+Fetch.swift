@@ -68,7 +68,10 @@ extension ClientConfiguration {
         if let text = proxy ?? defaults.proxy {
             if text.isEmpty { return .none }
             guard let proxy = Proxy(parsing: text) else {
-                throw CommandFailure(.proxyUnresolved, "the proxy \(text.withoutUser): write http://host:port")
+                throw CommandFailure(
+                    .proxyUnresolved,
+                    "the proxy \(text.withoutUser): write http://, https:// or socks5h://host:port"
+                )
             }
             settings.http = proxy
             settings.https = proxy

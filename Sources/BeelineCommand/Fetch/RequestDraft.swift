@@ -33,6 +33,8 @@ struct RequestDraft: Sendable {
     private(set) var cookieFiles: [String] = []
     private(set) var userAgent = Habit.kept
     private(set) var accept = Habit.kept
+    private var scheme = AuthScheme.basic
+    private var credentials: Credentials?
     /// Whether the body's length is kept from the server (`-H "Transfer-Encoding: chunked"`).
     private var isChunked = false
 
@@ -64,7 +66,7 @@ struct RequestDraft: Sendable {
         }
         guard body == .none || !isHead else { throw Self.twoMethods }
         var fields = fields
-        if fields[.contentType] == nil, case .form(let form) = body { fields[.contentType] = form.contentType }
+        if fields[.contentType] == nil, case .form(let form) = body { fields[.contentType] = form.form.contentType }
         if fields[.contentType] == nil { fields[.contentType] = contentType }
         let usual: HTTPRequest.Method = isHead ? .head : upload != nil ? .put : body == .none ? .get : .post
         let request = HTTPRequest(
@@ -75,6 +77,11 @@ struct RequestDraft: Sendable {
             headerFields: fields
         )
         return (request, isChunked ? .chunked(body) : body)
+    }
+
+    /// Who the user is to a URL, where that is not said by a field: `-u`, else the user in the URL.
+    func credentials(for url: HTTPURL) -> Credentials? {
+        credentials ?? url.user.flatMap { scheme.credentials(user: $0, password: url.password ?? "") }
     }
 
     private static let twoMethods = CommandFailure(
@@ -103,7 +110,7 @@ struct RequestDraft: Sendable {
         let parts = (arguments.form + arguments.formString).sorted { $0.place < $1.place }
         guard pieces.isEmpty || parts.isEmpty else { throw Self.twoMethods }
         if !parts.isEmpty {
-            body = .form(try MultipartForm(parts, files: files))
+            body = .form(try FormPlan(parts, files: files))
             return
         }
         guard !pieces.isEmpty else { return }
@@ -139,8 +146,17 @@ struct RequestDraft: Sendable {
         if let agent = arguments.userAgent ?? defaults.userAgent {
             userAgent = agent.isEmpty ? .removed : .replaced(try HeaderLine.checked(agent, "-A"))
         }
+        scheme = try AuthScheme(arguments)
+        if let token = arguments.oauth2Bearer {
+            guard arguments.user == nil else {
+                throw CommandFailure(.usage, "-u and --oauth2-bearer exclude each other")
+            }
+            fields[.authorization] = "Bearer " + (try HeaderLine.checked(token, "--oauth2-bearer"))
+        }
         if let user = arguments.user {
-            fields[.authorization] = try Self.credentials(user, files).fieldValue
+            let given = try Self.credentials(user, files)
+            credentials = scheme.credentials(user: given.user, password: given.password)
+            if credentials == nil { fields[.authorization] = given.fieldValue }
         }
         if let referer = arguments.referer, !referer.isEmpty {
             fields[.referer] = try HeaderLine.checked(referer, "-e")

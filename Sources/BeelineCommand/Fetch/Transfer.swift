@@ -26,6 +26,8 @@ struct Transfer: Sendable {
     var body: BodyPlan
     var output: Output
     var resume: Resume?
+    /// Who the user is to the URL's origin, where no field says so.
+    var credentials: Credentials?
 
     /// The transfers of a command line, one for each URL.
     static func all(
@@ -48,7 +50,15 @@ struct Transfer: Sendable {
             }
             let (request, body) = try draft.request(upload: upload)
             transfers.append(
-                Transfer(number: number, url: url, request: request, body: body, output: output, resume: resume)
+                Transfer(
+                    number: number,
+                    url: url,
+                    request: request,
+                    body: body,
+                    output: output,
+                    resume: resume,
+                    credentials: draft.credentials(for: url)
+                )
             )
         }
         return transfers

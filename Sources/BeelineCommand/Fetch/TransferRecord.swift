@@ -15,6 +15,8 @@ struct TransferRecord: Sendable {
     var received: Int64 = 0
     /// Bytes of the request's body that were sent.
     var sent: Int64 = 0
+    /// From the head to the body's last byte; nil where it did not come to its end.
+    var bodyTime: Duration?
     /// How often it was tried again.
     var retries = 0
     /// From the start to the last byte, retries included.

@@ -3,6 +3,14 @@
 import Beeline
 import NIOCore
 
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
 /// One transfer from its request to the last byte, tried again where the plan says so.
 struct TransferRun {
     let plan: FetchPlan
@@ -50,7 +58,7 @@ struct TransferRun {
             let wait = schedule.next(
                 after: .ok,
                 responseStatus: response.status.code,
-                retryAfter: response.fields[.retryAfter].flatMap { Int64($0) }.map { .seconds(min($0, 86_400)) }
+                retryAfter: RetryAfter.wait(response.fields, now: Int64(time(nil)))
             )
         {
             await response.body.discard()
@@ -74,7 +82,10 @@ struct TransferRun {
         var request = transfer.request
         if offset > 0 { request.headerFields[.range] = "bytes=\(offset)-" }
         do {
-            let response = try await client.send(request, to: transfer.url, body: transfer.body.requestBody(meter))
+            var options = RequestOptions()
+            options.credentials = transfer.credentials
+            let body = transfer.body.requestBody(meter)
+            let response = try await client.send(request, to: transfer.url, body: body, options: options)
             record.hops = response.hops
             tell(response.hops)
             return response
@@ -120,7 +131,12 @@ struct TransferRun {
             case .append: mode = .append
             case .restart: note("the server cannot go on at byte \(offset): \(transfer.url) comes from the start")
             case .complete: return await response.body.discard()
-            case .failed(let failure): throw failure
+            case .mismatch(let what): throw CommandFailure(.rangeFailed, what)
+            case .refused(let status):
+                throw CommandFailure(
+                    .httpError,
+                    "the server answered \(status): what is there already was left as it is"
+                )
             }
         }
         try await write(response, mode, offset, &record)
@@ -142,7 +158,7 @@ struct TransferRun {
             await response.body.discard()
             return try sink.close()
         }
-        var progress = TransferProgress(
+        var progress = ProgressDisplay(
             plan: plan,
             transfer: transfer,
             response: response,
@@ -156,6 +172,7 @@ struct TransferRun {
                 progress?.show(sink.written)
             }
             progress?.finish(sink.written)
+            record.bodyTime = response.timings.body.map { .nanoseconds($0) }
         } catch {
             progress?.finish(sink.written)
             try? sink.close()

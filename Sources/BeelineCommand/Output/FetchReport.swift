@@ -26,7 +26,9 @@ struct FetchReport: Encodable {
         status = record.lastHop?.status.code
         exit = record.status.rawValue
         error = record.failure.map { Failure($0, record.error) }
-        hops = record.hops.map(HopReport.init)
+        hops = record.hops.enumerated().map { index, hop in
+            HopReport(hop, bodyTime: index == record.hops.count - 1 ? record.bodyTime : nil)
+        }
         bytesReceived = record.received
         bytesSent = record.sent
         retries = record.retries
@@ -82,7 +84,8 @@ struct HopReport: Encodable {
     var cookiesSent: [String]
     var cookiesReceived: [ReceivedCookie]
 
-    init(_ hop: Hop) {
+    /// - Parameter bodyTime: from the head to the body's last byte, of the hop that brought the response.
+    init(_ hop: Hop, bodyTime: Duration?) {
         url = "\(hop.url)"
         origin = "\(hop.url.origin)"
         method = hop.method.rawValue
@@ -93,7 +96,7 @@ struct HopReport: Encodable {
         proxy = hop.proxy.map { "\($0)" }
         resolution = hop.proxy == nil ? ResolutionReport(hop.resolution) : nil
         attempts = hop.attempts.map(AttemptReport.init)
-        timingsMS = Timings(hop.timings)
+        timingsMS = Timings(hop.timings, bodyTime)
         cookiesSent = hop.cookiesSent
         cookiesReceived = hop.cookiesReceived.map { ReceivedCookie(name: $0.name, outcome: "\($0.outcome)") }
     }
@@ -112,17 +115,20 @@ struct HopReport: Encodable {
         @OrNull var tls: Double?
         var firstByte: Double
         var total: Double
+        /// Null where no body came to its end.
+        @OrNull var body: Double?
 
-        init(_ timings: ExchangeTimings) {
+        init(_ timings: ExchangeTimings, _ bodyTime: Duration?) {
             resolve = timings.resolve.map(VerboseLog.milliseconds)
             connect = timings.connect.map(VerboseLog.milliseconds)
             tls = timings.handshake.map(VerboseLog.milliseconds)
             firstByte = VerboseLog.milliseconds(timings.firstByte)
             total = VerboseLog.milliseconds(timings.total)
+            body = bodyTime.map(VerboseLog.milliseconds)
         }
 
         private enum CodingKeys: String, CodingKey {
-            case resolve, connect, tls, total
+            case resolve, connect, tls, total, body
             case firstByte = "first_byte"
         }
     }

@@ -34,7 +34,7 @@ struct RunCommand: AsyncParsableCommand {
         do throws(ProxyError) {
             let proxy = try await BeelineProxy.start(configuration, client: client)
             let environment = Self.environment(defaults.environment, proxy: proxy.url)
-            code = try await ChildProcess(command, environment: environment).run()
+            code = await ChildProcess(command, environment: environment).run()
             await proxy.stop()
             await client.shutDown()
         } catch {

@@ -241,6 +241,7 @@ final class Approach {
                 attempts[index].outcome = .failed(.connectTimeout, "did not answer")
             }
         }
+        for attempt in attempts { server.client.resolver.learn(from: attempt, of: destination.host) }
         server.client.resolver.learn(from: attempts, of: destination.host, stagger: stagger)
     }
 

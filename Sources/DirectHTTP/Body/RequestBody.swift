@@ -19,6 +19,10 @@ public struct RequestBody: Sendable {
     }
 
     let storage: Storage
+    /// The media type that a request with this body says in `Content-Type` where it says none itself; nil: none.
+    public var contentType: String?
+    /// Hears how far sending has come.
+    var report: (@Sendable (TransferProgress) -> Void)?
 
     /// No body: neither `Content-Length` nor `Transfer-Encoding` is sent, except where the method expects a body.
     public static let none = RequestBody(storage: .none)
@@ -74,19 +78,30 @@ public struct RequestBody: Sendable {
 
 /// A sequence of buffers behind one closure, whatever its type.
 struct StreamSource: Sendable {
-    let length: Int64?
+    /// The number of bytes, asked for each time that a request is made of the body; nil where it is not known.
+    let measure: @Sendable () throws(DirectHTTPError) -> Int64?
     let isReplayable: Bool
     /// Reads the whole sequence and hands each buffer on.
     let forEach: @Sendable (_ body: (ByteBuffer) async throws -> Void) async throws -> Void
+
+    init(
+        isReplayable: Bool,
+        measure: @escaping @Sendable () throws(DirectHTTPError) -> Int64?,
+        forEach: @escaping @Sendable (_ body: (ByteBuffer) async throws -> Void) async throws -> Void
+    ) {
+        self.measure = measure
+        self.isReplayable = isReplayable
+        self.forEach = forEach
+    }
 
     init<Body: AsyncSequence & Sendable>(
         length: Int64?,
         isReplayable: Bool,
         _ make: @escaping @Sendable () throws -> Body
     ) where Body.Element == ByteBuffer {
-        self.length = length
+        measure = { length }
         self.isReplayable = isReplayable
-        self.forEach = { body in
+        forEach = { body in
             for try await piece in try make() { try await body(piece) }
         }
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import NIOConcurrencyHelpers
 public import NIOCore
 
 /// The body of a response, streamed: the socket is read only as fast as the body is taken.
@@ -10,21 +11,29 @@ public struct ResponseBody: AsyncSequence, Sendable {
     /// A piece as it came, decoded; never empty.
     public typealias Element = ByteBuffer
 
-    private let owner: BodyOwner
+    private let source: Source
     let coding: Inflater.Coding?
 
     init(exchange: Exchange, coding: Inflater.Coding?) {
-        owner = BodyOwner(exchange: exchange)
+        source = .exchange(BodyOwner(exchange: exchange))
         self.coding = coding
     }
 
+    private init(_ bytes: ByteBuffer) {
+        source = .bytes(NIOLockedValueBox(bytes))
+        coding = nil
+    }
+
+    /// A body that no server sent: what an interceptor answers with, or a test. Like any other it can be read once.
+    public static func bytes(_ bytes: ByteBuffer) -> ResponseBody { ResponseBody(bytes) }
+
     /// Reads the pieces, in order.
     public struct AsyncIterator: AsyncIteratorProtocol {
-        private let owner: BodyOwner
+        private let source: Source
         private let inflater: Inflater?
 
-        fileprivate init(owner: BodyOwner, inflater: Inflater?) {
-            self.owner = owner
+        fileprivate init(source: Source, inflater: Inflater?) {
+            self.source = source
             self.inflater = inflater
         }
 
@@ -32,10 +41,10 @@ public struct ResponseBody: AsyncSequence, Sendable {
         ///
         /// - Throws: ``DirectHTTPError``, e.g. `connectionLost` where the body is cut short.
         public mutating func next() async throws(DirectHTTPError) -> ByteBuffer? {
-            guard let inflater else { return try await owner.exchange.nextPiece() }
+            guard let inflater else { return try await source.nextPiece() }
             while true {
                 if let plain = try inflater.next() { return plain }
-                guard let coded = try await owner.exchange.nextPiece() else {
+                guard let coded = try await source.nextPiece() else {
                     guard inflater.isFinished || !inflater.hasStarted else {
                         throw DirectHTTPError(.undecodableBody, "the coded body is cut short")
                     }
@@ -48,7 +57,7 @@ public struct ResponseBody: AsyncSequence, Sendable {
 
     /// The one reading of the body.
     public func makeAsyncIterator() -> AsyncIterator {
-        AsyncIterator(owner: owner, inflater: coding.map(Inflater.init))
+        AsyncIterator(source: source, inflater: coding.map(Inflater.init))
     }
 
     /// The whole body in memory.
@@ -59,7 +68,7 @@ public struct ResponseBody: AsyncSequence, Sendable {
         var iterator = makeAsyncIterator()
         while let piece = try await iterator.next() {
             guard whole.readableBytes + piece.readableBytes <= limit else {
-                owner.exchange.cancel()
+                source.cancel()
                 throw DirectHTTPError(
                     .responseTooLarge,
                     "the body is larger than \(limit) bytes: stream it, or allow more"
@@ -75,10 +84,34 @@ public struct ResponseBody: AsyncSequence, Sendable {
     /// - Parameter limit: how many bytes are worth a connection. Default 64 KiB.
     public func discard(upTo limit: Int = 64 * 1024) async {
         var count = 0
-        while let piece = try? await owner.exchange.nextPiece() {
+        while let piece = try? await source.nextPiece() {
             count += piece.readableBytes
-            if count > limit { return owner.exchange.cancel() }
+            if count > limit { return source.cancel() }
         }
+    }
+}
+
+/// Where a body comes from.
+private enum Source: Sendable {
+    case exchange(BodyOwner)
+    /// What has not been read of bytes in memory.
+    case bytes(NIOLockedValueBox<ByteBuffer>)
+
+    func nextPiece() async throws(DirectHTTPError) -> ByteBuffer? {
+        switch self {
+        case .exchange(let owner):
+            return try await owner.exchange.nextPiece()
+        case .bytes(let rest):
+            let bytes = rest.withLockedValue { rest in
+                defer { rest = ByteBuffer() }
+                return rest
+            }
+            return bytes.readableBytes > 0 ? bytes : nil
+        }
+    }
+
+    func cancel() {
+        if case .exchange(let owner) = self { owner.exchange.cancel() }
     }
 }
 

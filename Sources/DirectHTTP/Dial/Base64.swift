@@ -17,4 +17,27 @@ package enum Base64 {
         }
         return String(decoding: text, as: UTF8.self)
     }
+
+    /// The bytes of a text with its padding; nil for anything else.
+    package static func decode(_ text: some StringProtocol) -> [UInt8]? {
+        let all = Array(text.utf8)
+        guard all.count % 4 == 0 else { return nil }
+        let sextets = all.prefix { $0 != UInt8(ascii: "=") }
+        guard all.count - sextets.count <= 2, all[sextets.count...].allSatisfy({ $0 == UInt8(ascii: "=") }) else {
+            return nil
+        }
+        var bytes: [UInt8] = []
+        var bits: UInt32 = 0
+        var count = 0
+        for character in sextets {
+            guard let value = alphabet.firstIndex(of: character) else { return nil }
+            bits = bits << 6 | UInt32(value)
+            count += 6
+            guard count >= 8 else { continue }
+            count -= 8
+            bytes.append(UInt8(truncatingIfNeeded: bits >> UInt32(count)))
+            bits &= (1 << UInt32(count)) - 1
+        }
+        return bits == 0 ? bytes : nil
+    }
 }

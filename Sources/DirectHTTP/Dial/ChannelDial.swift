@@ -15,7 +15,10 @@ package final class ChannelDial {
         package let attempts: [Attempt]
     }
 
-    private let race: DialRace
+    /// For proxies that are spoken to over TLS.
+    private static let contexts = TLSContexts()
+
+    private let race: DialRace?
 
     /// Starts to dial; on the loop.
     ///
@@ -36,8 +39,23 @@ package final class ChannelDial {
         deadline: NIODeadline?,
         done: @escaping (Result<Dialed, DirectHTTPError>) -> Void
     ) {
-        let target = DialTarget(key: PoolKey(origin: origin, tls: TLSSettings(), route: route), tls: nil)
-        race = DialRace(on: loop, to: endpoints, of: target, settings: settings) { result in
+        let target: DialTarget
+        do {
+            let key = PoolKey(origin: origin, tls: TLSSettings(), route: route)
+            target = try DialTarget(key: key, contexts: Self.contexts, isTunnel: true)
+        } catch {
+            race = nil
+            done(.failure(error))
+            return
+        }
+        let race = DialRace(
+            on: loop,
+            to: endpoints,
+            of: target,
+            settings: settings,
+            deadline: deadline,
+            ended: { _ in }
+        ) { result in
             done(
                 result.map { won in
                     try? won.channel.syncOptions?.setOption(.allowRemoteHalfClosure, value: true)
@@ -45,9 +63,10 @@ package final class ChannelDial {
                 }
             )
         }
-        race.start(deadline: deadline)
+        self.race = race
+        race.start()
     }
 
     /// Gives up; `done` is called with code `cancelled` where it has not been called.
-    package func cancel() { race.cancel() }
+    package func cancel() { race?.cancel() }
 }

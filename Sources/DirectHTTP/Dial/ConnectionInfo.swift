@@ -4,18 +4,61 @@ public import Names
 
 /// How a connection came to be: shared by all exchanges that it carries.
 public struct ConnectionInfo: Sendable {
+    /// What is told, in one place for all copies: every response carries one.
+    private final class Facts: Sendable {
+        let endpoint: Endpoint
+        let attempts: [Attempt]
+        let context: (any Sendable)?
+        let applicationProtocol: String
+        let resolveTime: Duration
+        let connectTime: Duration
+        let handshakeTime: Duration?
+
+        init(
+            _ endpoint: Endpoint,
+            _ attempts: [Attempt],
+            _ context: (any Sendable)?,
+            _ applicationProtocol: String,
+            _ resolveTime: Duration,
+            _ connectTime: Duration,
+            _ handshakeTime: Duration?
+        ) {
+            self.endpoint = endpoint
+            self.attempts = attempts
+            self.context = context
+            self.applicationProtocol = applicationProtocol
+            self.resolveTime = resolveTime
+            self.connectTime = connectTime
+            self.handshakeTime = handshakeTime
+        }
+    }
+
+    private let facts: Facts
+
+    init(
+        endpoint: Endpoint,
+        attempts: [Attempt],
+        context: (any Sendable)?,
+        applicationProtocol: String,
+        resolveTime: Duration,
+        connectTime: Duration,
+        handshakeTime: Duration?
+    ) {
+        facts = Facts(endpoint, attempts, context, applicationProtocol, resolveTime, connectTime, handshakeTime)
+    }
+
     /// Where the socket goes: to the origin, or to the proxy that leads there.
-    public let endpoint: Endpoint
+    public var endpoint: Endpoint { facts.endpoint }
     /// Every endpoint that was tried, in the order of their starts.
-    public let attempts: [Attempt]
+    public var attempts: [Attempt] { facts.attempts }
     /// What the ``EndpointSource`` gave along with the endpoints.
-    public let context: (any Sendable)?
+    public var context: (any Sendable)? { facts.context }
     /// The protocol that ALPN chose, or `http/1.1`.
-    public let applicationProtocol: String
+    public var applicationProtocol: String { facts.applicationProtocol }
     /// How long the source took to name the endpoints.
-    public let resolveTime: Duration
+    public var resolveTime: Duration { facts.resolveTime }
     /// How long the winning endpoint's TCP took, counted from the start of the race: losers' time included.
-    public let connectTime: Duration
+    public var connectTime: Duration { facts.connectTime }
     /// How long TLS (and a proxy's CONNECT) took.
-    public let handshakeTime: Duration?
+    public var handshakeTime: Duration? { facts.handshakeTime }
 }

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import NIOCore
-import NIOPosix
-import NIOSSL
 import Names
 
 /// Carries a ``RacePlan`` out on one event loop: sockets, handshakes and one timer. It ends exactly once and leaves no
@@ -27,8 +25,11 @@ final class DialRace {
 
     private let loop: any EventLoop
     private let target: DialTarget
+    private let settings: DialSettings
     private let endpoints: [Endpoint]
     private let begin: NIODeadline
+    private let deadline: NIODeadline?
+    private let ended: (Attempt) -> Void
     private let done: (Result<Won, DirectHTTPError>) -> Void
     private var plan: RacePlan
     private var lanes: [Lane] = []
@@ -36,27 +37,33 @@ final class DialRace {
     private var limit: Scheduled<Void>?
     private var isOver = false
 
-    /// - Parameter done: called once, on the loop.
+    /// - Parameters:
+    ///   - ended: called for each attempt as soon as its end is known, on the loop and before `done`.
+    ///   - done: called once, on the loop.
     init(
         on loop: any EventLoop,
         to endpoints: [Endpoint],
         of target: DialTarget,
         settings: DialSettings,
+        deadline: NIODeadline?,
+        ended: @escaping (Attempt) -> Void,
         done: @escaping (Result<Won, DirectHTTPError>) -> Void
     ) {
         self.loop = loop
         self.target = target
+        self.settings = settings
         self.endpoints = Array(endpoints.prefix(settings.maximumAttempts))
+        self.ended = ended
         self.done = done
         begin = loop.now
-        plan = RacePlan(
-            count: self.endpoints.count,
-            stagger: TimeAmount(settings.stagger),
-            patience: TimeAmount(settings.handshakePatience)
-        )
+        self.deadline = deadline
+        var patience = TimeAmount(settings.handshakePatience)
+        // A short limit must leave time for a second endpoint.
+        if let deadline { patience = min(patience, .nanoseconds((deadline - begin).nanoseconds / 2)) }
+        plan = RacePlan(count: self.endpoints.count, stagger: TimeAmount(settings.stagger), patience: patience)
     }
 
-    func start(deadline: NIODeadline?) {
+    func start() {
         if let deadline {
             limit = loop.assumeIsolated().scheduleTask(deadline: deadline) { [self] in
                 end(with: .connectTimeout, "no connection to \(target.key.origin) in time")
@@ -93,10 +100,7 @@ final class DialRace {
     private func dial(_ index: Int) {
         let lane = Lane(Attempt(endpoint: endpoints[index], outcome: .abandoned, start: elapsed))
         lanes.append(lane)
-        ClientBootstrap(group: loop)
-            .channelOption(.socketOption(.tcp_nodelay), value: 1)
-            .channelOption(.allowRemoteHalfClosure, value: false)
-            .connect(to: endpoints[index])
+        LocalBinding(settings: settings).connect(to: endpoints[index], route: target.key.route, on: loop)
             .assumeIsolated()
             .whenComplete { [self] result in
                 switch result {
@@ -106,7 +110,7 @@ final class DialRace {
                     lane.attempt.connect = elapsed - lane.attempt.start
                     send(.connected(index))
                 case .failure(let error):
-                    failed(index, DirectHTTPError(.connectFailed, Self.explain(error), underlyingError: error))
+                    failed(index, DirectHTTPError(.connectFailed, LocalBinding.explain(error), underlyingError: error))
                 }
             }
     }
@@ -115,66 +119,22 @@ final class DialRace {
         let lane = lanes[index]
         guard let channel = lane.channel else { return }
         lane.handshakeStart = loop.now
-        guard case .proxy(let proxy) = target.key.route, target.key.origin.scheme.isSecure else {
-            return secure(index)
-        }
-        let tunnel = ProxyTunnelHandler(to: target.key.origin, proxy: proxy) { [self] result in
+        Handshake(on: channel, to: target) { [self] result in
             switch result {
-            case .success: secure(index)
-            case .failure(let error): failed(index, error)
+            case .success(let applicationProtocol):
+                lane.applicationProtocol = applicationProtocol
+                send(.ready(index))
+            case .failure(let error):
+                failed(index, error)
             }
-        }
-        add([tunnel], to: channel, of: index)
-    }
-
-    private func secure(_ index: Int) {
-        let lane = lanes[index]
-        guard !isOver, let channel = lane.channel else { return }
-        guard let tls = target.tls else { return send(.ready(index)) }
-        do {
-            let handler = try NIOSSLClientHandler(context: tls, serverHostname: target.serverName)
-            let waiter = HandshakeWaiter { [self] result in
-                switch result {
-                case .success(let negotiated):
-                    guard isForName(channel) else {
-                        return failed(
-                            index,
-                            DirectHTTPError(
-                                .certificateRejected,
-                                "showed a certificate for its address, not for the name"
-                            )
-                        )
-                    }
-                    lane.applicationProtocol = negotiated ?? "http/1.1"
-                    send(.ready(index))
-                case .failure(let error):
-                    failed(index, error)
-                }
-            }
-            add([handler, waiter], to: channel, of: index)
-        } catch {
-            failed(index, DirectHTTPError(.tlsFailed, "cannot be given a server name: \(error)"))
-        }
-    }
-
-    /// The check that NIOSSL leaves open; see ``CertificateName``.
-    private func isForName(_ channel: any Channel) -> Bool {
-        guard target.key.tls.verifiesCertificate, let name = target.serverName else { return true }
-        return CertificateName.isShown(by: channel, for: name)
-    }
-
-    private func add(_ handlers: [any ChannelHandler], to channel: any Channel, of index: Int) {
-        do {
-            try channel.pipeline.syncOperations.addHandlers(handlers)
-        } catch {
-            failed(index, DirectHTTPError(.connectFailed, "closed the connection at once", underlyingError: error))
-        }
+        }.next()
     }
 
     private func failed(_ index: Int, _ error: DirectHTTPError) {
         let lane = lanes[index]
         guard !isOver, lane.attempt.outcome == .abandoned else { return }
         lane.attempt.outcome = .failed(error.code, error.message)
+        ended(lane.attempt)
         lane.channel?.close(promise: nil)
         lane.channel = nil
         send(.failed(index))
@@ -187,6 +147,7 @@ final class DialRace {
         guard let channel = lane.channel else { return }
         lane.attempt.outcome = .connected
         lane.attempt.handshake = lane.handshakeStart.map { Duration(loop.now - $0) }
+        ended(lane.attempt)
         lane.channel = nil
         finish(
             .success(
@@ -205,7 +166,9 @@ final class DialRace {
         let codes = attempts.compactMap { if case .failed(let code, _) = $0.outcome { code } else { nil } }
         // The most telling failure names the whole: a wrong certificate says more than a refused port beside it.
         let code =
-            [.certificateRejected, .tlsFailed, .proxyRefused, .connectTimeout].first(where: codes.contains)
+            [.pinMismatch, .certificateRejected, .tlsFailed, .proxyRefused, .connectTimeout].first(
+                where: codes.contains
+            )
             ?? .connectFailed
         let list = attempts.map(\.description).joined(separator: "; ")
         finish(
@@ -223,6 +186,7 @@ final class DialRace {
                     .connectTimeout,
                     lane.attempt.connect == nil ? "did not answer" : "did not finish the handshake"
                 )
+                ended(lane.attempt)
             }
         }
         let attempts = lanes.map(\.attempt)
@@ -235,36 +199,14 @@ final class DialRace {
         isOver = true
         timer?.cancel()
         limit?.cancel()
-        for lane in lanes { lane.channel?.close(promise: nil) }
+        for lane in lanes {
+            lane.channel?.close(promise: nil)
+            if lane.attempt.outcome == .abandoned { ended(lane.attempt) }
+        }
         done(result)
     }
 
     private var elapsed: Duration { Duration(loop.now - begin) }
-
-    private static func explain(_ error: any Error) -> String {
-        switch error {
-        case let error as IOError where error.errnoCode == ECONNREFUSED: "refused the connection"
-        case let error as IOError: "cannot be reached: \(error.description)"
-        case ChannelError.connectTimeout: "did not answer"
-        default: "cannot be reached: \(error)"
-        }
-    }
-}
-
-extension ClientBootstrap {
-    /// Connects to an endpoint; no name is looked up. The race has its own limit, so the bootstrap's is out of the way.
-    fileprivate func connect(to endpoint: Endpoint) -> EventLoopFuture<any Channel> {
-        let timed = connectTimeout(.hours(1))
-        do {
-            let address = try SocketAddress(
-                packedIPAddress: ByteBuffer(bytes: endpoint.address.octets),
-                port: Int(endpoint.port)
-            )
-            return timed.connect(to: address)
-        } catch {
-            return timed.connect(host: "", port: -1)
-        }
-    }
 }
 
 extension Duration {

@@ -1,22 +1,48 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import NIOCore
-import NIOSSL
 import Names
 
-/// What every endpoint of one dial must lead to.
+/// What every endpoint of one dial must lead to, and what is done with a TCP connection until it does.
 struct DialTarget: Sendable {
     let key: PoolKey
-    /// The context for the origin's TLS; nil for HTTP in the clear.
-    let tls: NIOSSLContext?
+    /// In this order.
+    let steps: [DialStep]
 
-    /// The name for SNI and the certificate check: nil where the origin is an address, which TLS checks by itself against
-    /// the peer's.
-    var serverName: String? {
-        guard key.origin.host.address == nil else { return nil }
-        let name = key.origin.host.text
-        return name.hasSuffix(".") ? String(name.dropLast()) : name
+    /// - Parameter isTunnel: whether it ends with a connection that leads to the origin, and somebody else speaks TLS in it.
+    init(key: PoolKey, contexts: TLSContexts, isTunnel: Bool = false) throws(DirectHTTPError) {
+        self.key = key
+        var steps: [DialStep] = []
+        if case .proxy(let proxy) = key.route {
+            switch proxy.kind {
+            case .socks5:
+                steps.append(.socks(proxy))
+            case .http:
+                if proxy.origin.scheme.isSecure {
+                    let settings = proxy.tls ?? key.tls.forProxy
+                    steps.append(.tls(try TLSStep(settings, proxy.origin.host, contexts, peer: "the proxy \(proxy) ")))
+                }
+                // What is forwarded instead goes to the proxy with its whole URL; a WebSocket cannot be.
+                if key.origin.scheme != .http { steps.append(.connect(proxy)) }
+            }
+        }
+        if key.origin.scheme.isSecure, !isTunnel {
+            steps.append(.tls(try TLSStep(key.tls, key.origin.host, contexts, peer: "")))
+        }
+        self.steps = steps
     }
+
+    /// Whether requests are forwarded by a proxy: then they carry the whole URL.
+    var forwarder: Proxy? {
+        guard case .proxy(let proxy) = key.route, proxy.kind == .http, key.origin.scheme == .http else { return nil }
+        return proxy
+    }
+}
+
+/// One step from TCP to a connection that leads to the origin.
+enum DialStep: Sendable {
+    case tls(TLSStep)
+    case connect(Proxy)
+    case socks(Proxy)
 }
 
 /// What makes connections interchangeable: the origin, how TLS is done and the way there. Never an address.
@@ -24,4 +50,9 @@ struct PoolKey: Hashable, Sendable {
     let origin: Origin
     let tls: TLSSettings
     let route: Route
+
+    /// The origin tells nearly all keys apart; the settings would cost more to hash, roots and all, than they spread.
+    func hash(into hasher: inout Hasher) {
+        hasher.combine(origin)
+    }
 }

@@ -2,7 +2,6 @@
 
 import NIOConcurrencyHelpers
 import NIOCore
-import NIOHTTP2
 import Names
 
 /// Opens one connection: runs a ``DialRace`` on an event loop for a task that waits and may be cancelled.
@@ -10,14 +9,17 @@ struct Dialer: Sendable {
     let target: DialTarget
     let list: EndpointList
     let resolveTime: Duration
-    let configuration: EngineConfiguration
-    let pool: ConnectionPool
-    /// The pool's epoch before the endpoints were asked for: what is retired meanwhile is not kept.
-    let epoch: Int
+    let settings: DialSettings
+    /// Told of each attempt as soon as its end is known.
+    let attempted: @Sendable (Attempt) -> Void
 
-    private typealias Outcome = Result<Connection, DirectHTTPError>
-
-    func dial(on loop: any EventLoop, deadline: NIODeadline?) async throws(DirectHTTPError) -> Connection {
+    /// Dials, and makes something of the winner's channel at once, on its event loop: before a byte can come.
+    func dial<Made: Sendable>(
+        on loop: any EventLoop,
+        deadline: NIODeadline?,
+        make: @escaping @Sendable (DialRace.Won, ConnectionInfo) -> Result<Made, DirectHTTPError>
+    ) async throws(DirectHTTPError) -> Made {
+        typealias Outcome = Result<Made, DirectHTTPError>
         let cancellation = RaceCancellation(loop: loop)
         let outcome = await withTaskCancellationHandler {
             await withUnsafeContinuation { (waiter: UnsafeContinuation<Outcome, Never>) in
@@ -26,14 +28,16 @@ struct Dialer: Sendable {
                         on: loop,
                         to: list.endpoints,
                         of: target,
-                        settings: configuration.dial
+                        settings: settings,
+                        deadline: deadline,
+                        ended: attempted
                     ) { result in
                         cancellation.race = nil
-                        waiter.resume(returning: finish(result, on: loop))
+                        waiter.resume(returning: result.flatMap { make($0, info(of: $0)) })
                     }
                     guard !cancellation.isCancelled else { return race.cancel() }
                     cancellation.race = NIOLoopBound(race, eventLoop: loop)
-                    race.start(deadline: deadline)
+                    race.start()
                 }
             }
         } onCancel: {
@@ -42,89 +46,16 @@ struct Dialer: Sendable {
         return try outcome.get()
     }
 
-    /// Makes the winner's channel a connection; on the loop.
-    private func finish(_ result: Result<DialRace.Won, DirectHTTPError>, on loop: any EventLoop) -> Outcome {
-        result.flatMap { won in
-            let info = ConnectionInfo(
-                endpoint: won.winner.endpoint,
-                attempts: won.attempts,
-                context: list.context,
-                applicationProtocol: won.applicationProtocol,
-                resolveTime: resolveTime,
-                connectTime: won.winner.start + (won.winner.connect ?? .zero),
-                handshakeTime: target.tls == nil && target.key.route == .direct ? nil : won.winner.handshake
-            )
-            // The handler tells the pool, and the pool keeps the connection: the box breaks the circle of their making.
-            let box = NIOLoopBoundBox<Connection?>(nil, eventLoop: loop)
-            let notify: (ConnectionNotice) -> Void = { [pool] notice in
-                guard let connection = box.value else { return }
-                switch notice {
-                case .free: pool.release(connection)
-                case .capacity(let capacity): pool.resize(connection, capacity: capacity)
-                case .draining: pool.withdraw(connection)
-                case .closed:
-                    box.value = nil
-                    pool.closed(connection)
-                }
-            }
-            let handler: any ConnectionHandler
-            do {
-                // A channel that has died tells nobody any more, and its connection would stay in the pool for ever.
-                guard won.channel.isActive else { throw ChannelError.ioOnClosedChannel }
-                handler = try install(on: won.channel, info.applicationProtocol, notify: notify)
-            } catch {
-                return .failure(
-                    DirectHTTPError(
-                        .connectFailed,
-                        "\(won.winner.endpoint) closed the connection at once",
-                        attempts: won.attempts,
-                        underlyingError: error
-                    )
-                )
-            }
-            let connection = Connection(info: info, key: target.key, epoch: epoch, eventLoop: loop, handler: handler)
-            box.value = connection
-            pool.opened(connection)
-            return .success(connection)
-        }
-    }
-
-    /// Puts what speaks the agreed version of HTTP at the end of the pipeline.
-    private func install(
-        on channel: any Channel,
-        _ applicationProtocol: String,
-        notify: @escaping (ConnectionNotice) -> Void
-    ) throws -> any ConnectionHandler {
-        let keepIdle = TimeAmount(configuration.keepIdle)
-        guard applicationProtocol == "h2" else {
-            let handler = HTTP1Handler(
-                targetForm: targetForm,
-                limits: .init(headBytes: configuration.maximumHeadBytes, fieldCount: configuration.maximumHeadFields),
-                keepIdle: keepIdle,
-                notify: notify
-            )
-            try channel.pipeline.syncOperations.addHandler(handler)
-            return handler
-        }
-        let window = max(65_535, configuration.bufferedBodyBytes)
-        let frames = NIOHTTP2Handler(
-            mode: .client,
-            initialSettings: [
-                HTTP2Setting(parameter: .enablePush, value: 0),
-                HTTP2Setting(parameter: .initialWindowSize, value: window),
-                HTTP2Setting(parameter: .maxHeaderListSize, value: configuration.maximumHeadBytes),
-            ]
+    private func info(of won: DialRace.Won) -> ConnectionInfo {
+        ConnectionInfo(
+            endpoint: won.winner.endpoint,
+            attempts: won.attempts,
+            context: list.context,
+            applicationProtocol: won.applicationProtocol,
+            resolveTime: resolveTime,
+            connectTime: won.winner.start + (won.winner.connect ?? .zero),
+            handshakeTime: target.steps.isEmpty ? nil : won.winner.handshake
         )
-        let handler = HTTP2Handler(streamWindow: window, keepIdle: keepIdle, notify: notify)
-        try channel.pipeline.syncOperations.addHandlers([frames, handler])
-        return handler
-    }
-
-    private var targetForm: HTTP1RequestWriter.TargetForm {
-        if case .proxy(let proxy) = target.key.route, !target.key.origin.scheme.isSecure {
-            return .absolute(credentials: proxy.authorization)
-        }
-        return .origin
     }
 }
 

@@ -8,6 +8,15 @@ public protocol EndpointSource: Sendable {
     ///
     /// - Throws: whatever keeps it from answering; the exchange then ends with code `unresolved` and this cause.
     func endpoints(for origin: Origin) async throws -> EndpointList
+
+    /// Hears of one attempt at one of its endpoints as soon as its end is known, before the dial is over. Called on an event
+    /// loop: it must not block. Does nothing by default.
+    func attempted(_ attempt: Attempt, for origin: Origin)
+}
+
+extension EndpointSource {
+    /// Does nothing.
+    public func attempted(_ attempt: Attempt, for origin: Origin) {}
 }
 
 /// Endpoints in the order to try them, with whatever their source wants to find again at the response.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import NIOConcurrencyHelpers
 public import NIOCore
 public import NIOPosix
 import Names
@@ -16,10 +17,13 @@ import Names
 ///
 /// One engine serves any number of origins and tasks. ``shutDown()`` ends it; what is under way then fails.
 public final class Engine: Sendable {
-    private let configuration: EngineConfiguration
+    let configuration: EngineConfiguration
     private let group: any EventLoopGroup
     private let contexts = TLSContexts()
     private let pool: ConnectionPool
+    let webSockets = UpgradedChannels()
+    /// Guards which endpoints failed lately.
+    private let memory: NIOLockedValueBox<EndpointMemory>
 
     /// An engine on event loops of the process, or on some of your own.
     public init(
@@ -29,6 +33,7 @@ public final class Engine: Sendable {
         self.configuration = configuration
         self.group = group
         pool = ConnectionPool(configuration: configuration, group: group)
+        memory = NIOLockedValueBox(EndpointMemory(configuration.dial))
     }
 
     /// Sends a request and gives its response as soon as its head is there.
@@ -108,14 +113,19 @@ public final class Engine: Sendable {
         pool.retire()
     }
 
-    /// Open connections, lent and idle.
-    public var openConnections: Int { pool.openCount }
+    /// Open connections: lent, idle and WebSockets.
+    public var openConnections: Int { pool.openCount + webSockets.count }
 
     /// Closes every connection. What is under way fails; what comes after fails with `shutDown`. Returns when no connection
     /// is left.
-    public func shutDown() async {
-        pool.shutDown()
+    ///
+    /// - Parameter grace: how long what is under way may still go on. WebSockets are closed at once. Default: not at all.
+    public func shutDown(after grace: Duration = .zero) async {
+        pool.shutDown(isGraceful: grace > .zero)
+        await webSockets.shutDown()
+        let limit = group.next().scheduleTask(in: TimeAmount(grace)) { [pool] in pool.shutDown(isGraceful: false) }
         await pool.allClosed()
+        limit.cancel()
     }
 
     // MARK: Leasing
@@ -144,24 +154,51 @@ public final class Engine: Sendable {
         _ source: some EndpointSource,
         clock: ExchangeClock
     ) async throws(DirectHTTPError) -> Connection {
-        let start = NIODeadline.now()
         let epoch = pool.epoch
+        return try await dial(key, source, clock: clock) { [configuration, pool] target, won, info in
+            ConnectionMaker(target: target, configuration: configuration, pool: pool, epoch: epoch).make(won, info)
+        }
+    }
+
+    /// Resolves, dials and makes something of the channel.
+    func dial<Made: Sendable>(
+        _ key: PoolKey,
+        _ source: some EndpointSource,
+        clock: ExchangeClock,
+        make: @escaping @Sendable (DialTarget, DialRace.Won, ConnectionInfo) -> Result<Made, DirectHTTPError>
+    ) async throws(DirectHTTPError) -> Made {
+        let start = NIODeadline.now()
         let list = try await resolve(key, source, deadline: clock.connectDeadline)
         let resolveTime = Duration(NIODeadline.now() - start)
-        let target = DialTarget(
-            key: key,
-            tls: key.origin.scheme.isSecure ? try contexts.context(for: key.tls) : nil
-        )
+        let target = try DialTarget(key: key, contexts: contexts)
         let dialer = Dialer(
             target: target,
-            list: list,
+            list: remembering(list, of: key.origin),
             resolveTime: resolveTime,
-            configuration: configuration,
-            pool: pool,
-            epoch: epoch
+            settings: configuration.dial,
+            attempted: { source.attempted($0, for: key.origin) }
         )
         let loop = MultiThreadedEventLoopGroup.currentEventLoop ?? group.next()
-        return try await dialer.dial(on: loop, deadline: clock.connectDeadline)
+        do {
+            return try await dialer.dial(on: loop, deadline: clock.connectDeadline) { [self] won, info in
+                note(info.attempts, of: key.origin)
+                return make(target, won, info)
+            }
+        } catch {
+            note(error.attempts, of: key.origin)
+            throw error
+        }
+    }
+
+    /// The list with those endpoints last that failed lately.
+    private func remembering(_ list: EndpointList, of origin: Origin) -> EndpointList {
+        var list = list
+        list.endpoints = memory.withLockedValue { $0.ordered(list.endpoints, for: origin, now: .now()) }
+        return list
+    }
+
+    private func note(_ attempts: [Attempt], of origin: Origin) {
+        memory.withLockedValue { $0.note(attempts, of: origin, now: .now()) }
     }
 
     private func resolve(
@@ -173,6 +210,7 @@ public final class Engine: Sendable {
         switch key.route {
         case .direct: dialled = key.origin
         case .proxy(let proxy): dialled = proxy.origin
+        case .unixSocket: return EndpointList([Endpoint(IPAddress(v4: 0), port: 0)])
         }
         if let list = source as? EndpointList, !list.endpoints.isEmpty { return list }
         // A task of its own, so that the time limit can cancel the question without cancelling the caller.

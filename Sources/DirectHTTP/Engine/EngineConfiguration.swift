@@ -10,17 +10,31 @@ public struct EngineConfiguration: Sendable {
     public var maximumIdleConnections = 1_024
     /// How long an idle connection is kept. Default 60 s.
     public var keepIdle = Duration.seconds(60)
+    /// How long a connection is lent, counted from when it was dialled: an older one serves what it carries and is closed, so
+    /// that a change of addresses is followed in the end. Default one hour; nil: for ever.
+    public var maximumAge: Duration? = .seconds(3600)
     /// Bytes of a response's head (and of its trailers). Default 64 KiB.
     public var maximumHeadBytes = 64 * 1024
-    /// Fields of a response's head. Default 500.
-    public var maximumHeadFields = 500
+    /// Fields of a response's head. Default 1,000.
+    public var maximumHeadFields = 1_000
     /// Response bytes that wait for a slow reader before the socket is no longer read. Default 256 KiB.
     public var bufferedBodyBytes = 256 * 1024
+    /// How long a connection of HTTP/2 that carries something may be silent before it is asked by PING whether it still
+    /// lives; one that rested that long is asked beside its next request. Default 15 s; nil: never.
+    public var pingAfter: Duration? = .seconds(15)
+    /// How long the answer to a PING may take before the connection counts as lost. Default 5 s.
+    public var pingPatience = Duration.seconds(5)
     /// How connections are opened.
     public var dial = DialSettings()
 
     /// The defaults.
     public init() {}
+}
+
+extension EngineConfiguration {
+    var headLimits: HTTP1ResponseParser.Limits {
+        HTTP1ResponseParser.Limits(headBytes: maximumHeadBytes, fieldCount: maximumHeadFields)
+    }
 }
 
 /// How long an exchange may take. Nil means: for ever.

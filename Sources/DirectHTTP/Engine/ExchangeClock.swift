@@ -13,6 +13,6 @@ struct ExchangeClock {
         let whole = limits.whole.map { begin + TimeAmount($0) }
         let connect = limits.connect.map { begin + TimeAmount($0) }
         deadline = whole
-        connectDeadline = [whole, connect].compactMap(\.self).min()
+        connectDeadline = if let whole, let connect { min(whole, connect) } else { whole ?? connect }
     }
 }

@@ -39,6 +39,19 @@ public struct ExchangeResponse: Sendable {
 
     /// The trailer fields (RFC 9110 §6.5); nil before the body was read to its end, and where there are none.
     public var trailers: HTTPFields? { exchange.trailers }
+
+    /// From the head to the body's last byte; nil before that came.
+    public var bodyTime: Duration? {
+        guard let ending = exchange.ending else { return nil }
+        return max(.zero, Duration(ending.time - timings.headTime))
+    }
+
+    /// Has `observer` called once when the body has come to its end, or broke, or was given up: with the error, the time
+    /// since the head, and the bytes that came. It is called on an event loop and must not wait.
+    package func whenOver(_ observer: @escaping @Sendable (DirectHTTPError?, Duration, Int64) -> Void) {
+        let headTime = timings.headTime
+        exchange.whenOver { observer($0.error, max(.zero, Duration($0.time - headTime)), $0.receivedBytes) }
+    }
 }
 
 /// How long each phase of an exchange took. A phase that a kept connection spared is nil.
@@ -53,12 +66,27 @@ public struct ExchangeTimings: Sendable, Hashable {
     public let firstByte: Duration
     /// From the call to the response's head.
     public let total: Duration
+    /// When the head was there.
+    let headTime: NIODeadline
+
+    /// Those of a response that nobody sent.
+    package static let none = ExchangeTimings()
+
+    private init() {
+        resolve = nil
+        connect = nil
+        handshake = nil
+        firstByte = .zero
+        total = .zero
+        headTime = .uptimeNanoseconds(0)
+    }
 
     init(info: ConnectionInfo, isReused: Bool, firstByte: Duration, begin: NIODeadline) {
         resolve = isReused ? nil : info.resolveTime
         connect = isReused ? nil : info.connectTime
         handshake = isReused ? nil : info.handshakeTime
         self.firstByte = firstByte
-        total = Duration(NIODeadline.now() - begin)
+        headTime = .now()
+        total = Duration(headTime - begin)
     }
 }

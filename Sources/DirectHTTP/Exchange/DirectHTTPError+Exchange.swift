@@ -13,7 +13,8 @@ extension DirectHTTPError {
 
     /// The peer says that it has not looked at the request: any method may go again (RFC 9113 §8.7).
     static func unprocessed(_ message: String) -> DirectHTTPError {
-        var error = lostBeforeResponse(message)
+        var error = DirectHTTPError(.streamReset, message)
+        error.isBeforeResponse = true
         error.isUnprocessed = true
         return error
     }

@@ -7,35 +7,23 @@ extension Exchange {
     /// body is sent is handed out at once, and whatever ends the exchange ends the task.
     func startUpload(on carrier: any ExchangeCarrier) {
         switch request.body.storage {
-        case .none, .bytes:
-            return
-        case .file(let path):
-            guard case .length(let length) = request.framing else { return }
-            own(
-                upload: Task {
-                    await upload(on: carrier, length: length) { body in
-                        try await FileBody.forEachPiece(of: path, length: length, body)
-                    }
-                }
-            )
-        case .stream(let source):
-            let length: Int64? = if case .length(let length) = request.framing { length } else { nil }
-            own(upload: Task { await upload(on: carrier, length: length, source.forEach) })
+        case .none, .bytes: return
+        case .file, .stream: own(upload: Task { await upload(on: carrier) })
         }
     }
 
-    private func upload(
-        on carrier: any ExchangeCarrier,
-        length: Int64?,
-        _ forEachPiece: ((ByteBuffer) async throws -> Void) async throws -> Void
-    ) async {
+    private func upload(on carrier: any ExchangeCarrier) async {
+        let length: Int64? = if case .length(let length) = request.framing { length } else { nil }
+        let report = request.body.report
         var sent: Int64 = 0
+        if let gate, await !gate.mayPass(within: request.continueLimit) { return }
         do {
-            try await forEachPiece { piece in
+            try await request.body.forEachPiece { piece in
                 sent += Int64(piece.readableBytes)
                 if let length, sent > length {
                     throw DirectHTTPError(.bodySourceFailed, "the body gives more than the \(length) bytes it said")
                 }
+                report?(TransferProgress(transferred: sent, total: length))
                 let goesOn = await withUnsafeContinuation { waiter in
                     carrier.send(piece, of: self) { waiter.resume(returning: $0) }
                 }

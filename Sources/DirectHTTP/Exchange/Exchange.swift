@@ -22,7 +22,7 @@ final class Exchange: Sendable {
     private struct State {
         var head: HeadResult?
         var headWaiter: UnsafeContinuation<HeadResult, Never>?
-        var pieces = CircularBuffer<ByteBuffer>()
+        var pieces = PieceQueue()
         var bufferedBytes = 0
         var end: Result<HTTPFields?, DirectHTTPError>?
         var pieceWaiter: UnsafeContinuation<PieceResult, Never>?
@@ -31,16 +31,30 @@ final class Exchange: Sendable {
         var isAbandoned = false
         var carrier: (any ExchangeCarrier)?
         var upload: Task<Void, Never>?
+        var receivedBytes: Int64 = 0
+        var ending: Ending?
+        var observer: (@Sendable (Ending) -> Void)?
+    }
+
+    /// How and when it ended.
+    struct Ending: Sendable {
+        let error: DirectHTTPError?
+        let time: NIODeadline
+        /// Bytes of the body, as they came from the wire.
+        let receivedBytes: Int64
     }
 
     let request: PreparedRequest
     let limits: ExchangeLimits
+    /// Holds the body back until the server asks for it; nil where nobody waits for that.
+    let gate: ContinueGate?
     /// Guards everything that the loop and the caller share.
     private let state = NIOLockedValueBox(State())
 
     init(request: PreparedRequest, limits: ExchangeLimits) {
         self.request = request
         self.limits = limits
+        gate = request.expectsContinue ? ContinueGate() : nil
     }
 
     // MARK: The caller's side
@@ -55,8 +69,9 @@ final class Exchange: Sendable {
                     state.carrier = carrier
                     return nil
                 }
-                if let early { return waiter.resume(returning: early) }
                 carrier.start(self)
+                // One that was cancelled already is started all the same: that gives its connection back.
+                if let early { return waiter.resume(returning: early) }
                 startUpload(on: carrier)
             }
         } onCancel: {
@@ -81,6 +96,18 @@ final class Exchange: Sendable {
     /// Whether it ended, well or badly.
     var isOver: Bool { state.withLockedValue { $0.end != nil } }
 
+    /// How and when it ended; nil before.
+    var ending: Ending? { state.withLockedValue { $0.ending } }
+
+    /// Has `observer` called once when it ends, at once where it has ended. There is one observer at the most.
+    func whenOver(_ observer: @escaping @Sendable (Ending) -> Void) {
+        let ending = state.withLockedValue { state in
+            if state.ending == nil { state.observer = observer }
+            return state.ending
+        }
+        if let ending { observer(ending) }
+    }
+
     /// The trailers, once the body was read to its end.
     var trailers: HTTPFields? {
         state.withLockedValue { state in
@@ -94,14 +121,15 @@ final class Exchange: Sendable {
     }
 
     /// Ends the exchange with `error`, unless it is over.
-    func abandon(_ error: DirectHTTPError) {
-        let carrier = state.withLockedValue { state -> (any ExchangeCarrier)? in
-            guard state.end == nil, !state.isAbandoned else { return nil }
+    func abandon(_ error: @autoclosure () -> DirectHTTPError) {
+        let (isUnderWay, carrier) = state.withLockedValue { state -> (Bool, (any ExchangeCarrier)?) in
+            guard state.end == nil, !state.isAbandoned else { return (false, nil) }
             state.isAbandoned = true
-            return state.carrier
+            return (true, state.carrier)
         }
+        guard isUnderWay else { return }
         // First the reason, then the socket: its closing must not be taken for the reason.
-        fail(error)
+        fail(error())
         carrier?.abandon(self)
     }
 
@@ -145,27 +173,32 @@ final class Exchange: Sendable {
         end: Result<HTTPFields?, DirectHTTPError>?
     ) -> Bool {
         var headWaiter: UnsafeContinuation<HeadResult, Never>?
+        var headResult: HeadResult?
         var pieceWaiter: UnsafeContinuation<PieceResult, Never>?
         var piece: PieceResult?
         var upload: Task<Void, Never>?
+        var ending: (report: Ending, observer: (@Sendable (Ending) -> Void)?)?
         let wantsMore = state.withLockedValue { state -> Bool in
             guard state.end == nil else { return true }
-            if let head, state.head == nil {
-                state.head = .success(head)
-                headWaiter = state.headWaiter.take()
-            }
+            if let head, state.head == nil { headResult = .success(head) }
             for piece in pieces {
                 state.pieces.append(piece)
                 state.bufferedBytes += piece.readableBytes
+                state.receivedBytes += Int64(piece.readableBytes)
             }
             if let end {
                 state.end = end
+                let error: DirectHTTPError? = if case .failure(let error) = end { error } else { nil }
+                let report = Ending(error: error, time: .now(), receivedBytes: state.receivedBytes)
+                state.ending = report
+                ending = (report, state.observer.take())
                 upload = state.upload.take()
                 state.carrier = nil
-                if case .failure(let error) = end, state.head == nil {
-                    state.head = .failure(error)
-                    headWaiter = state.headWaiter.take()
-                }
+                if case .failure(let error) = end, state.head == nil, headResult == nil { headResult = .failure(error) }
+            }
+            if headResult != nil {
+                state.head = headResult
+                headWaiter = state.headWaiter.take()
             }
             if state.pieceWaiter != nil {
                 if let first = state.pieces.popFirst() {
@@ -180,7 +213,8 @@ final class Exchange: Sendable {
             return !state.isStalled
         }
         upload?.cancel()
-        if let headWaiter, let result = state.withLockedValue({ $0.head }) { headWaiter.resume(returning: result) }
+        if let ending { ending.observer?(ending.report) }
+        if let headWaiter, let headResult { headWaiter.resume(returning: headResult) }
         if let pieceWaiter, let piece { pieceWaiter.resume(returning: piece) }
         return wantsMore
     }

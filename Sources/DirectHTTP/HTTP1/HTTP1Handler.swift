@@ -20,6 +20,8 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
     private var context: ChannelHandlerContext?
 
     private var exchange: Exchange?
+    /// Where request heads are written.
+    private var head = ByteBuffer()
     private var isRequestSent = true
     /// What is left of a body whose length was told. Its last byte ends the request: the response may come before the task
     /// that read the body hears that it is done.
@@ -62,7 +64,9 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
         informationalCount = 0
         hasReadResponse = false
         parser.expect(method: exchange.request.method)
-        var head = HTTP1RequestWriter.head(of: exchange.request, form: targetForm)
+        // The buffer is ours again once the socket or TLS has taken the last head: then it costs no memory.
+        head.clear()
+        HTTP1RequestWriter.write(exchange.request, form: targetForm, into: &head)
         switch exchange.request.body.storage {
         case .none:
             isRequestSent = true
@@ -73,7 +77,8 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
                 head.writeImmutableBuffer(bytes)
             } else {
                 context.write(wrapOutboundOut(head), promise: nil)
-                head = bytes
+                context.writeAndFlush(wrapOutboundOut(bytes), promise: nil)
+                return watch(exchange, context)
             }
         case .file, .stream:
             isRequestSent = false
@@ -83,6 +88,10 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
             }
         }
         context.writeAndFlush(wrapOutboundOut(head), promise: nil)
+        watch(exchange, context)
+    }
+
+    private func watch(_ exchange: Exchange, _ context: ChannelHandlerContext) {
         watch.begin(now: context.eventLoop.now, idle: exchange.limits.idle, deadline: exchange.limits.deadline)
         armTimer(context)
     }
@@ -153,10 +162,11 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         guard exchange != nil else { return closeNow() }
         parser.feed(unwrapInboundIn(data))
-        watch.note(now: context.eventLoop.now)
+        let now = context.eventLoop.now
+        watch.note(now: now)
         do {
             while pendingEnd == nil, let event = try parser.next() {
-                try take(event, now: context.eventLoop.now)
+                try take(event, now: now)
             }
         } catch {
             pendingEnd = .failure(error)
@@ -189,7 +199,8 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
             do {
                 if case .end(let trailers)? = try parser.finishAtClose() { pendingEnd = .success(trailers) }
             } catch {
-                pendingEnd = .failure(hasReadResponse ? error : .lostBeforeResponse(error.message))
+                let isLoss = error.code == .connectionLost && !hasReadResponse
+                pendingEnd = .failure(isLoss ? .lostBeforeResponse(error.message) : error)
             }
         }
         keepAlive = false
@@ -217,7 +228,8 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
     private func take(_ event: HTTP1ResponseParser.Event, now: NIODeadline) throws(DirectHTTPError) {
         hasReadResponse = true
         switch event {
-        case .informational:
+        case .informational(let response):
+            if response.status == .continue { exchange?.gate?.open() }
             informationalCount += 1
             guard informationalCount <= Self.maximumInformational else {
                 throw .malformed("more than \(Self.maximumInformational) informational responses")
@@ -227,6 +239,7 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
                 throw .malformed("it switches protocols although nobody asked")
             }
             self.keepAlive = keepAlive
+            exchange?.gate?.refuse()
             pendingHead = Exchange.ExchangeHead(response: response, firstByte: now)
         case .body(let piece):
             pendingPieces.append(piece)
@@ -237,13 +250,9 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
 
     private func deliver() {
         guard let exchange, pendingHead != nil || !pendingPieces.isEmpty || pendingEnd != nil else { return }
-        let (head, pieces, end) = (pendingHead, pendingPieces, pendingEnd)
-        pendingHead = nil
-        pendingPieces.removeAll(keepingCapacity: true)
-        pendingEnd = nil
-        guard let end else {
-            isStalled = !exchange.deliver(head: head, pieces: pieces, end: nil)
-            return
+        guard let end = pendingEnd else {
+            isStalled = !exchange.deliver(head: pendingHead, pieces: pendingPieces, end: nil)
+            return clearPending()
         }
         self.exchange = nil
         isStalled = false
@@ -254,7 +263,14 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
             closeNow()
         }
         sendWaiter.take()?(false)
-        _ = exchange.deliver(head: head, pieces: pieces, end: end)
+        _ = exchange.deliver(head: pendingHead, pieces: pendingPieces, end: end)
+        clearPending()
+    }
+
+    private func clearPending() {
+        pendingHead = nil
+        pendingPieces.removeAll(keepingCapacity: true)
+        pendingEnd = nil
     }
 
     private func becomeIdle() {

@@ -15,41 +15,35 @@ struct HTTP1ResponseHead {
 
 /// The grammar of a head (RFC 9112 §4, §5): a status line, then fields, each a line.
 enum HTTP1HeadParser {
-    typealias Bytes = Slice<UnsafeRawBufferPointer>
+    typealias Bytes = UnsafeRawBufferPointer
 
     static func parseResponse(_ block: ByteBuffer, fieldCount: Int) throws(DirectHTTPError) -> HTTP1ResponseHead {
-        do {
-            return try block.withUnsafeReadableBytes { bytes in
-                var rest = bytes[...]
-                var head = try parseStatusLine(takeLine(&rest))
-                try forEachField(in: rest, limit: fieldCount) { name, value in
-                    let field = try makeField(name, value)
-                    try noteFraming(field, in: &head)
+        let result = block.withUnsafeReadableBytes { bytes in
+            Result { () throws(DirectHTTPError) in
+                var lines = Lines(bytes)
+                guard let first = lines.next() else { throw .malformed("it does not begin with a status line") }
+                var head = try parseStatusLine(first)
+                head.response.headerFields.reserveCapacity(16)
+                try forEachField(in: &lines, limit: fieldCount) { field, role throws(DirectHTTPError) in
+                    if let role { try note(field, role, in: &head) }
                     head.response.headerFields.append(field)
                 }
                 return head
             }
-        } catch let error as DirectHTTPError {
-            throw error
-        } catch {
-            throw .malformed("\(error)")
         }
+        return try result.get()
     }
 
     static func parseFields(_ block: ByteBuffer, fieldCount: Int) throws(DirectHTTPError) -> HTTPFields {
-        do {
-            return try block.withUnsafeReadableBytes { bytes in
+        let result = block.withUnsafeReadableBytes { bytes in
+            Result { () throws(DirectHTTPError) in
                 var fields = HTTPFields()
-                try forEachField(in: bytes[...], limit: fieldCount) { name, value in
-                    fields.append(try makeField(name, value))
-                }
+                var lines = Lines(bytes)
+                try forEachField(in: &lines, limit: fieldCount) { field, _ in fields.append(field) }
                 return fields
             }
-        } catch let error as DirectHTTPError {
-            throw error
-        } catch {
-            throw .malformed("\(error)")
         }
+        return try result.get()
     }
 
     /// `1A;extension` (RFC 9112 §7.1); extensions are ignored.
@@ -72,74 +66,87 @@ enum HTTP1HeadParser {
 
     private static func parseStatusLine(_ line: Bytes) throws(DirectHTTPError) -> HTTP1ResponseHead {
         // "HTTP/1.1 200 OK"; the reason may be missing, and its space too.
-        guard line.count >= 12, line.starts(with: "HTTP/1.".utf8) else {
+        guard line.count >= 12, line[..<7].elementsEqual(version) else {
             throw .malformed("it does not begin with a status line")
         }
-        let at = { (offset: Int) in line[line.startIndex + offset] }
-        let code = (9..<12).reduce(0) { result, offset in result * 10 + Int(at(offset)) - 48 }
-        guard at(7) == UInt8(ascii: "1") || at(7) == UInt8(ascii: "0"), at(8) == UInt8(ascii: " "),
-            (9..<12).allSatisfy({ (48...57).contains(at($0)) }), (100...999).contains(code),
-            line.count == 12 || at(12) == UInt8(ascii: " ")
+        let code = line[9..<12].reduce(0) { result, digit in result * 10 + Int(digit) - 48 }
+        guard line[7] == UInt8(ascii: "1") || line[7] == UInt8(ascii: "0"), line[8] == UInt8(ascii: " "),
+            line[9..<12].allSatisfy({ (48...57).contains($0) }), (100...999).contains(code),
+            line.count == 12 || line[12] == UInt8(ascii: " ")
         else {
             throw .malformed("its status line cannot be read")
         }
-        let reason = line.count > 13 ? String(decoding: line[(line.startIndex + 13)...], as: UTF8.self) : ""
+        let reason = line.count > 13 ? String(decoding: line[13...], as: UTF8.self) : ""
         return HTTP1ResponseHead(
             response: HTTPResponse(status: HTTPResponse.Status(code: code, reasonPhrase: reason)),
-            keepAlive: at(7) == UInt8(ascii: "1")
+            keepAlive: line[7] == UInt8(ascii: "1")
         )
     }
 
-    /// Calls `body` with each field's name and value; a value continued on the next line is joined (RFC 9112 §5.2).
+    private static let version = Array("HTTP/1.".utf8)
+
+    /// Calls `body` with each field; a value continued on the next line is joined (RFC 9112 §5.2).
     private static func forEachField(
-        in block: Bytes,
+        in lines: inout Lines,
         limit: Int,
-        _ body: (Bytes, Bytes) throws -> Void
-    ) throws {
-        var rest = block
+        _ body: (HTTPField, FieldNames.Role?) throws(DirectHTTPError) -> Void
+    ) throws(DirectHTTPError) {
         var count = 0
-        while !rest.isEmpty {
-            let line = takeLine(&rest)
+        while let line = lines.next() {
             guard let first = line.first, !isBlank(first), let colon = line.firstIndex(of: UInt8(ascii: ":")) else {
-                throw DirectHTTPError.malformed("a header line has no name")
+                throw .malformed("a header line has no name")
             }
             count += 1
             guard count <= limit else {
                 throw DirectHTTPError(.responseTooLarge, "the response has more than \(limit) header fields")
             }
-            guard let next = rest.first, isBlank(next) else {
-                try body(line[..<colon], line[(colon + 1)...])
+            guard let name = FieldNames.name(Bytes(rebasing: line[..<colon])) else {
+                throw .malformed("a header field's name has a character that no name has")
+            }
+            let value = Bytes(rebasing: line[(colon + 1)...])
+            guard lines.continues else {
+                try body(try makeField(name.name, value), name.role)
                 continue
             }
-            var joined = Array(line[(colon + 1)...])
-            while let next = rest.first, isBlank(next) {
+            var joined = Array(value)
+            while lines.continues, let next = lines.next() {
                 joined.append(UInt8(ascii: " "))
-                joined += takeLine(&rest)
+                joined += next
             }
-            try joined.withUnsafeBytes { try body(line[..<colon], $0[...]) }
+            let field = joined.withUnsafeBytes { value in
+                Result { () throws(DirectHTTPError) in try makeField(name.name, value) }
+            }
+            try body(try field.get(), name.role)
         }
     }
 
-    private static func makeField(_ name: Bytes, _ value: Bytes) throws(DirectHTTPError) -> HTTPField {
-        guard let fieldName = FieldNames.name(name) else {
-            throw .malformed("a header field's name has a character that no name has")
-        }
-        var value = value
-        while let byte = value.first, isBlank(byte) { value = value.dropFirst() }
-        while let byte = value.last, isBlank(byte) { value = value.dropLast() }
+    private static func makeField(_ name: HTTPField.Name, _ value: Bytes) throws(DirectHTTPError) -> HTTPField {
+        var (start, end) = (0, value.count)
+        while start < end, isBlank(value[start]) { start += 1 }
+        while start < end, isBlank(value[end - 1]) { end -= 1 }
+        let value = Bytes(rebasing: value[start..<end])
         guard !value.contains(where: { $0 == 0 || $0 == 0x0d }) else {
-            throw .malformed("the field \(fieldName) holds a control character")
+            throw .malformed("the field \(name) holds a control character")
         }
         // Lenient: a cookie with a control character must reach the jar as it came, to be refused there by the rules.
-        return HTTPField(name: fieldName, lenientValue: value)
+        return HTTPField(name: name, lenientValue: value)
     }
 
-    private static func noteFraming(
+    /// Notes what a field says about framing.
+    private static func note(
         _ field: HTTPField,
+        _ role: FieldNames.Role,
         in head: inout HTTP1ResponseHead
     ) throws(DirectHTTPError) {
-        switch field.name {
+        switch role {
         case .contentLength:
+            // One number is what nearly all servers write.
+            if head.contentLength == nil, let length = Int64(field.value), length >= 0,
+                field.value.utf8.first != UInt8(ascii: "+")
+            {
+                head.contentLength = length
+                return
+            }
             for part in field.value.split(separator: ",", omittingEmptySubsequences: false) {
                 let digits = part.trimmingBlanks()
                 guard !digits.isEmpty, digits.utf8.allSatisfy({ (48...57).contains($0) }), let length = Int64(digits),
@@ -154,22 +161,30 @@ enum HTTP1HeadParser {
             head.hasTransferCoding = true
             head.isChunked = codings.last == "chunked"
         case .connection:
+            if field.value == "keep-alive" { return head.keepAlive = true }
             for option in field.value.lowercased().split(separator: ",").map({ $0.trimmingBlanks() }) {
                 if option == "close" { head.keepAlive = false }
                 if option == "keep-alive" { head.keepAlive = true }
             }
-        default:
-            break
         }
     }
 
-    /// Cuts the first line off, without its end.
-    private static func takeLine(_ rest: inout Bytes) -> Bytes {
-        let end = rest.firstIndex(of: UInt8(ascii: "\n")) ?? rest.endIndex
-        var line = rest[..<end]
-        rest = end == rest.endIndex ? rest[end...] : rest[(end + 1)...]
-        if line.last == UInt8(ascii: "\r") { line = line.dropLast() }
-        return line
+    /// The lines of a block, without their ends.
+    private struct Lines {
+        private var rest: Bytes
+
+        init(_ block: Bytes) { rest = block }
+
+        /// Whether the next line continues the last one.
+        var continues: Bool { rest.first.map(isBlank) ?? false }
+
+        mutating func next() -> Bytes? {
+            guard !rest.isEmpty else { return nil }
+            let end = rest.firstIndex(of: UInt8(ascii: "\n")) ?? rest.count
+            let length = end > 0 && rest[end - 1] == UInt8(ascii: "\r") ? end - 1 : end
+            defer { rest = Bytes(rebasing: rest[min(end + 1, rest.count)...]) }
+            return Bytes(rebasing: rest[..<length])
+        }
     }
 
     private static func isBlank(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }

@@ -6,12 +6,11 @@ import Names
 
 /// Writes a request's head and the frames of a chunked body (RFC 9112 §3, §7.1).
 enum HTTP1RequestWriter {
-    /// The head as it goes on the wire.
+    /// Appends the head as it goes on the wire.
     ///
     /// - Parameter form: how the target is written: to an origin its path, to a forward proxy the whole URL.
-    static func head(of request: PreparedRequest, form: TargetForm) -> ByteBuffer {
-        var head = ByteBuffer()
-        head.reserveCapacity(512)
+    static func write(_ request: PreparedRequest, form: TargetForm, into head: inout ByteBuffer) {
+        head.reserveCapacity(minimumWritableBytes: 512)
         head.writeString(request.method.rawValue)
         head.writeStaticString(" ")
         var proxyCredentials: String?
@@ -25,7 +24,6 @@ enum HTTP1RequestWriter {
         head.writeStaticString("\r\n")
         if let proxyCredentials { head.writeField("Proxy-Authorization", proxyCredentials) }
         writeFields(&head, request)
-        return head
     }
 
     /// How the request target is written (RFC 9112 §3.2).

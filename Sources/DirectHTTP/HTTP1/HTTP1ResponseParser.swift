@@ -32,7 +32,7 @@ struct HTTP1ResponseParser {
     /// The head's limits: all of its bytes, and the number of its fields.
     struct Limits {
         var headBytes = 64 * 1024
-        var fieldCount = 500
+        var fieldCount = 1_000
     }
 
     private let limits: Limits
@@ -116,6 +116,8 @@ struct HTTP1ResponseParser {
         case .untilClose: return finish(trailers: nil)
         case .head where buffer.readableBytes == 0:
             throw DirectHTTPError(.connectionLost, "the server closed the connection without a response")
+        case .head where !buffer.readableBytesView.starts(with: "HTTP/1.".utf8.prefix(buffer.readableBytes)):
+            throw .malformed("it does not begin with a status line")
         case .head:
             throw DirectHTTPError(.connectionLost, "the server closed the connection in the middle of the head")
         default:
@@ -158,6 +160,8 @@ struct HTTP1ResponseParser {
 
     private mutating func finish(trailers: HTTPFields?) -> Event {
         state = .done
+        // A connection that rests holds no memory, and the channel can read into the same again.
+        if buffer.readableBytes == 0 { buffer = ByteBuffer() }
         return .end(trailers: trailers)
     }
 
@@ -177,23 +181,31 @@ struct HTTP1ResponseParser {
         return line
     }
 
+    /// Where the empty line begins and what follows it begins; without one, where its search goes on.
+    private static func blockEnd(_ bytes: UnsafeRawBufferPointer, from: Int) -> (end: Int?, next: Int) {
+        var start = from
+        while let feed = bytes[min(start, bytes.count)...].firstIndex(of: UInt8(ascii: "\n")) {
+            if feed == start || (feed == start + 1 && bytes[start] == UInt8(ascii: "\r")) { return (start, feed + 1) }
+            start = feed + 1
+        }
+        return (nil, start)
+    }
+
     /// A block of lines up to an empty one; nil until it is whole. The empty line is consumed, not returned.
     private mutating func takeBlock() throws(DirectHTTPError) -> ByteBuffer? {
-        var from = searched
-        while let end = buffer.firstLineFeed(from: from) {
-            let lineStart = from
-            from = end + 1
-            let length = end - lineStart
-            if length == 0 || (length == 1 && buffer.byte(at: lineStart) == UInt8(ascii: "\r")) {
-                guard from <= limits.headBytes else { break }
-                searched = 0
-                let block = buffer.readSlice(length: lineStart)
-                buffer.moveReaderIndex(forwardBy: from - lineStart)
+        let (end, next) = buffer.withUnsafeReadableBytes { bytes in Self.blockEnd(bytes, from: searched) }
+        if let end {
+            searched = 0
+            // What ends behind the limit is too large although it is whole.
+            if next <= limits.headBytes {
+                let block = buffer.readSlice(length: end)
+                buffer.moveReaderIndex(forwardBy: next - end)
                 return block
             }
-            searched = from
+        } else {
+            searched = next
         }
-        guard buffer.readableBytes <= limits.headBytes else {
+        guard end == nil, buffer.readableBytes <= limits.headBytes else {
             throw DirectHTTPError(
                 .responseTooLarge,
                 "the response's head is larger than \(limits.headBytes) bytes; raise maximumHeadBytes if it should be"
@@ -215,10 +227,6 @@ extension ByteBuffer {
         withUnsafeReadableBytes { bytes in
             bytes[min(offset, bytes.count)...].firstIndex(of: UInt8(ascii: "\n"))
         }
-    }
-
-    fileprivate func byte(at offset: Int) -> UInt8? {
-        getInteger(at: readerIndex + offset)
     }
 
     fileprivate mutating func dropLineEnd() {

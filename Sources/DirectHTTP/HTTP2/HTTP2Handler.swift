@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import DequeModule
 import HTTPTypes
 import NIOCore
-import NIOHPACK
-import NIOHTTP2
 
-/// The last handler of an HTTP/2 connection (RFC 9113): it carries many exchanges, a stream each, on frames that NIO's
-/// handler reads and writes. It makes no channel for a stream: a stream is a value in a table.
-final class HTTP2Handler: ChannelInboundHandler, ConnectionHandler {
-    typealias InboundIn = HTTP2Frame
-    typealias OutboundOut = HTTP2Frame
+/// The last handler of an HTTP/2 connection (RFC 9113): it reads and writes frames and carries many exchanges, a stream
+/// each. A stream is a value in a table, not a channel. Everything here runs on the connection's event loop.
+///
+/// What it does with frames is in `HTTP2Handler+Reading.swift`, how bodies leave in `HTTP2Handler+Sending.swift`.
+final class HTTP2Handler: ChannelDuplexHandler, ConnectionHandler {
+    typealias InboundIn = ByteBuffer
+    typealias OutboundIn = Never
+    typealias OutboundOut = ByteBuffer
 
     /// What we may have unread of the whole connection. The bound of one stream is ``streamWindow``.
     static let connectionWindow = 16 << 20
@@ -19,87 +21,137 @@ final class HTTP2Handler: ChannelInboundHandler, ConnectionHandler {
     let streamWindow: Int
     private let keepIdle: TimeAmount
     private let notify: (ConnectionNotice) -> Void
-    private var context: ChannelHandlerContext?
-    private var streams: [HTTP2StreamID: HTTP2Stream] = [:]
-    private var ids: [ObjectIdentifier: HTTP2StreamID] = [:]
-    private var nextID: HTTP2StreamID = 1
-    /// Streams with something to hand over at the end of this read.
-    private var touched: [HTTP2Stream] = []
-    private var uncredited = 0
+    private(set) var context: ChannelHandlerContext?
+
+    var streams: [UInt32: HTTP2Stream] = [:]
+    private var ids: [ObjectIdentifier: UInt32] = [:]
+    private(set) var nextID: UInt32 = 1
     private var isDraining = false
+    private var hasSaidGoAway = false
+
+    // MARK: Reading
+
+    var reader: HTTP2FrameReader
+    var decoder: HPACKDecoder
+    var guardian = HTTP2FloodGuard()
+    /// Streams with something to hand over at the end of this read.
+    var touched: [HTTP2Stream] = []
+    var isReading = false
+    /// What the peer may send on all streams together, and what of it was received and not yet allowed again.
+    var receiveWindow = connectionWindow
+    var uncredited = 0
+
+    // MARK: Sending
+
+    var encoder = HPACKEncoder()
+    /// The frames of this turn of the loop, written at its end.
+    var out = ByteBuffer()
+    private var block = ByteBuffer()
+    private var isFlushPlanned = false
+    var sendWindow = HTTP2Frame.defaultWindow
+    var initialSendWindow = HTTP2Frame.defaultWindow
+    var maximumFrame = HTTP2Frame.defaultMaximumLength
+    /// Streams that have something to send and a window for it, each in its turn.
+    var sending = Deque<HTTP2Stream>()
+
+    // MARK: Time
+
+    private var liveness: HTTP2Liveness
     private var rest = ActivityWatch()
     private var timer: Scheduled<Void>?
     private var timerDue: NIODeadline?
 
-    init(streamWindow: Int, keepIdle: TimeAmount, notify: @escaping (ConnectionNotice) -> Void) {
+    /// - Parameter now: the event loop's time.
+    init(
+        streamWindow: Int,
+        limits: HTTP1ResponseParser.Limits,
+        keepIdle: TimeAmount,
+        silence: TimeAmount?,
+        patience: TimeAmount,
+        now: NIODeadline,
+        notify: @escaping (ConnectionNotice) -> Void
+    ) {
         self.streamWindow = streamWindow
         self.keepIdle = keepIdle
         self.notify = notify
+        reader = HTTP2FrameReader(maximumBlock: limits.headBytes)
+        decoder = HPACKDecoder(
+            maximumListSize: limits.headBytes + 32 * limits.fieldCount,
+            maximumFields: limits.fieldCount
+        )
+        liveness = HTTP2Liveness(silence: silence, patience: patience, now: now)
     }
 
     // MARK: Exchanges
 
     func start(_ exchange: Exchange) {
         guard !exchange.isOver else { return notify(.free) }
-        guard let context, context.channel.isActive, !isDraining, nextID < HTTP2StreamID(Int32.max - 2) else {
+        guard let context, context.channel.isActive, !isDraining, nextID < UInt32(Int32.max - 2) else {
             notify(.free)
             return exchange.fail(.unprocessed("the connection takes no further request"))
         }
-        let stream = HTTP2Stream(id: nextID, exchange: exchange)
-        nextID = nextID.advanced(by: 2)
+        let stream = HTTP2Stream(
+            id: nextID,
+            exchange: exchange,
+            sendWindow: initialSendWindow,
+            receiveWindow: streamWindow
+        )
+        nextID += 2
         streams[stream.id] = stream
         ids[ObjectIdentifier(exchange)] = stream.id
-        let headers = HTTP2Headers.request(exchange.request)
-        switch exchange.request.body.storage {
-        case .bytes(let bytes) where bytes.readableBytes > 0:
-            write(.headers(.init(headers: headers)), stream, context)
-            write(.data(.init(data: .byteBuffer(bytes), endStream: true)), stream, context)
-        default:
-            write(.headers(.init(headers: headers, endStream: stream.isRequestSent)), stream, context)
-        }
-        context.flush()
-        stream.watch.begin(now: context.eventLoop.now, idle: exchange.limits.idle, deadline: exchange.limits.deadline)
+        block.clear()
+        HTTP2Headers.write(exchange.request, with: &encoder, into: &block)
+        stream.isRequestSent = stream.isBodyWhole && stream.unsent.isEmpty
+        out.writeHeaderBlock(
+            &block,
+            stream: stream.id,
+            endStream: stream.isRequestSent,
+            maximumLength: maximumFrame
+        )
+        queue(stream)
+        sendQueued(context)
+        let now = context.eventLoop.now
+        check(now, context)
+        planFlush(context)
+        stream.watch.begin(now: now, idle: exchange.limits.idle, deadline: exchange.limits.deadline)
         arm(stream.watch.due, context)
+        arm(liveness.due, context)
     }
 
     func send(_ piece: ByteBuffer, of exchange: Exchange, done: @escaping @Sendable (Bool) -> Void) {
-        guard let context, let stream = stream(of: exchange), !stream.isRequestSent else { return done(false) }
+        guard let context, let stream = stream(of: exchange), !stream.isBodyWhole else { return done(false) }
         guard piece.readableBytes > 0 else { return done(true) }
-        stream.unsentFrames += 1
-        let left = context.eventLoop.makePromise(of: Void.self)
-        left.futureResult.assumeIsolated().whenComplete { [weak stream] _ in
-            guard let stream else { return }
-            stream.unsentFrames -= 1
-            stream.watch.note(now: context.eventLoop.now)
-            stream.sendWaiter.take()?(true)
-        }
-        let frame = HTTP2Frame(streamID: stream.id, payload: .data(.init(data: .byteBuffer(piece))))
-        context.writeAndFlush(wrapOutboundOut(frame), promise: left)
-        if stream.unsentFrames < HTTP2Stream.maximumUnsentFrames {
+        stream.append(piece)
+        queue(stream)
+        sendQueued(context)
+        if stream.unsentBytes < HTTP2Stream.maximumUnsent {
             done(true)
         } else {
             stream.sendWaiter = done
         }
+        planFlush(context)
     }
 
     func finishSending(_ exchange: Exchange) {
-        guard let context, let stream = stream(of: exchange), !stream.isRequestSent else { return }
-        stream.isRequestSent = true
-        write(.data(.init(data: .byteBuffer(ByteBuffer()), endStream: true)), stream, context)
-        context.flush()
+        guard let context, let stream = stream(of: exchange), !stream.isBodyWhole else { return }
+        stream.isBodyWhole = true
+        queue(stream)
+        sendQueued(context)
+        planFlush(context)
     }
 
     func resumeReading(_ exchange: Exchange) {
         guard let context, let stream = stream(of: exchange) else { return }
         stream.isStalled = false
         stream.watch.note(now: context.eventLoop.now)
-        if credit(stream, context) { context.flush() }
+        credit(stream)
+        planFlush(context)
     }
 
     func abandon(_ exchange: Exchange) {
         guard let context, let stream = stream(of: exchange) else { return }
-        write(.rstStream(.cancel), stream, context)
-        context.flush()
+        out.writeReset(.cancel, stream: stream.id)
+        planFlush(context)
         remove(stream)
     }
 
@@ -111,15 +163,26 @@ final class HTTP2Handler: ChannelInboundHandler, ConnectionHandler {
     }
 
     func closeNow() {
-        context?.closeTransport()
+        guard let context else { return }
+        if context.channel.isActive {
+            if !hasSaidGoAway { out.writeGoAway(.noError) }
+            hasSaidGoAway = true
+            flush(context)
+        }
+        context.closeTransport()
     }
 
     // MARK: Channel events
 
     func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
-        let window = HTTP2Frame.FramePayload.windowUpdate(windowSizeIncrement: Self.connectionWindow - 65_535)
-        context.writeAndFlush(wrapOutboundOut(HTTP2Frame(streamID: .rootStream, payload: window)), promise: nil)
+        out.writeStaticString(HTTP2Frame.preface)
+        out.writeSettings([
+            (.enablePush, 0), (.initialWindowSize, streamWindow),
+            (.maximumHeaderListSize, decoder.maximumListSize),
+        ])
+        out.writeWindowUpdate(Self.connectionWindow - HTTP2Frame.defaultWindow)
+        flush(context)
         becomeIdle(context)
     }
 
@@ -129,55 +192,41 @@ final class HTTP2Handler: ChannelInboundHandler, ConnectionHandler {
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        let frame = unwrapInboundIn(data)
-        switch frame.payload {
-        case .settings(.settings(let settings)):
-            let limit = settings.last { $0.parameter == .maxConcurrentStreams }?.value
-            if let limit { notify(.capacity(limit)) }
-        case .goAway(let last, let code, _):
-            refuse(after: last, code)
-        case .headers(let headers):
-            take(frame.streamID, context) { stream throws(DirectHTTPError) in
-                try stream.take(headers, now: context.eventLoop.now)
-            }
-        case .data(let body):
-            if case .byteBuffer(let bytes) = body.data { uncredited += bytes.readableBytes }
-            take(frame.streamID, context) { stream throws(DirectHTTPError) in try stream.take(body) }
-        case .rstStream(let code):
-            reset(frame.streamID, code)
-        default:
-            break
+        isReading = true
+        let now = context.eventLoop.now
+        liveness.hear(now: now)
+        reader.feed(unwrapInboundIn(data))
+        do throws(HTTP2ConnectionError) {
+            while let event = try reader.next() { try take(event, now: now) }
+        } catch {
+            fail(with: error)
         }
     }
 
     func channelReadComplete(context: ChannelHandlerContext) {
-        for stream in touched { deliver(stream, context) }
-        touched.removeAll(keepingCapacity: true)
-        if uncredited >= Self.connectionWindow / 2 {
-            let update = HTTP2Frame.FramePayload.windowUpdate(windowSizeIncrement: uncredited)
-            uncredited = 0
-            context.write(wrapOutboundOut(HTTP2Frame(streamID: .rootStream, payload: update)), promise: nil)
-        }
-        context.flush()
+        isReading = false
+        deliverTouched()
+        creditConnection()
+        sendQueued(context)
+        flush(context)
+        context.fireChannelReadComplete()
     }
 
-    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        if let closed = event as? StreamClosedEvent, let code = closed.reason {
-            reset(closed.streamID, code)
+    func channelWritabilityChanged(context: ChannelHandlerContext) {
+        if context.channel.isWritable {
+            sendQueued(context)
+            planFlush(context)
         }
-        context.fireUserInboundEventTriggered(event)
+        context.fireChannelWritabilityChanged()
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        if let error = error as? NIOHTTP2Errors.StreamError {
-            fail(error.streamID, .malformed("\(error.baseError)"))
-            return
-        }
         failAll(DirectHTTPError(.connectionLost, "the connection broke: \(error)", underlyingError: error))
         closeNow()
     }
 
     func channelInactive(context: ChannelHandlerContext) {
+        deliverTouched()
         failAll(DirectHTTPError(.connectionLost, "the server closed the connection"))
         timer?.cancel()
         notify(.closed)
@@ -190,87 +239,93 @@ final class HTTP2Handler: ChannelInboundHandler, ConnectionHandler {
         ids[ObjectIdentifier(exchange)].flatMap { streams[$0] }
     }
 
-    private func take(
-        _ id: HTTP2StreamID,
-        _ context: ChannelHandlerContext,
-        _ body: (HTTP2Stream) throws(DirectHTTPError) -> Void
-    ) {
-        guard let stream = streams[id] else { return }
-        stream.watch.note(now: context.eventLoop.now)
-        do {
-            try body(stream)
-        } catch {
-            stream.pendingEnd = .failure(error)
-            write(.rstStream(.protocolError), stream, context)
+    func deliverTouched() {
+        // Ending one may end the connection, which delivers the rest and comes back here.
+        for stream in touched where stream.isTouched {
+            stream.isTouched = false
+            // The place is given back before the caller hears of the end, so that its next request finds it.
+            if stream.pendingEnd != nil, streams[stream.id] != nil {
+                if !stream.isRequestSent { out.writeReset(.cancel, stream: stream.id) }
+                remove(stream)
+            }
+            stream.deliver()
+            credit(stream)
         }
-        if touched.last !== stream { touched.append(stream) }
+        touched.removeAll(keepingCapacity: true)
     }
 
-    private func deliver(_ stream: HTTP2Stream, _ context: ChannelHandlerContext) {
-        let isLast = stream.pendingEnd != nil
-        // The place is given back before the caller hears of the end, so that its next request finds it.
-        if isLast, streams[stream.id] != nil {
-            if !stream.isRequestSent { write(.rstStream(.cancel), stream, context) }
-            remove(stream)
-        }
-        if !stream.deliver() { _ = credit(stream, context) }
+    func touch(_ stream: HTTP2Stream) {
+        guard !stream.isTouched else { return }
+        stream.isTouched = true
+        touched.append(stream)
     }
 
-    /// Allows the peer as much again as the caller has taken, half a window at a time.
-    private func credit(_ stream: HTTP2Stream, _ context: ChannelHandlerContext) -> Bool {
-        guard !stream.isStalled, stream.uncredited >= streamWindow / 2, streams[stream.id] != nil else { return false }
-        write(.windowUpdate(windowSizeIncrement: stream.uncredited), stream, context)
-        stream.uncredited = 0
-        return true
-    }
-
-    private func reset(_ id: HTTP2StreamID, _ code: NIOHTTP2.HTTP2ErrorCode) {
-        // RFC 9113 §8.7: a refused stream was not processed. NO_ERROR after a whole response only ends our upload.
-        let error: DirectHTTPError =
-            code == .refusedStream
-            ? .unprocessed("the server refused the stream")
-            : DirectHTTPError(.connectionLost, "the server reset the stream: \(code)")
-        fail(id, error)
-    }
-
-    /// RFC 9113 §6.8: streams after the last one were not processed.
-    private func refuse(after last: HTTP2StreamID, _ code: NIOHTTP2.HTTP2ErrorCode) {
-        isDraining = true
-        notify(.draining)
-        for id in streams.keys where id > last { fail(id, .unprocessed("the server is going away: \(code)")) }
-        if streams.isEmpty { closeNow() }
-    }
-
-    private func fail(_ id: HTTP2StreamID, _ error: DirectHTTPError) {
+    func fail(_ id: UInt32, _ error: DirectHTTPError) {
         guard let stream = streams[id] else { return }
         remove(stream)
         if stream.pendingEnd == nil { stream.pendingEnd = .failure(error) }
-        _ = stream.deliver()
+        stream.deliver()
     }
 
     private func failAll(_ error: DirectHTTPError) {
         for stream in streams.values {
             var error = error
-            error.isBeforeResponse = !stream.hasHead
+            error.isBeforeResponse = error.code == .connectionLost && !stream.hasHead
             fail(stream.id, error)
         }
     }
 
+    /// Ends the connection for what the peer did (RFC 9113 §5.4.1).
+    private func fail(with error: HTTP2ConnectionError) {
+        guard let context else { return }
+        deliverTouched()
+        out.writeGoAway(error.code)
+        hasSaidGoAway = true
+        let code: DirectHTTPError.Code = error.code == .enhanceYourCalm ? .responseTooLarge : .malformedResponse
+        failAll(DirectHTTPError(code, "what the server sent is not HTTP/2: \(error.message) (\(error.code))"))
+        flush(context)
+        closeNow()
+    }
+
+    /// RFC 9113 §6.8: streams after the last one were not processed.
+    func refuse(after last: UInt32, _ code: HTTP2ErrorCode) {
+        if !isDraining {
+            isDraining = true
+            notify(.draining)
+        }
+        for id in streams.keys where id > last { fail(id, .unprocessed("the server is going away: \(code)")) }
+        if streams.isEmpty { closeNow() }
+    }
+
+    func limit(streams capacity: Int) { notify(.capacity(capacity)) }
+
     private func remove(_ stream: HTTP2Stream) {
         guard streams.removeValue(forKey: stream.id) != nil else { return }
         ids[ObjectIdentifier(stream.exchange)] = nil
+        stream.unsent = []
         guard let context else { return }
         if streams.isEmpty { becomeIdle(context) }
         notify(.free)
         if isDraining, streams.isEmpty { closeNow() }
     }
 
-    private func write(
-        _ payload: HTTP2Frame.FramePayload,
-        _ stream: HTTP2Stream,
-        _ context: ChannelHandlerContext
-    ) {
-        context.write(wrapOutboundOut(HTTP2Frame(streamID: stream.id, payload: payload)), promise: nil)
+    // MARK: Writing
+
+    /// Writes what was gathered at the end of this turn, so that requests of many tasks leave together.
+    func planFlush(_ context: ChannelHandlerContext) {
+        guard !isReading, !isFlushPlanned, out.readableBytes > 0 else { return }
+        isFlushPlanned = true
+        context.eventLoop.assumeIsolated().execute { [weak self] in
+            guard let self else { return }
+            isFlushPlanned = false
+            if let context = self.context { flush(context) }
+        }
+    }
+
+    func flush(_ context: ChannelHandlerContext) {
+        guard out.readableBytes > 0 else { return }
+        context.writeAndFlush(wrapOutboundOut(out), promise: nil)
+        out.clear()
     }
 
     // MARK: Time
@@ -287,6 +342,21 @@ final class HTTP2Handler: ChannelInboundHandler, ConnectionHandler {
         timer = context.eventLoop.assumeIsolated().scheduleTask(deadline: due) { [weak self] in self?.timerFired() }
     }
 
+    /// Asks by PING whether the peer is there, or finds that it is not.
+    private func check(_ now: NIODeadline, _ context: ChannelHandlerContext) {
+        switch liveness.check(now: now) {
+        case .alive:
+            break
+        case .ping:
+            out.writePing(0, isAcknowledgement: false)
+        case .dead:
+            failAll(
+                DirectHTTPError(.connectionLost, "the server did not answer a PING in \(Duration(liveness.patience))")
+            )
+            closeNow()
+        }
+    }
+
     private func timerFired() {
         timerDue = nil
         guard let context else { return }
@@ -296,15 +366,19 @@ final class HTTP2Handler: ChannelInboundHandler, ConnectionHandler {
             case .wait, .restedEnough:
                 arm(stream.watch.due, context)
             case .silent(let limit):
-                write(.rstStream(.cancel), stream, context)
+                out.writeReset(.cancel, stream: stream.id)
                 fail(stream.id, .silent(for: limit))
             case .late:
-                write(.rstStream(.cancel), stream, context)
+                out.writeReset(.cancel, stream: stream.id)
                 fail(stream.id, .late)
             }
         }
-        context.flush()
-        guard streams.isEmpty else { return }
-        if rest.check(now: now, isStalled: false) == .restedEnough { closeNow() } else { arm(rest.due, context) }
+        if streams.isEmpty {
+            if rest.check(now: now, isStalled: false) == .restedEnough { closeNow() } else { arm(rest.due, context) }
+        } else {
+            check(now, context)
+            arm(liveness.due, context)
+        }
+        flush(context)
     }
 }

@@ -1,77 +1,101 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import HTTPTypes
-import NIOHPACK
+import NIOCore
 import Names
 
 /// Between swift-http-types and the header blocks of HTTP/2 (RFC 9113 §8).
 enum HTTP2Headers {
-    /// The header block of a request: pseudo fields first, names in lower case, `Host` as `:authority`.
-    static func request(_ request: PreparedRequest) -> HPACKHeaders {
-        var headers = HPACKHeaders()
-        headers.reserveCapacity(request.fields.count + 5)
-        headers.add(name: ":method", value: request.method.rawValue)
-        headers.add(name: ":scheme", value: request.origin.scheme.isSecure ? "https" : "http")
-        headers.add(name: ":authority", value: request.authority)
-        headers.add(name: ":path", value: request.target)
+    /// Writes the header block of a request: pseudo fields first, names in lower case, `Host` as `:authority`.
+    static func write(_ request: PreparedRequest, with encoder: inout HPACKEncoder, into block: inout ByteBuffer) {
+        encoder.begin(into: &block)
+        encoder.encode(":method", request.method.rawValue, .incremental, into: &block)
+        encoder.encode(":scheme", request.origin.scheme.isSecure ? "https" : "http", .incremental, into: &block)
+        encoder.encode(":authority", request.authority, .incremental, into: &block)
+        encoder.encode(":path", request.target, .none, into: &block)
         for field in request.fields where isAllowed(field) {
-            headers.add(name: field.name.canonicalName, value: field.value, indexing: indexing(field.name))
+            encoder.encode(field.name.canonicalName, field.value, indexing(field), into: &block)
         }
         if case .length(let length) = request.framing {
-            headers.add(name: "content-length", value: String(length))
+            encoder.encode("content-length", String(length), .none, into: &block)
         }
-        return headers
     }
 
-    /// The response of a header block.
-    static func response(_ headers: HPACKHeaders) throws(DirectHTTPError) -> HTTPResponse {
-        var response: HTTPResponse?
-        for (name, value, _) in headers {
-            if name == ":status" {
-                guard response == nil, let code = Int(value), (100...999).contains(code) else {
-                    throw .malformed("its :status is not a number")
+    /// A header block that was read; which rules it must obey depends on where it stands.
+    struct Received {
+        private var status: Int?
+        private(set) var contentLength: Int64?
+        private var fields = HTTPFields()
+        /// What is wrong with it as a response or as trailers (RFC 9113 §8.1.1); the connection is none the worse for it.
+        private var fault: String?
+
+        init() { fields.reserveCapacity(16) }
+
+        /// Takes the next field of the block.
+        mutating func take(_ field: HPACKField) {
+            switch field.kind {
+            case .ordinary:
+                break
+            case .status(let code) where status == nil && fields.isEmpty:
+                status = code
+                return
+            case .status, .pseudo:
+                fault = "a pseudo header field stands where none belongs"
+                return
+            case .malformed:
+                fault = "a header field's name or value has a character that none has"
+                return
+            case .connection:
+                fault = "the field \(field.field.name) belongs to HTTP/1.1"
+            case .contentLength(let length):
+                guard let length, contentLength ?? length == length else {
+                    fault = "Content-Length \"\(field.field.value)\" is not one number"
+                    return
                 }
-                response = HTTPResponse(status: HTTPResponse.Status(code: code))
-            } else if !name.hasPrefix(":") {
-                guard response != nil else { throw .malformed("a field stands before :status") }
-                response?.headerFields.append(try field(name, value))
+                contentLength = length
             }
+            fields.append(field.field)
         }
-        guard let response else { throw .malformed("it has no :status") }
-        return response
+
+        /// What the block is as the head of a response.
+        func response() throws(DirectHTTPError) -> HTTPResponse {
+            if let fault { throw .malformed(fault) }
+            guard let status else { throw .malformed("it has no :status") }
+            return HTTPResponse(status: HTTPResponse.Status(code: status), headerFields: fields)
+        }
+
+        /// What the block is as trailers; pseudo fields have no place there (RFC 9113 §8.1).
+        func trailers() throws(DirectHTTPError) -> HTTPFields {
+            if let fault { throw .malformed(fault) }
+            guard status == nil else { throw .malformed("a trailer field is a pseudo field") }
+            return fields
+        }
     }
 
-    /// The trailer fields of a header block; pseudo fields have no place there (RFC 9113 §8.1).
-    static func trailers(_ headers: HPACKHeaders) throws(DirectHTTPError) -> HTTPFields {
-        var fields = HTTPFields()
-        for (name, value, _) in headers {
-            guard !name.hasPrefix(":") else { throw .malformed("a trailer field is a pseudo field") }
-            fields.append(try field(name, value))
+    /// RFC 9113 §8.2.2.
+    static func belongsToConnection(_ name: String) -> Bool {
+        switch name {
+        case "connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade": true
+        default: false
         }
-        return fields
-    }
-
-    private static func field(_ name: String, _ value: String) throws(DirectHTTPError) -> HTTPField {
-        guard let fieldName = HTTPField.Name(parsed: name) else {
-            throw .malformed("a header field's name has a character that no name has")
-        }
-        guard !value.utf8.contains(where: { $0 == 0 || $0 == 0x0a || $0 == 0x0d }) else {
-            throw .malformed("the field \(name) holds a control character")
-        }
-        return HTTPField(name: fieldName, lenientValue: value.utf8)
     }
 
     /// What speaks of the connection has no place in HTTP/2, and of `TE` only `trailers` (RFC 9113 §8.2.2).
     private static func isAllowed(_ field: HTTPField) -> Bool {
-        switch field.name.canonicalName {
-        case "connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade": false
-        case "te": field.value.lowercased() == "trailers"
-        default: true
-        }
+        let name = field.name.canonicalName
+        return !belongsToConnection(name) && (name != "te" || field.value.lowercased() == "trailers")
     }
 
     /// Secrets stay out of the compression state (RFC 7541 §7.1.3); short cookies could be guessed through it.
-    private static func indexing(_ name: HTTPField.Name) -> HPACKIndexing {
-        name == .authorization || name == .cookie || name == .proxyAuthorization ? .neverIndexed : .indexable
+    private static func indexing(_ field: HTTPField) -> HPACKEncoder.Indexing {
+        switch field.name {
+        case .authorization, .cookie, .proxyAuthorization: return .never
+        default: break
+        }
+        switch field.indexingStrategy {
+        case .disallow: return .never
+        case .avoid: return .none
+        default: return .incremental
+        }
     }
 }

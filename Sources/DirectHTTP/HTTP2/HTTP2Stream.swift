@@ -1,79 +1,131 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import DequeModule
 import HTTPTypes
 import NIOCore
-import NIOHTTP2
 
 /// What the connection knows of one exchange that it carries. It belongs to the event loop.
 final class HTTP2Stream {
-    /// Frames of a body that may be on their way before the next piece is asked for.
-    static let maximumUnsentFrames = 4
+    /// Bytes of a body that may wait for the peer's window or for the socket before the next piece is asked for.
+    static let maximumUnsent = 64 * 1024
 
-    let id: HTTP2StreamID
+    let id: UInt32
     let exchange: Exchange
     var watch = ActivityWatch()
-    var isRequestSent: Bool
-    var hasHead = false
-    var informationalCount = 0
-    /// Frames that were written and have not left.
-    var unsentFrames = 0
+
+    // MARK: The request
+
+    /// Whether the last byte of the request's body was given; what is in ``unsent`` is still to go.
+    var isBodyWhole: Bool
+    /// Whether END_STREAM was written.
+    var isRequestSent = false
+    /// What the peer lets us send (RFC 9113 §5.2). A change of SETTINGS may make it negative.
+    var sendWindow: Int
+    var unsent = Deque<ByteBuffer>()
+    var unsentBytes = 0
+    /// Whether it stands in the connection's queue of streams that have something to send.
+    var isQueued = false
     var sendWaiter: ((Bool) -> Void)?
+
+    // MARK: The response
+
+    var hasHead = false
+    private var informationalCount = 0
+    /// What is left of Content-Length; nil where none was told or the response has no body.
+    private var expectedBytes: Int64?
     var isStalled = false
+    /// What the peer may send.
+    var receiveWindow: Int
     /// Received bytes that the peer has not been allowed to replace.
     var uncredited = 0
 
     /// What was read since the last delivery.
-    var pendingHead: Exchange.ExchangeHead?
-    var pendingPieces: [ByteBuffer] = []
+    private var pendingHead: Exchange.ExchangeHead?
+    private var pendingPieces: [ByteBuffer] = []
     var pendingEnd: Result<HTTPFields?, DirectHTTPError>?
+    /// Whether it stands in the connection's list of streams that have something to deliver.
+    var isTouched = false
 
-    init(id: HTTP2StreamID, exchange: Exchange) {
+    init(id: UInt32, exchange: Exchange, sendWindow: Int, receiveWindow: Int) {
         self.id = id
         self.exchange = exchange
+        self.sendWindow = sendWindow
+        self.receiveWindow = receiveWindow
         switch exchange.request.body.storage {
-        case .none, .bytes: isRequestSent = true
-        case .file, .stream: isRequestSent = false
+        case .none:
+            isBodyWhole = true
+        case .bytes(let bytes):
+            isBodyWhole = true
+            if bytes.readableBytes > 0 { append(bytes) }
+        case .file, .stream:
+            isBodyWhole = false
         }
     }
 
+    func append(_ piece: ByteBuffer) {
+        unsent.append(piece)
+        unsentBytes += piece.readableBytes
+    }
+
     /// Takes a header block: an informational response, the final head, or the trailers.
-    func take(_ headers: HTTP2Frame.FramePayload.Headers, now: NIODeadline) throws(DirectHTTPError) {
+    func take(_ block: HTTP2Headers.Received, endStream: Bool, now: NIODeadline) throws(DirectHTTPError) {
+        guard pendingEnd == nil else { throw .malformed("frames follow the end of the stream") }
         if hasHead {
-            pendingEnd = .success(try HTTP2Headers.trailers(headers.headers))
+            guard endStream else { throw .malformed("a second head stands in the body") }
+            let trailers = try block.trailers()
+            try checkLength()
+            pendingEnd = .success(trailers.isEmpty ? nil : trailers)
             return
         }
-        let response = try HTTP2Headers.response(headers.headers)
+        let response = try block.response()
         if response.status.kind == .informational {
+            if response.status == .continue { exchange.gate?.open() }
             informationalCount += 1
-            guard informationalCount <= HTTP1Handler.maximumInformational, !headers.endStream else {
+            guard informationalCount <= HTTP1Handler.maximumInformational, !endStream, response.status.code != 101
+            else {
                 throw .malformed("informational responses without an end")
             }
             return
         }
         hasHead = true
+        // RFC 9113 §8.1.1: DATA must be as long as Content-Length says, where the response can have a body.
+        let hasBody = exchange.request.method != .head && response.status.code != 204 && response.status.code != 304
+        expectedBytes = hasBody ? block.contentLength : 0
+        exchange.gate?.refuse()
         pendingHead = Exchange.ExchangeHead(response: response, firstByte: now)
-        if headers.endStream { pendingEnd = .success(nil) }
+        if endStream { try end() }
     }
 
-    func take(_ data: HTTP2Frame.FramePayload.Data) throws(DirectHTTPError) {
+    func take(_ piece: ByteBuffer, endStream: Bool) throws(DirectHTTPError) {
         guard hasHead else { throw .malformed("a body stands before its head") }
-        if case .byteBuffer(let bytes) = data.data {
-            uncredited += bytes.readableBytes
-            if bytes.readableBytes > 0 { pendingPieces.append(bytes) }
+        guard pendingEnd == nil else { throw .malformed("frames follow the end of the stream") }
+        if let expected = expectedBytes {
+            guard piece.readableBytes <= expected else { throw .malformed("the body is longer than Content-Length") }
+            expectedBytes = expected - Int64(piece.readableBytes)
         }
-        if data.endStream { pendingEnd = .success(nil) }
+        if piece.readableBytes > 0 { pendingPieces.append(piece) }
+        if endStream { try end() }
     }
 
-    /// Hands over what was read. Returns whether the exchange is over.
-    func deliver() -> Bool {
-        guard pendingHead != nil || !pendingPieces.isEmpty || pendingEnd != nil else { return false }
-        let (head, pieces, end) = (pendingHead, pendingPieces, pendingEnd)
+    private func end() throws(DirectHTTPError) {
+        try checkLength()
+        pendingEnd = .success(nil)
+    }
+
+    private func checkLength() throws(DirectHTTPError) {
+        guard expectedBytes ?? 0 == 0 else {
+            throw DirectHTTPError(.connectionLost, "the server ended the body before its Content-Length")
+        }
+    }
+
+    /// Hands over what was read.
+    func deliver() {
+        guard pendingHead != nil || !pendingPieces.isEmpty || pendingEnd != nil else { return }
+        let isLast = pendingEnd != nil
+        isStalled = !exchange.deliver(head: pendingHead, pieces: pendingPieces, end: pendingEnd)
         pendingHead = nil
         pendingPieces.removeAll(keepingCapacity: true)
         pendingEnd = nil
-        isStalled = !exchange.deliver(head: head, pieces: pieces, end: end)
-        guard end != nil else { return false }
-        sendWaiter.take()?(false)
-        return true
+        if isLast { sendWaiter.take()?(false) }
     }
 }

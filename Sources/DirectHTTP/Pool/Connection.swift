@@ -9,6 +9,7 @@ final class Connection: ExchangeCarrier {
     let eventLoop: any EventLoop
     /// The pool's epoch when it was dialled.
     let epoch: Int
+    let born = NIODeadline.now()
     /// Whether it carries several exchanges at a time.
     let isShared: Bool
     private let handler: NIOLoopBound<any ConnectionHandler>

@@ -52,11 +52,13 @@ final class ConnectionPool: Sendable {
     }
 
     private let group: any EventLoopGroup
+    private let maximumAge: TimeAmount?
     /// Guards who has what; continuations are resumed and sockets closed outside of it.
     private let shared: NIOLockedValueBox<Shared>
 
     init(configuration: EngineConfiguration, group: any EventLoopGroup) {
         self.group = group
+        maximumAge = configuration.maximumAge.map { TimeAmount($0) }
         shared = NIOLockedValueBox(
             Shared(
                 pool: State(
@@ -95,8 +97,11 @@ final class ConnectionPool: Sendable {
 
     /// The lent connection can serve somebody else.
     func release(_ connection: Connection) {
+        let isTooOld = maximumAge.map { connection.born + $0 <= .now() } ?? false
+        // An old one that is shared leaves the pool first, so that nobody who waits is given it.
+        if isTooOld, connection.isShared { return connection.drain() }
         let (turns, keep) = shared.withLockedValue { shared -> ([WokenTurn], Bool) in
-            guard connection.epoch == shared.epoch || connection.isShared, !shared.isShutDown else {
+            guard connection.isShared || connection.epoch == shared.epoch && !isTooOld, !shared.isShutDown else {
                 return ([], false)
             }
             let (wakes, keep) = shared.pool.release(connection, connection.key)
@@ -164,8 +169,8 @@ final class ConnectionPool: Sendable {
 
     var epoch: Int { shared.withLockedValue(\.epoch) }
 
-    /// Closes everything and refuses what comes after.
-    func shutDown() {
+    /// Refuses what comes after, and closes every connection: at once, or when it serves nobody any more.
+    func shutDown(isGraceful: Bool) {
         let (open, waiters) = shared.withLockedValue { shared -> ([Connection], [Waiter]) in
             shared.isShutDown = true
             defer { shared.waiters = [:] }
@@ -175,7 +180,9 @@ final class ConnectionPool: Sendable {
             waiter.timer?.cancel()
             waiter.continuation.resume(returning: .failure(.shutDown))
         }
-        for connection in open { connection.close() }
+        for connection in open {
+            if isGraceful { connection.drain() } else { connection.close() }
+        }
     }
 
     /// Returns when no connection is open.

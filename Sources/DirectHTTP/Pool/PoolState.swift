@@ -47,6 +47,41 @@ struct PoolState<Key: Hashable & Sendable, Connection: AnyObject & Sendable>: Se
 
         var isEmpty: Bool { idle.isEmpty && shared.isEmpty && busy == 0 && waiters.isEmpty }
         var count: Int { idle.count + shared.count + busy }
+
+        func sharedIndex(_ connection: Connection) -> Int? {
+            shared.firstIndex { $0.connection === connection }
+        }
+
+        /// A connection that can serve one caller more.
+        mutating func reuse(fresh: Bool, isPreferred: (Connection) -> Bool) -> Connection? {
+            if let index = shared.firstIndex(where: { $0.lent < $0.capacity }) {
+                shared[index].lent += 1
+                return shared[index].connection
+            }
+            guard !fresh, let last = idle.last else { return nil }
+            busy += 1
+            if !isPreferred(last), let index = idle.lastIndex(where: isPreferred) { return idle.remove(at: index) }
+            return idle.removeLast()
+        }
+
+        /// Wakes as many as can be served now.
+        mutating func wakeAll(limit: Int) -> [Wake] {
+            guard !waiters.isEmpty else { return [] }
+            var wakes: [Wake] = []
+            for index in shared.indices {
+                while shared[index].lent < shared[index].capacity, let waiter = waiters.popFirst() {
+                    shared[index].lent += 1
+                    wakes.append(.reuse(waiter, shared[index].connection))
+                }
+            }
+            // Where connections are shared, one more at a time is opened; else as many as there is room for.
+            while count < limit, shares == false || opening == 0, let waiter = waiters.popFirst() {
+                busy += 1
+                opening += 1
+                wakes.append(.open(waiter))
+            }
+            return wakes
+        }
     }
 
     let connectionsPerOrigin: Int
@@ -69,102 +104,98 @@ struct PoolState<Key: Hashable & Sendable, Connection: AnyObject & Sendable>: Se
     ///   - mayShare: whether the origin may turn out to speak HTTP/2.
     ///   - isPreferred: a connection that suits the caller best, e.g. one on its own event loop.
     mutating func lease(_ key: Key, fresh: Bool, mayShare: Bool, isPreferred: (Connection) -> Bool) -> Lease {
-        var origin = origins[key] ?? Origin()
-        defer { origins[key] = origin }
-        if let index = origin.shared.firstIndex(where: { $0.lent < $0.capacity }) {
-            origin.shared[index].lent += 1
-            return .reuse(origin.shared[index].connection)
-        }
-        if !fresh, let last = origin.idle.last {
-            idleCount -= 1
-            origin.busy += 1
-            if !isPreferred(last), let index = origin.idle.lastIndex(where: isPreferred) {
-                return .reuse(origin.idle.remove(at: index))
+        let (limit, queue, id) = (connectionsPerOrigin, waitersPerOrigin, nextWaiter + 1)
+        if origins.index(forKey: key) == nil { origins[key] = Origin() }
+        let lease = change(key) { origin -> Lease in
+            if let connection = origin.reuse(fresh: fresh, isPreferred: isPreferred) { return .reuse(connection) }
+            let waitsForFirst = mayShare && origin.shares != false && origin.opening > 0
+            if !waitsForFirst, origin.count < limit {
+                origin.busy += 1
+                origin.opening += 1
+                return .open
             }
-            return .reuse(origin.idle.removeLast())
+            guard origin.waiters.count < queue else { return .full }
+            origin.waiters.append(id)
+            return .wait(id)
         }
-        let waitsForFirst = mayShare && origin.shares != false && origin.opening > 0
-        if !waitsForFirst, origin.count < connectionsPerOrigin {
-            origin.busy += 1
-            origin.opening += 1
-            return .open
-        }
-        guard origin.waiters.count < waitersPerOrigin else { return .full }
-        nextWaiter += 1
-        origin.waiters.append(nextWaiter)
-        return .wait(nextWaiter)
+        if case .wait? = lease { nextWaiter = id }
+        return lease ?? .full
     }
 
     /// A connection stands, and is lent to its opener.
     ///
     /// - Parameter capacity: how many it can be lent to at a time; nil where it serves one.
     mutating func opened(_ connection: Connection, _ key: Key, capacity: Int?) -> [Wake] {
-        guard origins[key] != nil else { return [] }
-        origins[key]?.opening -= 1
-        origins[key]?.shares = capacity != nil
-        if let capacity {
-            origins[key]?.busy -= 1
-            origins[key]?.shared.append(Shared(connection: connection, lent: 1, capacity: max(1, capacity)))
+        changeAndWake(key) { origin in
+            origin.opening -= 1
+            origin.shares = capacity != nil
+            guard let capacity else { return }
+            origin.busy -= 1
+            origin.shared.append(Shared(connection: connection, lent: 1, capacity: max(1, capacity)))
         }
-        return wakeAll(key)
     }
 
     /// A shared connection can be lent to another number at a time.
     mutating func resize(_ connection: Connection, _ key: Key, capacity: Int) -> [Wake] {
-        guard let index = sharedIndex(connection, key) else { return [] }
-        origins[key]?.shared[index].capacity = capacity
-        return wakeAll(key)
+        changeAndWake(key) { origin in
+            guard let index = origin.sharedIndex(connection) else { return }
+            origin.shared[index].capacity = capacity
+        }
     }
 
     /// A lent connection is free again. Returns who gets it, or false where it should be closed instead.
     mutating func release(_ connection: Connection, _ key: Key) -> (wakes: [Wake], keep: Bool) {
-        if let index = sharedIndex(connection, key) {
-            origins[key]?.shared[index].lent -= 1
-            return (wakeAll(key), true)
+        let (limit, hasRoom) = (connectionsPerOrigin, idleCount < maximumIdle)
+        let released = change(key) { origin -> (wakes: [Wake], keep: Bool) in
+            if let index = origin.sharedIndex(connection) {
+                origin.shared[index].lent -= 1
+                return (origin.wakeAll(limit: limit), true)
+            }
+            if let waiter = origin.waiters.popFirst() { return ([.reuse(waiter, connection)], true) }
+            // One that is not kept stays busy until it says that it closed.
+            guard hasRoom else { return ([], false) }
+            origin.busy -= 1
+            origin.idle.append(connection)
+            return ([], true)
         }
-        guard var origin = origins[key] else { return ([], false) }
-        defer { store(origin, key) }
-        if let waiter = origin.waiters.popFirst() { return ([.reuse(waiter, connection)], true) }
-        // One that is not kept stays busy until it says that it closed.
-        guard idleCount < maximumIdle else { return ([], false) }
-        origin.busy -= 1
-        origin.idle.append(connection)
-        idleCount += 1
-        return ([], true)
+        return released ?? ([], false)
     }
 
     /// A shared connection is lent to nobody any more.
     mutating func withdraw(_ connection: Connection, _ key: Key) -> [Wake] {
-        guard let index = sharedIndex(connection, key) else { return [] }
-        origins[key]?.shared.remove(at: index)
-        return wakeAll(key)
+        changeAndWake(key) { origin in
+            guard let index = origin.sharedIndex(connection) else { return }
+            origin.shared.remove(at: index)
+        }
     }
 
     /// A connection that was opened is gone.
     mutating func closed(_ connection: Connection, _ key: Key, isShared: Bool) -> [Wake] {
         if isShared { return withdraw(connection, key) }
-        if let index = origins[key]?.idle.lastIndex(where: { $0 === connection }) {
-            origins[key]?.idle.remove(at: index)
-            idleCount -= 1
-        } else {
-            origins[key]?.busy -= 1
+        return changeAndWake(key) { origin in
+            if let index = origin.idle.lastIndex(where: { $0 === connection }) {
+                origin.idle.remove(at: index)
+            } else {
+                origin.busy -= 1
+            }
         }
-        return wakeAll(key)
     }
 
     /// Opening failed, or the opener left.
     mutating func openingFailed(_ key: Key) -> [Wake] {
-        origins[key]?.busy -= 1
-        origins[key]?.opening -= 1
-        return wakeAll(key)
+        changeAndWake(key) { origin in
+            origin.busy -= 1
+            origin.opening -= 1
+        }
     }
 
     /// Somebody who waited left. Returns false where the wake was already on its way.
     mutating func leave(_ waiter: WaiterID, _ key: Key) -> Bool {
-        guard var origin = origins[key], let index = origin.waiters.firstIndex(of: waiter) else { return false }
-        origin.waiters.remove(at: index)
-        store(origin, key)
-        return true
+        change(key) { origin in
+            guard let index = origin.waiters.firstIndex(of: waiter) else { return false }
+            origin.waiters.remove(at: index)
+            return true
+        } ?? false
     }
 
     /// Forgets the connections that serve nobody and gives them out, to be closed.
@@ -179,44 +210,33 @@ struct PoolState<Key: Hashable & Sendable, Connection: AnyObject & Sendable>: Se
 
     private mutating func take(_ condition: (Shared) -> Bool) -> [Connection] {
         var taken: [Connection] = []
-        for (key, var origin) in origins where !origin.idle.isEmpty || !origin.shared.isEmpty {
-            taken += origin.idle
-            taken += origin.shared.filter(condition).map(\.connection)
-            origin.idle = []
-            origin.shared.removeAll(where: condition)
-            store(origin, key)
+        for key in Array(origins.keys) {
+            change(key) { origin in
+                taken += origin.idle
+                taken += origin.shared.filter(condition).map(\.connection)
+                origin.idle = []
+                origin.shared.removeAll(where: condition)
+            }
         }
-        idleCount = 0
         return taken
     }
 
-    private func sharedIndex(_ connection: Connection, _ key: Key) -> Int? {
-        origins[key]?.shared.firstIndex { $0.connection === connection }
+    /// Changes an origin where it stands, for a copy would copy its lists; one that is empty afterwards is forgotten.
+    @discardableResult
+    private mutating func change<Value>(_ key: Key, _ body: (inout Origin) -> Value) -> Value? {
+        guard let index = origins.index(forKey: key) else { return nil }
+        let before = origins.values[index].idle.count
+        let value = body(&origins.values[index])
+        idleCount += origins.values[index].idle.count - before
+        if origins.values[index].isEmpty { origins.remove(at: index) }
+        return value
     }
 
-    /// Wakes as many as can be served now.
-    private mutating func wakeAll(_ key: Key) -> [Wake] {
-        guard var origin = origins[key] else { return [] }
-        defer { store(origin, key) }
-        var wakes: [Wake] = []
-        for index in origin.shared.indices {
-            while origin.shared[index].lent < origin.shared[index].capacity, let waiter = origin.waiters.popFirst() {
-                origin.shared[index].lent += 1
-                wakes.append(.reuse(waiter, origin.shared[index].connection))
-            }
-        }
-        // Where connections are shared, one more at a time is opened; else as many as there is room for.
-        while origin.count < connectionsPerOrigin, origin.shares == false || origin.opening == 0,
-            let waiter = origin.waiters.popFirst()
-        {
-            origin.busy += 1
-            origin.opening += 1
-            wakes.append(.open(waiter))
-        }
-        return wakes
-    }
-
-    private mutating func store(_ origin: Origin, _ key: Key) {
-        origins[key] = origin.isEmpty ? nil : origin
+    private mutating func changeAndWake(_ key: Key, _ body: (inout Origin) -> Void) -> [Wake] {
+        let limit = connectionsPerOrigin
+        return change(key) { origin in
+            body(&origin)
+            return origin.wakeAll(limit: limit)
+        } ?? []
     }
 }

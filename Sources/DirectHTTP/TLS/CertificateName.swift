@@ -2,8 +2,10 @@
 
 package import NIOCore
 import NIOSSL
+import Names
 
-/// Whether a certificate is one for a name (RFC 9525 §6.3): by its DNS names, and by nothing else.
+/// Whether a certificate is one for a name (RFC 9525 §6.3): a host with a name by the certificate's DNS names, an
+/// address by its addresses, and by nothing else.
 ///
 /// NIOSSL also takes a certificate for the *address* that was dialled. Anybody can have one for an address of their own, and
 /// a poisoned answer may lead there: for an origin with a name only the name counts.
@@ -14,7 +16,15 @@ package enum CertificateName {
         return certificate.map { covers($0, name) } ?? false
     }
 
-    static func covers(_ certificate: NIOSSLCertificate, _ name: String) -> Bool {
+    /// Whether it is for a host: by its name, or by its address where it has no other name.
+    static func covers(_ certificate: NIOSSLCertificate, _ host: Host) -> Bool {
+        guard let address = host.address else { return covers(certificate, host.text) }
+        return certificate._subjectAlternativeNames().contains { alternative in
+            alternative.nameType == .ipAddress && Array(alternative.contents) == address.octets
+        }
+    }
+
+    private static func covers(_ certificate: NIOSSLCertificate, _ name: String) -> Bool {
         certificate._subjectAlternativeNames().contains { alternative in
             alternative.nameType == .dnsName && matches(Array(alternative.contents), name)
         }

@@ -16,8 +16,10 @@ final class HandshakeWaiter: ChannelInboundHandler, RemovableChannelHandler {
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        if case .handshakeCompleted(let negotiated)? = event as? TLSUserEvent {
-            done.take()?(.success(negotiated))
+        if case .handshakeCompleted(let negotiated)? = event as? TLSUserEvent, let done = done.take() {
+            // What is added from here on stands at the end of the pipeline, and nothing in between.
+            context.pipeline.syncOperations.removeHandler(context: context, promise: nil)
+            return done(.success(negotiated))
         }
         context.fireUserInboundEventTriggered(event)
     }

@@ -7,14 +7,24 @@ import NIOSSL
 /// and shared by all origins.
 final class TLSContexts: Sendable {
     /// Guards the table; a context is made under it so that two callers never pay twice.
-    private let contexts = NIOLockedValueBox<[TLSSettings: NIOSSLContext]>([:])
+    private let contexts = NIOLockedValueBox<[Key: NIOSSLContext]>([:])
 
-    func context(for settings: TLSSettings) throws(DirectHTTPError) -> NIOSSLContext {
+    private struct Key: Hashable {
+        var settings: TLSSettings
+        var checksName: Bool
+    }
+
+    /// - Parameter checksName: whether the peer has a name. Where it has only an address NIOSSL would check the address that was
+    ///   dialled, which may be a proxy's; ``TLSStep`` checks the right one.
+    func context(for settings: TLSSettings, checksName: Bool) throws(DirectHTTPError) -> NIOSSLContext {
+        var key = Key(settings: settings, checksName: checksName)
+        // Pins are checked elsewhere and make no difference here.
+        key.settings.pins = []
         do {
             return try contexts.withLockedValue { contexts in
-                if let known = contexts[settings] { return known }
-                let context = try NIOSSLContext(configuration: Self.configuration(settings))
-                contexts[settings] = context
+                if let known = contexts[key] { return known }
+                let context = try NIOSSLContext(configuration: Self.configuration(settings, checksName))
+                contexts[key] = context
                 return context
             }
         } catch let error as DirectHTTPError {
@@ -24,10 +34,16 @@ final class TLSContexts: Sendable {
         }
     }
 
-    static func configuration(_ settings: TLSSettings) throws -> TLSConfiguration {
+    static func configuration(_ settings: TLSSettings, _ checksName: Bool = true) throws -> TLSConfiguration {
         var configuration = TLSConfiguration.makeClientConfiguration()
         configuration.minimumTLSVersion = settings.minimumVersion == .tls13 ? .tlsv13 : .tlsv12
-        configuration.certificateVerification = settings.verifiesCertificate ? .fullVerification : .none
+        configuration.certificateVerification =
+            !settings.verifiesCertificate ? .none : checksName ? .fullVerification : .noHostnameVerification
+        if let identity = settings.identity {
+            let (chain, key) = try identity.load()
+            configuration.certificateChain = chain.map { .certificate($0) }
+            configuration.privateKey = .privateKey(key)
+        }
         configuration.applicationProtocols = settings.offersHTTP2 ? ["h2", "http/1.1"] : ["http/1.1"]
         var roots: [NIOSSLCertificate] = []
         for file in settings.rootFiles {

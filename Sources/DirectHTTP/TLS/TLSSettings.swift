@@ -20,7 +20,11 @@ public struct TLSSettings: Hashable, Sendable {
     public var verifiesCertificate = true
     /// The lowest version accepted. Default TLS 1.2.
     public var minimumVersion = Version.tls12
-
+    /// Who we are to a server that asks for a certificate. Default nil: nobody.
+    public var identity: ClientIdentity?
+    /// Public keys that hosts must show on top of a certificate that is in order. Default none. They hold even where
+    /// ``verifiesCertificate`` is false. The key that counts is that of the host's own certificate, as in curl.
+    public var pins: [PinnedHost] = []
     /// Whether HTTP/2 is offered in ALPN (RFC 7301); HTTP/1.1 always is. Default true.
     public var offersHTTP2 = true
 

@@ -23,7 +23,8 @@ struct DNSPodAnswer: Hashable {
         families: Families,
         named: Bool = false
     ) throws(UpstreamError) -> [DNSPodAnswer] {
-        var lines = text.split(separator: "\n", omittingEmptySubsequences: true)[...]
+        // A line end of CR and LF is one Character, and not the one of LF alone.
+        var lines = text.split(omittingEmptySubsequences: true, whereSeparator: \.isNewline)[...]
         // Nothing at all is how the upstream says "no such record".
         if lines.isEmpty { lines = [""] }
         var answers: [DNSPodAnswer] = []
@@ -36,8 +37,8 @@ struct DNSPodAnswer: Hashable {
         _ families: Families,
         _ named: Bool
     ) throws(UpstreamError) -> DNSPodAnswer {
-        var rest = line
-        if rest.last == "\r" { rest = rest.dropLast() }
+        var rest = line.drop { $0 == " " }
+        while rest.last == " " { rest = rest.dropLast() }
         var name: String?
         // IPv6 has colons too: only the first can end a name.
         if let mark = rest.firstRange(of: ".:") {

@@ -3,7 +3,7 @@
 import Beeline
 
 /// Draws a ``ProgressBar`` on standard error while a file is downloaded; only where a person sits before it.
-struct TransferProgress {
+struct ProgressDisplay {
     private var bar: ProgressBar
     private let begin = ContinuousClock.now
 

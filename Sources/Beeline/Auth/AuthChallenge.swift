@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// One challenge of `WWW-Authenticate` (RFC 9110 §11.3): a scheme with parameters, or with one token.
+struct AuthChallenge: Hashable, Sendable {
+    /// Challenges of one field that are read; what comes after is passed over.
+    static let maximumChallenges = 16
+    /// Parameters of one challenge that are read; one more makes the field unreadable.
+    static let maximumParameters = 32
+
+    /// In lower case.
+    var scheme: String
+    var token: String?
+    /// By name in lower case; of several with one name the first.
+    var parameters: [String: String] = [:]
+
+    /// The challenges of a field's value; those before the first mistake where there is one.
+    static func parse(_ value: String) -> [AuthChallenge] {
+        var reader = Reader(rest: Array(value.utf8)[...])
+        var challenges: [AuthChallenge] = []
+        reader.skip(", \t")
+        while let word = reader.token(), challenges.count <= maximumChallenges {
+            let space = reader.skip(" \t")
+            if reader.peek == UInt8(ascii: "="), !challenges.isEmpty {
+                reader.next()
+                reader.skip(" \t")
+                guard challenges[challenges.count - 1].parameters.count < maximumParameters,
+                    let text = reader.quotedOrToken()
+                else { return challenges }
+                let name = word.lowercased()
+                if challenges[challenges.count - 1].parameters[name] == nil {
+                    challenges[challenges.count - 1].parameters[name] = text
+                }
+            } else {
+                guard challenges.count < maximumChallenges else { return challenges }
+                challenges.append(AuthChallenge(scheme: word.lowercased()))
+                // What follows a scheme without a comma is its token, or its first parameter.
+                if space, let token = reader.token68() { challenges[challenges.count - 1].token = token }
+                reader.skip(" \t")
+                if let byte = reader.peek, byte != UInt8(ascii: ","), !Reader.isToken(byte) { return challenges }
+                reader.skip(", \t")
+                continue
+            }
+            reader.skip(" \t")
+            guard reader.peek == nil || reader.peek == UInt8(ascii: ",") else { return challenges }
+            reader.skip(", \t")
+        }
+        return challenges
+    }
+
+    private struct Reader {
+        var rest: ArraySlice<UInt8>
+
+        var peek: UInt8? { rest.first }
+
+        mutating func next() { rest = rest.dropFirst() }
+
+        @discardableResult
+        mutating func skip(_ set: StaticString) -> Bool {
+            let before = rest.count
+            set.withUTF8Buffer { bytes in rest = rest.drop { bytes.contains($0) } }
+            return rest.count < before
+        }
+
+        mutating func token() -> String? {
+            let word = rest.prefix(while: Self.isToken)
+            guard !word.isEmpty else { return nil }
+            rest = rest.dropFirst(word.count)
+            return String(decoding: word, as: UTF8.self)
+        }
+
+        /// A token68 that ends the challenge; nothing is read where it is a parameter instead.
+        mutating func token68() -> String? {
+            let body = rest.prefix { Self.isLetterOrDigit($0) || "-._~+/".utf8.contains($0) }
+            guard !body.isEmpty else { return nil }
+            let padding = rest.dropFirst(body.count).prefix { $0 == UInt8(ascii: "=") }
+            let after = rest.dropFirst(body.count + padding.count).drop { $0 == 0x20 || $0 == 0x09 }
+            guard after.isEmpty || after.first == UInt8(ascii: ",") else { return nil }
+            rest = after
+            return String(decoding: body + padding, as: UTF8.self)
+        }
+
+        mutating func quotedOrToken() -> String? {
+            guard peek == UInt8(ascii: "\"") else { return token() }
+            next()
+            var text: [UInt8] = []
+            while let byte = peek {
+                next()
+                switch byte {
+                case UInt8(ascii: "\""):
+                    return String(decoding: text, as: UTF8.self)
+                case UInt8(ascii: "\\"):
+                    guard let escaped = peek else { return nil }
+                    next()
+                    text.append(escaped)
+                default:
+                    text.append(byte)
+                }
+            }
+            return nil
+        }
+
+        static func isLetterOrDigit(_ byte: UInt8) -> Bool {
+            (0x30...0x39).contains(byte) || (0x41...0x5a).contains(byte) || (0x61...0x7a).contains(byte)
+        }
+
+        static func isToken(_ byte: UInt8) -> Bool {
+            isLetterOrDigit(byte) || "!#$%&'*+-.^_`|~".utf8.contains(byte)
+        }
+    }
+}

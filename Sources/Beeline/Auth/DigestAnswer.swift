@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NIOCore
+
+/// The answer to a ``DigestChallenge`` for one request (RFC 7616 §3.4). Pure: the random part is handed in.
+struct DigestAnswer {
+    var challenge: DigestChallenge
+    var user: String
+    var password: String
+    var method: String
+    /// The request target as it is sent.
+    var uri: String
+    /// How many requests this one is with the nonce.
+    var count: UInt32
+    var clientNonce: String
+    /// The body, where it stands in memory.
+    var body: ByteBuffer?
+
+    /// What is protected; nil in the form of RFC 2069. Outer nil: what the server asks for cannot be given.
+    private var protection: DigestChallenge.Protection?? {
+        if challenge.protections.isEmpty { return .some(nil) }
+        if challenge.protections.contains(.request) { return .request }
+        return body == nil ? nil : .requestAndBody
+    }
+
+    /// The value of `Authorization`; nil where the server wants the body protected, and it does not stand in memory.
+    var fieldValue: String? {
+        guard let protection else { return nil }
+        var parts = [
+            userPart, "realm=\(quoted(challenge.realm))", "uri=\(quoted(uri))", "nonce=\(quoted(challenge.nonce))",
+            "response=\"\(response(protection))\"",
+        ]
+        if let name = challenge.algorithmName { parts.append("algorithm=\(name)") }
+        if let protection {
+            parts += ["qop=\(protection.rawValue)", "nc=\(countText)", "cnonce=\(quoted(clientNonce))"]
+        } else if challenge.algorithm.isSession {
+            parts.append("cnonce=\(quoted(clientNonce))")
+        }
+        if let opaque = challenge.opaque { parts.append("opaque=\(quoted(opaque))") }
+        if challenge.hashesUser { parts.append("userhash=true") }
+        return "Digest " + parts.joined(separator: ", ")
+    }
+
+    private func hash(_ text: String) -> String { challenge.algorithm.hash(text.utf8) }
+
+    private func response(_ protection: DigestChallenge.Protection?) -> String {
+        // RFC 7616 §3.4.2 (A1) and §3.4.3 (A2).
+        var secret = hash("\(user):\(challenge.realm):\(password)")
+        if challenge.algorithm.isSession { secret = hash("\(secret):\(challenge.nonce):\(clientNonce)") }
+        var request = "\(method):\(uri)"
+        if protection == .requestAndBody, let body { request += ":" + challenge.algorithm.hash(body.readableBytesView) }
+        guard let protection else { return hash("\(secret):\(challenge.nonce):\(hash(request))") }
+        return hash(
+            "\(secret):\(challenge.nonce):\(countText):\(clientNonce):\(protection.rawValue):\(hash(request))"
+        )
+    }
+
+    private var countText: String {
+        let digits = String(count, radix: 16)
+        return String(repeating: "0", count: 8 - digits.count) + digits
+    }
+
+    /// RFC 7616 §3.4.4: hashed where the server wants that; with `*` where it cannot stand in quotes.
+    private var userPart: String {
+        if challenge.hashesUser { return "username=\"\(hash("\(user):\(challenge.realm)"))\"" }
+        guard user.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7f }) else {
+            return "username*=UTF-8''\(Self.percentEncoded(user))"
+        }
+        return "username=\(quoted(user))"
+    }
+
+    private func quoted(_ text: String) -> String {
+        var result = "\""
+        for scalar in text.unicodeScalars {
+            if scalar == "\"" || scalar == "\\" { result += "\\" }
+            result.unicodeScalars.append(scalar)
+        }
+        return result + "\""
+    }
+
+    /// RFC 8187 §3.2.1.
+    private static func percentEncoded(_ text: String) -> String {
+        let digits = Array("0123456789ABCDEF".utf8)
+        let bytes = text.utf8.flatMap { byte -> [UInt8] in
+            switch byte {
+            case 0x30...0x39, 0x41...0x5a, 0x61...0x7a: [byte]
+            case _ where "!#$&+-.^_`|~".utf8.contains(byte): [byte]
+            default: [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Crypto
+
+/// What a server wants to see answered by Digest (RFC 7616 §3.3).
+struct DigestChallenge: Hashable, Sendable {
+    /// The hash, the weaker first.
+    enum Algorithm: String, CaseIterable, Sendable {
+        case md5 = "MD5"
+        case md5Session = "MD5-sess"
+        case sha256 = "SHA-256"
+        case sha256Session = "SHA-256-sess"
+
+        var isSession: Bool { self == .md5Session || self == .sha256Session }
+
+        /// The lower-case hexadecimal digest.
+        func hash(_ bytes: some Sequence<UInt8>) -> String {
+            let bytes = Array(bytes)
+            switch self {
+            case .md5, .md5Session: return Self.hexadecimal(Insecure.MD5.hash(data: bytes))
+            case .sha256, .sha256Session: return Self.hexadecimal(SHA256.hash(data: bytes))
+            }
+        }
+
+        private static func hexadecimal(_ digest: some Sequence<UInt8>) -> String {
+            let digits = Array("0123456789abcdef".utf8)
+            return String(decoding: digest.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+        }
+    }
+
+    /// What is protected.
+    enum Protection: String, Sendable {
+        case request = "auth"
+        /// The body, too.
+        case requestAndBody = "auth-int"
+    }
+
+    var realm: String
+    var nonce: String
+    var opaque: String?
+    var algorithm: Algorithm
+    /// As the server wrote it; nil where it wrote none.
+    var algorithmName: String?
+    /// What the server offers; empty: the form of RFC 2069.
+    var protections: Set<Protection>
+    /// Whether the credentials were right and only the nonce is too old.
+    var isStale: Bool
+    /// Whether the user's name is to be hashed (RFC 7616 §3.4.4).
+    var hashesUser: Bool
+
+    /// Nil where the challenge is not Digest, is broken, or asks for what is not known.
+    init?(_ challenge: AuthChallenge) {
+        let parameters = challenge.parameters
+        guard challenge.scheme == "digest", let realm = parameters["realm"], let nonce = parameters["nonce"] else {
+            return nil
+        }
+        algorithmName = parameters["algorithm"]
+        let name = (algorithmName ?? "MD5").lowercased()
+        guard let algorithm = Algorithm.allCases.first(where: { $0.rawValue.lowercased() == name }) else { return nil }
+        self.algorithm = algorithm
+        self.realm = realm
+        self.nonce = nonce
+        opaque = parameters["opaque"]
+        let offered = parameters["qop"]?.lowercased().split { $0 == "," || $0 == " " || $0 == "\t" } ?? []
+        protections = Set(offered.compactMap { Protection(rawValue: String($0)) })
+        // An offer that has nothing we know is not the old form.
+        guard offered.isEmpty || !protections.isEmpty else { return nil }
+        isStale = parameters["stale"]?.lowercased() == "true"
+        hashesUser = parameters["userhash"]?.lowercased() == "true"
+    }
+
+    /// The strongest of the challenges that can be answered.
+    static func best(of fields: [String]) -> DigestChallenge? {
+        let known = fields.flatMap(AuthChallenge.parse).compactMap(DigestChallenge.init)
+        let order = Algorithm.allCases
+        return known.enumerated().max { left, right in
+            let (one, other) = (
+                order.firstIndex(of: left.element.algorithm), order.firstIndex(of: right.element.algorithm)
+            )
+            return (one ?? 0, -left.offset) < (other ?? 0, -right.offset)
+        }?.element
+    }
+}

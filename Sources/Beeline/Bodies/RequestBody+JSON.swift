@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import DirectHTTP
+import NIOCore
+
+#if canImport(FoundationEssentials)
+public import FoundationEssentials
+#else
+public import Foundation
+#endif
+
+extension RequestBody {
+    /// A value as JSON (RFC 8259), with `Content-Type: application/json`.
+    ///
+    /// - Parameters:
+    ///   - value: what is sent.
+    ///   - encoder: how it is written.
+    /// - Throws: ``BeelineError`` with code `encodingFailed`.
+    public static func json(
+        _ value: some Encodable,
+        encoder: JSONEncoder = JSONEncoder()
+    ) throws(BeelineError) -> RequestBody {
+        do {
+            var body = RequestBody.bytes(try encoder.encode(value))
+            body.contentType = "application/json"
+            return body
+        } catch {
+            throw BeelineError(
+                .encodingFailed,
+                "the value of type \(type(of: value)) cannot be written as JSON: \(error)",
+                underlyingError: error
+            )
+        }
+    }
+}
+
+extension Response {
+    /// Reads the body as JSON. Status and `Content-Type` are not looked at: check ``status`` first.
+    ///
+    /// - Parameters:
+    ///   - type: what it is read as.
+    ///   - limit: bytes after decoding of the content coding; a larger body throws `responseTooLarge`. Default 16 MiB.
+    ///   - decoder: how it is read.
+    /// - Throws: ``BeelineError``; `decodingFailed` where the body is no JSON of that type.
+    public func decode<Value: Decodable>(
+        _ type: Value.Type = Value.self,
+        upTo limit: Int = 16 << 20,
+        decoder: JSONDecoder = JSONDecoder()
+    ) async throws(BeelineError) -> Value {
+        let bytes = try await collect(upTo: limit)
+        do {
+            return try decoder.decode(type, from: Data(bytes.readableBytesView))
+        } catch {
+            throw BeelineError(
+                .decodingFailed,
+                "\(url) answered \(status.code) with a body that is no \(type) in JSON: \(error)",
+                hops: hops,
+                underlyingError: error
+            )
+        }
+    }
+}

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import DirectHTTP
+import HTTPTypes
+import NIOCore
+import NIOPosix
+import Names
+
+/// One download, from its first request to the file in its place.
+struct DownloadRun {
+    /// Bytes that are written in one go: so that the hop to the thread that may wait for the disk does not count.
+    private static let writeSize = 256 * 1024
+
+    private let client: BeelineClient
+    private let url: HTTPURL
+    private let path: String
+    private let fields: HTTPFields
+    private let options: DownloadOptions
+    private let limits: HopLimits
+
+    private var partialPath: String { path + ".partial" }
+    private var notePath: String { partialPath + ".json" }
+
+    init(
+        _ client: BeelineClient,
+        _ url: HTTPURL,
+        to path: String,
+        _ fields: HTTPFields,
+        _ options: DownloadOptions
+    ) {
+        self.client = client
+        self.url = url
+        self.path = path
+        self.fields = fields
+        self.options = options
+        limits = HopLimits(options.request.limits ?? client.configuration.limits, clock: client.clock)
+    }
+
+    func run() async throws(BeelineError) -> Download {
+        let partialPath = partialPath
+        let file = try await onDisk { () throws(BeelineError) in try PartialFile(partialPath) }
+        do {
+            return try await run(file)
+        } catch {
+            // What came is kept; a trace of nothing is not.
+            try? await onDisk { () throws(BeelineError) in file.abandon() }
+            throw error
+        }
+    }
+
+    private func run(_ file: PartialFile) async throws(BeelineError) -> Download {
+        let (notePath, url) = (notePath, url)
+        var note = try await onDisk { () throws(BeelineError) in DownloadNote.read(notePath) }
+        if note?.url != "\(url)" { note = nil }
+        var offset = note == nil ? 0 : try await onDisk { () throws(BeelineError) in try file.size() }
+        let resumedFrom = offset
+        var hasFirst = false
+        var resumes = 0
+        var generator = SystemRandomNumberGenerator()
+        while true {
+            let response: Response
+            (response, offset) = try await ask(from: offset, note)
+            if response.status != .rangeNotSatisfiable {
+                note = try await begin(file, response, at: offset)
+                do throws(BeelineError) {
+                    offset = try await write(response, to: file, from: offset)
+                } catch {
+                    // What broke off here can go on only if the server says how.
+                    guard note != nil, resumes < options.resumes, Self.mayGoOn(error) else { throw error }
+                    resumes += 1
+                    let wait = options.backoff.wait(after: resumes, using: &generator)
+                    if let left = limits.timeLeft, wait >= left { throw error }
+                    do { try await client.clock.sleep(wait) } catch {
+                        throw BeelineError(.init(.cancelled), "\(error)")
+                    }
+                    offset = try await onDisk { () throws(BeelineError) in try file.size() }
+                    hasFirst = true
+                    continue
+                }
+            }
+            let size = offset
+            let destination = path
+            try await onDisk { () throws(BeelineError) in
+                try file.move(to: destination)
+                removeFile(notePath)
+            }
+            return Download(
+                path: path,
+                size: size,
+                resumedFrom: hasFirst || response.status == .partialContent || response.status == .rangeNotSatisfiable
+                    ? min(resumedFrom, size) : 0,
+                resumes: resumes,
+                head: response.head,
+                hops: response.hops
+            )
+        }
+    }
+
+    /// Asks for the rest, or for the whole where the rest is not to be had. Gives the byte that the response begins at.
+    private func ask(from offset: Int64, _ note: DownloadNote?) async throws(BeelineError) -> (Response, Int64) {
+        let start = note == nil ? 0 : offset
+        let response = try await send(from: start, note)
+        guard start > 0 else {
+            guard (200..<300).contains(response.status.code), response.status != .partialContent else {
+                throw await unexpected(response)
+            }
+            return (response, 0)
+        }
+        let range = response.fields[.contentRange]
+        switch ResumeDecision(status: response.status.code, contentRange: range, offset: start) {
+        case .append where response.fields[.eTag].map({ $0 == note?.validator }) ?? true:
+            return (response, start)
+        case .complete:
+            await response.body.discard()
+            return (response, start)
+        case .restart:
+            return (response, 0)
+        case .refused:
+            throw await unexpected(response)
+        case .append, .mismatch:
+            // The part is of no use, or the server errs with ranges: the whole, then.
+            await response.body.discard()
+            return try await ask(from: 0, nil)
+        }
+    }
+
+    private func send(from offset: Int64, _ note: DownloadNote?) async throws(BeelineError) -> Response {
+        var head = HTTPRequest(method: .get, scheme: nil, authority: nil, path: nil, headerFields: fields)
+        head.headerFields[.acceptEncoding] = "identity"
+        if offset > 0, let note {
+            head.headerFields[.range] = "bytes=\(offset)-"
+            head.headerFields[.ifRange] = note.validator
+        }
+        var request = options.request
+        request.limits = limits.left()
+        return try await client.send(head, to: url, options: request)
+    }
+
+    private func unexpected(_ response: Response) async -> BeelineError {
+        await response.body.discard()
+        return BeelineError(
+            .unexpectedStatus,
+            "\(response.url) answered \(response.status.code): nothing was downloaded",
+            hops: response.hops
+        )
+    }
+
+    /// Readies the file and the note for what comes. Gives what a later part can be asked for by.
+    private func begin(
+        _ file: PartialFile,
+        _ response: Response,
+        at offset: Int64
+    ) async throws(BeelineError) -> DownloadNote? {
+        let note = DownloadNote(url: "\(url)", response.fields)
+        let notePath = notePath
+        return try await onDisk { () throws(BeelineError) in
+            // A part without a note is of no use, and a note without its part would be a lie.
+            if offset == 0 { removeFile(notePath) }
+            try file.truncate(to: offset)
+            guard let note, (try? note.write(notePath)) != nil else {
+                return offset > 0 ? DownloadNote.read(notePath) : nil
+            }
+            return note
+        }
+    }
+
+    /// Writes the body. Gives the size of the file.
+    private func write(
+        _ response: Response,
+        to file: PartialFile,
+        from offset: Int64
+    ) async throws(BeelineError) -> Int64 {
+        let total = response.fields[.contentLength].flatMap { Int64($0) }.map { $0 + offset }
+        var size = offset
+        var pieces: [ByteBuffer] = []
+        var waiting = 0
+        var failure: DirectHTTPError?
+        var body = response.body.makeAsyncIterator()
+        while true {
+            var piece: ByteBuffer?
+            do { piece = try await body.next() } catch { failure = error }
+            if let piece {
+                pieces.append(piece)
+                waiting += piece.readableBytes
+                if waiting < Self.writeSize { continue }
+            }
+            if waiting > 0 {
+                let ready = pieces
+                try await onDisk { () throws(BeelineError) in try file.write(ready) }
+                size += Int64(waiting)
+                pieces.removeAll(keepingCapacity: true)
+                waiting = 0
+                options.progress?(TransferProgress(transferred: size, total: total))
+            }
+            if let failure {
+                var error = BeelineError(failure, hops: response.hops)
+                error.message = "\(response.url): \(failure.message); \(size) bytes are kept in \(partialPath)"
+                throw error
+            }
+            if piece == nil { return size }
+        }
+    }
+
+    /// Whether a body that ended so may come to its end the next time.
+    private static func mayGoOn(_ error: BeelineError) -> Bool {
+        error.code == BeelineError.Code(.connectionLost) || error.code == BeelineError.Code(.idleTimeout)
+    }
+
+    /// Runs what may wait for a disk on NIO's thread pool.
+    private func onDisk<Value: Sendable>(
+        _ body: @escaping @Sendable () throws(BeelineError) -> Value
+    ) async throws(BeelineError) -> Value {
+        do {
+            return try await NIOThreadPool.singleton.runIfActive { try body() }
+        } catch let error as BeelineError {
+            throw error
+        } catch {
+            throw BeelineError(.fileFailed, "\(path) cannot be written: \(error)", underlyingError: error)
+        }
+    }
+}

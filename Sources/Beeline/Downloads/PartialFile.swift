@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NIOCore
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+/// The file that a download grows in. Every call may wait for a disk.
+final class PartialFile: Sendable {
+    private let path: String
+    private let number: CInt
+
+    /// Opens the file and makes it where there is none.
+    ///
+    /// - Throws: ``BeelineError`` with code `fileFailed`, also where another download has it.
+    init(_ path: String) throws(BeelineError) {
+        self.path = path
+        while true {
+            let number = openFile(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o666)
+            guard number >= 0 else { throw Self.failed(path, "cannot be opened") }
+            guard flock(number, LOCK_EX | LOCK_NB) == 0 else {
+                let error =
+                    errno == EWOULDBLOCK
+                    ? BeelineError(.fileFailed, "another download is writing to \(path): wait for it")
+                    : Self.failed(path, "cannot be locked")
+                closeFile(number)
+                throw error
+            }
+            // Between opening and locking, another download may have put the file in its place: then it is not ours.
+            if Self.isFile(number, at: path) {
+                self.number = number
+                return
+            }
+            closeFile(number)
+        }
+    }
+
+    private static func isFile(_ number: CInt, at path: String) -> Bool {
+        var (open, there) = (stat(), stat())
+        return fstat(number, &open) == 0 && stat(path, &there) == 0 && open.st_ino == there.st_ino
+            && open.st_dev == there.st_dev
+    }
+
+    deinit { closeFile(number) }
+
+    /// How many bytes are in it.
+    func size() throws(BeelineError) -> Int64 {
+        let end = lseek(number, 0, SEEK_END)
+        guard end >= 0 else { throw Self.failed(path, "cannot be examined") }
+        return Int64(end)
+    }
+
+    /// Forgets what stands behind `length`, and goes on there.
+    func truncate(to length: Int64) throws(BeelineError) {
+        guard ftruncate(number, off_t(length)) == 0, lseek(number, off_t(length), SEEK_SET) >= 0 else {
+            throw Self.failed(path, "cannot be cut")
+        }
+    }
+
+    /// Adds pieces at the end.
+    func write(_ pieces: [ByteBuffer]) throws(BeelineError) {
+        for piece in pieces {
+            let isWhole = piece.withUnsafeReadableBytes { bytes in
+                var rest = bytes[...]
+                while let start = UnsafeRawBufferPointer(rebasing: rest).baseAddress, !rest.isEmpty {
+                    let count = writeBytes(number, start, rest.count)
+                    if count < 0, errno != EINTR { return false }
+                    rest = rest.dropFirst(max(0, count))
+                }
+                return true
+            }
+            guard isWhole else { throw Self.failed(path, "cannot be written") }
+        }
+    }
+
+    /// Puts the file where it belongs, in one step: whoever looks there sees the old file or the whole new one.
+    func move(to destination: String) throws(BeelineError) {
+        guard rename(path, destination) == 0 else { throw Self.failed(destination, "cannot be put in place") }
+    }
+
+    /// Leaves it to others, and removes it where nothing is in it. It is not written to any more.
+    func abandon() {
+        if let size = try? size(), size == 0 { removeFile(path) }
+        // Closing would do, but who knows which thread drops the last reference, and when.
+        _ = flock(number, LOCK_UN)
+    }
+
+    private static func failed(_ path: String, _ what: String) -> BeelineError {
+        let cause = IOError(errnoCode: errno, reason: "download")
+        return BeelineError(
+            .fileFailed,
+            "the file \(path) \(what): \(String(cString: strerror(cause.errnoCode)))",
+            underlyingError: cause
+        )
+    }
+}
+
+private func openFile(_ path: String, _ flags: CInt, _ permissions: mode_t) -> CInt { open(path, flags, permissions) }
+private func writeBytes(_ number: CInt, _ start: UnsafeRawPointer, _ count: Int) -> Int { write(number, start, count) }
+private func closeFile(_ number: CInt) { _ = close(number) }
+
+/// Removes a file, if it is there.
+func removeFile(_ path: String) { _ = unlink(path) }

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CoreMetrics
+import DirectHTTP
+import HTTPDNS
+import HTTPTypes
+import Logging
+import Names
+import Tracing
+
+/// What is told of one request, from its start until its body has come to its end.
+struct HopObservation: Sendable {
+    let telemetry: Telemetry
+    let method: String
+    let url: HTTPURL
+    var span: (any Span)?
+    /// What the tracer adds to the request.
+    var fields: HTTPFields = [:]
+    private let begin = ContinuousClock.now
+
+    init(telemetry: Telemetry, method: String, url: HTTPURL) {
+        self.telemetry = telemetry
+        self.method = method
+        self.url = url
+    }
+
+    /// No response came.
+    func failed(_ error: BeelineError) {
+        let code = error.code.description
+        if let span {
+            span.attributes["error.type"] = code
+            span.setStatus(SpanStatus(code: .error, message: code))
+            span.end()
+        }
+        record(begin.duration(to: .now), dimensions + [("error.type", code)])
+        telemetry.logger?.debug("request failed", metadata: metadata(["error.type": "\(code)"]))
+    }
+
+    /// A response came; its body is on its way.
+    func answered(_ response: ExchangeResponse, _ hop: Hop) {
+        let status = hop.status.code
+        let version = hop.applicationProtocol == "h2" ? "2" : "1.1"
+        if let span {
+            span.attributes["http.response.status_code"] = status
+            span.attributes["network.protocol.name"] = "http"
+            span.attributes["network.protocol.version"] = version
+            span.attributes["network.peer.address"] = hop.endpoint.address.description
+            span.attributes["network.peer.port"] = Int(hop.endpoint.port)
+            if let source = hop.resolution?.source { span.attributes["beeline.resolution.source"] = "\(source)" }
+            if status >= 400 {
+                span.attributes["error.type"] = "\(status)"
+                span.setStatus(SpanStatus(code: .error))
+            }
+        }
+        record(hop.timings)
+        let (begin, dimensions) = (begin, dimensions)
+        response.whenOver { [self] error, bodyTime, bytes in
+            var dimensions =
+                dimensions + [
+                    ("http.response.status_code", "\(status)"), ("network.protocol.version", version),
+                ]
+            // A body that was not read to its end is nobody's fault.
+            if let error, error.code != .cancelled {
+                span?.attributes["error.type"] = error.code.description
+                span?.setStatus(SpanStatus(code: .error, message: error.code.description))
+                dimensions.append(("error.type", error.code.description))
+            } else if status >= 400 {
+                dimensions.append(("error.type", "\(status)"))
+            }
+            span?.attributes["http.response.body.size"] = bytes
+            span?.end()
+            record(begin.duration(to: .now), dimensions)
+            phase("body", bodyTime)
+            if let metrics = telemetry.metrics {
+                Recorder(
+                    label: "http.client.response.body.size",
+                    dimensions: dimensions,
+                    aggregate: true,
+                    factory: metrics
+                ).record(bytes)
+            }
+            telemetry.logger?.debug(
+                "request done",
+                metadata: metadata([
+                    "http.response.status_code": "\(status)", "network.protocol.version": "\(version)",
+                    "network.peer.address": "\(hop.endpoint)", "http.response.body.size": "\(bytes)",
+                    "beeline.resolution.source": "\(hop.resolution.map { "\($0.source)" } ?? "none")",
+                    "beeline.connection.reused": "\(hop.isReused)",
+                ])
+            )
+        }
+    }
+
+    private var dimensions: [(String, String)] {
+        [
+            ("http.request.method", method), ("server.address", url.host.description),
+            ("server.port", "\(url.origin.port)"), ("url.scheme", url.origin.scheme.name),
+        ]
+    }
+
+    private func metadata(_ more: Logger.Metadata) -> Logger.Metadata {
+        var metadata = more
+        metadata["http.request.method"] = "\(method)"
+        metadata["url.full"] = "\(Telemetry.text(of: url))"
+        metadata["beeline.duration_ms"] = "\(begin.duration(to: .now).nanoseconds / 1_000_000)"
+        return metadata
+    }
+
+    private func record(_ duration: Duration, _ dimensions: [(String, String)]) {
+        guard let metrics = telemetry.metrics else { return }
+        let timer = Timer(label: "http.client.request.duration", dimensions: dimensions, factory: metrics)
+        timer.recordNanoseconds(duration.nanoseconds)
+    }
+
+    private func record(_ timings: ExchangeTimings) {
+        if let time = timings.resolve { phase("resolve", time) }
+        if let time = timings.connect { phase("connect", time) }
+        if let time = timings.handshake { phase("tls", time) }
+        phase("first_byte", timings.firstByte)
+    }
+
+    /// The conventions have no names for phases.
+    private func phase(_ name: String, _ duration: Duration) {
+        guard let metrics = telemetry.metrics else { return }
+        let dimensions = [("server.address", url.host.description), ("beeline.phase", name)]
+        Timer(label: "beeline.client.phase.duration", dimensions: dimensions, factory: metrics)
+            .recordNanoseconds(duration.nanoseconds)
+    }
+}

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+/// The client's clock, once it has forgotten its type.
+struct CallClock: Sendable {
+    /// The time since the clock was made.
+    let now: @Sendable () -> Duration
+    /// Sleeps for a duration; throws when the task is cancelled.
+    let sleep: @Sendable (Duration) async throws -> Void
+
+    init(_ clock: some Clock<Duration>) {
+        let start = clock.now
+        now = { start.duration(to: clock.now) }
+        sleep = { try await clock.sleep(for: $0) }
+    }
+
+    /// Seconds since 1970, for dates that servers write.
+    static var date: Int64 { Int64(time(nil)) }
+}

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A date as HTTP writes it (RFC 9110 §5.6.7): `Sun, 06 Nov 1994 08:49:37 GMT`, and the two old forms.
+package enum HTTPDate {
+    /// Seconds since 1970; nil where the text is none of the three forms.
+    package static func parse(_ text: String) -> Int64? {
+        var words = text.split { $0 == " " || $0 == "," || $0 == "-" }[...]
+        guard words.count == 5 || words.count == 6, words.removeFirst().allSatisfy(\.isLetter) else { return nil }
+        let isAscTime = words.first.map { $0.first?.isLetter == true } ?? false
+        let (day, month, year, time): (Substring, Substring, Substring, Substring)
+        let parts = Array(words)
+        if isAscTime {
+            guard parts.count == 4 else { return nil }
+            (month, day, time, year) = (parts[0], parts[1], parts[2], parts[3])
+        } else {
+            guard parts.count == 5, parts[4] == "GMT" else { return nil }
+            (day, month, year, time) = (parts[0], parts[1], parts[2], parts[3])
+        }
+        let clock = time.split(separator: ":", omittingEmptySubsequences: false).map { number($0, 2...2) }
+        guard let day = number(day, 1...2), let month = months.firstIndex(of: month.lowercased()),
+            let year = self.year(year), clock.count == 3, let hour = clock[0], let minute = clock[1],
+            let second = clock[2], (1...31).contains(day), hour < 24, minute < 60, second <= 60
+        else { return nil }
+        return days(year, month + 1, day) * 86_400 + Int64(hour * 3600 + minute * 60 + min(second, 59))
+    }
+
+    private static let months = [
+        "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
+    ]
+
+    private static func number(_ text: Substring, _ digits: ClosedRange<Int>) -> Int? {
+        guard digits.contains(text.utf8.count), text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
+        return Int(text)
+    }
+
+    /// Two digits are those of RFC 850: within fifty years of now, which 1970…2069 is for the time of this code.
+    private static func year(_ text: Substring) -> Int? {
+        if let year = number(text, 4...4) { return year >= 1601 ? year : nil }
+        return number(text, 2...2).map { $0 < 70 ? 2000 + $0 : 1900 + $0 }
+    }
+
+    /// Days since 1970 in the Gregorian calendar.
+    private static func days(_ year: Int, _ month: Int, _ day: Int) -> Int64 {
+        // Years begin in March here, so that the day that leap years add is the last one.
+        let year = month <= 2 ? year - 1 : year
+        let era = year / 400
+        let yearOfEra = year - era * 400
+        let dayOfYear = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1
+        let dayOfEra = yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear
+        return Int64(era * 146_097 + dayOfEra - 719_468)
+    }
+}

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CookieJar
+import DirectHTTP
+import HTTPTypes
+import Names
+
+extension Call {
+    /// Challenges that are answered in one hop: one that was asked, and one because a remembered nonce was too old.
+    private static let maximumChallenges = 2
+
+    // MARK: The nine steps of a request
+
+    /// Sends a request and follows where its responses lead.
+    func follow(_ request: ClientRequest) async throws(BeelineError) -> Response {
+        // 1 Prepare.
+        let options = request.options
+        let jar = options.jar ?? client.configuration.jar
+        var hop = HopRequest(request, configuration: client.configuration)
+        var hops: [Hop] = []
+        var redirects = 0
+        var challenges = 0
+        while true {
+            // 2 Cookies and credentials out.
+            let cookies = CookieStep.outgoing(
+                options.sendsCookies ? jar : nil,
+                url: hop.url,
+                explicit: hop.explicitCookies
+            )
+            let credentials =
+                hop.fields[.authorization] == nil
+                ? hop.credentials ?? client.configuration.credentials[hop.url.origin] : nil
+            let answer = credentials.flatMap { client.auth.authorization($0, for: hop) }
+            let observation = client.telemetry?.begin(hop, request: countRequest())
+            // 3 Route, 4 Resolve (only where a connection must be dialled), 5 Lease, 6 Exchange.
+            let route = client.configuration.proxies.route(to: hop.url.origin)
+            let (prepared, response): (PreparedRequest, ExchangeResponse)
+            do {
+                prepared = try hop.prepared(
+                    cookie: cookies.field,
+                    authorization: answer?.field,
+                    traceFields: observation?.fields ?? [:]
+                )
+                response = try await client.exchange(prepared, route, limits.left())
+            } catch {
+                let error = BeelineError(error, hops: hops, route: route)
+                observation?.failed(error)
+                throw error
+            }
+            // 7 Cookies in, under this hop's name.
+            let received = CookieStep.incoming(
+                options.keepsCookies && options.keepsCookiesOf?(hop.url) ?? true ? jar : nil,
+                url: hop.url,
+                fields: response.head.headerFields
+            )
+            hops.append(Hop(hop, prepared, response, route, cookiesSent: cookies.names, cookiesReceived: received))
+            observation?.answered(response, hops[hops.count - 1])
+            // 8 Whatever the response asks for: credentials, no expectation, another place.
+            if let credentials, challenges < Self.maximumChallenges,
+                try isAnswerable(response.head, credentials, hop, used: answer, hops)
+            {
+                challenges += 1
+            } else if response.head.status == .expectationFailed, hop.fields[.expect] != nil, hop.body.isReplayable {
+                hop.fields[.expect] = nil
+            } else if let next = try await redirect(hop, response.head, hops, redirects, options) {
+                redirects += 1
+                challenges = 0
+                hop = next
+            } else {
+                // 9 Done.
+                return Response(response, hops: hops)
+            }
+            await response.body.discard()
+        }
+    }
+
+    /// Takes what a response says about credentials. True: the request is to be sent again, and will be answered better.
+    private func isAnswerable(
+        _ response: HTTPResponse,
+        _ credentials: Credentials,
+        _ hop: HopRequest,
+        used: AuthMemory.Answer?,
+        _ hops: [Hop]
+    ) throws(BeelineError) -> Bool {
+        guard response.status == .unauthorized else {
+            client.auth.follow(response.headerFields, credentials, for: hop)
+            return false
+        }
+        guard client.auth.learn(response.headerFields, credentials, for: hop, used: used) else { return false }
+        guard hop.body.isReplayable else {
+            throw BeelineError(
+                BeelineError.Code(.bodyNotReplayable),
+                "\(hop.url) wants credentials before the body, which can be read only once: use RequestBody.stream",
+                hops: hops
+            )
+        }
+        return true
+    }
+
+    private func redirect(
+        _ hop: HopRequest,
+        _ response: HTTPResponse,
+        _ hops: [Hop],
+        _ redirects: Int,
+        _ options: RequestOptions
+    ) async throws(BeelineError) -> HopRequest? {
+        guard case .follow(let limit) = options.redirects ?? client.configuration.redirects else { return nil }
+        do throws(BeelineError) {
+            let keeps = options.credentialsFollowRedirects
+            guard let next = try Redirect.next(after: hop, response, keepsCredentials: keeps) else { return nil }
+            guard redirects < limit else {
+                throw BeelineError(
+                    .tooManyRedirects,
+                    "\(hops[0].url) was redirected \(limit) times, last to \(next.url): raise the limit if that is right"
+                )
+            }
+            guard let ask = options.onRedirect else { return next }
+            return await ask(next.proposal(after: hop.url), response).map(next.taking)
+        } catch {
+            var error = error
+            error.hops = hops
+            throw error
+        }
+    }
+}

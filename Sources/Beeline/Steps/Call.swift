@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import DirectHTTP
+import NIOConcurrencyHelpers
+
+/// One call of the client: interceptors, then tries, then hedged requests, then hops. They all share one time limit.
+struct Call: Sendable {
+    let client: BeelineClient
+    let limits: HopLimits
+    private let counter = CallCounter()
+
+    init(_ client: BeelineClient, limits: TimeLimits) {
+        self.client = client
+        self.limits = HopLimits(limits, clock: client.clock)
+    }
+
+    /// Carries the call out.
+    func run(_ request: ClientRequest) async throws(BeelineError) -> Response {
+        try await intercepted(request, by: client.configuration.interceptors[...])
+    }
+
+    /// How many requests the call has sent, this one included.
+    func countRequest() -> Int { counter.countRequest() }
+
+    // MARK: Interceptors
+
+    private func intercepted(
+        _ request: ClientRequest,
+        by interceptors: ArraySlice<any Interceptor>
+    ) async throws(BeelineError) -> Response {
+        guard let first = interceptors.first else {
+            guard interceptors.startIndex == 0 || counter.countCall() <= InterceptorNext.maximumCalls else {
+                throw BeelineError(
+                    .interceptorFailed,
+                    "the interceptors asked for \(request.url) more than \(InterceptorNext.maximumCalls) times"
+                )
+            }
+            return try await retried(request)
+        }
+        let next = InterceptorNext { (request) async throws(BeelineError) -> Response in
+            try await intercepted(request, by: interceptors.dropFirst())
+        }
+        do {
+            return try await first.intercept(request, next: next)
+        } catch let error as BeelineError {
+            throw error
+        } catch is CancellationError {
+            throw .cancelled(request)
+        } catch {
+            throw BeelineError(
+                .interceptorFailed,
+                "the interceptor \(type(of: first)) failed for \(request.url): \(error)",
+                underlyingError: error
+            )
+        }
+    }
+
+    // MARK: Tries
+
+    private func retried(_ request: ClientRequest) async throws(BeelineError) -> Response {
+        let policy = request.options.retry ?? client.configuration.retry
+        var schedule = RetrySchedule(policy, method: request.method, isBodyReplayable: request.body.isReplayable)
+        var generator = SystemRandomNumberGenerator()
+        while true {
+            let result = await hedged(request)
+            let verdict = schedule.next(
+                after: Self.outcome(of: result),
+                timeLeft: limits.timeLeft,
+                using: &generator
+            )
+            switch verdict {
+            case .end(let reason):
+                return try Self.final(result, reason, tries: schedule.tries)
+            case .wait(let wait):
+                client.telemetry?.willRetry(request, after: result, wait: wait, try: schedule.tries)
+                if case .success(let response) = result { await response.body.discard() }
+                do { try await client.clock.sleep(wait) } catch { throw .cancelled(request) }
+            }
+        }
+    }
+
+    private static func outcome(of result: Result<Response, BeelineError>) -> RetrySchedule.Outcome {
+        switch result {
+        case .success(let response):
+            let wait = RetryAfter.wait(response.fields, now: CallClock.date)
+            return .answered(status: response.status.code, retryAfter: wait)
+        case .failure(let error):
+            // An earlier hop may have acted, although this one never left.
+            return .failed(error.code, afterOtherHops: !error.hops.isEmpty)
+        }
+    }
+
+    private static func final(
+        _ result: Result<Response, BeelineError>,
+        _ reason: RetrySchedule.Reason,
+        tries: Int
+    ) throws(BeelineError) -> Response {
+        switch result {
+        case .success(var response):
+            response.tries = tries
+            return response
+        case .failure(var error):
+            error.tries = tries
+            if reason == .bodyIsGone {
+                error.message += "; not tried again, because the body can be read only once: use RequestBody.stream"
+            }
+            throw error
+        }
+    }
+
+    // MARK: Hedged requests
+
+    private enum HedgeStep: Sendable {
+        case delayPassed
+        case ended(Int, Result<Response, BeelineError>)
+    }
+
+    private func hedged(_ request: ClientRequest) async -> Result<Response, BeelineError> {
+        let policy = request.options.hedge ?? client.configuration.hedge
+        guard let policy, policy.methods.contains(request.method), request.body.isReplayable else {
+            return await once(request)
+        }
+        let clock = client.clock
+        return await withTaskGroup(of: HedgeStep.self) { group in
+            var plan = HedgePlan()
+            var results: [Int: Result<Response, BeelineError>] = [:]
+            group.addTask { .ended(0, await once(request)) }
+            group.addTask {
+                try? await clock.sleep(policy.delay)
+                return .delayPassed
+            }
+            while let step = await group.next() {
+                let event: HedgePlan.Event
+                switch step {
+                case .delayPassed:
+                    event = .delayPassed
+                case .ended(let number, let result):
+                    results[number] = result
+                    if case .success = result { event = .answered(number) } else { event = .failed(number) }
+                }
+                switch plan.event(event) {
+                case .wait: continue
+                case .send(let number): group.addTask { .ended(number, await once(request)) }
+                case .take(let number):
+                    // The loser's connection is freed: a stream of HTTP/2 is reset, one of HTTP/1.1 is closed.
+                    group.cancelAll()
+                    if let result = results[number] { return result }
+                }
+            }
+            return .failure(.cancelled(request))
+        }
+    }
+
+    private func once(_ request: ClientRequest) async -> Result<Response, BeelineError> {
+        do throws(BeelineError) {
+            return .success(try await follow(request))
+        } catch {
+            return .failure(error)
+        }
+    }
+}
+
+/// Counts what one call has done, over all its tries.
+private final class CallCounter: Sendable {
+    /// Guards both counts.
+    private let counts = NIOLockedValueBox((calls: 0, requests: 0))
+
+    func countCall() -> Int {
+        counts.withLockedValue { counts in
+            counts.calls += 1
+            return counts.calls
+        }
+    }
+
+    func countRequest() -> Int {
+        counts.withLockedValue { counts in
+            counts.requests += 1
+            return counts.requests
+        }
+    }
+}
+
+extension BeelineError {
+    static func cancelled(_ request: ClientRequest) -> BeelineError {
+        BeelineError(Code(.cancelled), "the request to \(request.url.origin) was cancelled")
+    }
+}

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Beeline
+
+/// How user and password are given to the server: curl's `--basic`, `--digest` and `--anyauth`.
+enum AuthScheme: Hashable, Sendable {
+    case basic
+    case digest
+    case any
+
+    /// - Throws: ``CommandFailure`` where the options name several.
+    init(_ arguments: RequestArguments) throws(CommandFailure) {
+        guard [arguments.basic, arguments.digest, arguments.anyauth].count(where: \.self) < 2 else {
+            throw CommandFailure(.usage, "--basic, --digest and --anyauth exclude each other")
+        }
+        self = arguments.digest ? .digest : arguments.anyauth ? .any : .basic
+    }
+
+    /// The credentials; nil for Basic, which is a field that anybody can write.
+    func credentials(user: String, password: String) -> Credentials? {
+        switch self {
+        case .basic: nil
+        case .digest: .digest(user: user, password: password)
+        case .any: .any(user: user, password: password)
+        }
+    }
+}

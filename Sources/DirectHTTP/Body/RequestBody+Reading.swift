@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import NIOCore
+
+extension RequestBody {
+    /// How many bytes it has; nil where only reading tells. A file's size is looked up anew each time.
+    ///
+    /// - Throws: ``DirectHTTPError`` with code `bodySourceFailed` for a file that cannot be read.
+    public func contentLength() throws(DirectHTTPError) -> Int64? {
+        switch storage {
+        case .none: 0
+        case .bytes(let bytes): Int64(bytes.readableBytes)
+        case .file(let path): try FileBody.length(of: path)
+        case .stream(let source): try source.measure()
+        }
+    }
+
+    /// The bytes of a body that stands in memory, for whoever must sign it; nil for files and sequences.
+    public var bytesInMemory: ByteBuffer? {
+        switch storage {
+        case .none: ByteBuffer()
+        case .bytes(let bytes): bytes
+        case .file, .stream: nil
+        }
+    }
+
+    /// Hands the body on piece by piece.
+    func forEachPiece(_ body: (ByteBuffer) async throws -> Void) async throws {
+        switch storage {
+        case .none:
+            return
+        case .bytes(var bytes):
+            while bytes.readableBytes > 0,
+                let piece = bytes.readSlice(length: min(bytes.readableBytes, FileBody.pieceSize))
+            {
+                try await body(piece)
+            }
+        case .file(let path):
+            try await FileBody.forEachPiece(of: path, length: FileBody.length(of: path), body)
+        case .stream(let source):
+            try await source.forEach(body)
+        }
+    }
+}

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NIOCore
+import Names
+
+/// Which endpoints failed lately, as a value: one that did goes to the end of the race for a while.
+///
+/// It never keeps an endpoint out: where all have failed, all are tried, in the order in which they come to rest. An endpoint
+/// that took no connection is remembered for every origin; one that showed a wrong certificate, only for the origin that asked.
+struct EndpointMemory: Sendable {
+    private struct Key: Hashable {
+        var endpoint: Endpoint
+        /// Nil: for every origin.
+        var origin: Origin?
+    }
+
+    private struct Failure {
+        var count: Int
+        var until: NIODeadline
+    }
+
+    private let pause: TimeAmount
+    private let bound: Int
+    private let stagger: Duration
+    private var failures: [Key: Failure] = [:]
+
+    /// The longest rest, as a multiple of the first.
+    static let maximumFactor = 16
+
+    init(_ settings: DialSettings) {
+        pause = TimeAmount(settings.failurePause)
+        bound = max(0, settings.rememberedFailures)
+        stagger = settings.stagger
+    }
+
+    /// How many failures are remembered.
+    var count: Int { failures.count }
+
+    /// Those that are in order first, as they were given; then those that failed, the one whose rest ends first before the others.
+    func ordered(_ endpoints: [Endpoint], for origin: Origin, now: NIODeadline) -> [Endpoint] {
+        guard !failures.isEmpty, endpoints.count > 1 else { return endpoints }
+        let rests = endpoints.map { rest(of: $0, for: origin, now: now) }
+        guard rests.contains(where: { $0 != nil }) else { return endpoints }
+        return endpoints.indices.sorted { left, right in
+            switch (rests[left], rests[right]) {
+            case (nil, nil): left < right
+            case (nil, _?): true
+            case (_?, nil): false
+            case (let first?, let second?): first == second ? left < right : first < second
+            }
+        }.map { endpoints[$0] }
+    }
+
+    /// Learns from the attempts of one dial. One that was given up counts as failed where it had been silent for the whole
+    /// stagger while another connected.
+    mutating func note(_ attempts: [Attempt], of origin: Origin, now: NIODeadline) {
+        let winner = attempts.first { $0.outcome == .connected }
+        for attempt in attempts {
+            switch attempt.outcome {
+            case .connected:
+                failures[Key(endpoint: attempt.endpoint)] = nil
+                failures[Key(endpoint: attempt.endpoint, origin: origin)] = nil
+            case .failed:
+                let key = Key(endpoint: attempt.endpoint, origin: attempt.connect == nil ? nil : origin)
+                remember(key, now: now)
+            case .abandoned:
+                guard let winner, attempt.connect == nil, winner.start >= attempt.start + stagger else { continue }
+                remember(Key(endpoint: attempt.endpoint), now: now)
+            }
+        }
+    }
+
+    private func rest(of endpoint: Endpoint, for origin: Origin, now: NIODeadline) -> NIODeadline? {
+        [failures[Key(endpoint: endpoint)], failures[Key(endpoint: endpoint, origin: origin)]]
+            .compactMap { $0?.until }.filter { $0 > now }.max()
+    }
+
+    private mutating func remember(_ key: Key, now: NIODeadline) {
+        guard bound > 0 else { return }
+        if failures[key] == nil, failures.count >= bound {
+            failures = failures.filter { $0.value.until > now }
+            if failures.count >= bound, let first = failures.min(by: { $0.value.until < $1.value.until }) {
+                failures[first.key] = nil
+            }
+        }
+        // The rest doubles as long as no success comes in between, and a failure that is long over counts no more.
+        let known = failures[key].flatMap { $0.until + pause > now ? $0.count : nil } ?? 0
+        let factor = min(1 << min(known, 30), Self.maximumFactor)
+        failures[key] = Failure(count: known + 1, until: now + pause * factor)
+    }
+}

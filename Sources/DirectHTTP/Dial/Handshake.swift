@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NIOCore
+import NIOSSL
+
+/// Takes one TCP connection through the steps of a ``DialTarget``, on its event loop.
+///
+/// Each step adds its handler behind those before it, so that TLS to a proxy carries the CONNECT, and the tunnel the origin's
+/// TLS.
+final class Handshake {
+    private let channel: any Channel
+    private let target: DialTarget
+    private var rest: ArraySlice<DialStep>
+    private var applicationProtocol = "http/1.1"
+    private var done: ((Result<String, DirectHTTPError>) -> Void)?
+
+    /// - Parameter done: called once: with the protocol that the last ALPN chose, or why it failed.
+    init(on channel: any Channel, to target: DialTarget, done: @escaping (Result<String, DirectHTTPError>) -> Void) {
+        self.channel = channel
+        self.target = target
+        self.done = done
+        rest = target.steps[...]
+    }
+
+    /// Does the next step.
+    func next() {
+        guard let step = rest.popFirst() else {
+            done.take()?(.success(applicationProtocol))
+            return
+        }
+        switch step {
+        case .tls(let tls): secure(tls)
+        case .connect(let proxy):
+            add([ProxyTunnelHandler(to: target.key.origin, proxy: proxy) { [self] in went($0) }])
+        case .socks(let proxy):
+            add([SOCKSHandler(to: target.key.origin, proxy: proxy) { [self] in went($0) }])
+        }
+    }
+
+    private func secure(_ step: TLSStep) {
+        do {
+            let handler = try NIOSSLClientHandler(context: step.context, serverHostname: step.serverName)
+            let waiter = HandshakeWaiter { [self] result in
+                went(
+                    result.mapError(step.blame).flatMap { negotiated in
+                        if let error = step.objection(to: handler.peerCertificate) { return .failure(error) }
+                        applicationProtocol = negotiated ?? "http/1.1"
+                        return .success(())
+                    }
+                )
+            }
+            add([handler, waiter])
+        } catch {
+            went(.failure(DirectHTTPError(.tlsFailed, "cannot be given a server name: \(error)")))
+        }
+    }
+
+    private func add(_ handlers: [any ChannelHandler]) {
+        do {
+            try channel.pipeline.syncOperations.addHandlers(handlers)
+        } catch {
+            went(.failure(DirectHTTPError(.connectFailed, "closed the connection at once", underlyingError: error)))
+        }
+    }
+
+    private func went(_ result: Result<Void, DirectHTTPError>) {
+        switch result {
+        case .success: next()
+        case .failure(let error): done.take()?(.failure(error))
+        }
+    }
+}

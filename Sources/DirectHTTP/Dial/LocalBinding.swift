@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NIOCore
+import NIOPosix
+import Names
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+/// Opens the socket of one attempt: where it comes from, and where it goes.
+struct LocalBinding {
+    let settings: DialSettings
+
+    /// Connects, after binding the socket as the settings say. No name is looked up, and there is no limit of its own: the race
+    /// has one.
+    func connect(to endpoint: Endpoint, route: Route, on loop: any EventLoop) -> EventLoopFuture<any Channel> {
+        do {
+            // TCP_NODELAY is NIO's default.
+            var bootstrap = ClientBootstrap(group: loop)
+                .connectTimeout(.hours(1))
+                .channelOption(.allowRemoteHalfClosure, value: false)
+            if case .unixSocket(let path) = route { return bootstrap.connect(unixDomainSocketPath: path) }
+            let family = endpoint.address.family
+            if !settings.localAddresses.isEmpty {
+                guard let local = settings.localAddresses.first(where: { $0.family == family }) else {
+                    throw IOError(errnoCode: EADDRNOTAVAIL, reason: "none of the local addresses is of its family")
+                }
+                bootstrap = bootstrap.bind(to: try SocketAddress(Endpoint(local, port: 0)))
+            }
+            if let name = settings.interface {
+                bootstrap = bootstrap.channelInitializer { Self.bind($0, toInterface: name, family) }
+            }
+            return bootstrap.connect(to: try SocketAddress(endpoint))
+        } catch {
+            return loop.makeFailedFuture(error)
+        }
+    }
+
+    /// Why a connection was not made, for one line of an error.
+    static func explain(_ error: any Error) -> String {
+        switch error {
+        case let error as IOError where error.errnoCode == ECONNREFUSED: "refused the connection"
+        case let error as IOError: "cannot be reached: \(error.description)"
+        case ChannelError.connectTimeout: "did not answer"
+        default: "cannot be reached: \(error)"
+        }
+    }
+
+    /// Makes the socket use one network interface only.
+    private static func bind(
+        _ channel: any Channel,
+        toInterface name: String,
+        _ family: IPAddress.Family
+    ) -> EventLoopFuture<Void> {
+        guard let options = channel as? any SocketOptionProvider else {
+            return channel.eventLoop.makeSucceededVoidFuture()
+        }
+        let reason = IOError(errnoCode: ENODEV, reason: "bind to the interface \"\(name)\"")
+        #if canImport(Darwin)
+        let index = if_nametoindex(name)
+        guard index != 0 else { return channel.eventLoop.makeFailedFuture(reason) }
+        return options.unsafeSetSocketOption(
+            level: family == .v4 ? .ip : .ipv6,
+            name: NIOBSDSocket.Option(rawValue: family == .v4 ? IP_BOUND_IF : IPV6_BOUND_IF),
+            value: index
+        )
+        #else
+        // IFNAMSIZ is 16, the zero at its end included.
+        guard let name = InterfaceName(name) else { return channel.eventLoop.makeFailedFuture(reason) }
+        return options.unsafeSetSocketOption(
+            level: .socket,
+            name: NIOBSDSocket.Option(rawValue: SO_BINDTODEVICE),
+            value: name
+        )
+        #endif
+    }
+}
+
+/// An interface's name as the kernel takes it: 16 bytes, padded with zeros.
+struct InterfaceName: Sendable {
+    private let low: UInt64
+    private let high: UInt64
+
+    init?(_ name: String) {
+        var bytes = Array(name.utf8)
+        guard (1...15).contains(bytes.count), !bytes.contains(0) else { return nil }
+        bytes += [UInt8](repeating: 0, count: 16 - bytes.count)
+        low = bytes.withUnsafeBytes { $0.loadUnaligned(fromByteOffset: 0, as: UInt64.self) }
+        high = bytes.withUnsafeBytes { $0.loadUnaligned(fromByteOffset: 8, as: UInt64.self) }
+    }
+}
+
+extension SocketAddress {
+    /// The socket address of an endpoint, its scope included (RFC 4007 §11).
+    init(_ endpoint: Endpoint) throws {
+        let plain = try SocketAddress(
+            packedIPAddress: ByteBuffer(bytes: endpoint.address.octets),
+            port: Int(endpoint.port)
+        )
+        guard endpoint.scope != 0, case .v6(let address) = plain else {
+            self = plain
+            return
+        }
+        var scoped = address.address
+        // sin6_scope_id is the last of the 28 bytes of sockaddr_in6 (RFC 3493 §3.3); its name is in a module of NIO's own.
+        withUnsafeMutableBytes(of: &scoped) { $0.storeBytes(of: endpoint.scope, toByteOffset: 24, as: UInt32.self) }
+        self = SocketAddress(scoped, host: "")
+    }
+}

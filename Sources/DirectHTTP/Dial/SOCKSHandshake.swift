@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Names
+
+/// A client's side of SOCKS5 (RFC 1928, RFC 1929) as a value: bytes in, bytes out. It asks for the host by name.
+struct SOCKSHandshake {
+    /// What to do after bytes came.
+    enum Action: Equatable {
+        /// Send these bytes and wait for more.
+        case send([UInt8])
+        /// More bytes are needed.
+        case wait
+        /// The tunnel stands. These bytes came behind the reply and belong to it.
+        case done([UInt8])
+    }
+
+    private enum State {
+        case method
+        case authentication
+        case reply
+        case done
+    }
+
+    private let host: Host
+    private let port: UInt16
+    private let user: String?
+    private let password: String
+    private var state = State.method
+    private var buffer: [UInt8] = []
+
+    /// - Throws: `proxyRefused` for a name, user or password that SOCKS5 has no room for (255 bytes).
+    init(to origin: Origin, user: String?, password: String?) throws(DirectHTTPError) {
+        host = origin.host
+        port = origin.port
+        self.user = user
+        self.password = password ?? ""
+        guard host.text.utf8.count <= 255, (user ?? "").utf8.count <= 255, self.password.utf8.count <= 255 else {
+            throw DirectHTTPError(.proxyRefused, "SOCKS5 has no room for names and passwords of more than 255 bytes")
+        }
+    }
+
+    /// What the client says first: the methods that it knows (RFC 1928 §3).
+    var greeting: [UInt8] { user == nil ? [5, 1, 0] : [5, 2, 0, 2] }
+
+    /// Takes what the proxy sent.
+    ///
+    /// - Throws: `proxyRefused`, with the proxy's reason.
+    mutating func receive(_ bytes: some Sequence<UInt8>) throws(DirectHTTPError) -> Action {
+        buffer += bytes
+        switch state {
+        case .method:
+            guard buffer.count >= 2 else { return .wait }
+            let method = try takeAnswer(version: 5)
+            switch method {
+            case 0:
+                state = .reply
+                return .send(request)
+            case 2 where user != nil:
+                state = .authentication
+                let user = Array((user ?? "").utf8)
+                return .send([1, UInt8(user.count)] + user + [UInt8(password.utf8.count)] + Array(password.utf8))
+            default:
+                throw .socks(user == nil ? "wants a user and password" : "takes no user and password")
+            }
+        case .authentication:
+            guard buffer.count >= 2 else { return .wait }
+            guard try takeAnswer(version: 1) == 0 else { throw .socks("does not know this user and password") }
+            state = .reply
+            return .send(request)
+        case .reply:
+            return try takeReply()
+        case .done:
+            defer { buffer = [] }
+            return .done(buffer)
+        }
+    }
+
+    private mutating func takeAnswer(version: UInt8) throws(DirectHTTPError) -> UInt8 {
+        guard buffer[0] == version else { throw .socks("does not speak SOCKS5") }
+        defer { buffer.removeFirst(2) }
+        return buffer[1]
+    }
+
+    /// RFC 1928 §6: version, reply, a zero, and the address that the proxy is bound to, which we have no use for.
+    private mutating func takeReply() throws(DirectHTTPError) -> Action {
+        guard let version = buffer.first else { return .wait }
+        guard version == 5 else { throw .socks("does not speak SOCKS5") }
+        guard buffer.count >= 2 else { return .wait }
+        guard buffer[1] == 0 else { throw .socks(Self.reason(buffer[1])) }
+        guard buffer.count >= 5 else { return .wait }
+        let length: Int
+        switch buffer[3] {
+        case 1: length = 4 + 4 + 2
+        case 3: length = 4 + 1 + Int(buffer[4]) + 2
+        case 4: length = 4 + 16 + 2
+        default: throw .socks("answered with an address that is none")
+        }
+        guard buffer.count >= length else { return .wait }
+        state = .done
+        defer { buffer = [] }
+        return .done(Array(buffer[length...]))
+    }
+
+    /// CONNECT to the host by name, or to its address where it has no other name (RFC 1928 §4).
+    private var request: [UInt8] {
+        let target: [UInt8] =
+            switch host.address {
+            case let address?: [address.family == .v4 ? 1 : 4] + address.octets
+            case nil: [3, UInt8(host.text.utf8.count)] + Array(host.text.utf8)
+            }
+        return [5, 1, 0] + target + [UInt8(port >> 8), UInt8(port & 255)]
+    }
+
+    private static func reason(_ code: UInt8) -> String {
+        switch code {
+        case 1: "failed"
+        case 2: "does not allow this connection"
+        case 3: "cannot reach the network"
+        case 4: "cannot reach the host"
+        case 5: "was refused by the host"
+        case 6: "waited for the host in vain"
+        case 7: "does not know CONNECT"
+        case 8: "does not know this kind of address"
+        default: "answered \(code)"
+        }
+    }
+}
+
+extension DirectHTTPError {
+    fileprivate static func socks(_ what: String) -> DirectHTTPError { DirectHTTPError(.proxyRefused, what) }
+}

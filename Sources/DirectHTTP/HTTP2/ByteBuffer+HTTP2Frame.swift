@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NIOCore
+
+extension ByteBuffer {
+    /// Appends the header of a frame; its payload follows.
+    mutating func writeFrame(_ kind: HTTP2Frame.Kind, flags: UInt8 = 0, stream: UInt32 = 0, length: Int) {
+        writeMultipleIntegers(UInt32(length) << 8 | UInt32(kind.rawValue), flags, stream)
+    }
+
+    mutating func writeSettings(_ settings: [(HTTP2Frame.Setting, Int)]) {
+        writeFrame(.settings, length: settings.count * 6)
+        for (setting, value) in settings {
+            writeMultipleIntegers(setting.rawValue, UInt32(clamping: value))
+        }
+    }
+
+    mutating func writeWindowUpdate(_ increment: Int, stream: UInt32 = 0) {
+        writeFrame(.windowUpdate, stream: stream, length: 4)
+        writeInteger(UInt32(increment))
+    }
+
+    mutating func writeReset(_ code: HTTP2ErrorCode, stream: UInt32) {
+        writeFrame(.resetStream, stream: stream, length: 4)
+        writeInteger(code.rawValue)
+    }
+
+    mutating func writePing(_ payload: UInt64, isAcknowledgement: Bool) {
+        writeFrame(.ping, flags: isAcknowledgement ? HTTP2Frame.Flags.acknowledgement : 0, length: 8)
+        writeInteger(payload)
+    }
+
+    /// `GOAWAY` with no stream of the peer's ever processed: servers open none.
+    mutating func writeGoAway(_ code: HTTP2ErrorCode) {
+        writeFrame(.goAway, length: 8)
+        writeMultipleIntegers(UInt32(0), code.rawValue)
+    }
+
+    /// Appends a header block in as many frames as its size asks for (RFC 9113 §6.2, §6.10).
+    mutating func writeHeaderBlock(_ block: inout ByteBuffer, stream: UInt32, endStream: Bool, maximumLength: Int) {
+        var flags = endStream ? HTTP2Frame.Flags.endStream : 0
+        var kind = HTTP2Frame.Kind.headers
+        repeat {
+            let length = min(block.readableBytes, maximumLength)
+            if length == block.readableBytes { flags |= HTTP2Frame.Flags.endHeaders }
+            writeFrame(kind, flags: flags, stream: stream, length: length)
+            block.withUnsafeReadableBytes { bytes in
+                _ = writeBytes(UnsafeRawBufferPointer(rebasing: bytes[..<length]))
+            }
+            block.moveReaderIndex(forwardBy: length)
+            flags = 0
+            kind = .continuation
+        } while block.readableBytes > 0
+    }
+}

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import DequeModule
+
+/// Reads header blocks (RFC 7541). An error ends the connection, because the tables of both sides no longer agree.
+struct HPACKDecoder {
+    enum Failure: Error {
+        /// The block is none (RFC 9113 §4.3: COMPRESSION_ERROR).
+        case malformed
+        /// The fields are more, or larger together, than was allowed.
+        case tooLarge
+    }
+
+    /// What the dynamic table may hold: what we told in SETTINGS_HEADER_TABLE_SIZE, or did not.
+    static let tableSize = 4_096
+
+    /// The fields of one block, each with its 32 octets of overhead, may take this much.
+    let maximumListSize: Int
+    let maximumFields: Int
+    /// The youngest first.
+    private var table = Deque<HPACKField>()
+    private var size = 0
+    private var maximumSize = Self.tableSize
+    /// The last literal of each name of the static table, with its octets: most servers write the same ones again and again
+    /// without an index.
+    private var recent = [(octets: [UInt8], field: HPACKField)?](repeating: nil, count: 62)
+    /// Where Huffman codes are decoded.
+    private var scratch: [UInt8] = []
+
+    init(maximumListSize: Int, maximumFields: Int) {
+        self.maximumListSize = maximumListSize
+        self.maximumFields = maximumFields
+    }
+
+    /// Calls `body` with each field of a block, in order.
+    mutating func decode(
+        _ block: UnsafeRawBufferPointer,
+        _ body: (HPACKField) -> Void
+    ) throws(Failure) {
+        var index = 0
+        var listSize = 0
+        var count = 0
+        while index < block.count {
+            let first = block[index]
+            let field: HPACKField
+            if first & 0x80 != 0 {
+                field = try entry(try integer(block, &index, prefix: 7))
+            } else if first & 0xe0 == 0x20 {
+                // RFC 7541 §4.2: a change of size stands at the beginning of a block.
+                let wanted = try integer(block, &index, prefix: 5)
+                guard count == 0, wanted <= Self.tableSize else { throw .malformed }
+                maximumSize = wanted
+                evict(for: 0)
+                continue
+            } else {
+                let isIndexed = first & 0x40 != 0
+                field = try literal(block, &index, prefix: isIndexed ? 6 : 4)
+                if isIndexed { insert(field) }
+            }
+            count += 1
+            listSize += field.size
+            guard listSize <= maximumListSize, count <= maximumFields else { throw .tooLarge }
+            body(field)
+        }
+    }
+
+    private func integer(
+        _ block: UnsafeRawBufferPointer,
+        _ index: inout Int,
+        prefix: Int
+    ) throws(Failure) -> Int {
+        guard let value = HPACKInteger.read(block, at: &index, prefix: prefix) else { throw .malformed }
+        return value
+    }
+
+    private func entry(_ index: Int) throws(Failure) -> HPACKField {
+        let known = HPACKStaticTable.fields
+        guard index > known.count else {
+            guard index > 0 else { throw .malformed }
+            return known[index - 1]
+        }
+        guard index - known.count <= table.count else { throw .malformed }
+        return table[index - known.count - 1]
+    }
+
+    private mutating func literal(
+        _ block: UnsafeRawBufferPointer,
+        _ index: inout Int,
+        prefix: Int
+    ) throws(Failure) -> HPACKField {
+        let nameIndex = try integer(block, &index, prefix: prefix)
+        if nameIndex > 0 {
+            let named = try entry(nameIndex)
+            guard nameIndex < recent.count else {
+                return try string(block, &index) { HPACKField(name: named, value: $0) }
+            }
+            let start = index
+            if let last = recent[nameIndex], block[start...].starts(with: last.octets) {
+                index += last.octets.count
+                return last.field
+            }
+            let field = try string(block, &index) { HPACKField(name: named, value: $0) }
+            // What is long is rarely the same twice, and would be kept for nothing.
+            recent[nameIndex] = index - start <= 256 ? (Array(block[start..<index]), field) : nil
+            return field
+        }
+        // The name must outlive the scratch space that the value may need.
+        let name = try string(block, &index) { Array($0) }
+        return try string(block, &index) { value in
+            name.withUnsafeBytes { HPACKField(name: $0, value: value) }
+        }
+    }
+
+    /// A string literal (RFC 7541 §5.2), handed over decoded.
+    private mutating func string<Value>(
+        _ block: UnsafeRawBufferPointer,
+        _ index: inout Int,
+        _ body: (UnsafeRawBufferPointer) -> Value
+    ) throws(Failure) -> Value {
+        guard index < block.count else { throw .malformed }
+        let isCoded = block[index] & 0x80 != 0
+        let length = try integer(block, &index, prefix: 7)
+        guard length <= block.count - index else { throw .malformed }
+        let octets = UnsafeRawBufferPointer(rebasing: block[index..<(index + length)])
+        index += length
+        guard isCoded else { return body(octets) }
+        // The shortest code has five bits, so a string is at most 8/5 of its code.
+        if scratch.count < length * 2 + 1 { scratch = [UInt8](repeating: 0, count: length * 2 + 1) }
+        let value = scratch.withUnsafeMutableBytes { space -> Value? in
+            guard let count = HPACKHuffman.decode(octets, into: space) else { return nil }
+            return body(UnsafeRawBufferPointer(rebasing: space[..<count]))
+        }
+        guard let value else { throw .malformed }
+        return value
+    }
+
+    private mutating func insert(_ field: HPACKField) {
+        evict(for: field.size)
+        // RFC 7541 §4.4: one that is larger than the table empties it, and is not kept.
+        guard field.size <= maximumSize else { return }
+        table.prepend(field)
+        size += field.size
+    }
+
+    private mutating func evict(for space: Int) {
+        while size + space > maximumSize, let last = table.popLast() { size -= last.size }
+    }
+}

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import DequeModule
+import NIOCore
+
+/// Writes header blocks (RFC 7541).
+struct HPACKEncoder {
+    enum Indexing {
+        /// Both sides remember it, and an index stands for it from then on.
+        case incremental
+        /// It is not remembered: it is another one each time.
+        case none
+        /// It is remembered by nobody on the way either: a secret (RFC 7541 §7.1.3).
+        case never
+    }
+
+    /// What we use of what the peer allows: a request has few fields, and each entry is looked at for each field.
+    static let tableSize = 4_096
+
+    private struct Entry {
+        let name: String
+        let value: String
+        var size: Int { name.utf8.count + value.utf8.count + 32 }
+    }
+
+    /// The youngest first.
+    private var table = Deque<Entry>()
+    private var size = 0
+    private var maximumSize = Self.tableSize
+    /// The smallest size since the last block, and whether the peer must be told.
+    private var pendingSizes: (smallest: Int, last: Int)?
+
+    /// The peer's SETTINGS_HEADER_TABLE_SIZE.
+    mutating func setMaximumTableSize(_ wanted: Int) {
+        let new = min(wanted, Self.tableSize)
+        guard new != maximumSize || pendingSizes != nil else { return }
+        maximumSize = new
+        pendingSizes = (min(pendingSizes?.smallest ?? new, new), new)
+        evict(for: 0)
+    }
+
+    /// Begins a block: tells a change of size (RFC 7541 §4.2).
+    mutating func begin(into buffer: inout ByteBuffer) {
+        guard let sizes = pendingSizes else { return }
+        pendingSizes = nil
+        if sizes.smallest < sizes.last { HPACKInteger.write(sizes.smallest, prefix: 5, flags: 0x20, into: &buffer) }
+        HPACKInteger.write(sizes.last, prefix: 5, flags: 0x20, into: &buffer)
+    }
+
+    /// Appends a field. `name` is in lower case.
+    mutating func encode(_ name: String, _ value: String, _ indexing: Indexing, into buffer: inout ByteBuffer) {
+        if indexing != .never, let index = index(of: name, value) {
+            HPACKInteger.write(index, prefix: 7, flags: 0x80, into: &buffer)
+            return
+        }
+        let (prefix, flags): (Int, UInt8) =
+            switch indexing {
+            case .incremental: (6, 0x40)
+            case .none: (4, 0)
+            case .never: (4, 0x10)
+            }
+        if let index = HPACKStaticTable.indices[name] ?? nameIndex(of: name) {
+            HPACKInteger.write(index, prefix: prefix, flags: flags, into: &buffer)
+        } else {
+            buffer.writeInteger(flags)
+            Self.write(name, into: &buffer)
+        }
+        Self.write(value, into: &buffer)
+        if indexing == .incremental { insert(Entry(name: name, value: value)) }
+    }
+
+    private func index(of name: String, _ value: String) -> Int? {
+        if let index = table.firstIndex(where: { $0.value == value && $0.name == name }) {
+            return HPACKStaticTable.fields.count + 1 + index
+        }
+        return HPACKStaticTable.index(of: name, value)
+    }
+
+    private func nameIndex(of name: String) -> Int? {
+        table.firstIndex { $0.name == name }.map { HPACKStaticTable.fields.count + 1 + $0 }
+    }
+
+    /// A string literal (RFC 7541 §5.2), by the Huffman code where that is shorter.
+    private static func write(_ text: String, into buffer: inout ByteBuffer) {
+        var text = text
+        text.withUTF8 { bytes in
+            let bytes = UnsafeRawBufferPointer(bytes)
+            let length = HPACKHuffman.encodedLength(of: bytes)
+            if length < bytes.count {
+                HPACKInteger.write(length, prefix: 7, flags: 0x80, into: &buffer)
+                HPACKHuffman.encode(bytes, into: &buffer)
+            } else {
+                HPACKInteger.write(bytes.count, prefix: 7, flags: 0, into: &buffer)
+                buffer.writeBytes(bytes)
+            }
+        }
+    }
+
+    private mutating func insert(_ entry: Entry) {
+        evict(for: entry.size)
+        guard entry.size <= maximumSize else { return }
+        table.prepend(entry)
+        size += entry.size
+    }
+
+    private mutating func evict(for space: Int) {
+        while size + space > maximumSize, let last = table.popLast() { size -= last.size }
+    }
+}

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NIOCore
+
+/// The Huffman code of HPACK (RFC 7541 §5.2 and Appendix B).
+///
+/// The code is canonical: codes of one length follow each other in the order of their symbols, and those of the next length
+/// begin where they end. So the lengths are all that must be known; symbol 256 is the end of a string and never written.
+enum HPACKHuffman {
+    private static let lengths: [UInt8] = [
+        13, 23, 28, 28, 28, 28, 28, 28, 28, 24, 30, 28, 28, 30, 28, 28,
+        28, 28, 28, 28, 28, 28, 30, 28, 28, 28, 28, 28, 28, 28, 28, 28,
+        6, 10, 10, 12, 13, 6, 8, 11, 10, 10, 8, 11, 8, 6, 6, 6,
+        5, 5, 5, 6, 6, 6, 6, 6, 6, 6, 7, 8, 15, 6, 12, 10,
+        13, 6, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7,
+        7, 7, 7, 7, 7, 7, 7, 7, 8, 7, 8, 13, 19, 13, 14, 6,
+        15, 5, 6, 5, 6, 5, 6, 6, 6, 5, 7, 7, 6, 6, 6, 5,
+        6, 7, 6, 5, 5, 6, 7, 7, 7, 7, 7, 15, 11, 14, 13, 28,
+        20, 22, 20, 20, 22, 22, 22, 23, 22, 23, 23, 23, 23, 23, 24, 23,
+        24, 24, 22, 23, 24, 23, 23, 23, 23, 21, 22, 23, 22, 23, 23, 24,
+        22, 21, 20, 22, 22, 23, 23, 21, 23, 22, 22, 24, 21, 22, 23, 23,
+        21, 21, 22, 21, 23, 22, 23, 23, 20, 22, 22, 22, 23, 22, 22, 23,
+        26, 26, 20, 19, 22, 23, 22, 25, 26, 26, 26, 27, 27, 26, 24, 25,
+        19, 21, 26, 27, 27, 26, 27, 24, 21, 21, 26, 26, 28, 27, 27, 27,
+        20, 24, 20, 21, 22, 21, 21, 23, 22, 22, 25, 25, 24, 24, 26, 23,
+        26, 27, 26, 26, 27, 27, 27, 27, 27, 28, 27, 27, 27, 27, 27, 26,
+        30,
+    ]
+
+    private static let longest = 30
+    /// Codes of up to this many bits are found in one look.
+    private static let shortest = 8
+
+    /// What follows from the lengths.
+    private struct Tables: Sendable {
+        var codes = [UInt32](repeating: 0, count: 257)
+        /// By the next eight bits: symbol and length of a short code; a length of 0 where the code is longer.
+        var short = [(symbol: UInt8, length: UInt8)](repeating: (0, 0), count: 256)
+        /// By length: the first code, where its symbol stands in `symbols`, and how many there are.
+        var ranges = [(code: UInt32, index: Int, count: UInt32)](repeating: (0, 0, 0), count: longest + 1)
+        var symbols: [UInt16] = []
+
+        init() {
+            var code: UInt32 = 0
+            for length in 1...longest {
+                code <<= 1
+                ranges[length].code = code
+                ranges[length].index = symbols.count
+                for symbol in 0...256 where Int(lengths[symbol]) == length {
+                    codes[symbol] = code
+                    symbols.append(UInt16(symbol))
+                    if length <= shortest {
+                        let spare = shortest - length
+                        for low in 0..<(1 << spare) {
+                            short[Int(code) << spare | low] = (UInt8(symbol), UInt8(length))
+                        }
+                    }
+                    code += 1
+                    ranges[length].count += 1
+                }
+            }
+        }
+    }
+
+    private static let tables = Tables()
+
+    /// How many octets the code of these bytes has.
+    static func encodedLength(of bytes: UnsafeRawBufferPointer) -> Int {
+        lengths.withUnsafeBufferPointer { lengths in
+            (bytes.reduce(0) { bits, byte in bits + Int(lengths[Int(byte)]) } + 7) / 8
+        }
+    }
+
+    /// Appends the code of these bytes; the last octet is filled with ones.
+    static func encode(_ bytes: UnsafeRawBufferPointer, into buffer: inout ByteBuffer) {
+        var bits: UInt64 = 0
+        var count = 0
+        for byte in bytes {
+            let length = Int(lengths[Int(byte)])
+            bits = bits << UInt64(length) | UInt64(tables.codes[Int(byte)])
+            count += length
+            while count >= 8 {
+                count -= 8
+                buffer.writeInteger(UInt8(truncatingIfNeeded: bits >> UInt64(count)))
+            }
+        }
+        guard count > 0 else { return }
+        let spare = UInt64(8 - count)
+        buffer.writeInteger(UInt8(truncatingIfNeeded: bits << spare | (1 << spare - 1)))
+    }
+
+    /// Decodes a string into `output`, which has room for two octets for each of the code and one more.
+    ///
+    /// - Returns: how many octets were written; nil for what is no code, has the end in it, or is padded with more than
+    ///   seven bits or with anything but ones.
+    static func decode(_ bytes: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer) -> Int? {
+        let tables = tables
+        return tables.short.withUnsafeBufferPointer { short in
+            var bits: UInt64 = 0
+            var count = 0
+            var next = 0
+            var written = 0
+            while true {
+                while count <= 56, next < bytes.count {
+                    bits |= UInt64(bytes[next]) << UInt64(56 - count)
+                    count += 8
+                    next += 1
+                }
+                // Seven ones or fewer begin no whole code: they can only be padding.
+                if count < 8, count == 0 || bits >> UInt64(64 - count) == 1 << UInt64(count) - 1 { return written }
+                var (symbol, length) = short[Int(bits >> 56)]
+                if length == 0 {
+                    guard let long = longCode(bits, tables) else { return nil }
+                    (symbol, length) = long
+                }
+                guard Int(length) <= count, written < output.count else { return nil }
+                output[written] = symbol
+                written += 1
+                bits <<= UInt64(length)
+                count -= Int(length)
+            }
+        }
+    }
+
+    private static func longCode(_ bits: UInt64, _ tables: Tables) -> (symbol: UInt8, length: UInt8)? {
+        for length in (shortest + 1)...longest {
+            let range = tables.ranges[length]
+            let code = UInt32(truncatingIfNeeded: bits >> UInt64(64 - length))
+            guard code >= range.code, code - range.code < range.count else { continue }
+            let symbol = tables.symbols[range.index + Int(code - range.code)]
+            return symbol == 256 ? nil : (UInt8(symbol), UInt8(length))
+        }
+        return nil
+    }
+}

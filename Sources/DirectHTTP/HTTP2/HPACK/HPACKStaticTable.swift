@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import HTTPTypes
+
+/// The table that both sides know from the beginning (RFC 7541 Appendix A); its first index is 1.
+enum HPACKStaticTable {
+    private static let rows: [(name: String, value: String)] = [
+        (":authority", ""), (":method", "GET"), (":method", "POST"), (":path", "/"), (":path", "/index.html"),
+        (":scheme", "http"), (":scheme", "https"), (":status", "200"), (":status", "204"), (":status", "206"),
+        (":status", "304"), (":status", "400"), (":status", "404"), (":status", "500"), ("accept-charset", ""),
+        ("accept-encoding", "gzip, deflate"), ("accept-language", ""), ("accept-ranges", ""), ("accept", ""),
+        ("access-control-allow-origin", ""), ("age", ""), ("allow", ""), ("authorization", ""), ("cache-control", ""),
+        ("content-disposition", ""), ("content-encoding", ""), ("content-language", ""), ("content-length", ""),
+        ("content-location", ""), ("content-range", ""), ("content-type", ""), ("cookie", ""), ("date", ""),
+        ("etag", ""), ("expect", ""), ("expires", ""), ("from", ""), ("host", ""), ("if-match", ""),
+        ("if-modified-since", ""), ("if-none-match", ""), ("if-range", ""), ("if-unmodified-since", ""),
+        ("last-modified", ""), ("link", ""), ("location", ""), ("max-forwards", ""), ("proxy-authenticate", ""),
+        ("proxy-authorization", ""), ("range", ""), ("referer", ""), ("refresh", ""), ("retry-after", ""),
+        ("server", ""), ("set-cookie", ""), ("strict-transport-security", ""), ("transfer-encoding", ""),
+        ("user-agent", ""), ("vary", ""), ("via", ""), ("www-authenticate", ""),
+    ]
+
+    /// The fields, with index 1 at 0.
+    static let fields: [HPACKField] = rows.map { row in
+        var (name, value) = row
+        return name.withUTF8 { name in
+            value.withUTF8 { HPACKField(name: UnsafeRawBufferPointer(name), value: UnsafeRawBufferPointer($0)) }
+        }
+    }
+
+    /// The first index of a name.
+    static let indices: [String: Int] = Dictionary(
+        rows.enumerated().map { ($0.element.name, $0.offset + 1) },
+        uniquingKeysWith: { first, _ in first }
+    )
+
+    /// The index of a name and value; of the values only those of the pseudo fields and of one more are not empty.
+    static func index(of name: String, _ value: String) -> Int? {
+        guard var index = indices[name] else { return nil }
+        while index <= rows.count, rows[index - 1].name == name {
+            if !value.isEmpty, rows[index - 1].value == value { return index }
+            index += 1
+        }
+        return nil
+    }
+}

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What the peer did wrong so that the connection cannot go on (RFC 9113 §5.4.1).
+struct HTTP2ConnectionError: Error, Equatable {
+    let code: HTTP2ErrorCode
+    let message: String
+
+    init(_ code: HTTP2ErrorCode, _ message: String) {
+        self.code = code
+        self.message = message
+    }
+}

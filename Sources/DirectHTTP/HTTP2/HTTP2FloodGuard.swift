@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NIOCore
+
+/// Counts the frames of a peer that bring nothing: SETTINGS, PING, empty DATA and the like are right one by one, and a
+/// flood of them costs us and nobody else.
+struct HTTP2FloodGuard {
+    /// How many may come within ``period`` while nothing else does.
+    static let limit = 2_000
+    static let period = TimeAmount.seconds(10)
+
+    private var count = 0
+    private var begin = NIODeadline.uptimeNanoseconds(0)
+
+    /// Notes a frame that brings nothing. Returns false when there are too many.
+    mutating func waste(now: NIODeadline) -> Bool {
+        if now - begin > Self.period {
+            begin = now
+            count = 0
+        }
+        count += 1
+        return count <= Self.limit
+    }
+
+    /// Notes that a response or a body went on.
+    mutating func progress() {
+        count = 0
+    }
+}

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NIOCore
+
+// What frames do (RFC 9113 §6).
+extension HTTP2Handler {
+    func take(_ event: HTTP2FrameReader.Event, now: NIODeadline) throws(HTTP2ConnectionError) {
+        switch event {
+        case .data(let id, let piece, let charged, let endStream):
+            try takeData(id, piece, charged: charged, endStream: endStream, now: now)
+        case .headers(let id, let block, let endStream):
+            try takeHeaders(id, block, endStream: endStream, now: now)
+        case .frame(let header, let payload):
+            try take(header, payload, now: now)
+        }
+    }
+
+    private func takeData(
+        _ id: UInt32,
+        _ piece: ByteBuffer,
+        charged: Int,
+        endStream: Bool,
+        now: NIODeadline
+    ) throws(HTTP2ConnectionError) {
+        try checkOpened(id)
+        guard charged <= receiveWindow else { throw HTTP2ConnectionError(.flowControl, "more DATA than was allowed") }
+        receiveWindow -= charged
+        uncredited += charged
+        if piece.readableBytes > 0 || endStream { guardian.progress() } else { try waste(now) }
+        guard let stream = streams[id] else { return }
+        guard charged <= stream.receiveWindow else {
+            throw HTTP2ConnectionError(.flowControl, "more DATA than was allowed for a stream")
+        }
+        stream.receiveWindow -= charged
+        stream.uncredited += charged
+        give(stream, now) { stream throws(DirectHTTPError) in try stream.take(piece, endStream: endStream) }
+    }
+
+    private func takeHeaders(
+        _ id: UInt32,
+        _ block: ByteBuffer,
+        endStream: Bool,
+        now: NIODeadline
+    ) throws(HTTP2ConnectionError) {
+        try checkOpened(id)
+        var received = HTTP2Headers.Received()
+        do {
+            // It is decoded whether or not somebody waits for it: the table is the connection's.
+            try block.withUnsafeReadableBytes { bytes in
+                try decoder.decode(bytes) { received.take($0) }
+            }
+        } catch HPACKDecoder.Failure.tooLarge {
+            throw HTTP2ConnectionError(.enhanceYourCalm, "the fields of a header block are too many or too large")
+        } catch {
+            throw HTTP2ConnectionError(.compression, "a header block cannot be decoded")
+        }
+        guard let stream = streams[id] else { return try waste(now) }
+        give(stream, now) { stream throws(DirectHTTPError) in
+            try stream.take(received, endStream: endStream, now: now)
+        }
+    }
+
+    /// Gives a stream what came for it; what is wrong with that ends the stream and no other (RFC 9113 §5.4.2).
+    private func give(
+        _ stream: HTTP2Stream,
+        _ now: NIODeadline,
+        _ body: (HTTP2Stream) throws(DirectHTTPError) -> Void
+    ) {
+        stream.watch.note(now: now)
+        do throws(DirectHTTPError) {
+            try body(stream)
+        } catch {
+            if case .failure? = stream.pendingEnd { return }
+            stream.pendingEnd = .failure(error)
+            out.writeReset(.protocolError, stream: stream.id)
+            stream.isRequestSent = true
+        }
+        touch(stream)
+    }
+
+    private func take(
+        _ header: HTTP2Frame.Header,
+        _ payload: ByteBuffer,
+        now: NIODeadline
+    ) throws(HTTP2ConnectionError) {
+        var payload = payload
+        switch header.kind {
+        case .settings:
+            try waste(now)
+            try takeSettings(header, payload)
+        case .ping:
+            try waste(now)
+            guard header.length == 8, header.stream == 0, let value = payload.readInteger(as: UInt64.self) else {
+                throw HTTP2ConnectionError(.frameSize, "PING is not of eight bytes")
+            }
+            if !header.has(HTTP2Frame.Flags.acknowledgement) { out.writePing(value, isAcknowledgement: true) }
+        case .goAway:
+            guard let (last, code) = payload.readMultipleIntegers(endianness: .big, as: (UInt32, UInt32).self) else {
+                throw HTTP2ConnectionError(.frameSize, "GOAWAY is too short")
+            }
+            refuse(after: last & 0x7fff_ffff, HTTP2ErrorCode(rawValue: code))
+        case .resetStream:
+            try waste(now)
+            try checkOpened(header.stream)
+            guard header.length == 4, let code = payload.readInteger(as: UInt32.self) else {
+                throw HTTP2ConnectionError(.frameSize, "RST_STREAM is not of four bytes")
+            }
+            takeReset(header.stream, HTTP2ErrorCode(rawValue: code))
+        case .windowUpdate:
+            try waste(now)
+            guard header.length == 4, let value = payload.readInteger(as: UInt32.self) else {
+                throw HTTP2ConnectionError(.frameSize, "WINDOW_UPDATE is not of four bytes")
+            }
+            try takeWindow(header.stream, Int(value & 0x7fff_ffff), now)
+        case .pushPromise:
+            throw HTTP2ConnectionError(.protocolError, "a push that was refused beforehand")
+        case .priority, nil:
+            try waste(now)
+        case .data, .headers, .continuation:
+            break
+        }
+    }
+
+    private func takeSettings(_ header: HTTP2Frame.Header, _ payload: ByteBuffer) throws(HTTP2ConnectionError) {
+        guard !header.has(HTTP2Frame.Flags.acknowledgement) else { return }
+        guard header.stream == 0 else { throw HTTP2ConnectionError(.protocolError, "SETTINGS of a stream") }
+        let settings = try HTTP2Settings(payload)
+        if let size = settings.headerTableSize { encoder.setMaximumTableSize(size) }
+        if let size = settings.maximumFrame { maximumFrame = min(size, HTTP2Stream.maximumUnsent) }
+        if let window = settings.initialWindow {
+            let change = window - initialSendWindow
+            initialSendWindow = window
+            for stream in streams.values {
+                stream.sendWindow += change
+                guard stream.sendWindow <= HTTP2Frame.maximumWindow else {
+                    throw HTTP2ConnectionError(.flowControl, "SETTINGS makes a window too large")
+                }
+                if change > 0 { queue(stream) }
+            }
+        }
+        out.writeFrame(.settings, flags: HTTP2Frame.Flags.acknowledgement, length: 0)
+        if let limit = settings.maximumStreams { self.limit(streams: limit) }
+    }
+
+    private func takeReset(_ id: UInt32, _ code: HTTP2ErrorCode) {
+        guard let stream = streams[id] else { return }
+        // A response that is whole stays whole: NO_ERROR behind it only ends our upload (RFC 9113 §8.1).
+        guard stream.pendingEnd == nil else {
+            stream.isRequestSent = true
+            return
+        }
+        // What was read before the reset is handed over with it.
+        stream.pendingEnd = .failure(
+            code == .refusedStream
+                // RFC 9113 §8.7: a refused stream was not processed.
+                ? .unprocessed("the server refused the stream")
+                : DirectHTTPError(.streamReset, "the server reset the stream: \(code)")
+        )
+        stream.isRequestSent = true
+        touch(stream)
+    }
+
+    private func takeWindow(_ id: UInt32, _ increment: Int, _ now: NIODeadline) throws(HTTP2ConnectionError) {
+        guard id != 0 else {
+            sendWindow += increment
+            guard increment > 0, sendWindow <= HTTP2Frame.maximumWindow else {
+                throw HTTP2ConnectionError(.flowControl, "a window that cannot be")
+            }
+            return
+        }
+        try checkOpened(id)
+        guard let stream = streams[id] else { return }
+        stream.sendWindow += increment
+        guard increment > 0, stream.sendWindow <= HTTP2Frame.maximumWindow else {
+            return give(stream, now) { _ throws(DirectHTTPError) in throw .malformed("a window that cannot be") }
+        }
+        stream.watch.note(now: now)
+        queue(stream)
+    }
+
+    /// RFC 9113 §5.1: of streams that nobody opened there can be no frames.
+    private func checkOpened(_ id: UInt32) throws(HTTP2ConnectionError) {
+        guard id % 2 == 1, id < nextID else {
+            throw HTTP2ConnectionError(.protocolError, "a frame for a stream that nobody opened")
+        }
+    }
+
+    private func waste(_ now: NIODeadline) throws(HTTP2ConnectionError) {
+        guard guardian.waste(now: now) else {
+            throw HTTP2ConnectionError(.enhanceYourCalm, "a flood of frames that bring nothing")
+        }
+    }
+
+    // MARK: Windows
+
+    /// Allows the peer as much again as the caller has taken, half a window at a time.
+    func credit(_ stream: HTTP2Stream) {
+        guard !stream.isStalled, stream.uncredited >= streamWindow / 2, streams[stream.id] != nil else { return }
+        out.writeWindowUpdate(stream.uncredited, stream: stream.id)
+        stream.receiveWindow += stream.uncredited
+        stream.uncredited = 0
+    }
+
+    func creditConnection() {
+        guard uncredited >= Self.connectionWindow / 2 else { return }
+        out.writeWindowUpdate(uncredited)
+        receiveWindow += uncredited
+        uncredited = 0
+    }
+}

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NIOCore
+
+/// What the peer told in SETTINGS (RFC 9113 §6.5.2).
+struct HTTP2Settings: Equatable {
+    var headerTableSize: Int?
+    var maximumStreams: Int?
+    var initialWindow: Int?
+    var maximumFrame: Int?
+
+    /// Reads the payload of a SETTINGS frame; of a parameter given twice, the last value counts.
+    init(_ payload: ByteBuffer) throws(HTTP2ConnectionError) {
+        guard payload.readableBytes % 6 == 0 else {
+            throw HTTP2ConnectionError(.frameSize, "SETTINGS is not made of parameters")
+        }
+        var payload = payload
+        while let (id, value) = payload.readMultipleIntegers(endianness: .big, as: (UInt16, UInt32).self) {
+            switch HTTP2Frame.Setting(rawValue: id) {
+            case .headerTableSize:
+                headerTableSize = Int(value)
+            case .enablePush:
+                guard value == 0 else { throw HTTP2ConnectionError(.protocolError, "a server cannot allow push") }
+            case .maximumConcurrentStreams:
+                maximumStreams = Int(value)
+            case .initialWindowSize:
+                guard value <= HTTP2Frame.maximumWindow else {
+                    throw HTTP2ConnectionError(.flowControl, "a window cannot be of \(value) bytes")
+                }
+                initialWindow = Int(value)
+            case .maximumFrameSize:
+                guard (16_384...16_777_215).contains(value) else {
+                    throw HTTP2ConnectionError(.protocolError, "a frame cannot be of \(value) bytes")
+                }
+                maximumFrame = Int(value)
+            case .maximumHeaderListSize, nil:
+                break
+            }
+        }
+    }
+}

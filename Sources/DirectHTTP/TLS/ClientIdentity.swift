@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NIOSSL
+
+/// Who we are to a server that asks for a certificate (RFC 8446 §4.3.2): a chain and the private key of its first certificate.
+///
+/// The key is a secret: `description` does not show it.
+public struct ClientIdentity: Hashable, Sendable, CustomStringConvertible {
+    /// Where certificates or a key come from.
+    public enum Source: Hashable, Sendable {
+        /// A file in PEM form; a chain is several certificates in one file, the own one first.
+        case pemFile(String)
+        /// Text in PEM form.
+        case pem(String)
+        /// One certificate or key in DER form.
+        case der([UInt8])
+    }
+
+    /// The own certificate, and the intermediates behind it.
+    public var chain: Source
+    /// Its private key.
+    public var key: Source
+    /// The passphrase of a key in encrypted PEM; nil where it is not encrypted.
+    public var passphrase: String?
+
+    /// An identity. One PEM file that holds certificate and key may be given for both.
+    public init(chain: Source, key: Source, passphrase: String? = nil) {
+        self.chain = chain
+        self.key = key
+        self.passphrase = passphrase
+    }
+
+    /// The kind of its sources.
+    public var description: String { "a client certificate" }
+
+    /// Reads chain and key.
+    func load() throws(DirectHTTPError) -> (chain: [NIOSSLCertificate], key: NIOSSLPrivateKey) {
+        do {
+            let certificates =
+                switch chain {
+                case .pemFile(let path): try NIOSSLCertificate.fromPEMFile(path)
+                case .pem(let text): try NIOSSLCertificate.fromPEMBytes(Array(text.utf8))
+                case .der(let bytes): [try NIOSSLCertificate(bytes: bytes, format: .der)]
+                }
+            guard !certificates.isEmpty else {
+                throw DirectHTTPError(.tlsFailed, "the client certificate cannot be read: there is none in it")
+            }
+            return (certificates, try loadKey())
+        } catch let error as DirectHTTPError {
+            throw error
+        } catch {
+            throw DirectHTTPError(
+                .tlsFailed,
+                "the client certificate cannot be read: write PEM or DER, and give the passphrase of an encrypted key",
+                underlyingError: error
+            )
+        }
+    }
+
+    private func loadKey() throws -> NIOSSLPrivateKey {
+        let secret = Array((passphrase ?? "").utf8)
+        // Without a passphrase BoringSSL would ask for one on the terminal.
+        let callback: NIOSSLPassphraseCallback<[UInt8]> = { $0(secret) }
+        return switch key {
+        case .pemFile(let path): try NIOSSLPrivateKey(file: path, format: .pem, passphraseCallback: callback)
+        case .pem(let text):
+            try NIOSSLPrivateKey(bytes: Array(text.utf8), format: .pem, passphraseCallback: callback)
+        case .der(let bytes): try NIOSSLPrivateKey(bytes: bytes, format: .der)
+        }
+    }
+}

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CZlib
+import NIOCore
+
+/// permessage-deflate (RFC 7692) from a client's side. Not Sendable: it belongs to the event loop of its socket.
+final class WebSocketDeflate {
+    /// What both sides agreed on.
+    struct Agreement: Equatable {
+        /// Whether the server begins each message with an empty window.
+        var serverForgets = false
+        /// Whether we do.
+        var clientForgets = false
+        /// The bits of the server's window.
+        var serverWindowBits = 15
+
+        /// What we offer. Windows of our own smaller than the usual are not offered: zlib has none of 8 bits.
+        static let offer = "permessage-deflate"
+
+        /// Reads the server's answer (RFC 7692 §7.1); nil where the extensions are not what was offered.
+        init?(fieldValue: String) {
+            let parts = fieldValue.split(separator: ";", omittingEmptySubsequences: false).map { $0.trimmingBlanks() }
+            guard parts[0] == "permessage-deflate" else { return nil }
+            var seen: Set<Substring> = []
+            for part in parts.dropFirst() {
+                let pair = part.split(separator: "=", maxSplits: 1).map { $0.trimmingBlanks() }
+                guard let name = pair.first, seen.insert(name).inserted else { return nil }
+                switch (name, pair.count) {
+                case ("server_no_context_takeover", 1): serverForgets = true
+                case ("client_no_context_takeover", 1): clientForgets = true
+                case ("server_max_window_bits", 2):
+                    let digits = pair[1].filter { $0 != "\"" }
+                    guard let bits = Int(digits), (8...15).contains(bits), digits.first != "0" else { return nil }
+                    serverWindowBits = bits
+                default: return nil
+                }
+            }
+        }
+    }
+
+    private let agreement: Agreement
+    private let maximumBytes: Int
+    private var inflating = z_stream()
+    private var deflating = z_stream()
+    private var canInflate = false
+    private var canDeflate = false
+    /// What ends the last block of a message and is not sent (RFC 7692 §7.2.1).
+    private static let tail: [UInt8] = [0, 0, 0xff, 0xff]
+    private static let pieceSize = 16 * 1024
+
+    /// - Parameter maximumBytes: of a message, decompressed.
+    init(_ agreement: Agreement, maximumBytes: Int) {
+        self.agreement = agreement
+        self.maximumBytes = maximumBytes
+    }
+
+    deinit {
+        if canInflate { inflateEnd(&inflating) }
+        if canDeflate { deflateEnd(&deflating) }
+    }
+
+    /// Decompresses a message, a bounded piece at a time.
+    func decompress(_ message: ByteBuffer) throws(WebSocketViolation) -> ByteBuffer {
+        if !canInflate {
+            // A raw stream; a window that is larger than the server's reads it too.
+            guard CZlib_inflateInit2(&inflating, -15) == Z_OK else { throw Self.noMemory }
+            canInflate = true
+        }
+        var input = message
+        input.writeBytes(Self.tail)
+        var output = ByteBuffer()
+        var isStuck = false
+        while input.readableBytes > 0, !isStuck {
+            let before = (input.readableBytes, output.readableBytes)
+            let status = step(&inflating, &input, &output) { inflate(&$0, Z_SYNC_FLUSH) }
+            // A server that marks its last block as the last one begins a new stream (RFC 7692 §7.2.3.5).
+            if status == Z_STREAM_END { inflateReset(&inflating) }
+            guard status == Z_OK || status == Z_BUF_ERROR || status == Z_STREAM_END else {
+                throw WebSocketViolation("it sent data that cannot be decompressed", code: .invalidData)
+            }
+            guard output.readableBytes <= maximumBytes else {
+                throw WebSocketViolation("it sent a message of more than \(maximumBytes) bytes", code: .messageTooBig)
+            }
+            isStuck = before == (input.readableBytes, output.readableBytes)
+        }
+        guard input.readableBytes == 0 else {
+            throw WebSocketViolation("it sent data that cannot be decompressed", code: .invalidData)
+        }
+        if agreement.serverForgets { inflateReset(&inflating) }
+        return output
+    }
+
+    /// Compresses a message; nil where zlib cannot be started, and the message goes as it is.
+    func compress(_ message: ByteBuffer) -> ByteBuffer? {
+        if !canDeflate {
+            guard CZlib_deflateInit2(&deflating, -15) == Z_OK else { return nil }
+            canDeflate = true
+        }
+        var input = message
+        var output = ByteBuffer()
+        var room = 0
+        repeat {
+            let before = output.readableBytes
+            _ = step(&deflating, &input, &output) { deflate(&$0, Z_SYNC_FLUSH) }
+            room = Self.pieceSize - (output.readableBytes - before)
+        } while input.readableBytes > 0 || room == 0
+        if agreement.clientForgets { deflateReset(&deflating) }
+        output.moveWriterIndex(to: output.writerIndex - Self.tail.count)
+        return output
+    }
+
+    /// One call of zlib: as much as fits in a piece.
+    private func step(
+        _ stream: inout z_stream,
+        _ input: inout ByteBuffer,
+        _ output: inout ByteBuffer,
+        _ call: (inout z_stream) -> Int32
+    ) -> Int32 {
+        var status = Z_OK
+        var read = 0
+        output.writeWithUnsafeMutableBytes(minimumWritableBytes: Self.pieceSize) { space in
+            input.withUnsafeReadableBytes { bytes in
+                // zlib does not write to its input; its C signature cannot say so.
+                stream.next_in = UnsafeMutableRawPointer(mutating: bytes.baseAddress)?.assumingMemoryBound(
+                    to: UInt8.self
+                )
+                let offered = UInt32(min(bytes.count, 1 << 30))
+                stream.avail_in = offered
+                stream.next_out = space.baseAddress?.assumingMemoryBound(to: UInt8.self)
+                stream.avail_out = UInt32(Self.pieceSize)
+                status = call(&stream)
+                read = Int(offered - stream.avail_in)
+            }
+            return Self.pieceSize - Int(stream.avail_out)
+        }
+        input.moveReaderIndex(forwardBy: read)
+        return status
+    }
+
+    private static let noMemory = WebSocketViolation("zlib could not be started: out of memory", code: .internalError)
+}

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NIOCore
+
+/// Turns the bytes of a server into frames: pure, bounded, and strict where RFC 6455 §5 is.
+///
+/// A frame's length is judged by its header, before its payload is waited for.
+struct WebSocketFrameDecoder {
+    /// Bytes of a payload; a longer one is refused.
+    let maximumPayload: Int
+    /// Whether RSV1 may be set: permessage-deflate was agreed.
+    let allowsCompression: Bool
+    private var buffer = ByteBuffer()
+
+    init(maximumPayload: Int, allowsCompression: Bool) {
+        self.maximumPayload = maximumPayload
+        self.allowsCompression = allowsCompression
+    }
+
+    mutating func feed(_ bytes: ByteBuffer) {
+        if buffer.readableBytes == 0 {
+            buffer = bytes
+        } else {
+            buffer.discardReadBytes()
+            buffer.writeImmutableBuffer(bytes)
+        }
+    }
+
+    /// The next frame; nil where more bytes are needed.
+    mutating func next() throws(WebSocketViolation) -> WebSocketFrame? {
+        guard let first: UInt8 = buffer.getInteger(at: buffer.readerIndex),
+            let second: UInt8 = buffer.getInteger(at: buffer.readerIndex + 1)
+        else { return nil }
+        guard let opcode = WebSocketFrame.Opcode(rawValue: first & 0x0f) else {
+            throw WebSocketViolation("it sent the opcode \(first & 0x0f), which nobody knows")
+        }
+        let isFinal = first & 0x80 != 0
+        let isCompressed = first & 0x40 != 0
+        guard first & 0x30 == 0, !isCompressed || (allowsCompression && !opcode.isControl) else {
+            throw WebSocketViolation("it set a reserved bit")
+        }
+        guard second & 0x80 == 0 else { throw WebSocketViolation("it masked a frame, which only clients do") }
+        if opcode.isControl {
+            guard isFinal else { throw WebSocketViolation("it sent a control frame in fragments") }
+            guard second & 0x7f < 126 else {
+                throw WebSocketViolation("it sent a control frame of more than 125 bytes")
+            }
+        }
+        guard let (length, headerLength) = try length(second & 0x7f) else { return nil }
+        guard buffer.readableBytes >= headerLength + length else { return nil }
+        buffer.moveReaderIndex(forwardBy: headerLength)
+        let payload = buffer.readSlice(length: length) ?? ByteBuffer()
+        return WebSocketFrame(opcode: opcode, isFinal: isFinal, isCompressed: isCompressed, payload: payload)
+    }
+
+    /// The payload's length and the header's; nil where the header is not whole.
+    private func length(_ short: UInt8) throws(WebSocketViolation) -> (payload: Int, header: Int)? {
+        let at = buffer.readerIndex + 2
+        switch short {
+        case 126:
+            guard let length: UInt16 = buffer.getInteger(at: at) else { return nil }
+            guard length >= 126 else { throw WebSocketViolation("it wrote a length longer than needed") }
+            return (try bounded(UInt64(length)), 4)
+        case 127:
+            guard let length: UInt64 = buffer.getInteger(at: at) else { return nil }
+            guard length > UInt64(UInt16.max) else { throw WebSocketViolation("it wrote a length longer than needed") }
+            return (try bounded(length), 10)
+        default:
+            return (try bounded(UInt64(short)), 2)
+        }
+    }
+
+    private func bounded(_ length: UInt64) throws(WebSocketViolation) -> Int {
+        guard let count = Int(exactly: length), count <= max(maximumPayload, 125) else {
+            throw WebSocketViolation("it sent a frame of \(length) bytes", code: .messageTooBig)
+        }
+        return count
+    }
+}

@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NIOCore
+
+/// The last handler of an open WebSocket: frames in and out, PING, the close handshake and its time limit. Everything here runs
+/// on the event loop.
+final class WebSocketHandler: ChannelDuplexHandler {
+    typealias InboundIn = ByteBuffer
+    typealias OutboundIn = Never
+    typealias OutboundOut = ByteBuffer
+
+    /// PINGs of ours that may be without an answer.
+    static let maximumPings = 64
+    /// How long the server may take to close TCP once both close frames were sent.
+    static let closeGrace = TimeAmount.milliseconds(500)
+
+    private let settings: WebSocketSettings
+    private let inbox: WebSocketInbox
+    private let end: WebSocketEnd
+    private let ended: () -> Void
+    private let deflate: WebSocketDeflate?
+    private var decoder: WebSocketFrameDecoder
+    private var assembler: WebSocketAssembler
+    private var random = SystemRandomNumberGenerator()
+    private var context: ChannelHandlerContext?
+    private var isStalled = false
+    private var hasHeldRead = false
+    private var hasSentClose = false
+    private var closure: WebSocketClosure?
+    private var pings: [UInt64: OneShot<Void>] = [:]
+    private var nextPing: UInt64 = 0
+    private var closeTimer: Scheduled<Void>?
+    private var silenceTimer: Scheduled<Void>?
+    private var lastRead = NIODeadline.now()
+    private var awaitsPong = false
+
+    /// - Parameters:
+    ///   - deflate: where compression was agreed.
+    ///   - end: told of the peer's close frame, and when the socket is gone.
+    ///   - ended: called when the socket is gone.
+    init(
+        settings: WebSocketSettings,
+        deflate: WebSocketDeflate.Agreement?,
+        inbox: WebSocketInbox,
+        end: WebSocketEnd,
+        ended: @escaping () -> Void
+    ) {
+        self.settings = settings
+        self.inbox = inbox
+        self.end = end
+        self.ended = ended
+        self.deflate = deflate.map { WebSocketDeflate($0, maximumBytes: settings.maximumMessageBytes) }
+        decoder = WebSocketFrameDecoder(maximumPayload: settings.maximumMessageBytes, allowsCompression: deflate != nil)
+        assembler = WebSocketAssembler(maximumBytes: settings.maximumMessageBytes)
+    }
+
+    // MARK: The caller's side
+
+    func send(_ message: WebSocketMessage, done: OneShot<Void>) {
+        guard let context, !hasSentClose else {
+            done.resolve(.failure(DirectHTTPError(.webSocketClosed, "the WebSocket is closed: open another")))
+            return
+        }
+        var (opcode, payload): (WebSocketFrame.Opcode, ByteBuffer) =
+            switch message {
+            case .text(let text): (.text, ByteBuffer(string: text))
+            case .binary(let bytes): (.binary, bytes)
+            }
+        var isCompressed = false
+        if let deflate, payload.readableBytes >= settings.minimumCompressedBytes, let small = deflate.compress(payload)
+        {
+            payload = small
+            isCompressed = true
+        }
+        let written = context.eventLoop.makePromise(of: Void.self)
+        written.futureResult.whenComplete { result in
+            done.resolve(
+                result.mapError {
+                    DirectHTTPError(.connectionLost, "the message was not sent: \($0)", underlyingError: $0)
+                }
+            )
+        }
+        let size = max(1, settings.frameBytes)
+        while payload.readableBytes > size, let piece = payload.readSlice(length: size) {
+            write(WebSocketFrame(opcode: opcode, isFinal: false, isCompressed: isCompressed, payload: piece), context)
+            opcode = .continuation
+            isCompressed = false
+        }
+        write(WebSocketFrame(opcode: opcode, isCompressed: isCompressed, payload: payload), context, promise: written)
+        context.flush()
+    }
+
+    func ping(_ answered: OneShot<Void>) {
+        guard let context, !hasSentClose else {
+            answered.resolve(.failure(DirectHTTPError(.webSocketClosed, "the WebSocket is closed: open another")))
+            return
+        }
+        guard pings.count < Self.maximumPings else {
+            answered.resolve(.failure(DirectHTTPError(.idleTimeout, "\(pings.count) PINGs are without an answer")))
+            return
+        }
+        nextPing += 1
+        pings[nextPing] = answered
+        write(WebSocketFrame(opcode: .ping, payload: ByteBuffer(integer: nextPing)), context)
+        context.flush()
+    }
+
+    /// Begins the close handshake; the socket is closed when the peer has answered, or when the time for that is over.
+    func close(_ closure: WebSocketClosure) {
+        guard let context else { return }
+        sendClose(closure, context)
+        if self.closure != nil { closeNow() }
+    }
+
+    func closeNow() {
+        context?.closeTransport()
+    }
+
+    func resumeReading() {
+        guard let context, isStalled else { return }
+        isStalled = false
+        guard hasHeldRead else { return }
+        hasHeldRead = false
+        context.read()
+    }
+
+    // MARK: Channel events
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        self.context = context
+        lastRead = context.eventLoop.now
+        armSilence(context)
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        self.context = nil
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        lastRead = context.eventLoop.now
+        awaitsPong = false
+        // Behind a close frame comes nothing (RFC 6455 §5.5.1).
+        guard closure == nil else { return }
+        decoder.feed(unwrapInboundIn(data))
+        do {
+            while closure == nil, let frame = try decoder.next() {
+                if let event = try assembler.take(frame) { try take(event, context) }
+            }
+        } catch {
+            fail(error, context)
+        }
+    }
+
+    func read(context: ChannelHandlerContext) {
+        if isStalled, !hasSentClose {
+            hasHeldRead = true
+        } else {
+            context.read()
+        }
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        end(DirectHTTPError(.connectionLost, "the server closed the connection without a close frame"))
+        context.fireChannelInactive()
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        guard event is UpgradedChannels.ShutDownEvent else { return context.fireUserInboundEventTriggered(event) }
+        inbox.finish(.failure(.shutDown))
+        closeNow()
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        inbox.finish(
+            closure != nil || hasSentClose
+                ? .success(())
+                : .failure(DirectHTTPError(.connectionLost, "the connection broke: \(error)", underlyingError: error))
+        )
+        closeNow()
+    }
+
+    // MARK: Inside
+
+    private func take(_ event: WebSocketAssembler.Event, _ context: ChannelHandlerContext) throws(WebSocketViolation) {
+        switch event {
+        case .message(let isText, let coded, let isCompressed):
+            var bytes = coded
+            if isCompressed, let deflate { bytes = try deflate.decompress(coded) }
+            let message = isText ? WebSocketMessage.text(try WebSocketAssembler.text(bytes)) : .binary(bytes)
+            if !inbox.put(message) { isStalled = true }
+        case .ping(let payload):
+            guard !hasSentClose else { return }
+            // Answers that the peer does not read must not pile up.
+            guard context.channel.isWritable else { return }
+            write(WebSocketFrame(opcode: .pong, payload: payload), context)
+            context.flush()
+        case .pong(var payload):
+            guard let number = payload.readInteger(as: UInt64.self), payload.readableBytes == 0 else { return }
+            pings.removeValue(forKey: number)?.resolve(.success(()))
+        case .close(let closure):
+            self.closure = closure
+            end.peerClosed(closure)
+            inbox.finish(.success(()))
+            sendClose(WebSocketClosure(code: closure.code), context)
+            // The server closes TCP first (RFC 6455 §7.1.1); one that does not is not waited for any longer than this.
+            armClose(min(TimeAmount(settings.closeTimeout), Self.closeGrace), context)
+        }
+    }
+
+    private func sendClose(_ closure: WebSocketClosure, _ context: ChannelHandlerContext) {
+        guard !hasSentClose else { return }
+        hasSentClose = true
+        var payload = ByteBuffer()
+        if closure.code.isSendable {
+            payload.writeInteger(closure.code.rawValue)
+            payload.writeBytes(closure.reason.prefixOfUTF8(123))
+        }
+        write(WebSocketFrame(opcode: .close, payload: payload), context)
+        context.flush()
+        armClose(TimeAmount(settings.closeTimeout), context)
+        // Whatever the reader is at: the peer's close frame must be read.
+        if hasHeldRead {
+            hasHeldRead = false
+            context.read()
+        }
+    }
+
+    private func armClose(_ time: TimeAmount, _ context: ChannelHandlerContext) {
+        closeTimer?.cancel()
+        closeTimer = context.eventLoop.assumeIsolated().scheduleTask(in: time) { [weak self] in self?.closeNow() }
+    }
+
+    /// The peer broke the protocol: it is told, and not waited for (RFC 6455 §7.1.7).
+    private func fail(_ violation: WebSocketViolation, _ context: ChannelHandlerContext) {
+        let code: DirectHTTPError.Code = violation.code == .messageTooBig ? .responseTooLarge : .malformedResponse
+        inbox.finish(.failure(DirectHTTPError(code, "what the server sent is no WebSocket: \(violation.what)")))
+        sendClose(WebSocketClosure(code: violation.code), context)
+        closeNow()
+    }
+
+    private func end(_ error: DirectHTTPError) {
+        closeTimer?.cancel()
+        silenceTimer?.cancel()
+        // Whoever closed and got no answer has what he wanted.
+        inbox.finish(closure != nil || hasSentClose ? .success(()) : .failure(error))
+        for ping in pings.values { ping.resolve(.failure(error)) }
+        pings = [:]
+        hasSentClose = true
+        end.came()
+        ended()
+    }
+
+    private func write(
+        _ frame: WebSocketFrame,
+        _ context: ChannelHandlerContext,
+        promise: EventLoopPromise<Void>? = nil
+    ) {
+        let bytes = frame.encoded(mask: random.next())
+        context.write(wrapOutboundOut(bytes), promise: promise)
+    }
+
+    // MARK: Silence
+
+    private func armSilence(_ context: ChannelHandlerContext) {
+        guard let interval = settings.pingInterval.map({ TimeAmount($0) }), interval > .zero else { return }
+        let due = max(lastRead + interval, context.eventLoop.now + interval / 4)
+        silenceTimer = context.eventLoop.assumeIsolated().scheduleTask(deadline: due) { [weak self] in
+            self?.silenceTimerFired(interval)
+        }
+    }
+
+    private func silenceTimerFired(_ interval: TimeAmount) {
+        guard let context else { return }
+        if context.eventLoop.now - lastRead >= interval, !isStalled {
+            guard !awaitsPong else {
+                inbox.finish(.failure(.silent(for: interval * 2)))
+                return closeNow()
+            }
+            awaitsPong = true
+            if !hasSentClose { write(WebSocketFrame(opcode: .ping), context) }
+            context.flush()
+            lastRead = context.eventLoop.now
+        }
+        armSilence(context)
+    }
+}
+
+extension TimeAmount {
+    fileprivate static func / (amount: TimeAmount, divisor: Int64) -> TimeAmount {
+        .nanoseconds(amount.nanoseconds / divisor)
+    }
+}
+
+extension String {
+    /// The bytes of as many whole characters as fit.
+    fileprivate func prefixOfUTF8(_ count: Int) -> [UInt8] {
+        var bytes: [UInt8] = []
+        for scalar in unicodeScalars {
+            let next = Array(String(scalar).utf8)
+            guard bytes.count + next.count <= count else { break }
+            bytes += next
+        }
+        return bytes
+    }
+}

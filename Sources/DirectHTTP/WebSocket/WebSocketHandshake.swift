@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Crypto
+import HTTPTypes
+import NIOCore
+
+/// What is sent to open a WebSocket, and what the answer must be like (RFC 6455 §4.1).
+struct WebSocketHandshake {
+    /// What the server agreed to.
+    struct Agreement: Equatable {
+        var subprotocol: String?
+        var deflate: WebSocketDeflate.Agreement?
+    }
+
+    let request: WebSocketRequest
+    let offersCompression: Bool
+    let key: String
+
+    init(
+        _ request: WebSocketRequest,
+        offersCompression: Bool,
+        using random: inout some RandomNumberGenerator
+    ) {
+        self.request = request
+        self.offersCompression = offersCompression
+        key = Base64.encode((0..<16).map { _ in UInt8.random(in: 0...255, using: &random) })
+    }
+
+    /// The request as it goes on the wire.
+    var head: ByteBuffer {
+        let prepared = request.request
+        var head = ByteBuffer(string: "GET \(prepared.target) HTTP/1.1\r\nHost: \(prepared.authority)\r\n")
+        for field in prepared.fields {
+            head.writeString("\(field.name.rawName): ")
+            field.withUnsafeBytesOfValue { _ = head.writeBytes($0) }
+            head.writeString("\r\n")
+        }
+        head.writeString("Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n")
+        head.writeString("Sec-WebSocket-Key: \(key)\r\n")
+        if !request.subprotocols.isEmpty {
+            head.writeString("Sec-WebSocket-Protocol: \(request.subprotocols.joined(separator: ", "))\r\n")
+        }
+        if offersCompression {
+            head.writeString("Sec-WebSocket-Extensions: \(WebSocketDeflate.Agreement.offer)\r\n")
+        }
+        head.writeString("\r\n")
+        return head
+    }
+
+    /// The value that proves that the server has read the key; the text is the one that RFC 6455 §1.3 appends.
+    var accept: String {
+        Base64.encode(Array(Insecure.SHA1.hash(data: Array("\(key)258EAFA5-E914-47DA-95CA-C5AB0DC85B11".utf8))))
+    }
+
+    /// Judges the answer.
+    ///
+    /// - Throws: `upgradeRefused` for an answer of another status, `malformedResponse` for one that is no handshake.
+    func check(_ response: HTTPResponse) throws(DirectHTTPError) -> Agreement {
+        let fields = response.headerFields
+        guard response.status.code == 101 else {
+            var error = DirectHTTPError(
+                .upgradeRefused,
+                "\(request.origin) answered \(response.status) instead of opening a WebSocket"
+            )
+            error.response = response
+            throw error
+        }
+        guard fields[.upgrade]?.lowercased() == "websocket", Self.tokens(fields[.connection]).contains("upgrade") else {
+            throw .noWebSocket("it switches to another protocol")
+        }
+        guard fields[.secWebSocketAccept].map({ $0.trimmingBlanks() == accept }) ?? false else {
+            throw .noWebSocket("its Sec-WebSocket-Accept is not the one of our key")
+        }
+        var agreement = Agreement()
+        if let chosen = fields[.secWebSocketProtocol] {
+            guard request.subprotocols.contains(chosen) else {
+                throw .noWebSocket("it chose the subprotocol \"\(chosen)\", which nobody offered")
+            }
+            agreement.subprotocol = chosen
+        }
+        if let extensions = fields[.secWebSocketExtensions] {
+            guard offersCompression, let deflate = WebSocketDeflate.Agreement(fieldValue: extensions) else {
+                throw .noWebSocket("it chose the extensions \"\(extensions)\", which nobody offered")
+            }
+            agreement.deflate = deflate
+        }
+        return agreement
+    }
+
+    private static func tokens(_ value: String?) -> [String] {
+        (value ?? "").lowercased().split(separator: ",").map { String($0.trimmingBlanks()) }
+    }
+}
+
+extension DirectHTTPError {
+    fileprivate static func noWebSocket(_ what: String) -> DirectHTTPError {
+        DirectHTTPError(.malformedResponse, "the server's answer opens no WebSocket: \(what)")
+    }
+}

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NIOCore
+
+/// Makes a dialled channel a WebSocket, on its event loop.
+struct WebSocketOpening: Sendable {
+    let request: WebSocketRequest
+    let settings: WebSocketSettings
+    let limits: HTTP1ResponseParser.Limits
+    let deadline: NIODeadline?
+
+    /// Sends the handshake and waits for its answer. The channel is closed where it fails.
+    func open(_ channel: any Channel, _ info: ConnectionInfo, opened: OneShot<WebSocket>) {
+        var random = SystemRandomNumberGenerator()
+        let handshake = WebSocketHandshake(request, offersCompression: settings.offersCompression, using: &random)
+        var timer: Scheduled<Void>?
+        let handler = WebSocketHandshakeHandler(handshake, limits: limits) { result in
+            timer?.cancel()
+            let result = result.flatMap { install($0, on: channel, info) }
+            if case .failure = result { channel.close(promise: nil) }
+            // Its caller may have left: then nobody holds the socket, and its end closes it.
+            opened.resolve(result.mapError { $0.with(attempts: info.attempts) })
+        }
+        do {
+            guard channel.isActive else { throw ChannelError.ioOnClosedChannel }
+            try channel.pipeline.syncOperations.addHandler(handler)
+        } catch {
+            opened.resolve(
+                .failure(
+                    DirectHTTPError(
+                        .connectionLost,
+                        "\(info.endpoint) closed the connection at once",
+                        attempts: info.attempts,
+                        underlyingError: error
+                    )
+                )
+            )
+            return channel.close(promise: nil)
+        }
+        if let deadline {
+            timer = channel.eventLoop.assumeIsolated().scheduleTask(deadline: deadline) {
+                let late = DirectHTTPError(.connectTimeout, "\(request.origin) did not open the WebSocket in time")
+                if let context = try? channel.pipeline.syncOperations.context(handler: handler) {
+                    handler.fail(late, context)
+                }
+            }
+        }
+    }
+
+    private func install(
+        _ opened: WebSocketHandshakeHandler.Opened,
+        on channel: any Channel,
+        _ info: ConnectionInfo
+    ) -> Result<WebSocket, DirectHTTPError> {
+        let loop = channel.eventLoop
+        let box = NIOLoopBoundBox<WebSocketHandler?>(nil, eventLoop: loop)
+        let inbox = WebSocketInbox(bound: settings.bufferedBytes) {
+            loop.execute { box.value?.resumeReading() }
+        }
+        let end = WebSocketEnd()
+        let handler = WebSocketHandler(
+            settings: settings,
+            deflate: opened.agreement.deflate,
+            inbox: inbox,
+            end: end
+        ) {
+            box.value = nil
+        }
+        do {
+            try channel.pipeline.syncOperations.addHandler(handler)
+        } catch {
+            return .failure(
+                DirectHTTPError(.connectionLost, "the server closed the connection", underlyingError: error)
+            )
+        }
+        box.value = handler
+        let socket = WebSocket(
+            response: opened.response,
+            agreement: opened.agreement,
+            connection: info,
+            inbox: inbox,
+            handler: handler,
+            end: end,
+            eventLoop: loop
+        )
+        if opened.rest.readableBytes > 0, let context = try? channel.pipeline.syncOperations.context(handler: handler) {
+            handler.channelRead(context: context, data: NIOAny(opened.rest))
+        }
+        return .success(socket)
+    }
+}

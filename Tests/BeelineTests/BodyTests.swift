@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Beeline
+import BeelineTesting
+import Foundation
+import NIOConcurrencyHelpers
+import NIOCore
+import Testing
+
+@Suite("Bodies: JSON, forms, files, progress, Expect", .timeLimit(.minutes(1)))
+struct BodyTests {
+    private struct Person: Codable, Hashable {
+        var name: String
+        var age: Int
+    }
+
+    @Test("a value goes out as JSON and comes back as one; what is not of the type is an error that says so")
+    func json() async throws {
+        let site = try await LoopbackOrigin.start { request in
+            request.path == "/broken" ? .text("{") : .bytes(request.body, type: request.fields[.contentType] ?? "none")
+        }
+        let client = try plainClient()
+        let ada = Person(name: "Ada", age: 36)
+        for response in [
+            try await client.post(site.url(), json: ada), try await client.put(site.url(), json: ada),
+            try await client.patch(site.url(), json: ada), try await client.delete(site.url(), body: .json(ada)),
+        ] {
+            #expect(response.fields[.contentType] == "application/json")
+            #expect(try await response.decode(Person.self) == ada)
+        }
+        #expect(site.requests.map(\.method) == [.post, .put, .patch, .delete])
+        let broken = try await client.get(site.url("/broken"))
+        let error = await #expect(throws: BeelineError.self) { try await broken.decode(Person.self) }
+        #expect(error?.code == .decodingFailed)
+        let large = try await client.post(site.url(), json: ada)
+        let bound = await #expect(throws: BeelineError.self) { try await large.decode(Person.self, upTo: 3) }
+        #expect(bound?.code == BeelineError.Code(.responseTooLarge))
+        let unwritable = await #expect(throws: BeelineError.self) {
+            try await client.post(site.url(), json: Double.nan)
+        }
+        #expect(unwritable?.code == .encodingFailed)
+        #expect(try await client.head(site.url()).status == .ok)
+        await client.shutDown()
+        await site.stop()
+    }
+
+    @Test("a form is written as browsers write it, and the caller's own type goes before the body's")
+    func form() async throws {
+        let site = try await LoopbackOrigin.start { .text("\($0.fields[.contentType] ?? "")|\($0.text)") }
+        let client = try plainClient()
+        let form = RequestBody.form(["a b": "1+1=2", "ü": "&", "empty": ""])
+        #expect(
+            try await client.post(site.url(), body: form).text()
+                == "application/x-www-form-urlencoded|a+b=1%2B1%3D2&%C3%BC=%26&empty="
+        )
+        let own = try await client.post(site.url(), fields: [.contentType: "text/x-own"], body: form).text()
+        #expect(own.hasPrefix("text/x-own|"))
+        await client.shutDown()
+        await site.stop()
+    }
+
+    @Test("a multipart form streams its files with a known length, and a redirect gets it whole again")
+    func multipart() async throws {
+        let folder = try TemporaryFolder()
+        let photo = Data((0..<300_000).map { UInt8(truncatingIfNeeded: $0) })
+        try photo.write(to: folder.url("photo.jpg"))
+        let site = try await LoopbackOrigin.start { request in
+            request.path == "/moved" ? .redirect(to: "/here", status: .permanentRedirect) : .text("\(request.bodySize)")
+        }
+        let client = try plainClient()
+        var form = MultipartForm([], boundary: "B")
+        form.add("title", "Sun\"set")
+        form.add("photo", file: folder.path("photo.jpg"))
+        form.add("raw", .stream(length: 2) { AsyncBytes(Array("hi".utf8)) }, fileName: "x")
+        let expected = """
+            --B\r\nContent-Disposition: form-data; name="title"\r\n\r\nSun"set\r\n\
+            --B\r\nContent-Disposition: form-data; name="photo"; filename="photo.jpg"\r\n\
+            Content-Type: image/jpeg\r\n\r\n
+            """
+        let response = try await client.post(site.url("/moved"), body: form.body)
+        let size = try form.body.contentLength()
+        #expect(try await response.text() == "\(size ?? -1)")
+        let received = try #require(site.requests.last)
+        #expect(received.fields[.contentLength] == "\(size ?? -1)")
+        #expect(received.fields[.contentType] == "multipart/form-data; boundary=B")
+        #expect(received.body.starts(with: Array(expected.utf8) + photo.prefix(1000)))
+        let end = "\r\n--B\r\nContent-Disposition: form-data; name=\"raw\"; filename=\"x\"\r\n\r\nhi\r\n--B--\r\n"
+        #expect(String(decoding: received.body.suffix(end.utf8.count), as: UTF8.self) == end)
+        #expect(site.requests.map(\.bodyHash).first == received.bodyHash)
+        form.add("unknown", .stream(length: nil) { AsyncBytes([1]) })
+        #expect(try form.body.contentLength() == nil && form.body.isReplayable)
+        form.add("pipe", .once(length: 1, AsyncBytes([1])))
+        #expect(!form.body.isReplayable)
+        await client.shutDown()
+        await site.stop()
+    }
+
+    @Test("a part's name and type cannot end their line")
+    func partInjection() async throws {
+        let site = try await LoopbackOrigin.start { .text($0.text) }
+        let client = try plainClient()
+        var body = RequestBody.bytes([])
+        body.contentType = "text/plain\r\nX-Evil: 1"
+        let form = MultipartForm([.init("a\"b\r\nc", body, fileName: "x\n\"y\"")], boundary: "B")
+        let head = "--B\r\nContent-Disposition: form-data; name=\"a%22b%0D%0Ac\"; filename=\"x%0A%22y%22\"\r\n"
+        #expect(
+            try await client.post(site.url(), body: form.body).text()
+                == head + "Content-Type: text/plainX-Evil: 1\r\n\r\n\r\n--B--\r\n"
+        )
+        await client.shutDown()
+        await site.stop()
+    }
+
+    @Test("sending tells its progress, whatever the body")
+    func progress() async throws {
+        let folder = try TemporaryFolder()
+        try Data(count: 400_000).write(to: folder.url("file"))
+        let site = try await LoopbackOrigin.start { .text("\($0.bodySize)") }
+        let client = try plainClient()
+        let bodies: [(RequestBody, total: Int64?)] = [
+            (.bytes([UInt8](repeating: 7, count: 400_000)), 400_000), (.file(folder.path("file")), 400_000),
+            (.stream(length: nil) { AsyncBytes([UInt8](repeating: 7, count: 400_000)) }, nil),
+        ]
+        for (body, total) in bodies {
+            let seen = NIOLockedValueBox<[TransferProgress]>([])
+            let told = body.onProgress { progress in seen.withLockedValue { $0.append(progress) } }
+            #expect(try await client.put(site.url(), body: told).text() == "400000")
+            let all = seen.withLockedValue { $0 }
+            #expect(all.map(\.transferred) == all.map(\.transferred).sorted())
+            #expect(all.last?.total == total && all.allSatisfy { $0.total == total })
+            #expect(all.last?.transferred == 400_000)
+        }
+        await client.shutDown()
+        await site.stop()
+    }
+
+    @Test("the body waits for 100 Continue, and is not sent where the server has answered without it")
+    func expectContinue() async throws {
+        let site = try await LoopbackOrigin.start(head: { request in
+            request.path == "/no" ? .text("not wanted", status: .forbidden) : nil
+        }) { .text("\($0.fields[.expect] ?? "-") \($0.text)") }
+        let client = try plainClient()
+        var options = RequestOptions()
+        options.expectContinue = .seconds(30)
+        for body in [RequestBody.bytes("abc".utf8), .stream(length: nil) { AsyncBytes(Array("abc".utf8)) }] {
+            #expect(try await client.post(site.url(), body: body, options: options).text() == "100-continue abc")
+        }
+        let isRead = NIOLockedValueBox(false)
+        let unread = RequestBody.stream(length: 3) {
+            isRead.withLockedValue { $0 = true }
+            return AsyncBytes(Array("abc".utf8))
+        }
+        let refused = try await client.post(site.url("/no"), body: unread, options: options)
+        #expect(refused.status == .forbidden)
+        #expect(try await refused.text() == "not wanted")
+        #expect(!isRead.withLockedValue { $0 }, "nobody asked for the body")
+        // Nothing to send, nothing to expect (RFC 9110 §10.1.1).
+        #expect(try await client.get(site.url(), options: options).text() == "- ")
+        await client.shutDown()
+        await site.stop()
+    }
+
+    @Test("a server that refuses the expectation gets the request again without it")
+    func expectationFailed() async throws {
+        let site = try await LoopbackOrigin.start(head: { request in
+            request.fields[.expect] != nil ? .status(.expectationFailed) : nil
+        }) { .text($0.text) }
+        let client = try plainClient()
+        var options = RequestOptions()
+        options.expectContinue = .seconds(30)
+        let response = try await client.post(site.url(), body: .bytes("abc".utf8), options: options)
+        #expect(try await response.text() == "abc")
+        #expect(response.hops.map(\.status.code) == [417, 200])
+        await client.shutDown()
+        await site.stop()
+    }
+
+    @Test("over HTTP/2 the body waits for 100 Continue as well")
+    func expectContinueHTTP2() async throws {
+        let lab = try await ClientLab(protocols: ["h2"]) { .text("\($0.version) \($0.text)") }
+        var options = RequestOptions()
+        options.expectContinue = .seconds(30)
+        let response = try await lab.client.post(lab.url("a.test"), body: .bytes("abc".utf8), options: options)
+        #expect(try await response.text() == "HTTP/2 abc")
+        await lab.stop()
+    }
+}
+
+/// A folder that is gone with its test.
+final class TemporaryFolder: Sendable {
+    let root: URL
+
+    init() throws {
+        root = FileManager.default.temporaryDirectory.appendingPathComponent("beeline-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: root, withIntermediateDirectories: true)
+    }
+
+    deinit { try? FileManager.default.removeItem(at: root) }
+
+    func url(_ name: String) -> URL { root.appendingPathComponent(name) }
+    func path(_ name: String) -> String { url(name).path }
+    func data(_ name: String) -> Data? { try? Data(contentsOf: url(name)) }
+    var names: [String] { (try? FileManager.default.contentsOfDirectory(atPath: root.path).sorted()) ?? [] }
+}

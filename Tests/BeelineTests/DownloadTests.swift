@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import BeelineTesting
+import Foundation
+import NIOConcurrencyHelpers
+import NIOCore
+import Testing
+
+@testable import Beeline
+
+@Suite("Downloads: to a file, with resume, put in place at once", .timeLimit(.minutes(1)))
+struct DownloadTests {
+    static let whole = (0..<500_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
+
+    /// What the server is like at the moment.
+    struct Server: Sendable {
+        var tag: String? = "\"one\""
+        var knowsRanges = true
+        /// Bytes after which a response breaks off; nil: none does.
+        var breaksAt: Int?
+        var content = DownloadTests.whole
+    }
+
+    static func reply(_ request: ReceivedRequest, _ server: inout Server) -> Reply {
+        var start = 0
+        if server.knowsRanges, let range = request.fields[.range], request.fields[.ifRange] == server.tag {
+            start = Int(range.dropFirst(6).prefix { $0 != "-" }) ?? 0
+        }
+        guard start < server.content.count else {
+            return Reply(status: .rangeNotSatisfiable, fields: [.contentRange: "bytes */\(server.content.count)"])
+        }
+        let rest = Array(server.content[start...])
+        var reply = Reply(status: start > 0 ? .partialContent : .ok)
+        if let tag = server.tag { reply.fields[.eTag] = tag }
+        if start > 0 {
+            reply.fields[.contentRange] = "bytes \(start)-\(server.content.count - 1)/\(server.content.count)"
+        }
+        reply.fields[.contentLength] = "\(rest.count)"
+        reply.body = [.bytes(rest)]
+        if let limit = server.breaksAt, limit < rest.count {
+            reply.body = [.bytes(Array(rest.prefix(limit)))]
+            reply.ending = .hangUp
+        }
+        return reply
+    }
+
+    private struct Lab {
+        let folder: TemporaryFolder
+        let server = NIOLockedValueBox(Server())
+        let site: LoopbackOrigin
+        let client: BeelineClient
+        var options = DownloadOptions()
+
+        init() async throws {
+            folder = try TemporaryFolder()
+            let server = server
+            site = try await LoopbackOrigin.start { request in
+                server.withLockedValue { DownloadTests.reply(request, &$0) }
+            }
+            client = try plainClient()
+            options.backoff.first = .zero
+        }
+
+        func download() async throws -> Download {
+            try await client.download(site.url("/f"), to: folder.path("f"), options: options)
+        }
+
+        var ranges: [String?] { site.requests.map { $0.fields[.range] } }
+
+        func stop() async {
+            await client.shutDown()
+            await site.stop()
+        }
+    }
+
+    @Test("the file is there whole and nothing else is, and progress goes to the end")
+    func plain() async throws {
+        var lab = try await Lab()
+        let seen = NIOLockedValueBox<[TransferProgress]>([])
+        lab.options.progress = { progress in seen.withLockedValue { $0.append(progress) } }
+        try Data("old".utf8).write(to: lab.folder.url("f"))
+        let download = try await lab.download()
+        #expect(download.size == 500_000 && download.resumedFrom == 0 && download.resumes == 0)
+        #expect(lab.folder.data("f") == Data(Self.whole))
+        #expect(lab.folder.names == ["f"])
+        let all = seen.withLockedValue { $0 }
+        #expect(all.last == TransferProgress(transferred: 500_000, total: 500_000) && all.last?.fraction == 1)
+        #expect(lab.site.requests[0].fields[.acceptEncoding] == "identity")
+        await lab.stop()
+    }
+
+    @Test("what breaks off goes on by itself where it stopped, as often as it is allowed")
+    func breaks() async throws {
+        var lab = try await Lab()
+        lab.server.withLockedValue { $0.breaksAt = 200_000 }
+        let download = try await lab.download()
+        #expect(download.resumes == 2 && download.size == 500_000)
+        #expect(lab.ranges == [nil, "bytes=200000-", "bytes=400000-"])
+        #expect(lab.site.requests.last?.fields[.ifRange] == "\"one\"")
+        #expect(lab.folder.data("f") == Data(Self.whole))
+
+        lab.options.resumes = 1
+        let error = await #expect(throws: BeelineError.self) { _ = try await lab.download() }
+        #expect(error?.code == BeelineError.Code(.connectionLost))
+        #expect(error?.message.contains("400000 bytes are kept") == true, "\(error?.message ?? "")")
+        #expect(
+            lab.folder.names == ["f", "f.partial", "f.partial.json"],
+            "the old file stands until the new one is whole"
+        )
+        // A later call, of another process for instance, goes on.
+        lab.server.withLockedValue { $0.breaksAt = nil }
+        let later = try await lab.download()
+        #expect(later.resumedFrom == 400_000 && later.size == 500_000)
+        #expect(lab.folder.names == ["f"])
+        await lab.stop()
+    }
+
+    @Test("a part of an older version is never added to: the whole comes again")
+    func changed() async throws {
+        var lab = try await Lab()
+        lab.options.resumes = 0
+        lab.server.withLockedValue { $0.breaksAt = 200_000 }
+        _ = try? await lab.download()
+        lab.server.withLockedValue { $0 = Server(tag: "\"two\"", content: Array(Self.whole.reversed())) }
+        let download = try await lab.download()
+        #expect(lab.ranges.last == "bytes=200000-", "it was asked for, and If-Range refused it")
+        #expect(download.resumedFrom == 0)
+        #expect(lab.folder.data("f") == Data(Self.whole.reversed()))
+        await lab.stop()
+    }
+
+    @Test(
+        "a server that does not know ranges sends the whole, and one without a strong validator is not asked for parts"
+    )
+    func withoutRanges() async throws {
+        var lab = try await Lab()
+        lab.options.resumes = 1
+        lab.server.withLockedValue { $0 = Server(knowsRanges: false, breaksAt: 300_000) }
+        _ = try? await lab.download()
+        lab.server.withLockedValue { $0.breaksAt = nil }
+        #expect(try await lab.download().size == 500_000)
+        #expect(lab.folder.data("f") == Data(Self.whole))
+
+        for tag in ["W/\"weak\"", nil] {
+            lab.server.withLockedValue { $0 = Server(tag: tag, breaksAt: 300_000) }
+            let before = lab.site.requests.count
+            let error = await #expect(throws: BeelineError.self) { _ = try await lab.download() }
+            #expect(error?.code == BeelineError.Code(.connectionLost))
+            #expect(lab.site.requests.count == before + 1)
+            #expect(lab.ranges.last == .some(nil))
+        }
+        await lab.stop()
+    }
+
+    @Test("where all bytes are there already, nothing comes and the file is put in place")
+    func complete() async throws {
+        let lab = try await Lab()
+        try Data(Self.whole).write(to: lab.folder.url("f.partial"))
+        try DownloadNote(url: lab.site.url("/f"), [.eTag: "\"one\""])?.write(lab.folder.path("f.partial.json"))
+        #expect(try await lab.download().size == 500_000)
+        #expect(lab.folder.data("f") == Data(Self.whole) && lab.folder.names == ["f"])
+        await lab.stop()
+    }
+
+    @Test("an error status brings no file, and two downloads do not write to one file")
+    func errors() async throws {
+        let gate = Gate()
+        let folder = try TemporaryFolder()
+        let site = try await LoopbackOrigin.start { request in
+            guard request.path == "/slow" else { return .text("gone", status: .notFound) }
+            return Reply(body: ["a", .wait(gate), "b"])
+        }
+        let client = try plainClient()
+        let missing = await #expect(throws: BeelineError.self) {
+            try await client.download(site.url("/404"), to: folder.path("x"))
+        }
+        #expect(missing?.code == .unexpectedStatus && missing?.message.contains("404") == true)
+        #expect(folder.names.isEmpty)
+        async let slow = client.download(site.url("/slow"), to: folder.path("y"))
+        try await gate.arrivals(atLeast: 1)
+        let busy = await #expect(throws: BeelineError.self) {
+            try await client.download(site.url("/slow"), to: folder.path("y"))
+        }
+        #expect(busy?.code == .fileFailed)
+        gate.open()
+        #expect(try await slow.size == 2)
+        let nowhere = await #expect(throws: BeelineError.self) {
+            try await client.download(site.url("/slow"), to: folder.path("no/such/folder"))
+        }
+        #expect(nowhere?.code == .fileFailed)
+        await client.shutDown()
+        await site.stop()
+    }
+
+    static let notes: [(String, HTTPFields, String?)] = [
+        ("a strong tag", [.eTag: "\"x\""], "\"x\""), ("a weak tag", [.eTag: "W/\"x\""], nil),
+        ("nothing", [:], nil),
+        (
+            "a date that is old enough",
+            [.lastModified: "Sun, 06 Nov 1994 08:49:37 GMT", .date: "Sun, 06 Nov 1994 08:50:37 GMT"],
+            "Sun, 06 Nov 1994 08:49:37 GMT"
+        ),
+        (
+            "a date that is too fresh",
+            [.lastModified: "Sun, 06 Nov 1994 08:49:37 GMT", .date: "Sun, 06 Nov 1994 08:50:36 GMT"], nil
+        ),
+        ("a date beside none", [.lastModified: "Sun, 06 Nov 1994 08:49:37 GMT"], nil),
+    ]
+
+    @Test("only strong validators allow parts (RFC 9110 §8.8)", arguments: notes)
+    func validators(_ row: (String, HTTPFields, String?)) {
+        #expect(DownloadNote(url: "u", row.1)?.validator == row.2, "\(row.0)")
+    }
+
+    static let decisions: [(Int, String?, ResumeDecision)] = [
+        (206, "bytes 100-199/200", .append),
+        (206, "bytes 99-199/200", .mismatch("the server sends byte 99 instead of byte 100")),
+        (206, nil, .mismatch("the server sends an unknown range instead of byte 100")), (200, nil, .restart),
+        (416, "bytes */100", .complete), (416, nil, .complete),
+        (416, "bytes */99", .mismatch("there are 100 bytes already, but the resource has only 99")),
+        (416, "bytes */200", .mismatch("the server refuses to go on at byte 100 of 200")),
+        (404, nil, .refused(status: 404)), (302, nil, .refused(status: 302)),
+    ]
+
+    @Test("what a response means to a part of 100 bytes", arguments: decisions)
+    func resume(_ row: (Int, String?, ResumeDecision)) {
+        #expect(ResumeDecision(status: row.0, contentRange: row.1, offset: 100) == row.2)
+    }
+}

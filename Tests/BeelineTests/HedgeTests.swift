@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import BeelineTesting
+import NIOConcurrencyHelpers
+import NIOCore
+import Testing
+
+@testable import Beeline
+
+@Suite("Hedged requests", .timeLimit(.minutes(1)))
+struct HedgeTests {
+    struct Row: Sendable, CustomTestStringConvertible {
+        let testDescription: String
+        let events: [HedgePlan.Event]
+        let actions: [HedgePlan.Action]
+    }
+
+    static let rows: [Row] = [
+        Row(testDescription: "an answer in time is taken", events: [.answered(0)], actions: [.take(0)]),
+        Row(testDescription: "a failure in time is the result", events: [.failed(0)], actions: [.take(0)]),
+        Row(
+            testDescription: "the first answer wins, be it the second's",
+            events: [.delayPassed, .answered(1)],
+            actions: [.send(1), .take(1)]
+        ),
+        Row(
+            testDescription: "one failure waits for the other",
+            events: [.delayPassed, .failed(1), .answered(0)],
+            actions: [.send(1), .wait, .take(0)]
+        ),
+        Row(
+            testDescription: "both fail: the later one is told",
+            events: [.delayPassed, .failed(0), .failed(1)],
+            actions: [.send(1), .wait, .take(1)]
+        ),
+        Row(testDescription: "there is no third", events: [.delayPassed, .delayPassed], actions: [.send(1), .wait]),
+    ]
+
+    @Test("who is sent and who is taken", arguments: rows)
+    func plan(_ row: Row) {
+        var plan = HedgePlan()
+        #expect(row.events.map { plan.event($0) } == row.actions)
+    }
+
+    @Test(
+        "a slow first request is overtaken; the loser is cancelled and the pool serves on",
+        arguments: ["http/1.1", "h2"]
+    )
+    func overtakes(_ proto: String) async throws {
+        let clock = ManualClock()
+        let gate = Gate()
+        let first = NIOLockedValueBox(true)
+        let lab = try await ClientLab(protocols: [proto], clock: clock) { request in
+            let isFirst = first.withLockedValue { isFirst in
+                defer { isFirst = false }
+                return isFirst
+            }
+            // The handler waits, so that not even a head comes.
+            if isFirst { try await gate.wait() }
+            return .text(isFirst ? "slow" : "fast")
+        }
+        var options = RequestOptions()
+        options.hedge = HedgePolicy(delay: .milliseconds(150))
+        async let response = lab.client.get(lab.url("a.test"), options: options)
+        try await gate.arrivals(atLeast: 1)
+        try await clock.sleepers(atLeast: 1)
+        clock.advance(by: .milliseconds(150))
+        let winner = try await response
+        #expect(try await winner.text() == "fast")
+        gate.open()
+        for _ in 0..<3 { #expect(try await lab.client.get(lab.url("a.test")).text() == "fast") }
+        if proto == "h2" {
+            #expect(lab.site.connections.accepted == 1, "the loser's stream was reset, its connection goes on")
+        } else {
+            _ = try await lab.site.connections(until: { $0.open == 1 })
+        }
+        await lab.stop()
+    }
+
+    @Test("what may not be repeated is sent once, however slow")
+    func postIsNotHedged() async throws {
+        let clock = ManualClock()
+        let lab = try await ClientLab(clock: clock, configure: { $0.hedge = HedgePolicy(delay: .zero) }) {
+            .text($0.text)
+        }
+        #expect(try await lab.client.post(lab.url("a.test"), body: .bytes("x".utf8)).text() == "x")
+        #expect(lab.site.requests.count == 1 && clock.sleeperCount == 0)
+        await lab.stop()
+    }
+}

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import BeelineTesting
+import NIOCore
+import Testing
+
+@testable import Beeline
+
+@Suite("Retries", .timeLimit(.minutes(1)))
+struct RetryTests {
+    /// Always the same number: 0 takes nothing off a wait.
+    struct FixedRandom: RandomNumberGenerator {
+        var value: UInt64 = 0
+        mutating func next() -> UInt64 { value }
+    }
+
+    struct Row: Sendable, CustomTestStringConvertible {
+        let testDescription: String
+        var method = HTTPRequest.Method.get
+        var outcome: Outcome
+        var replayable = true
+        var left: Duration?
+        let verdict: RetrySchedule.Verdict
+
+        enum Outcome: Sendable {
+            case status(Int, after: Duration? = nil)
+            case error(DirectHTTPError.Code, afterOtherHops: Bool = false)
+        }
+
+        init(
+            _ description: String,
+            method: HTTPRequest.Method = .get,
+            _ outcome: Outcome,
+            replayable: Bool = true,
+            left: Duration? = nil,
+            _ verdict: RetrySchedule.Verdict
+        ) {
+            testDescription = description
+            self.method = method
+            self.outcome = outcome
+            self.replayable = replayable
+            self.left = left
+            self.verdict = verdict
+        }
+    }
+
+    static let rows: [Row] = [
+        Row("a good answer is one", .status(200), .end(.settled)),
+        Row("a client's mistake stays one", .status(404), .end(.settled)),
+        Row("500 may have acted", .status(500), .end(.settled)),
+        Row("503 passes", .status(503), .wait(.milliseconds(200))),
+        Row("a server that names a time is given it", .status(503, after: .seconds(7)), .wait(.seconds(7))),
+        Row("a shorter one does not hurry us", .status(503, after: .zero), .wait(.milliseconds(200))),
+        Row("more patience than we have", .status(429, after: .seconds(61)), .end(.serverAsksForLonger)),
+        Row("POST may have acted", method: .post, .status(503), .end(.methodCounts)),
+        Row("PUT may be repeated", method: .put, .status(503), .wait(.milliseconds(200))),
+        Row("a lost connection", .error(.connectionLost), .wait(.milliseconds(200))),
+        Row("POST on a lost connection", method: .post, .error(.connectionLost), .end(.methodCounts)),
+        Row("POST that never left", method: .post, .error(.connectFailed), .wait(.milliseconds(200))),
+        Row(
+            "a body that never left",
+            method: .post,
+            .error(.connectTimeout),
+            replayable: false,
+            .wait(.milliseconds(200))
+        ),
+        Row("a body that is gone", method: .put, .error(.connectionLost), replayable: false, .end(.bodyIsGone)),
+        Row("a wrong certificate stays wrong", .error(.certificateRejected), .end(.settled)),
+        Row("the deadline is no failure that passes", .error(.deadlineExceeded), .end(.settled)),
+        Row("no wait ends after the deadline", .status(503), left: .milliseconds(200), .end(.noTimeLeft)),
+        Row("one that ends before is taken", .status(503), left: .milliseconds(201), .wait(.milliseconds(200))),
+        Row("nor does the server's", .status(503, after: .seconds(7)), left: .seconds(7), .end(.noTimeLeft)),
+    ]
+
+    @Test("what is tried again, and when", arguments: rows)
+    func verdict(_ row: Row) {
+        var schedule = RetrySchedule(.standard, method: row.method, isBodyReplayable: row.replayable)
+        var random = FixedRandom()
+        let outcome: RetrySchedule.Outcome =
+            switch row.outcome {
+            case .status(let status, let after): .answered(status: status, retryAfter: after)
+            case .error(let code, let after): .failed(BeelineError.Code(code), afterOtherHops: after)
+            }
+        #expect(schedule.next(after: outcome, timeLeft: row.left, using: &random) == row.verdict)
+    }
+
+    @Test("waits grow up to the longest, tries end, and chance shortens a wait by its share at the most")
+    func backoff() {
+        var policy = RetryPolicy()
+        policy.tries = 5
+        policy.backoff.longest = .milliseconds(700)
+        var schedule = RetrySchedule(policy, method: .get, isBodyReplayable: true)
+        var random = FixedRandom()
+        var waits: [RetrySchedule.Verdict] = []
+        for _ in 0..<5 {
+            waits.append(schedule.next(after: .answered(status: 503, retryAfter: nil), timeLeft: nil, using: &random))
+        }
+        let expected = [200, 400, 700, 700].map { RetrySchedule.Verdict.wait(.milliseconds($0)) }
+        #expect(waits == expected + [.end(.triesUsedUp)])
+        #expect(schedule.tries == 5)
+        var chance = SystemRandomNumberGenerator()
+        var seen: Set<Duration> = []
+        for _ in 0..<200 {
+            let wait = Backoff().wait(after: 1, using: &chance)
+            #expect(wait >= .milliseconds(100) && wait <= .milliseconds(200))
+            seen.insert(wait)
+        }
+        #expect(seen.count > 100)
+        var endless = Backoff()
+        endless.factor = .infinity
+        #expect(endless.wait(after: 1_000_000, using: &random) <= .seconds(20))
+    }
+
+    static let dates: [(String, Int64?)] = [
+        ("Sun, 06 Nov 1994 08:49:37 GMT", 784_111_777), ("Sunday, 06-Nov-94 08:49:37 GMT", 784_111_777),
+        ("Sun Nov  6 08:49:37 1994", 784_111_777), ("Thu, 01 Jan 1970 00:00:00 GMT", 0),
+        ("Tue, 29 Feb 2000 12:00:00 GMT", 951_825_600), ("Fri, 31 Dec 9999 23:59:59 GMT", 253_402_300_799),
+        ("Sun, 06 Nov 1994 08:49:37", nil), ("Sun, 06 Nov 1994 24:49:37 GMT", nil), ("06 Nov 1994 08:49:37 GMT", nil),
+        ("Sun, 32 Nov 1994 08:49:37 GMT", nil), ("Sun, 06 Foo 1994 08:49:37 GMT", nil), ("", nil), ("tomorrow", nil),
+    ]
+
+    @Test("the three forms of a date, and what is none (RFC 9110 §5.6.7)", arguments: dates)
+    func readsDates(_ row: (String, Int64?)) {
+        #expect(HTTPDate.parse(row.0) == row.1, "\(row.0)")
+    }
+
+    @Test("Retry-After is seconds or a date, which counts from the server's own clock")
+    func retryAfter() {
+        let now: Int64 = 784_111_777
+        #expect(RetryAfter.wait([.retryAfter: "120"], now: now) == .seconds(120))
+        #expect(RetryAfter.wait([.retryAfter: "Sun, 06 Nov 1994 08:49:47 GMT"], now: now) == .seconds(10))
+        #expect(RetryAfter.wait([.retryAfter: "Sun, 06 Nov 1994 08:49:27 GMT"], now: now) == .zero)
+        let skewed: HTTPFields = [
+            .retryAfter: "Sun, 06 Nov 1994 08:49:47 GMT", .date: "Sun, 06 Nov 1994 08:49:42 GMT",
+        ]
+        #expect(RetryAfter.wait(skewed, now: 0) == .seconds(5))
+        #expect(RetryAfter.wait([.retryAfter: "99999999999999999999"], now: now) == .seconds(3_155_760_000))
+        for wrong in ["-1", "1.5", "soon", ""] {
+            #expect(RetryAfter.wait([.retryAfter: wrong], now: now) == nil, "\(wrong)")
+        }
+        #expect(RetryAfter.wait([:], now: now) == nil)
+    }
+
+    @Test("a server that recovers is asked again when it said so, by the client's clock")
+    func overSockets() async throws {
+        let clock = ManualClock()
+        let lab = try await ClientLab(clock: clock, configure: { $0.retry = .standard }) { _ in
+            .text("not yet", status: .serviceUnavailable).adding(.retryAfter, "7")
+        }
+        async let response = lab.client.get(lab.url("a.test"))
+        try await clock.sleepers(atLeast: 1)
+        #expect(clock.nextDeadline == ManualClock.Instant.start.advanced(by: .seconds(7)))
+        clock.advance(by: .seconds(7))
+        try await clock.sleepers(atLeast: 1)
+        clock.advance(by: .seconds(7))
+        let last = try await response
+        #expect(last.status == .serviceUnavailable && last.tries == 3)
+        #expect(try await last.text() == "not yet", "the last try's response is the result")
+        #expect(lab.site.requests.count == 3)
+        await lab.stop()
+    }
+
+    @Test("no time is left for another try: the response comes at once, without a sleep")
+    func deadline() async throws {
+        let clock = ManualClock()
+        let lab = try await ClientLab(clock: clock, configure: { $0.retry = .standard }) { _ in
+            .text("not yet", status: .serviceUnavailable).adding(.retryAfter, "30")
+        }
+        var options = RequestOptions()
+        options.limits = TimeLimits()
+        options.limits?.whole = .seconds(30)
+        let response = try await lab.client.get(lab.url("a.test"), options: options)
+        #expect(response.status == .serviceUnavailable && response.tries == 1)
+        #expect(clock.sleeperCount == 0 && lab.site.requests.count == 1)
+        await lab.stop()
+    }
+
+    @Test("a body is sent again with each try, and one that can be read once is a clear error")
+    func bodies() async throws {
+        let clock = ManualClock()
+        let lab = try await ClientLab(clock: clock, configure: { $0.retry = .standard }) { request in
+            request.path == "/lost" ? .raw(ending: .hangUp) : .text(request.text, status: .badGateway)
+        }
+        async let response = lab.client.put(lab.url("a.test"), body: .bytes("abc".utf8))
+        for _ in 0..<2 {
+            try await clock.sleepers(atLeast: 1)
+            clock.advance(by: .seconds(60))
+            try await clock.sleepers { $0 == 0 }
+        }
+        #expect(try await response.text() == "abc")
+        #expect(lab.site.requests.map(\.text) == ["abc", "abc", "abc"])
+        let once = RequestBody.once(length: 3, AsyncBytes(Array("abc".utf8)))
+        let error = await #expect(throws: BeelineError.self) {
+            _ = try await lab.client.put(lab.url("a.test", "/lost"), body: once)
+        }
+        #expect(error?.code == BeelineError.Code(.connectionLost))
+        #expect(error?.message.contains("can be read only once") == true)
+        await lab.stop()
+    }
+
+    @Test("cancelling ends the wait between two tries")
+    func cancelled() async throws {
+        let clock = ManualClock()
+        let lab = try await ClientLab(clock: clock, configure: { $0.retry = .standard }) { _ in
+            .text("not yet", status: .serviceUnavailable)
+        }
+        let task = Task { try await lab.client.get(lab.url("a.test")) }
+        try await clock.sleepers(atLeast: 1)
+        task.cancel()
+        let error = await #expect(throws: BeelineError.self) { try await task.value }
+        #expect(error?.code == BeelineError.Code(.cancelled))
+        await lab.stop()
+    }
+}

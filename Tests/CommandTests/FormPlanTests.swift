@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Beeline
+import Testing
+
+@testable import BeelineCommand
+
+/// Forms are written as browsers and curl write them.
+struct FormPlanTests {
+    private func form(_ arguments: (String, Bool)...) throws -> FormPlan {
+        let parts = arguments.map { FormArgument(text: $0.0, isLiteral: $0.1) }
+        return try FormPlan(parts, files: FetchPlanTests.files)
+    }
+
+    @Test func partsFollowEachOther() throws {
+        let parts = try form(("a=b", false), ("f=@two", false), ("t=<two", false), ("p=@pipe", false)).parts
+        #expect(parts.map(\.name) == ["a", "f", "t", "p"])
+        #expect(parts.map(\.fileName) == [nil, "two", nil, "pipe"])
+        #expect(parts.map(\.type) == [nil, "application/octet-stream", nil, "application/octet-stream"])
+        let content: [FormPart.Content] = [
+            .bytes(Array("b".utf8)), .file("two"), .bytes(Array("1\r\n2\n".utf8)), .bytes(Array("piped".utf8)),
+        ]
+        #expect(parts.map(\.content) == content)
+    }
+
+    static let rows: [(argument: String, name: String, fileName: String?, type: String?)] = [
+        ("f=@a.pem;type=text/x", "f", "a.pem", "text/x"),
+        ("f=@a.pem;filename=x.png", "f", "x.png", "application/octet-stream"),
+        ("f=@a.pem;filename=\"x;y.png\"", "f", "x;y.png", "application/octet-stream"),
+        ("f=@\"a.pem\"", "f", "a.pem", "application/octet-stream"),
+        ("a=1;type=text/plain", "a", nil, "text/plain"),
+    ]
+
+    @Test(arguments: rows)
+    func attributesSayWhatAPartIs(_ row: (argument: String, name: String, fileName: String?, type: String?)) throws {
+        let part = try form((row.argument, false)).parts[0]
+        #expect(part.name == row.name && part.fileName == row.fileName && part.type == row.type, "\(row.argument)")
+    }
+
+    @Test func aLiteralIsNothingElse() throws {
+        #expect(try form(("a=@two;type=x", true)).parts[0].content == .bytes(Array("@two;type=x".utf8)))
+    }
+
+    @Test func boundariesDiffer() {
+        let boundaries = Set((0..<100).map { _ in MultipartForm().boundary })
+        #expect(boundaries.count == 100 && boundaries.allSatisfy { $0.count == 40 })
+    }
+}

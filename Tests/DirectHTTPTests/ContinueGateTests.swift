@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+
+@testable import DirectHTTP
+
+@Suite("Expect: 100-continue, the gate", .timeLimit(.minutes(1)))
+struct ContinueGateTests {
+    @Test("the first decision counts, before the wait and during it")
+    func decisions() async {
+        let open = ContinueGate()
+        open.open()
+        open.refuse()
+        #expect(await open.mayPass(within: .seconds(600)))
+        let refused = ContinueGate()
+        refused.refuse()
+        refused.open()
+        #expect(await !refused.mayPass(within: .seconds(600)))
+        let gate = ContinueGate()
+        async let waiting = gate.mayPass(within: .seconds(600))
+        gate.open()
+        #expect(await waiting)
+    }
+
+    @Test("a server that says nothing gets the body when patience ends")
+    func patience() async {
+        #expect(await ContinueGate().mayPass(within: .milliseconds(5)))
+    }
+
+    @Test("whoever gives up does not send")
+    func cancelled() async {
+        let task = Task { await ContinueGate().mayPass(within: .seconds(600)) }
+        task.cancel()
+        #expect(await !task.value)
+    }
+}

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import BeelineTesting
+import HTTPTypes
+import NIOCore
+import NIOPosix
+import Names
+import Testing
+
+@testable import DirectHTTP
+
+@Suite("Dial: where connections come from, where they go, and what is remembered", .timeLimit(.minutes(1)))
+struct DialTests {
+    /// Hears of attempts as they end.
+    struct Listening: EndpointSource {
+        let list: [Endpoint]
+        let heard: AsyncStream<Attempt>
+        private let ended: AsyncStream<Attempt>.Continuation
+
+        init(list: [Endpoint]) {
+            self.list = list
+            (heard, ended) = AsyncStream.makeStream()
+        }
+
+        func endpoints(for origin: Origin) -> EndpointList { EndpointList(list) }
+        func attempted(_ attempt: Attempt, for origin: Origin) { ended.yield(attempt) }
+    }
+
+    private func get(
+        _ url: String,
+        _ engine: Engine,
+        from source: some EndpointSource,
+        route: Route = .direct
+    ) async throws -> ExchangeResponse {
+        try await engine.exchange(PreparedRequest(.get, HTTPURL(url)), from: source, route: route)
+    }
+
+    @Test("an attempt is reported when it ends, before the dial does")
+    func reportedOneByOne() async throws {
+        let origin = try await LoopbackOrigin.start { _ in .text("ok") }
+        let refused = try RefusedEndpoint()
+        let hole = try BlackHole()
+        var configuration = EngineConfiguration()
+        configuration.dial.stagger = .seconds(3600)
+        let engine = Engine(configuration: configuration)
+        let source = Listening(list: [refused.endpoint, hole.endpoint])
+        let task = Task { try await get("http://a.test:\(origin.port)/", engine, from: source) }
+        // The black hole keeps the dial going.
+        var heard = source.heard.makeAsyncIterator()
+        let first = await heard.next()
+        #expect(first?.endpoint == refused.endpoint)
+        task.cancel()
+        _ = await task.result
+        let second = await heard.next()
+        #expect(second?.endpoint == hole.endpoint)
+        #expect(second?.outcome == .abandoned)
+        hole.close()
+        await engine.shutDown()
+        await origin.stop()
+    }
+
+    @Test("an endpoint that failed goes to the end of the next race, and a success forgives it")
+    func memory() async throws {
+        let origin = try await LoopbackOrigin.start { _ in .text("ok") }
+        let refused = try RefusedEndpoint()
+        let engine = Engine()
+        let url = "http://a.test:\(origin.port)/"
+        let list = EndpointList([refused.endpoint, origin.endpoint])
+        let first = try await get(url, engine, from: list)
+        #expect(first.connection.attempts.map(\.endpoint) == [refused.endpoint, origin.endpoint])
+        _ = try await first.text()
+        engine.retireConnections()
+        let second = try await get(url, engine, from: list)
+        #expect(second.connection.attempts.map(\.endpoint) == [origin.endpoint])
+        _ = try await second.text()
+        await engine.shutDown()
+        await origin.stop()
+    }
+
+    @Test("the address that connections come from is the one that was asked for")
+    func localAddress() async throws {
+        let origin = try await LoopbackOrigin.start { .text("\($0.connection.remote.address)") }
+        var configuration = EngineConfiguration()
+        configuration.dial.localAddresses = [try #require(IPAddress("127.0.0.7"))]
+        let engine = Engine(configuration: configuration)
+        let url = "http://a.test:\(origin.port)/"
+        #expect(try await get(url, engine, from: EndpointList(origin.endpoints)).text() == "127.0.0.7")
+        let six = EndpointList([Endpoint(IPAddress(v6: 0, 1), port: 1)])
+        let error = await #expect(throws: DirectHTTPError.self) {
+            _ = try await get("http://b.test/", engine, from: six)
+        }
+        #expect(error?.message.contains("local addresses") == true)
+        await engine.shutDown()
+        await origin.stop()
+    }
+
+    @Test("an interface is used where it is there, and named where it is not")
+    func interface() async throws {
+        let origin = try await LoopbackOrigin.start { _ in .text("ok") }
+        var configuration = EngineConfiguration()
+        configuration.dial.interface = loopbackInterface
+        let engine = Engine(configuration: configuration)
+        let url = "http://a.test:\(origin.port)/"
+        #expect(try await get(url, engine, from: EndpointList(origin.endpoints)).text() == "ok")
+        for name in ["none0", "a-name-that-is-too-long-for-an-interface", ""] {
+            configuration.dial.interface = name
+            let other = Engine(configuration: configuration)
+            let error = await #expect(throws: DirectHTTPError.self) {
+                _ = try await get(url, other, from: EndpointList(origin.endpoints))
+            }
+            #expect(error?.code == .connectFailed)
+            await other.shutDown()
+        }
+        await engine.shutDown()
+        await origin.stop()
+    }
+
+    private var loopbackInterface: String {
+        #if canImport(Darwin)
+        "lo0"
+        #else
+        "lo"
+        #endif
+    }
+
+    @Test("the scope of a link-local address reaches the kernel")
+    func scope() throws {
+        let endpoint = try #require(Endpoint("[fe80::1%7]:443"))
+        #expect(endpoint.scope == 7)
+        #expect(endpoint.description == "[fe80::1%7]:443")
+        #expect(Endpoint("[fe80::1%eth0]:443") == nil, "what an interface is called is the system's business")
+        #expect(Endpoint("192.0.2.1%1:443") == nil)
+        guard case .v6(let address) = try SocketAddress(endpoint) else {
+            Issue.record("no IPv6 address")
+            return
+        }
+        var raw = address.address
+        #expect(withUnsafeBytes(of: &raw) { $0.load(fromByteOffset: 24, as: UInt32.self) } == 7)
+        #expect(try SocketAddress(Endpoint(endpoint.address, port: 443)).ipAddress == "fe80::1")
+    }
+
+    @Test("a Unix domain socket carries an origin's requests, and nobody is asked for endpoints")
+    func unixSocket() async throws {
+        let path = "/tmp/beeline-\(UInt32.random(in: 0 ... .max)).sock"
+        let origin = try await LoopbackOrigin.start { .text("\($0.authority ?? "-") \($0.target)") }
+        let relay = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHandler(Canned())
+                }
+            }
+            .bind(unixDomainSocketPath: path, cleanupExistingSocketFile: true).get()
+        let engine = Engine()
+        let source = Listening(list: [])
+        let response = try await get("http://daemon.test/x", engine, from: source, route: .unixSocket(path))
+        #expect(try await response.text() == "GET /x HTTP/1.1 Host: daemon.test")
+        #expect(response.connection.endpoint == Endpoint(IPAddress(v4: 0), port: 0))
+        let error = await #expect(throws: DirectHTTPError.self) {
+            _ = try await get("http://daemon.test/x", engine, from: source, route: .unixSocket(path + ".none"))
+        }
+        #expect(error?.code == .connectFailed)
+        await engine.shutDown()
+        try await relay.close()
+        await origin.stop()
+    }
+
+    /// Answers with the first two lines of what it was asked.
+    private final class Canned: ChannelInboundHandler {
+        typealias InboundIn = ByteBuffer
+        typealias OutboundOut = ByteBuffer
+
+        func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+            let text = String(buffer: unwrapInboundIn(data)).split(separator: "\r\n").prefix(2).joined(separator: " ")
+            let answer = "HTTP/1.1 200 OK\r\nContent-Length: \(text.utf8.count)\r\n\r\n\(text)"
+            context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: answer)), promise: nil)
+        }
+    }
+}

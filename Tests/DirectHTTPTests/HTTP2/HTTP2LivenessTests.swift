@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import BeelineTesting
+import HTTPTypes
+import NIOCore
+import Names
+import Testing
+
+@testable import DirectHTTP
+
+@Suite("HTTP/2 over connections that fell silent", .timeLimit(.minutes(1)))
+struct HTTP2LivenessTests {
+    @Test("silence is asked about once, an answer of any kind counts, and none in time is death")
+    func verdicts() {
+        let start = NIODeadline.uptimeNanoseconds(1)
+        var liveness = HTTP2Liveness(silence: .seconds(15), patience: .seconds(5), now: start)
+        #expect(liveness.check(now: start + .seconds(14)) == .alive)
+        #expect(liveness.check(now: start + .seconds(15)) == .ping)
+        #expect(liveness.check(now: start + .seconds(19)) == .alive)
+        liveness.hear(now: start + .seconds(19))
+        #expect(liveness.check(now: start + .seconds(20)) == .alive)
+        #expect(liveness.due == start + .seconds(34))
+        #expect(liveness.check(now: start + .seconds(40)) == .ping)
+        #expect(liveness.check(now: start + .seconds(45)) == .dead)
+        var never = HTTP2Liveness(silence: nil, patience: .seconds(5), now: start)
+        #expect(never.due == nil && never.check(now: start + .hours(9)) == .alive)
+    }
+
+    @Test("a connection that died in silence is found out, dropped and replaced under a request that may go again")
+    func replaced() async throws {
+        let lab = try await SilentLab()
+        #expect(try await lab.get() == "first")
+        #expect(try await lab.get() == "second", "the first connection answers nothing more, its PING neither")
+        #expect(lab.server.connections.accepted == 2)
+        await lab.stop()
+    }
+
+    @Test("a request that must not go twice fails instead, within the bound")
+    func notReplaced() async throws {
+        let lab = try await SilentLab()
+        #expect(try await lab.get() == "first")
+        let error = await #expect(throws: DirectHTTPError.self) { _ = try await lab.get(.post) }
+        #expect(error?.code == .connectionLost)
+        #expect(error?.message.contains("PING") == true)
+        await lab.stop()
+    }
+
+    @Test("a slow answer is no death where PING is answered")
+    func slowButAlive() async throws {
+        let authority = try TestAuthority()
+        var tls = ServerTLS(try authority.certificate(for: "a.test"))
+        tls.applicationProtocols = ["h2"]
+        let server = try await RawServer.start(tls: tls) { connection in
+            _ = try await connection.receive(count: RawFrame.preface.count)
+            try await connection.send(RawFrame(.settings).bytes)
+            var stream: UInt32 = 0
+            var pings = 0
+            while let frame = try await connection.receiveFrame() {
+                if frame.kind == .headers { stream = frame.stream }
+                guard frame.kind == .ping else { continue }
+                try await connection.send(RawFrame(.ping, flags: 1, payload: frame.payload).bytes)
+                pings += 1
+                guard pings == 3 else { continue }
+                try await connection.send(RawFrame.headers([(":status", "204")], stream: stream, flags: 5).bytes)
+            }
+        }
+        let lab = SilentLab(authority: authority, server: server)
+        #expect(try await lab.get() == "")
+        #expect(server.connections.accepted == 1)
+        await lab.stop()
+    }
+}
+
+/// An engine that asks soon, beside a server whose first connection answers one request and nothing after it.
+private struct SilentLab {
+    let authority: TestAuthority
+    let server: RawServer
+    let engine: Engine
+
+    init(authority: TestAuthority, server: RawServer) {
+        self.authority = authority
+        self.server = server
+        var configuration = EngineConfiguration()
+        configuration.pingAfter = .milliseconds(50)
+        configuration.pingPatience = .milliseconds(500)
+        engine = Engine(configuration: configuration)
+    }
+
+    init() async throws {
+        let authority = try TestAuthority()
+        var tls = ServerTLS(try authority.certificate(for: "a.test"))
+        tls.applicationProtocols = ["h2"]
+        let count = Watermark()
+        let server = try await RawServer.start(tls: tls) { connection in
+            count.rise()
+            let text = count.height == 1 ? "first" : "second"
+            _ = try await connection.receive(count: RawFrame.preface.count)
+            try await connection.send(RawFrame(.settings).bytes)
+            guard let request = try await connection.receiveFrame(where: { $0.kind == .headers }) else { return }
+            let head = RawFrame.headers([(":status", "200")], stream: request.stream)
+            let body = RawFrame(.data, flags: RawFrame.endStream, stream: request.stream, payload: Array(text.utf8))
+            try await connection.send(head.bytes + body.bytes)
+            while try await connection.receiveFrame() != nil {}
+        }
+        self.init(authority: authority, server: server)
+    }
+
+    func get(_ method: HTTPRequest.Method = .get) async throws -> String {
+        var tls = TLSSettings()
+        tls.rootPEMs = [authority.rootPEM]
+        let request = try PreparedRequest(method, HTTPURL("https://a.test:\(server.port)/"))
+        return try await engine.exchange(request, from: EndpointList(server.endpoints), tls: tls).text()
+    }
+
+    func stop() async {
+        await engine.shutDown()
+        await server.stop()
+    }
+}

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import BeelineTesting
+import DirectHTTP
+import HTTPTypes
+import NIOCore
+import Names
+import Testing
+
+@Suite("HTTP/2 servers that set limits or go away (RFC 9113 §5.1.2, §6.8, §8.7)", .timeLimit(.minutes(1)))
+struct HTTP2ServerLimitTests {
+    /// A server that a closure plays behind the preface, and requests to it.
+    private func withServer(
+        connections: Int = 64,
+        _ play: @escaping @Sendable (_ number: Int, RawConnection) async throws -> Void,
+        _ body: (RawServer, @escaping @Sendable (HTTPRequest.Method) async throws -> String) async throws -> Void
+    ) async throws {
+        let authority = try TestAuthority()
+        var tls = ServerTLS(try authority.certificate(for: "a.test"))
+        tls.applicationProtocols = ["h2"]
+        let count = Watermark()
+        let server = try await RawServer.start(tls: tls) { connection in
+            count.rise()
+            let number = count.height
+            _ = try await connection.receive(count: RawFrame.preface.count)
+            try await play(number, connection)
+        }
+        var configuration = EngineConfiguration()
+        configuration.connectionsPerOrigin = connections
+        let engine = Engine(configuration: configuration)
+        var settings = TLSSettings()
+        settings.rootPEMs = [authority.rootPEM]
+        try await body(server) { [settings] method in
+            let request = try PreparedRequest(method, HTTPURL("https://a.test:\(server.port)/"))
+            return try await engine.exchange(request, from: EndpointList(server.endpoints), tls: settings).text()
+        }
+        await engine.shutDown()
+        await server.stop()
+    }
+
+    private static func response(_ stream: UInt32, _ text: String) -> [UInt8] {
+        RawFrame.headers([(":status", "200")], stream: stream).bytes
+            + RawFrame(.data, flags: RawFrame.endStream, stream: stream, payload: Array(text.utf8)).bytes
+    }
+
+    @Test("no more streams are open at once than the server allows, and those who wait come to their turn")
+    func streamLimit() async throws {
+        let most = Watermark()
+        try await withServer(connections: 1) { _, connection in
+            try await connection.send(RawFrame.settings([(3, 2)]).bytes)
+            var open: [UInt32] = []
+            while let frame = try await connection.receiveFrame(where: { $0.kind == .headers }) {
+                open.append(frame.stream)
+                if open.count > 2 { most.rise() }
+                // Two are held until both are there; the first one has nobody beside it.
+                guard open.count == 2 || frame.stream == 1 else { continue }
+                try await connection.send(open.flatMap { Self.response($0, "ok") })
+                open = []
+            }
+        } _: { server, get in
+            let first = try await get(.get)
+            #expect(first == "ok")
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for _ in 0..<20 {
+                    group.addTask {
+                        let text = try await get(.get)
+                        #expect(text == "ok")
+                    }
+                }
+                try await group.waitForAll()
+            }
+            #expect(most.height == 0)
+            #expect(server.connections.accepted == 1)
+        }
+    }
+
+    @Test("what the server says that it did not look at goes again, whatever the method; GOAWAY on another connection")
+    func unprocessed() async throws {
+        try await withServer { number, connection in
+            try await connection.send(RawFrame(.settings).bytes)
+            var refusals = 0
+            while let frame = try await connection.receiveFrame(where: { $0.kind == .headers }) {
+                if number == 1, refusals == 0 {
+                    refusals += 1
+                    let refused = RawFrame(.reset, stream: frame.stream, payload: RawFrame.big(7))
+                    try await connection.send(refused.bytes)
+                } else if number == 1 {
+                    let last = RawFrame.big(frame.stream - 2)
+                    try await connection.send(RawFrame(.goAway, payload: last + RawFrame.big(0)).bytes)
+                } else {
+                    try await connection.send(Self.response(frame.stream, "at last"))
+                }
+            }
+        } _: { server, get in
+            let text = try await get(.post)
+            #expect(text == "at last")
+            #expect(server.connections.accepted == 2)
+        }
+    }
+
+    @Test("GOAWAY lets what it names end, and the next request dials anew")
+    func graceful() async throws {
+        try await withServer { number, connection in
+            try await connection.send(RawFrame(.settings).bytes)
+            while let frame = try await connection.receiveFrame(where: { $0.kind == .headers }) {
+                let leave = RawFrame(.goAway, payload: RawFrame.big(frame.stream) + RawFrame.big(0)).bytes
+                try await connection.send(leave + Self.response(frame.stream, "from \(number)"))
+            }
+        } _: { server, get in
+            let texts = [try await get(.post), try await get(.post)]
+            #expect(texts == ["from 1", "from 2"])
+            try await server.connections { $0.open == 0 }
+        }
+    }
+}

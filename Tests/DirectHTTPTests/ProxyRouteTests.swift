@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import BeelineTesting
+import DirectHTTP
+import HTTPTypes
+import NIOCore
+import Names
+import Testing
+
+@Suite("Proxies: the name travels through each kind", .timeLimit(.minutes(1)))
+struct ProxyRouteTests {
+    /// A proxy of one kind before a site in TLS and a site in the clear.
+    struct ProxyLab {
+        let lab: Lab
+        let plain: LoopbackOrigin
+        let server: ProxyServer
+        var proxy: Proxy
+
+        init(
+            _ kind: ProxyServer.Kind,
+            isSecure: Bool = false,
+            certificateFor proxyName: String = "proxy.test",
+            credentials: String? = nil,
+            reaches: Bool = true
+        ) async throws {
+            lab = try await Lab(addresses: ["127.0.0.1"]) { .text("\($0.connection.serverName ?? "-") \($0.target)") }
+            plain = try await LoopbackOrigin.start { .text("\($0.authority ?? "-") \($0.target)") }
+            let tls = isSecure ? ServerTLS(try lab.authority.certificate(for: proxyName)) : nil
+            server = try await ProxyServer.start(kind, tls: tls, credentials: credentials) { _, port in
+                reaches ? Endpoint(IPAddress(v4: 0x7f00_0001), port: port) : nil
+            }
+            let origin = Origin(
+                scheme: isSecure ? .https : .http,
+                host: try Host("proxy.test"),
+                port: server.endpoint.port
+            )
+            proxy = Proxy(kind == .http ? .http : .socks5, origin: origin, user: "me", password: "secret")
+        }
+
+        func get(_ url: String) async throws -> ExchangeResponse {
+            try await lab.engine.exchange(
+                PreparedRequest(.get, HTTPURL(url)),
+                from: EndpointList([server.endpoint]),
+                route: .proxy(proxy),
+                tls: lab.tls
+            )
+        }
+
+        func stop() async {
+            await lab.stop()
+            await plain.stop()
+            await server.stop()
+        }
+    }
+
+    @Test(
+        "every kind carries https and http by name, with user and password",
+        arguments: [false, true],
+        [
+            ProxyServer.Kind.http, .socks5,
+        ]
+    )
+    func carries(isSecure: Bool, kind: ProxyServer.Kind) async throws {
+        guard kind == .http || !isSecure else { return }
+        let lab = try await ProxyLab(kind, isSecure: isSecure, credentials: "me:secret")
+        for _ in 0..<2 {
+            let secure = try await lab.get("https://a.test:\(lab.lab.origin.port)/x")
+            #expect(try await secure.text() == "a.test /x")
+            #expect(secure.connection.endpoint == lab.server.endpoint)
+        }
+        let clear = try await lab.get("http://b.test:\(lab.plain.port)/y")
+        #expect(try await clear.text() == "b.test:\(lab.plain.port) \("/y")")
+        #expect(lab.server.requests.map(\.host) == ["a.test", "b.test"], "the name travels, and a tunnel is kept")
+        #expect(lab.server.requests.map(\.credentials) == ["me:secret", "me:secret"])
+        await lab.stop()
+    }
+
+    @Test("a proxy over TLS must show a certificate for its own name, whatever the request's checks are")
+    func proxyCertificate() async throws {
+        var lab = try await ProxyLab(.http, isSecure: true, certificateFor: "other.test")
+        var insecure = lab.lab.tls
+        insecure.verifiesCertificate = false
+        for tls in [lab.lab.tls, insecure] {
+            let error = await #expect(throws: DirectHTTPError.self) {
+                _ = try await lab.lab.engine.exchange(
+                    PreparedRequest(.get, HTTPURL("https://a.test:\(lab.lab.origin.port)/")),
+                    from: EndpointList([lab.server.endpoint]),
+                    route: .proxy(lab.proxy),
+                    tls: tls
+                )
+            }
+            #expect(error?.code == .certificateRejected)
+            #expect(error?.message.contains("the proxy https://proxy.test") == true)
+        }
+        #expect(lab.server.requests.isEmpty, "no name is told to an impostor")
+        lab.proxy.tls = insecure
+        #expect(try await lab.get("https://a.test:\(lab.lab.origin.port)/").text() == "a.test /")
+        await lab.stop()
+    }
+
+    @Test("the origin's certificate is checked behind each proxy: by name, and by address where it has no name")
+    func originCertificate() async throws {
+        for kind in [ProxyServer.Kind.http, .socks5] {
+            let lab = try await ProxyLab(kind)
+            let error = await #expect(throws: DirectHTTPError.self) {
+                _ = try await lab.get("https://c.test:\(lab.lab.origin.port)/")
+            }
+            #expect(error?.code == .certificateRejected)
+            // The proxy is at 127.0.0.1: a certificate for that address is none for the origin's.
+            let impostor = try await LoopbackOrigin.start(
+                tls: ServerTLS(try lab.lab.authority.certificate(for: "127.0.0.1"))
+            ) { _ in .text("impostor") }
+            let other = await #expect(throws: DirectHTTPError.self) {
+                _ = try await lab.get("https://192.0.2.1:\(impostor.port)/")
+            }
+            #expect(other?.code == .certificateRejected)
+            #expect(impostor.requests.isEmpty)
+            let right = try await LoopbackOrigin.start(
+                tls: ServerTLS(try lab.lab.authority.certificate(for: "192.0.2.1"))
+            ) { _ in .text("right") }
+            #expect(try await lab.get("https://192.0.2.1:\(right.port)/").text() == "right")
+            await impostor.stop()
+            await right.stop()
+            await lab.stop()
+        }
+    }
+
+    @Test("a proxy that refuses is an error that says what it refused", arguments: [ProxyServer.Kind.http, .socks5])
+    func refuses(kind: ProxyServer.Kind) async throws {
+        let blocked = try await ProxyLab(kind, reaches: false)
+        var error = await #expect(throws: DirectHTTPError.self) { _ = try await blocked.get("https://a.test/") }
+        #expect(error?.code == .proxyRefused)
+        #expect(error?.message.contains("proxy.test") == true)
+        await blocked.stop()
+        let strict = try await ProxyLab(kind, credentials: "me:other")
+        error = await #expect(throws: DirectHTTPError.self) { _ = try await strict.get("https://a.test/") }
+        #expect(error?.code == .proxyRefused)
+        #expect(error?.message.contains("password") == true)
+        await strict.stop()
+    }
+}

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Names
+import Testing
+
+@testable import DirectHTTP
+
+@Suite("SOCKS5 as a value")
+struct SOCKSHandshakeTests {
+    static func handshake(_ host: String = "a.test", user: String? = nil) throws -> SOCKSHandshake {
+        let origin = Origin(scheme: .https, host: try Host(host), port: 443)
+        return try SOCKSHandshake(to: origin, user: user, password: user.map { _ in "pw" })
+    }
+
+    @Test("names travel as names, addresses as addresses")
+    func requests() throws {
+        let rows: [(String, [UInt8])] = [
+            ("a.test", [3, 6] + Array("a.test".utf8)), ("192.0.2.1", [1, 192, 0, 2, 1]),
+            ("[2001:db8::1]", [4, 0x20, 1, 0xd, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1]),
+        ]
+        for (host, target) in rows {
+            var handshake = try Self.handshake(host)
+            #expect(handshake.greeting == [5, 1, 0])
+            #expect(try handshake.receive([5, 0]) == .send([5, 1, 0] + target + [1, 187]))
+        }
+    }
+
+    @Test("user and password are sent when the proxy asks, not before")
+    func authentication() throws {
+        var handshake = try Self.handshake(user: "me")
+        #expect(handshake.greeting == [5, 2, 0, 2])
+        #expect(try handshake.receive([5]) == .wait)
+        #expect(try handshake.receive([2]) == .send([1, 2] + Array("me".utf8) + [2] + Array("pw".utf8)))
+        guard case .send = try handshake.receive([1, 0]) else {
+            Issue.record("no request behind the authentication")
+            return
+        }
+    }
+
+    @Test("a reply is whole in any pieces, and what stands behind it is handed over")
+    func pieces() throws {
+        for bound in [[1, 0, 0, 0, 0], [3, 1, 65], [4] + [UInt8](repeating: 0, count: 16)] as [[UInt8]] {
+            let reply = [5, 0, 0] + bound + [0, 0]
+            var handshake = try Self.handshake()
+            _ = try handshake.receive([5, 0])
+            for byte in reply.dropLast() { #expect(try handshake.receive([byte]) == .wait) }
+            #expect(try handshake.receive([0, 7, 8]) == .done([7, 8]))
+        }
+    }
+
+    @Test(
+        "a proxy that refuses, or speaks something else, is an error",
+        arguments: [
+            ([[4, 0]], "SOCKS5"), ([Array("HTTP/1.1 400".utf8)], "SOCKS5"), ([[5, 0xff]], "password"),
+            ([[5, 2]], "password"), ([[5, 0], [5, 2]], "allow"), ([[5, 0], [5, 4]], "host"),
+            ([[5, 0], [5, 99]], "99"), ([[5, 0], [5, 0, 0, 9, 0]], "address"), ([[5, 0], [0]], "SOCKS5"),
+        ] as [([[UInt8]], String)]
+    )
+    func errors(pieces: [[UInt8]], says: String) throws {
+        var handshake = try Self.handshake()
+        let error = #expect(throws: DirectHTTPError.self) {
+            for piece in pieces { _ = try handshake.receive(piece) }
+        }
+        #expect(error?.code == .proxyRefused)
+        #expect(error?.message.contains(says) == true)
+    }
+
+    @Test("bytes of any kind end in an error, a wait or a tunnel, and never in a trap")
+    func fuzz() throws {
+        var random = SeededRandom(seed: 1928)
+        let seeds: [[UInt8]] = [[5, 0, 5, 0, 0, 1, 1, 2, 3, 4, 0, 80], [5, 2, 1, 0, 5, 0, 0, 3, 2, 65, 66, 0, 80]]
+        for _ in 0..<FuzzRounds.count(ordinary: 20_000) {
+            var handshake = try Self.handshake(user: Bool.random(using: &random) ? "me" : nil)
+            var bytes = seeds[Int.random(in: 0..<2, using: &random)]
+            for _ in 0..<Int.random(in: 0...3, using: &random) {
+                bytes[Int.random(in: 0..<bytes.count, using: &random)] = UInt8.random(in: 0...255, using: &random)
+            }
+            var rest = bytes[...]
+            while !rest.isEmpty {
+                let piece = rest.prefix(Int.random(in: 1...4, using: &random))
+                rest = rest.dropFirst(piece.count)
+                guard (try? handshake.receive(piece)) != nil else { break }
+            }
+        }
+    }
+}

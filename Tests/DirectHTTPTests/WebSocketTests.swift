@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import BeelineTesting
+import HTTPTypes
+import NIOCore
+import Names
+import Testing
+
+@testable import DirectHTTP
+
+@Suite("WebSockets over real sockets and TLS", .timeLimit(.minutes(1)))
+struct WebSocketTests {
+    private func open(
+        _ lab: Lab,
+        _ path: String = "/",
+        subprotocols: [String] = [],
+        route: Route = .direct,
+        settings: WebSocketSettings = WebSocketSettings(),
+        at endpoints: [Endpoint]? = nil
+    ) async throws -> WebSocket {
+        let url = try HTTPURL("wss://a.test:\(lab.origin.port)\(path)")
+        return try await lab.engine.webSocket(
+            WebSocketRequest(url, fields: [.origin: "https://a.test"], subprotocols: subprotocols),
+            from: EndpointList(endpoints ?? lab.origin.endpoints),
+            route: route,
+            tls: lab.tls,
+            settings: settings
+        )
+    }
+
+    @Test("text and bytes of every size come back, and the close handshake ends the messages")
+    func echo() async throws {
+        let lab = try await Lab { Routes.webSocketEcho($0) }
+        var settings = WebSocketSettings()
+        settings.frameBytes = 50_000
+        let socket = try await open(lab, settings: settings)
+        #expect(!socket.isCompressed, "the server takes no extension")
+        for count in [0, 1, 125, 126, 65_535, 65_536, 200_000] {
+            let bytes = ByteBuffer(bytes: (0..<count).map { UInt8(truncatingIfNeeded: $0) })
+            try await socket.send(bytes)
+            #expect(try await socket.receive() == .binary(bytes))
+        }
+        try await socket.send("κόσμε")
+        #expect(try await socket.receive() == .text("κόσμε"))
+        #expect(try await socket.ping() > .zero)
+        await socket.close(.goingAway, reason: "done")
+        #expect(try await socket.receive() == nil)
+        #expect(socket.closure == WebSocketClosure(code: .goingAway, reason: "done"))
+        let error = await #expect(throws: DirectHTTPError.self) { try await socket.send("late") }
+        #expect(error?.code == .webSocketClosed)
+        let request = try #require(lab.origin.requests.first)
+        #expect(request.connection.serverName == "a.test")
+        #expect(request.authority == "a.test:\(lab.origin.port)")
+        #expect(request.fields[.origin] == "https://a.test")
+        #expect(request.fields[.secWebSocketVersion] == "13")
+        try await lab.origin.connections { $0.open == 0 }
+        #expect(lab.engine.openConnections == 0)
+        await lab.stop()
+    }
+
+    @Test("each kind of proxy carries ws and wss by name", arguments: [ProxyServer.Kind.http, .socks5])
+    func proxies(kind: ProxyServer.Kind) async throws {
+        let lab = try await Lab(addresses: ["127.0.0.1"]) { Routes.webSocketEcho($0) }
+        let plain = try await LoopbackOrigin.start { Routes.webSocketEcho($0) }
+        let proxy = try await ProxyServer.start(kind) { _, port in Endpoint(IPAddress(v4: 0x7f00_0001), port: port) }
+        let origin = Origin(scheme: .http, host: try Host("proxy.test"), port: proxy.endpoint.port)
+        let route = Route.proxy(Proxy(kind == .http ? .http : .socks5, origin: origin))
+        let secure = try await open(lab, route: route, at: [proxy.endpoint])
+        let clear = try await lab.engine.webSocket(
+            WebSocketRequest(HTTPURL("ws://b.test:\(plain.port)/")),
+            from: EndpointList([proxy.endpoint]),
+            route: route
+        )
+        for socket in [secure, clear] {
+            try await socket.send("through")
+            #expect(try await socket.receive() == .text("through"))
+            await socket.close()
+        }
+        #expect(proxy.requests.map(\.host) == ["a.test", "b.test"])
+        #expect(proxy.requests.allSatisfy { $0.method != .forward })
+        await lab.stop()
+        await plain.stop()
+        await proxy.stop()
+    }
+
+    @Test("a subprotocol is agreed on; permessage-deflate carries messages both ways where the server takes it")
+    func agreement() async throws {
+        let lab = try await Lab { request in
+            let fields: HTTPFields = [
+                .secWebSocketProtocol: "chat",
+                .secWebSocketExtensions: "permessage-deflate; server_no_context_takeover",
+            ]
+            return .webSocket(for: request, fields: fields) { connection in
+                while var frame = try await connection.receiveWebSocketFrame() {
+                    // The client's own compressed bytes come back: both directions are one format.
+                    frame.mask = nil
+                    try await connection.send(frame.bytes)
+                    if frame.opcode == .close { return }
+                }
+            }
+        }
+        let socket = try await open(lab, subprotocols: ["superchat", "chat"])
+        #expect(socket.subprotocol == "chat")
+        #expect(socket.isCompressed)
+        let text = String(repeating: "hello ", count: 10_000)
+        try await socket.send(text)
+        #expect(try await socket.receive() == .text(text))
+        try await socket.send("short")
+        #expect(try await socket.receive() == .text("short"))
+        let request = try #require(lab.origin.requests.first)
+        #expect(request.fields[.secWebSocketProtocol] == "superchat, chat")
+        await socket.close()
+        await lab.stop()
+    }
+
+    @Test("every fault of a WebSocket server ends as it should, and leaves no socket", arguments: Fault.webSocket)
+    func faults(fault: Fault) async throws {
+        let authority = try TestAuthority()
+        let server = try await FaultServer.start([fault], authority: authority)
+        let engine = Engine()
+        var settings = WebSocketSettings()
+        settings.maximumMessageBytes = 1 << 20
+        settings.closeTimeout = .milliseconds(100)
+        var code: DirectHTTPError.Code?
+        var message: WebSocketMessage?
+        do {
+            let socket = try await engine.webSocket(
+                WebSocketRequest(HTTPURL("ws://\(FaultServer.name):\(server.endpoints[0].port)/")),
+                from: EndpointList(server.endpoints),
+                settings: settings
+            )
+            message = try await socket.receive()
+            await socket.close()
+        } catch let error as DirectHTTPError {
+            code = error.code
+        }
+        let expected: DirectHTTPError.Code? =
+            switch fault.outcome {
+            case .success: nil
+            case .status: .upgradeRefused
+            case .limit: .responseTooLarge
+            case .closed: .connectionLost
+            default: .malformedResponse
+            }
+        // The row's 200 is an answer of another status to us.
+        #expect(code == (fault.id == "ws-http" ? .upgradeRefused : expected), "\(fault.does)")
+        if fault.outcome == .success { #expect(message == .text("ok")) }
+        await engine.shutDown()
+        #expect(engine.openConnections == 0)
+        #expect(OpenDescriptors.sockets(connectedTo: server.endpoints) == 0)
+        await server.stop()
+    }
+
+    @Test("an answer that is none is given to the caller, its head with it")
+    func refusal() async throws {
+        let lab = try await Lab { _ in Reply.status(.unauthorized).adding(.setCookie, "a=b") }
+        let error = await #expect(throws: DirectHTTPError.self) { _ = try await open(lab) }
+        #expect(error?.code == .upgradeRefused)
+        #expect(error?.response?.status == .unauthorized)
+        #expect(error?.response?.headerFields[.setCookie] == "a=b")
+        await lab.stop()
+    }
+
+    @Test("a reader that is slow stops the socket, not the memory; a PING is answered all the same")
+    func backPressure() async throws {
+        let sent = Watermark()
+        let lab = try await Lab(addresses: ["127.0.0.1"]) { request in
+            .webSocket(for: request) { connection in
+                let frame = RawWebSocketFrame(.binary, [UInt8](repeating: 1, count: 1 << 20)).bytes
+                for _ in 0..<64 {
+                    try await connection.send(frame)
+                    sent.rise()
+                }
+                try await connection.send(RawWebSocketFrame.close(1000).bytes)
+                try await connection.drain()
+            }
+        }
+        let socket = try await open(lab)
+        _ = try await socket.receive()
+        try await sent.settle()
+        #expect(sent.height < 32)
+        var count = 1
+        for try await _ in socket.messages { count += 1 }
+        #expect(count == 64)
+        await lab.stop()
+    }
+
+    @Test("a server that never answers the close is left when the time for it is over")
+    func closeTimeout() async throws {
+        let lab = try await Lab { request in .webSocket(for: request) { try await $0.drain() } }
+        var settings = WebSocketSettings()
+        settings.closeTimeout = .milliseconds(50)
+        let socket = try await open(lab, settings: settings)
+        await socket.close()
+        #expect(socket.closure == nil)
+        #expect(try await socket.receive() == nil)
+        try await lab.origin.connections { $0.open == 0 }
+        await lab.stop()
+    }
+
+    @Test("a server that falls silent is asked, and given up when it does not answer")
+    func silence() async throws {
+        let lab = try await Lab { request in .webSocket(for: request) { try await $0.drain() } }
+        var settings = WebSocketSettings()
+        settings.pingInterval = .milliseconds(50)
+        let socket = try await open(lab, settings: settings)
+        let error = await #expect(throws: DirectHTTPError.self) { _ = try await socket.receive() }
+        #expect(error?.code == .idleTimeout)
+        await lab.stop()
+    }
+
+    @Test("a task that stops waiting loses no message, and an engine that is shut down leaves no socket")
+    func endings() async throws {
+        let lab = try await Lab { Routes.webSocketEcho($0) }
+        let socket = try await open(lab)
+        let waiting = Task { try await socket.receive() }
+        waiting.cancel()
+        let cancelled = await #expect(throws: DirectHTTPError.self) { _ = try await waiting.value }
+        #expect(cancelled?.code == .cancelled)
+        try await socket.send("still here")
+        #expect(try await socket.receive() == .text("still here"))
+        // One that nobody holds is closed.
+        _ = try await open(lab)
+        try await lab.origin.connections { $0.accepted == 2 && $0.open == 1 }
+        await lab.engine.shutDown()
+        let error = await #expect(throws: DirectHTTPError.self) { _ = try await socket.receive() }
+        #expect(error?.code == .shutDown)
+        try await lab.origin.connections { $0.open == 0 }
+        let late = await #expect(throws: DirectHTTPError.self) { _ = try await open(lab) }
+        #expect(late?.code == .shutDown)
+        await lab.stop()
+    }
+
+    @Test("a handshake that is never answered ends with the connect limit, or with its caller")
+    func handshakeTimes() async throws {
+        let gate = Gate()
+        let server = try await RawServer.start { connection in
+            _ = try await connection.receiveRequest()
+            try await gate.wait()
+        }
+        let engine = Engine()
+        let request = try WebSocketRequest(HTTPURL("ws://a.test:\(server.port)/"))
+        var limits = TimeLimits()
+        limits.connect = .milliseconds(300)
+        let late = await #expect(throws: DirectHTTPError.self) {
+            _ = try await engine.webSocket(request, from: EndpointList(server.endpoints), limits: limits)
+        }
+        #expect(late?.code == .connectTimeout)
+        let task = Task { try await engine.webSocket(request, from: EndpointList(server.endpoints)) }
+        try await gate.arrivals(atLeast: 2)
+        task.cancel()
+        let cancelled = await #expect(throws: DirectHTTPError.self) { _ = try await task.value }
+        #expect(cancelled?.code == .cancelled)
+        try await server.connections { $0.open == 0 }
+        gate.open()
+        await engine.shutDown()
+        await server.stop()
+    }
+
+    @Test("a handshake's own fields and subprotocols that are none are refused before anything is sent")
+    func requests() throws {
+        let url = try HTTPURL("wss://a.test/")
+        for name in ["Sec-WebSocket-Key", "sec-websocket-protocol", "Upgrade", "Connection"] {
+            let field = try #require(HTTPField.Name(name))
+            let error = #expect(throws: DirectHTTPError.self) { try WebSocketRequest(url, fields: [field: "x"]) }
+            #expect(error?.code == .invalidRequest)
+        }
+        for subprotocols in [["a", "a"], ["a b"], [""], ["a\r\nb"]] {
+            let error = #expect(throws: DirectHTTPError.self) { try WebSocketRequest(url, subprotocols: subprotocols) }
+            #expect(error?.code == .invalidRequest)
+        }
+    }
+}
