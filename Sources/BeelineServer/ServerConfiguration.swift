@@ -4,7 +4,7 @@ public import Names
 
 /// What an ``HTTPDNSServer`` does, and its bounds.
 public struct ServerConfiguration: Sendable {
-    /// Certificate chain and private key in PEM files; both are read again by ``HTTPDNSServer/reload()``.
+    /// Certificate chain and private key in PEM files; both are read again by ``HTTPDNSServer/reload(accounts:)``.
     public struct TLSFiles: Hashable, Sendable {
         /// The chain, the server's own certificate first.
         public var certificate: String

@@ -96,7 +96,6 @@ struct FaultTests {
         "redirect-invalid": ["malformedURL"],
         // No stream is ever allowed: there is no turn for the request.
         "h2-no-stream": ["poolExhausted", "idleTimeout", "deadlineExceeded"],
-        "h2-length-short": ["malformedResponse"],
         "h2-goaway-unprocessed": ["connectionLost", "streamReset"],
         // Frames that are allowed and say nothing: the response is waited for as long as the limits say.
         "h2-reset-flood": ["streamReset"],

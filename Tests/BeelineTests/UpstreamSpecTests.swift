@@ -56,6 +56,8 @@ struct UpstreamSpecTests {
         let second = try UpstreamSpec(parsing: "aliyun2:100000:\(secret):\(key)@192.0.2.1:8443")
         let cipher = Aliyun2Upstream.Encryption.cbc(key: Array("0123456789abcdef".utf8))
         #expect(second == .aliyun2(account: "100000", secret: "s3cret", encryption: cipher, service: service))
+        let hexadecimal = try file("hexadecimal", "30313233343536373839616263646566\n")
+        #expect(try UpstreamSpec(parsing: "aliyun2:100000:\(secret):\(hexadecimal)@192.0.2.1:8443") == second)
         #expect(throws: UpstreamError.self) { try UpstreamSpec(parsing: "dnspod+https:\(try file("empty", "\n"))") }
     }
 

@@ -99,8 +99,8 @@ private struct SpecReader {
         return .aliyun2(
             account: fields[0],
             secret: secret,
-            // The service gives its keys in hexadecimal; 16 characters that are none are taken as they are.
-            encryption: key.map { .cbc(key: Hex.decode($0) ?? Array($0.utf8)) },
+            // The service gives its keys in hexadecimal, 32 digits; 16 characters are taken as they are.
+            encryption: key.map { .cbc(key: $0.utf8.count == 32 ? Hex.decode($0) ?? Array($0.utf8) : Array($0.utf8)) },
             service: service
         )
     }

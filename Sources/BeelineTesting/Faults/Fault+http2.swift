@@ -49,7 +49,7 @@ extension Fault {
         ) {
             response($0)
         },
-        h2("h2-length-short", "Content-Length: 5, and two bytes", .truncated) {
+        h2("h2-length-short", "Content-Length: 5, and two bytes", .malformed) {
             head($0, [("content-length", "5")]) + data($0, "ok", flags: RawFrame.endStream)
         },
         h2("h2-length-long", "Content-Length: 1, and two bytes", .malformed) {

@@ -18,6 +18,8 @@ final class Delivery: @unchecked Sendable {
 
     private var loader: URLProtocol?
     private var isOver = false
+    /// Asked whether it is suspended: the protocol object hears of that later.
+    private weak var task: URLSessionTask?
     private let post: @Sendable (@escaping @Sendable () -> Void) -> Void
     /// Where delegates are called; nil where that is not known, and nothing holds a fast server back.
     private let delegateQueue: OperationQueue?
@@ -34,6 +36,7 @@ final class Delivery: @unchecked Sendable {
         post: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void
     ) {
         self.loader = loader
+        task = loader.task
         self.delegateQueue = delegateQueue
         self.post = post
     }
@@ -100,9 +103,12 @@ final class Delivery: @unchecked Sendable {
 
     private func ready() async {
         await firstAnswer { (answer: @escaping @Sendable (Bool) -> Void) in
+            // Asked for outside of the lock. Where it is so, ``suspend()`` and ``resume()`` follow.
+            let isSuspended = task?.state == .suspended
             let isPaused = pause.withLockedValue { pause in
-                if pause.isPaused { pause.waiters.append(answer) }
-                return pause.isPaused
+                let waits = pause.isPaused || isSuspended
+                if waits { pause.waiters.append(answer) }
+                return waits
             }
             if !isPaused { answer(true) }
         }

@@ -3,6 +3,7 @@
 #if canImport(Darwin)
 public import BeelineProxy
 public import Foundation
+import Names
 
 #if canImport(Network)
 import Network

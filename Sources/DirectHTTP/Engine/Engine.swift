@@ -15,7 +15,7 @@ import Names
 /// await engine.shutDown()
 /// ```
 ///
-/// One engine serves any number of origins and tasks. ``shutDown()`` ends it; what is under way then fails.
+/// One engine serves any number of origins and tasks. ``shutDown(after:)`` ends it; what is under way then fails.
 public final class Engine: Sendable {
     let configuration: EngineConfiguration
     private let group: any EventLoopGroup

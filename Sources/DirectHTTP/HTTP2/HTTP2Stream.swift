@@ -114,7 +114,7 @@ final class HTTP2Stream {
 
     private func checkLength() throws(DirectHTTPError) {
         guard expectedBytes ?? 0 == 0 else {
-            throw DirectHTTPError(.connectionLost, "the server ended the body before its Content-Length")
+            throw .malformed("the body is shorter than Content-Length")
         }
     }
 
