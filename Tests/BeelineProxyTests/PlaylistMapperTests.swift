@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import BeelineTesting
 import HTTPDNS
 import HTTPTypes
 import Names

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import BeelineTesting
 import NIOCore
 import Names
 import Testing

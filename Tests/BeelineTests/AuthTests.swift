@@ -132,9 +132,9 @@ struct AuthTests {
 
     @Test("mutated fields never trap, and what is read keeps its bounds")
     func fuzz() {
-        var random = SplitMix(seed: 7616)
+        var random = SeededRandom(seed: 7616)
         let seeds = Self.fields.map { Array($0.0.utf8) } + [Array("Digest \(Self.asked)".utf8)]
-        for _ in 0..<FuzzCount.rounds(ordinary: 5_000) {
+        for _ in 0..<FuzzRounds.count(ordinary: 5_000) {
             var bytes = seeds.randomElement(using: &random) ?? []
             for _ in 0..<Int.random(in: 1...6, using: &random) {
                 let place = Int.random(in: 0...bytes.count, using: &random)
@@ -335,27 +335,5 @@ struct AuthTests {
 
     private static func origin(_ site: LoopbackOrigin) -> Origin {
         Origin(scheme: .http, host: Host(site.endpoint.address), port: site.port)
-    }
-}
-
-/// SplitMix64: the same numbers on every run and machine.
-struct SplitMix: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9e37_79b9_7f4a_7c15
-        var mixed = state
-        mixed = (mixed ^ mixed >> 30) &* 0xbf58_476d_1ce4_e5b9
-        mixed = (mixed ^ mixed >> 27) &* 0x94d0_49bb_1331_11eb
-        return mixed ^ mixed >> 31
-    }
-}
-
-/// How long a fuzz test goes on: `BEELINE_FUZZ=1000000` raises it.
-enum FuzzCount {
-    static func rounds(ordinary: Int) -> Int {
-        ProcessInfo.processInfo.environment["BEELINE_FUZZ"].flatMap { Int($0) } ?? ordinary
     }
 }

@@ -34,21 +34,6 @@ struct SoakTests {
         func end() { state.withLockedValue { $0.open -= 1 } }
     }
 
-    /// SplitMix64: the same numbers on every run and machine.
-    struct Seeded: RandomNumberGenerator {
-        private var state: UInt64
-
-        init(seed: UInt64) { state = seed }
-
-        mutating func next() -> UInt64 {
-            state &+= 0x9e37_79b9_7f4a_7c15
-            var mixed = state
-            mixed = (mixed ^ mixed >> 30) &* 0xbf58_476d_1ce4_e5b9
-            mixed = (mixed ^ mixed >> 27) &* 0x94d0_49bb_1331_11eb
-            return mixed ^ mixed >> 31
-        }
-    }
-
     /// Names endpoints, and counts the questions that were begun and not answered.
     struct Counting: EndpointSource {
         let endpoint: Endpoint
@@ -103,7 +88,7 @@ struct SoakTests {
         let lab = try await FaultLab(Self.faults)
         let (questions, uploads, requests) = (Counter(), Counter(), Counter())
         let round = { @Sendable (lane: Int, number: Int) in
-            var random = Seeded(seed: UInt64(lane) << 32 | UInt64(number))
+            var random = SeededRandom(seed: UInt64(lane) << 32 | UInt64(number))
             requests.begin()
             defer { requests.end() }
             try await Self.ask(lab, questions, uploads, &random)
@@ -149,7 +134,7 @@ struct SoakTests {
         _ lab: FaultLab,
         _ questions: Counter,
         _ uploads: Counter,
-        _ random: inout Seeded
+        _ random: inout SeededRandom
     ) async throws {
         let fault = faults[Int.random(in: 0..<faults.count, using: &random)]
         let endpoint = try lab.server.endpoint(of: fault.id)

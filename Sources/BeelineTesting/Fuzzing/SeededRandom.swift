@@ -7,12 +7,12 @@ import Foundation
 #endif
 
 /// SplitMix64: the same numbers on every run and machine.
-struct SeededRandom: RandomNumberGenerator {
+package struct SeededRandom: RandomNumberGenerator {
     private var state: UInt64
 
-    init(seed: UInt64) { state = seed }
+    package init(seed: UInt64) { state = seed }
 
-    mutating func next() -> UInt64 {
+    package mutating func next() -> UInt64 {
         state &+= 0x9e37_79b9_7f4a_7c15
         var mixed = state
         mixed = (mixed ^ mixed >> 30) &* 0xbf58_476d_1ce4_e5b9
@@ -22,8 +22,8 @@ struct SeededRandom: RandomNumberGenerator {
 }
 
 /// How long a fuzz test goes on: `BEELINE_FUZZ=1000000` raises it.
-enum FuzzRounds {
-    static func count(ordinary: Int) -> Int {
+package enum FuzzRounds {
+    package static func count(ordinary: Int) -> Int {
         ProcessInfo.processInfo.environment["BEELINE_FUZZ"].flatMap { Int($0) } ?? ordinary
     }
 }
