@@ -2,6 +2,7 @@
 
 import HTTPTypes
 import NIOConcurrencyHelpers
+import Names
 import Testing
 
 @testable import HTTPDNS

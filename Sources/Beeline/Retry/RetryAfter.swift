@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import HTTPTypes
+import Names
 
 /// `Retry-After` (RFC 9110 §10.2.3): seconds, or a date.
 package enum RetryAfter {

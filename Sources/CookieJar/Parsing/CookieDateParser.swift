@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Names
+
 /// The cookie-date algorithm of RFC 6265bis §5.1.1, which reads dates of any order and punctuation.
 struct CookieDateParser {
     private var time: (hour: Int, minute: Int, second: Int)?

@@ -2,6 +2,7 @@
 
 import HTTPTypes
 import NIOConcurrencyHelpers
+import Names
 
 #if canImport(Darwin)
 import Darwin

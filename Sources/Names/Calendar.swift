@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// The Gregorian calendar, before its introduction too.
-enum Calendar {
+package enum Calendar {
     /// How many days a month has; `month` is 1…12.
-    static func days(in month: Int, of year: Int) -> Int {
+    package static func days(in month: Int, of year: Int) -> Int {
         switch month {
         case 2: year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28
         case 4, 6, 9, 11: 30
@@ -12,7 +12,7 @@ enum Calendar {
     }
 
     /// Days from 1 January 1970 to a date.
-    static func daysSince1970(year: Int, month: Int, day: Int) -> Int {
+    package static func daysSince1970(year: Int, month: Int, day: Int) -> Int {
         // Years that begin in March end with the day that leap years add, so a day of the year needs no table.
         let year = month > 2 ? year : year - 1
         let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
@@ -20,7 +20,7 @@ enum Calendar {
     }
 
     /// The date that is this many days after 1 January 1970.
-    static func date(daysSince1970 days: Int) -> (year: Int, month: Int, day: Int) {
+    package static func date(daysSince1970 days: Int) -> (year: Int, month: Int, day: Int) {
         let days = days + 719_468
         let era = floored(days, 146_097)
         let dayOfEra = days - era * 146_097

@@ -17,15 +17,17 @@ package enum HTTPDate {
             (day, month, year, time) = (parts[0], parts[1], parts[2], parts[3])
         }
         let clock = time.split(separator: ":", omittingEmptySubsequences: false).map { number($0, 2...2) }
-        guard let day = number(day, 1...2), let month = months.firstIndex(of: month.lowercased()),
+        guard let day = number(day, 1...2),
+            let month = months.firstIndex(where: { $0.lowercased() == month.lowercased() }),
             let year = self.year(year), clock.count == 3, let hour = clock[0], let minute = clock[1],
             let second = clock[2], (1...31).contains(day), hour < 24, minute < 60, second <= 60
         else { return nil }
-        return days(year, month + 1, day) * 86_400 + Int64(hour * 3600 + minute * 60 + min(second, 59))
+        let days = Calendar.daysSince1970(year: year, month: month + 1, day: day)
+        return Int64(days * 86_400 + hour * 3600 + minute * 60 + min(second, 59))
     }
 
     private static let months = [
-        "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
+        "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
     ]
 
     private static func number(_ text: Substring, _ digits: ClosedRange<Int>) -> Int? {
@@ -39,14 +41,16 @@ package enum HTTPDate {
         return number(text, 2...2).map { $0 < 70 ? 2000 + $0 : 1900 + $0 }
     }
 
-    /// Days since 1970 in the Gregorian calendar.
-    private static func days(_ year: Int, _ month: Int, _ day: Int) -> Int64 {
-        // Years begin in March here, so that the day that leap years add is the last one.
-        let year = month <= 2 ? year - 1 : year
-        let era = year / 400
-        let yearOfEra = year - era * 400
-        let dayOfYear = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1
-        let dayOfEra = yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear
-        return Int64(era * 146_097 + dayOfEra - 719_468)
+    /// Seconds since 1970 of the one form that may still be sent, as it is written in the standard; nil for anything else, the
+    /// old forms included: a service that signs its answers sends no such dates.
+    package static func seconds(_ text: String) -> Int64? {
+        let parts = text.split(whereSeparator: { $0 == " " || $0 == ":" })
+        guard parts.count == 8, parts[7] == "GMT", let day = Int(parts[1]), let year = Int(parts[3]),
+            let month = months.firstIndex(of: String(parts[2])), let hour = Int(parts[4]),
+            let minute = Int(parts[5]), let second = Int(parts[6]), (1...31).contains(day),
+            (1970...9999).contains(year), (0...23).contains(hour), (0...59).contains(minute), (0...60).contains(second)
+        else { return nil }
+        let days = Calendar.daysSince1970(year: year, month: month + 1, day: day)
+        return Int64(days * 86_400 + hour * 3_600 + minute * 60 + second)
     }
 }
