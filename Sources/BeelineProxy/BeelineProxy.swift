@@ -100,7 +100,7 @@ public final class BeelineProxy: Sendable {
     /// The proxy's URL with user and password, as environment variables carry it.
     public var urlWithCredentials: String {
         guard let credentials = configuration.credentials else { return url }
-        let allowed = { (text: String) in Self.percentEncoded(text) }
+        let allowed = { (text: String) in PercentEncoding.encode(text, keeping: .init("-._")) }
         return "http://\(allowed(credentials.user)):\(allowed(credentials.password))@\(endpoint)"
     }
 
@@ -159,16 +159,5 @@ public final class BeelineProxy: Sendable {
     public func stop(within limit: Duration = .zero) async {
         let deadline = NIODeadline.now() + TimeAmount(limit)
         try? await loop.flatSubmit { [server] in server.value.drain(until: deadline) }.get()
-    }
-
-    private static func percentEncoded(_ text: String) -> String {
-        text.utf8.reduce(into: "") { result, byte in
-            let scalar = Unicode.Scalar(byte)
-            if Characters.isAuthority(byte), !":[]".utf8.contains(byte) {
-                result.unicodeScalars.append(scalar)
-            } else {
-                result += "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
-            }
-        }
     }
 }

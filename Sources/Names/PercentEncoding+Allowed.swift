@@ -25,7 +25,7 @@ extension PercentEncoding {
         static let fragmentOfURL = Allowed("!#$%&'()*+,-./:;=?@[\\]^_{|}~")
 
         /// Letters and digits, and these.
-        private init(_ others: StaticString) {
+        package init(_ others: StaticString) {
             var low: UInt64 = 0
             var high: UInt64 = 0
             let letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"

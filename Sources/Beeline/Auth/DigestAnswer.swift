@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import NIOCore
+import Names
 
 /// The answer to a ``DigestChallenge`` for one request (RFC 7616 §3.4). Pure: the random part is handed in.
 struct DigestAnswer {
@@ -64,10 +65,13 @@ struct DigestAnswer {
     private var userPart: String {
         if challenge.hashesUser { return "username=\"\(hash("\(user):\(challenge.realm)"))\"" }
         guard user.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7f }) else {
-            return "username*=UTF-8''\(Self.percentEncoded(user))"
+            return "username*=UTF-8''\(PercentEncoding.encode(user, keeping: Self.attributeCharacters))"
         }
         return "username=\(quoted(user))"
     }
+
+    /// What stays as it is beside letters and digits (RFC 8187 §3.2.1).
+    private static let attributeCharacters = PercentEncoding.Allowed("!#$&+-.^_`|~")
 
     private func quoted(_ text: String) -> String {
         var result = "\""
@@ -76,18 +80,5 @@ struct DigestAnswer {
             result.unicodeScalars.append(scalar)
         }
         return result + "\""
-    }
-
-    /// RFC 8187 §3.2.1.
-    private static func percentEncoded(_ text: String) -> String {
-        let digits = Array("0123456789ABCDEF".utf8)
-        let bytes = text.utf8.flatMap { byte -> [UInt8] in
-            switch byte {
-            case 0x30...0x39, 0x41...0x5a, 0x61...0x7a: [byte]
-            case _ where "!#$&+-.^_`|~".utf8.contains(byte): [byte]
-            default: [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
-            }
-        }
-        return String(decoding: bytes, as: UTF8.self)
     }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Crypto
+import HTTPDNS
 
 /// What a server wants to see answered by Digest (RFC 7616 §3.3).
 struct DigestChallenge: Hashable, Sendable {
@@ -17,14 +18,9 @@ struct DigestChallenge: Hashable, Sendable {
         func hash(_ bytes: some Sequence<UInt8>) -> String {
             let bytes = Array(bytes)
             switch self {
-            case .md5, .md5Session: return Self.hexadecimal(Insecure.MD5.hash(data: bytes))
-            case .sha256, .sha256Session: return Self.hexadecimal(SHA256.hash(data: bytes))
+            case .md5, .md5Session: return Hex.encode(Insecure.MD5.hash(data: bytes))
+            case .sha256, .sha256Session: return Hex.encode(SHA256.hash(data: bytes))
             }
-        }
-
-        private static func hexadecimal(_ digest: some Sequence<UInt8>) -> String {
-            let digits = Array("0123456789abcdef".utf8)
-            return String(decoding: digest.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
         }
     }
 

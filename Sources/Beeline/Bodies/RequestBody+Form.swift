@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import DirectHTTP
+import Names
 
 extension RequestBody {
     /// A form as `application/x-www-form-urlencoded` (WHATWG URL §5.2), with that `Content-Type`.
@@ -26,16 +27,10 @@ extension RequestBody {
         return body
     }
 
+    /// The spaces are left alone by the encoder, and are a plus sign in a form.
     private static func encode(_ text: String, into bytes: inout [UInt8]) {
-        let digits = Array("0123456789ABCDEF".utf8)
-        for byte in text.utf8 {
-            switch byte {
-            case 0x30...0x39, 0x41...0x5a, 0x61...0x7a, UInt8(ascii: "*"), UInt8(ascii: "-"), UInt8(ascii: "."),
-                UInt8(ascii: "_"):
-                bytes.append(byte)
-            case 0x20: bytes.append(UInt8(ascii: "+"))
-            default: bytes += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
-            }
+        for byte in PercentEncoding.encode(text, keeping: .init("*-._ ")).utf8 {
+            bytes.append(byte == UInt8(ascii: " ") ? UInt8(ascii: "+") : byte)
         }
     }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import NIOConcurrencyHelpers
+import Names
 
 /// One piece of a request's body, as `-d` and its sisters give it.
 struct DataPiece: Hashable, Sendable {
@@ -85,20 +86,7 @@ struct DataPiece: Hashable, Sendable {
 
     /// Percent-encoded, but for spaces, which forms write as `+`.
     private static func formEncode(_ bytes: [UInt8]) -> [UInt8] {
-        Array(
-            bytes.split(separator: 0x20, omittingEmptySubsequences: false).map { percentEncode(Array($0)) }.joined(
-                separator: [0x2b])
-        )
-    }
-
-    static func percentEncode(_ bytes: [UInt8]) -> [UInt8] {
-        let digits = Array("0123456789ABCDEF".utf8)
-        return bytes.flatMap { byte -> [UInt8] in
-            switch byte {
-            // The unreserved characters of RFC 3986 §2.3.
-            case 0x30...0x39, 0x41...0x5a, 0x61...0x7a, 0x2d, 0x2e, 0x5f, 0x7e: [byte]
-            default: [0x25, digits[Int(byte >> 4)], digits[Int(byte & 15)]]
-            }
-        }
+        let words = bytes.split(separator: 0x20, omittingEmptySubsequences: false)
+        return Array(words.map { PercentEncoding.encode($0, keeping: .unreserved) }.joined(separator: "+").utf8)
     }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Beeline
+import Names
 
 /// One URL of a fetch: what is sent to it, and where its response goes.
 struct Transfer: Sendable {
@@ -93,7 +94,7 @@ struct Transfer: Sendable {
 
     private static func encodedName(_ path: String) -> String {
         let name = path[(path.lastIndex(of: "/").map(path.index(after:)) ?? path.startIndex)...]
-        return String(decoding: DataPiece.percentEncode(Array(name.utf8)), as: UTF8.self)
+        return PercentEncoding.encode(name, keeping: .unreserved)
     }
 
     /// The last segment of the path, as it stands in the URL: for `-O`.

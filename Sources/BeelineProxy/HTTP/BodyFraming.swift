@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import NIOCore
+import Names
 
 /// Where a body ends (RFC 9112 §6.3).
 enum BodyFraming: Equatable {
@@ -116,9 +117,9 @@ struct ChunkScanner: Equatable {
         let isLineFeed = byte == UInt8(ascii: "\n")
         switch state {
         case .size(let digits):
-            if let digit = Self.hexadecimal(byte) {
+            if let digit = PercentEncoding.hexValue(byte) {
                 guard digits < 15 else { throw .malformedSize }
-                size = size << 4 | digit
+                size = size << 4 | Int64(digit)
                 state = .size(digits: digits + 1)
                 return
             }
@@ -177,15 +178,6 @@ struct ChunkScanner: Equatable {
         default:
             guard isLineFeed else { throw .malformedTrailer }
             state = .ended
-        }
-    }
-
-    private static func hexadecimal(_ byte: UInt8) -> Int64? {
-        switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): Int64(byte - UInt8(ascii: "0"))
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): Int64(byte - UInt8(ascii: "A") + 10)
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): Int64(byte - UInt8(ascii: "a") + 10)
-        default: nil
         }
     }
 }

@@ -127,7 +127,7 @@ struct AliyunDialect: Sendable {
                 guard let sealed = try? cipher.seal(Array(data.utf8)) else {
                     return Self.refusal(Refusal("InternalError", 500), .aliyun2, id)
                 }
-                data = "\"\(Base64.standard(sealed))\""
+                data = "\"\(Base64.encode(sealed))\""
             }
             let text = "{\"code\":\"success\",\"mode\":\(mode),\"data\":\(data)}"
             return Self.reply(text, .aliyun2, id, answers, families)
@@ -218,13 +218,5 @@ struct AliyunDialect: Sendable {
         reply.account = account
         reply.outcome = refusal.code
         return reply
-    }
-}
-
-extension Base64 {
-    /// The ordinary form, with padding (RFC 4648 §4).
-    static func standard(_ octets: [UInt8]) -> String {
-        let text = urlSafe(octets).map { $0 == "-" ? "+" : $0 == "_" ? "/" : $0 }
-        return String(text) + String(repeating: "=", count: (4 - text.count % 4) % 4)
     }
 }

@@ -2,6 +2,7 @@
 
 import HTTPTypes
 import NIOCore
+import Names
 
 /// A response head with what its fields say about framing (RFC 9112 §6).
 struct HTTP1ResponseHead {
@@ -51,10 +52,10 @@ enum HTTP1HeadParser {
         var size: Int64 = 0
         var digits = 0
         var tail = line.readableBytesView[...]
-        while let byte = tail.first, let nibble = hexadecimal(byte) {
+        while let byte = tail.first, let nibble = PercentEncoding.hexValue(byte) {
             digits += 1
             guard digits <= 15 else { throw .malformed("the size of a chunk has too many digits") }
-            size = size << 4 | nibble
+            size = size << 4 | Int64(nibble)
             tail = tail.dropFirst()
         }
         let after = tail.first { !isBlank($0) }
@@ -188,15 +189,6 @@ enum HTTP1HeadParser {
     }
 
     private static func isBlank(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
-
-    private static func hexadecimal(_ byte: UInt8) -> Int64? {
-        switch byte {
-        case 48...57: Int64(byte - 48)
-        case 65...70: Int64(byte - 55)
-        case 97...102: Int64(byte - 87)
-        default: nil
-        }
-    }
 }
 
 extension StringProtocol {

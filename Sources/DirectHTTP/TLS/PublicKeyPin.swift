@@ -19,7 +19,7 @@ public struct PublicKeyPin: Hashable, Sendable, CustomStringConvertible {
     /// Reads `sha256//BASE64` as curl's `--pinnedpubkey` takes it, or `sha256/BASE64` as other programs write it.
     public init?(_ text: some StringProtocol) {
         guard text.hasPrefix("sha256/"),
-            let hash = Base64.decode(text.dropFirst(7).drop { $0 == "/" && text.hasPrefix("sha256//") })
+            let hash = Base64.decodePadded(text.dropFirst(7).drop { $0 == "/" && text.hasPrefix("sha256//") })
         else { return nil }
         self.init(hash: hash)
     }

@@ -3,6 +3,7 @@
 import Crypto
 import HTTPTypes
 import NIOCore
+import Names
 
 /// What is sent to open a WebSocket, and what the answer must be like (RFC 6455 §4.1).
 struct WebSocketHandshake {

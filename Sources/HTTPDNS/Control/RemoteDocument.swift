@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Crypto
+import Names
 
 #if canImport(FoundationEssentials)
 import FoundationEssentials

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Names
+
 /// Hexadecimal text, as upstreams write signatures and encrypted names.
 package enum Hex {
     private static let digits = Array("0123456789abcdef".utf8)
@@ -19,7 +21,7 @@ package enum Hex {
         var octets: [UInt8] = []
         var high: UInt8?
         for digit in text.utf8 {
-            guard let value = value(digit) else { return nil }
+            guard let value = PercentEncoding.hexValue(digit) else { return nil }
             if let first = high {
                 octets.append(first << 4 | value)
                 high = nil
@@ -28,14 +30,5 @@ package enum Hex {
             }
         }
         return high == nil ? octets : nil
-    }
-
-    private static func value(_ digit: UInt8) -> UInt8? {
-        switch digit {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - 0x30
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - 0x57
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): digit - 0x37
-        default: nil
-        }
     }
 }

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Base64 (RFC 4648); Foundation is no dependency here. How much a reader lets pass is for the protocol to say, so there are
+/// several.
+package enum Base64 {
+    private static let letters = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789".utf8)
+    private static let standardAlphabet = letters + Array("+/".utf8)
+    private static let urlAlphabet = letters + Array("-_".utf8)
+    private static let padding = UInt8(ascii: "=")
+
+    /// The ordinary form (§4), with padding.
+    package static func encode(_ octets: some Collection<UInt8>) -> String {
+        var text = digits(of: octets, standardAlphabet)
+        text += repeatElement(padding, count: (4 - text.count % 4) % 4)
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    /// The form for URLs (§5), without padding.
+    package static func urlSafe(_ octets: some Collection<UInt8>) -> String {
+        String(decoding: digits(of: octets, urlAlphabet), as: UTF8.self)
+    }
+
+    private static func digits(of octets: some Collection<UInt8>, _ alphabet: [UInt8]) -> [UInt8] {
+        var text: [UInt8] = []
+        text.reserveCapacity((octets.count + 2) / 3 * 4)
+        var bits: UInt32 = 0
+        var held = 0
+        for octet in octets {
+            bits = bits << 8 | UInt32(octet)
+            held += 8
+            while held >= 6 {
+                held -= 6
+                text.append(alphabet[Int(bits >> UInt32(held) & 63)])
+            }
+        }
+        if held > 0 { text.append(alphabet[Int(bits << UInt32(6 - held) & 63)]) }
+        return text
+    }
+
+    /// The octets of a text in the ordinary form or the form for URLs, with or without padding; nil where a character
+    /// belongs to neither or bits are left over.
+    package static func decode(_ text: some StringProtocol) -> [UInt8]? {
+        var digits = Array(text.utf8)[...]
+        while digits.last == padding { digits = digits.dropLast() }
+        guard text.utf8.count - digits.count <= 2 else { return nil }
+        return exact(octets(of: digits, urlSafe: true))
+    }
+
+    /// The octets of a text in the ordinary form with all of its padding; nil for anything else.
+    package static func decodePadded(_ text: some StringProtocol) -> [UInt8]? {
+        guard text.utf8.count % 4 == 0, let (digits, _) = parted(Array(text.utf8)) else { return nil }
+        return exact(octets(of: digits, urlSafe: false))
+    }
+
+    /// The octets of what a client shows as Basic credentials: the ordinary form, where the padding may be left out and the bits
+    /// that are left over are not looked at; nil for anything else.
+    package static func decodeCredentials(_ text: some Collection<UInt8>) -> [UInt8]? {
+        guard let (digits, paddings) = parted(Array(text)), paddings == 0 || (digits.count + paddings) % 4 == 0 else {
+            return nil
+        }
+        return octets(of: digits, urlSafe: false)?.octets
+    }
+
+    /// The digits before the padding, and how much of that there is; nil where it is more than two or not the end.
+    private static func parted(_ text: [UInt8]) -> (digits: ArraySlice<UInt8>, paddings: Int)? {
+        let digits = text.prefix { $0 != padding }
+        let rest = text[digits.endIndex...]
+        guard rest.count <= 2, rest.allSatisfy({ $0 == padding }) else { return nil }
+        return (digits, rest.count)
+    }
+
+    private static func exact(_ read: (octets: [UInt8], leftOver: UInt32)?) -> [UInt8]? {
+        read.flatMap { $0.leftOver == 0 ? $0.octets : nil }
+    }
+
+    /// The octets, and the bits that fill none; nil where a character is no digit, or one alone is left.
+    private static func octets(of digits: ArraySlice<UInt8>, urlSafe: Bool) -> (octets: [UInt8], leftOver: UInt32)? {
+        var octets: [UInt8] = []
+        var bits: UInt32 = 0
+        var held = 0
+        for digit in digits {
+            let value: UInt32
+            switch digit {
+            case UInt8(ascii: "A")...UInt8(ascii: "Z"): value = UInt32(digit) - 65
+            case UInt8(ascii: "a")...UInt8(ascii: "z"): value = UInt32(digit) - 71
+            case UInt8(ascii: "0")...UInt8(ascii: "9"): value = UInt32(digit) + 4
+            case UInt8(ascii: "+"): value = 62
+            case UInt8(ascii: "/"): value = 63
+            case UInt8(ascii: "-") where urlSafe: value = 62
+            case UInt8(ascii: "_") where urlSafe: value = 63
+            default: return nil
+            }
+            bits = bits << 6 | value
+            held += 6
+            if held >= 8 {
+                held -= 8
+                octets.append(UInt8(truncatingIfNeeded: bits >> UInt32(held)))
+            }
+        }
+        guard held < 6 else { return nil }
+        return (octets, bits & (1 << UInt32(held) - 1))
+    }
+}
