@@ -45,6 +45,7 @@ let package = Package(
         .library(name: "BeelineStore", targets: ["BeelineStore"]),
         .library(name: "BeelineServer", targets: ["BeelineServer"]),
         .library(name: "BeelineProxy", targets: ["BeelineProxy"]),
+        .library(name: "BeelineRedis", targets: ["BeelineRedis"]),
         .library(name: "BeelineURLSession", targets: ["BeelineURLSession"]),
         .library(name: "BeelineAsyncHTTPClient", targets: ["BeelineAsyncHTTPClient"]),
         .library(name: "BeelineTesting", targets: ["BeelineTesting"]),
@@ -52,7 +53,8 @@ let package = Package(
     ],
     traits: [
         .trait(name: "AsyncHTTPClient", description: "BeelineAsyncHTTPClient, which needs async-http-client"),
-        .default(enabledTraits: isCheck ? ["AsyncHTTPClient"] : []),
+        .trait(name: "Redis", description: "BeelineRedis, which needs the library hiredis, and beeline serve --redis"),
+        .default(enabledTraits: isCheck ? ["AsyncHTTPClient", "Redis"] : []),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -135,8 +137,21 @@ let package = Package(
         .target(
             name: "BeelineServer",
             dependencies: [
-                "Names", "HTTPDNS", nio("NIOConcurrencyHelpers"), nio("NIOCore"), nio("NIOPosix"), nio("NIOHTTP1"),
-                nio("NIOTLS"), nioHTTP2, nioSSL,
+                "Names", "DirectHTTP", "HTTPDNS", nio("NIOConcurrencyHelpers"), nio("NIOCore"), nio("NIOPosix"),
+                nio("NIOHTTP1"), nio("NIOTLS"), nioSSL,
+            ],
+            swiftSettings: settings
+        ),
+        .systemLibrary(
+            name: "CHiredis",
+            pkgConfig: isCheck ? "hiredis" : nil,
+            providers: [.apt(["libhiredis-dev"]), .brew(["hiredis"])]
+        ),
+        .target(
+            name: "BeelineRedis",
+            dependencies: [
+                "Names", "HTTPDNS", .target(name: "CHiredis", condition: .when(traits: ["Redis"])),
+                nio("NIOConcurrencyHelpers"), nio("NIOPosix"),
             ],
             swiftSettings: settings
         ),
@@ -153,8 +168,8 @@ let package = Package(
         .executableTarget(
             name: "BeelineCommand",
             dependencies: [
-                "Names", "CookieJar", "Beeline", "BeelineProxy", "BeelineServer", "BeelineStore", "BeelineTesting",
-                nio("NIOCore"), nio("NIOPosix"), nio("NIOConcurrencyHelpers"), nioSSL, argumentParser,
+                "Names", "CookieJar", "Beeline", "BeelineProxy", "BeelineRedis", "BeelineServer", "BeelineStore",
+                "BeelineTesting", nio("NIOCore"), nio("NIOPosix"), nio("NIOConcurrencyHelpers"), nioSSL, argumentParser,
                 .product(name: "X509", package: "swift-certificates"),
                 .product(name: "SwiftASN1", package: "swift-asn1"),
             ],
@@ -165,8 +180,8 @@ let package = Package(
         .testTarget(
             name: "DirectHTTPTests",
             dependencies: [
-                "DirectHTTP", "Names", "BeelineTesting", nio("NIOConcurrencyHelpers"), nio("NIOCore"), nio("NIOPosix"),
-                nioHPACK, nioSSL, httpTypes,
+                "DirectHTTP", "Names", "BeelineTesting", nio("NIOConcurrencyHelpers"), nio("NIOCore"),
+                nio("NIOEmbedded"), nio("NIOPosix"), nioHPACK, nioSSL, httpTypes,
             ],
             swiftSettings: settings
         ),
@@ -174,7 +189,7 @@ let package = Package(
             name: "HTTPDNSTests",
             dependencies: [
                 "HTTPDNS", "Names", "DirectHTTP", "BeelineTesting", nio("NIOConcurrencyHelpers"), nio("NIOCore"),
-                nio("NIOPosix"), httpTypes, crypto,
+                nio("NIOPosix"), httpTypes, crypto, .product(name: "MetricsTestKit", package: "swift-metrics"),
             ],
             swiftSettings: settings
         ),
@@ -248,6 +263,14 @@ let package = Package(
             dependencies: [
                 "BeelineServer", "BeelineTesting", "DirectHTTP", "HTTPDNS", "Names", httpTypes, nio("NIOCore"),
                 nio("NIOConcurrencyHelpers"),
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "BeelineRedisTests",
+            dependencies: [
+                "BeelineRedis", "BeelineServer", "BeelineTesting", "DirectHTTP", "HTTPDNS", "Names",
+                nio("NIOConcurrencyHelpers"), nio("NIOCore"),
             ],
             swiftSettings: settings
         ),

@@ -16,7 +16,7 @@ default:
         """
         beeline-bench cookies --look-ms MS --fill-ms MS [--dump PREFIX] WORKLOAD.tsv
         beeline-bench resolver --mode doh|httpdns --server URL --connect IP:PORT --cafile PEM --tag T --cold N \
-        --cached-ms MS --cached-names K
+        --cached-ms MS --cached-names K [--on-loop]
         beeline-bench client --url URL --connect IP:PORT --cafile PEM --http 1|2 --conc N --ms MS [--close] \
         [--layer engine|client] [--on-loop] [--loops N]
         beeline-bench urlsession --requests N --mebibytes N

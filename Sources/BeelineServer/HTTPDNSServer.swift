@@ -22,6 +22,7 @@ public import Names
 /// | `/d?dn=…` | DNSPod, in the clear, with a token, or under AES |
 /// | `/{account}/d`, `/sign_d`, `/resolve`, `/sign_resolve` | Aliyun, version 1 |
 /// | `/v2/d` | Aliyun, version 2, signed, encrypted or neither |
+/// | `/{account}/ss` | Aliyun's scheduling: where the service is, and whether it is on |
 /// | `/metrics`, `/health` | Prometheus' text form; `ok`, or 503 while it stops |
 ///
 /// It keeps nothing beside the resolver's cache, so any number may stand behind a load balancer.

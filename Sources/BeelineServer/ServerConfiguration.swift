@@ -29,6 +29,9 @@ public struct ServerConfiguration: Sendable {
     /// Who may ask in the forms that have accounts. With none, those forms are open to all where they are not signed, and
     /// signed questions are refused. Default: none.
     public var accounts: [ServerAccount] = []
+    /// Where Aliyun's clients are told to ask (`/{account}/ss`): behind a load balancer, the balancer's endpoints. Default:
+    /// none, so that they are told the endpoint that they came to.
+    public var announced: [Endpoint] = []
     /// Whether every question must come from an account, so that the forms without accounts are refused. Default: false.
     public var requiresAccount = false
 

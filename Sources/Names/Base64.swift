@@ -10,17 +10,18 @@ package enum Base64 {
 
     /// The ordinary form (§4), with padding.
     package static func encode(_ octets: some Collection<UInt8>) -> String {
-        var text = digits(of: octets, standardAlphabet)
+        var text = digits(of: Array(octets), standardAlphabet)
         text += repeatElement(padding, count: (4 - text.count % 4) % 4)
         return String(decoding: text, as: UTF8.self)
     }
 
     /// The form for URLs (§5), without padding.
     package static func urlSafe(_ octets: some Collection<UInt8>) -> String {
-        String(decoding: digits(of: octets, urlAlphabet), as: UTF8.self)
+        String(decoding: digits(of: Array(octets), urlAlphabet), as: UTF8.self)
     }
 
-    private static func digits(of octets: some Collection<UInt8>, _ alphabet: [UInt8]) -> [UInt8] {
+    // What loops over octets takes arrays: generic code of another module is slow.
+    private static func digits(of octets: [UInt8], _ alphabet: [UInt8]) -> [UInt8] {
         var text: [UInt8] = []
         text.reserveCapacity((octets.count + 2) / 3 * 4)
         var bits: UInt32 = 0
@@ -40,9 +41,13 @@ package enum Base64 {
     /// The octets of a text in the ordinary form or the form for URLs, with or without padding; nil where a character
     /// belongs to neither or bits are left over.
     package static func decode(_ text: some StringProtocol) -> [UInt8]? {
-        var digits = Array(text.utf8)[...]
+        decode(Array(String(text).utf8))
+    }
+
+    private static func decode(_ text: [UInt8]) -> [UInt8]? {
+        var digits = text[...]
         while digits.last == padding { digits = digits.dropLast() }
-        guard text.utf8.count - digits.count <= 2 else { return nil }
+        guard text.count - digits.count <= 2 else { return nil }
         return exact(octets(of: digits, urlSafe: true))
     }
 
@@ -76,6 +81,7 @@ package enum Base64 {
     /// The octets, and the bits that fill none; nil where a character is no digit, or one alone is left.
     private static func octets(of digits: ArraySlice<UInt8>, urlSafe: Bool) -> (octets: [UInt8], leftOver: UInt32)? {
         var octets: [UInt8] = []
+        octets.reserveCapacity(digits.count * 3 / 4)
         var bits: UInt32 = 0
         var held = 0
         for digit in digits {

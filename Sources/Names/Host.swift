@@ -73,8 +73,9 @@ public struct Host: Hashable, Sendable, CustomStringConvertible {
 
     /// Whether the name is `localhost` or below it (RFC 6761 §6.3), with or without a trailing dot.
     public var isLocalhost: Bool {
-        let name = hasTrailingDot ? text.dropLast() : text[...]
-        return name == "localhost" || name.hasSuffix(".localhost")
+        let name = hasTrailingDot ? text.utf8.dropLast() : text.utf8[...]
+        guard name.suffix(9).elementsEqual("localhost".utf8) else { return false }
+        return name.count == 9 || name.dropLast(9).last == UInt8(ascii: ".")
     }
 
     /// The form of ``urlForm``.

@@ -141,6 +141,50 @@ struct DialectTests {
         await open.stop()
     }
 
+    @Test("Aliyun's clients are told where to ask, and then ask there")
+    func schedule() async throws {
+        let account = try ServerAccount(id: "200000", secret: "another secret")
+        let lab = try await ServerLab { $0.accounts = [account] }
+        let eightHours = Duration.seconds(8 * 3_600)
+        for secret in ["another secret", "wrong"] {
+            // The address that it begins with says that it is asked at another one of ours.
+            let upstream = AliyunUpstream(
+                account: "200000",
+                secret: secret,
+                service: try lab.aliyun(),
+                transport: lab.transport
+            )
+            #expect(await upstream.reschedule() == (secret == "wrong" ? .seconds(30) : eightHours))
+            if secret != "wrong" { try await Self.expectAnswers(upstream) }
+        }
+        // The vendor's own programs for phones do not sign it.
+        let unsigned = try await lab.get("/200000/ss?region=global&platform=ios&sdk_version=3.4.2")
+        #expect(
+            String(decoding: unsigned.body, as: UTF8.self)
+                == "{\"service_ip\":[\"127.0.0.1\"],\"service_ip_port\":[\(lab.endpoint.port)]}"
+        )
+        for (target, code) in [
+            ("/3/ss", "InvalidAccount"), ("/200000/ss?s=0", "MissingArgument"),
+            ("/200000/ss?n=1&t=1&s=0", "SignatureExpired"),
+        ] {
+            let refused = try await lab.get(target)
+            #expect(String(decoding: refused.body, as: UTF8.self) == "{\"code\":\"\(code)\"}")
+        }
+        await lab.stop()
+
+        let balanced = try await ServerLab {
+            $0.announced = try ["192.0.2.1:80", "192.0.2.2:8080", "[2001:db8::1]:80"].map {
+                try Endpoint(parsing: $0, defaultPort: nil)
+            }
+        }
+        #expect(
+            String(decoding: try await balanced.get("/1/ss").body, as: UTF8.self)
+                == "{\"service_ip\":[\"192.0.2.1\",\"192.0.2.2\"],\"service_ip_port\":[80,8080],"
+                + "\"service_ipv6\":[\"2001:db8::1\"],\"service_ipv6_port\":[80]}"
+        )
+        await balanced.stop()
+    }
+
     @Test("Aliyun's second version: signed, and encrypted by CBC and GCM")
     func aliyun2() async throws {
         let lab = try await Self.withAccounts()

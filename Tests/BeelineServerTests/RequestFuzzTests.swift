@@ -26,7 +26,7 @@ struct RequestFuzzTests {
 
     @Test("no request makes the server trap, and each gets a status")
     func requests() async throws {
-        let rounds = ProcessInfo.processInfo.environment["BEELINE_FUZZ"].flatMap { Int($0) } ?? 4_000
+        let rounds = FuzzRounds.count(ordinary: 4_000)
         var configuration = ServerConfiguration()
         configuration.questionsPerSecond = nil
         configuration.accounts = [
@@ -39,11 +39,8 @@ struct RequestFuzzTests {
         settings.networkMonitor = nil
         let resolver = Resolver(settings)
         let service = ServerService(configuration, resolver, try ZoneFiles([]))
-        var state: UInt64 = 8_484
-        func next(_ limit: Int) -> Int {
-            state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-            return Int(state >> 33) % max(1, limit)
-        }
+        var random = SeededRandom(seed: 8_484)
+        func next(_ limit: Int) -> Int { Int(random.next() % UInt64(max(1, limit))) }
         let signs = Array("&=%,;/?+-_.:0fA".utf8)
         for round in 0..<rounds {
             var request: ServerRequest

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import BeelineTesting
 import Foundation
 import HTTPDNS
 import Names
@@ -83,12 +84,9 @@ struct ZoneTests {
 
     @Test("no octets make the reader trap, and what it takes can be looked up")
     func fuzz() throws {
-        let rounds = ProcessInfo.processInfo.environment["BEELINE_FUZZ"].flatMap { Int($0) } ?? 3_000
-        var state: UInt64 = 20_261_121
-        func next() -> UInt64 {
-            state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-            return state >> 33
-        }
+        let rounds = FuzzRounds.count(ordinary: 3_000)
+        var random = SeededRandom(seed: 20_261_121)
+        func next() -> UInt64 { random.next() }
         let seed = Array(ServerLab.zone.utf8)
         let signs = Array("()\"\\;@$*.\n\t 0198azIN#".utf8) + [0, 0xff]
         var taken = 0

@@ -33,7 +33,7 @@ struct CrashTests {
 
     /// Kills a writer again and again at instants that a seed decides, and looks at the file after each.
     private static func torture(kills: Int, seed: UInt64) async throws -> (acknowledged: Int, unopened: Int) {
-        var random = SeededGenerator(seed: seed)
+        var random = SeededRandom(seed: seed)
         let folder = try Folder()
         var known: [String: Int] = [:]
         var (acknowledged, unopened) = (0, 0)

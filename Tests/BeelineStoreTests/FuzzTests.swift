@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import BeelineTesting
 import CookieJar
 import Foundation
 import GRDB
@@ -11,11 +12,11 @@ import Testing
 struct FuzzTests {
     /// How many inputs: `BEELINE_FUZZ`, or what the ordinary suite has time for.
     private static func count(_ ordinary: Int) -> Int {
-        ProcessInfo.processInfo.environment["BEELINE_FUZZ"].flatMap(Int.init) ?? ordinary
+        FuzzRounds.count(ordinary: ordinary)
     }
 
     /// A value of any type, of the kind that columns have.
-    private static func value(_ random: inout SeededGenerator) -> DatabaseValue {
+    private static func value(_ random: inout SeededRandom) -> DatabaseValue {
         let texts = [
             "", "/", "example.com", ".example.com", "https://example.com", "/a\u{0}b", "[::1]", "^partitionKey=%28x",
             "é",
@@ -39,7 +40,7 @@ struct FuzzTests {
     }
 
     /// A row that is a cookie, but for a few columns.
-    private static func row(_ random: inout SeededGenerator) -> [DatabaseValue] {
+    private static func row(_ random: inout SeededRandom) -> [DatabaseValue] {
         let cookie = Cookie(
             nameOctets: Array("n\(random.next() % 10)".utf8),
             valueOctets: [0xff, UInt8(truncatingIfNeeded: random.next() | 0x80)],
@@ -60,7 +61,7 @@ struct FuzzTests {
 
     @Test("A row is read as a cookie that is written as the same row, or it is none")
     func rows() throws {
-        var random = SeededGenerator(seed: 3)
+        var random = SeededRandom(seed: 3)
         let queue = try DatabaseQueue()
         var cookies = 0
         try queue.writeWithoutTransaction { db in
@@ -85,7 +86,7 @@ struct FuzzTests {
 
     @Test("A file with wrong octets anywhere is opened or set aside, and can be written afterwards")
     func files() async throws {
-        var random = SeededGenerator(seed: 4)
+        var random = SeededRandom(seed: 4)
         let model = try Folder()
         let first = try await CookieDatabase.open(model)
         for number in 0..<40 { first.jar.put("n\(number)", String(repeating: "v", count: 100)) }
@@ -118,7 +119,7 @@ struct FuzzTests {
 
     @Test("Browsers' tables with any values in them are read without a trap")
     func browsers() async throws {
-        var random = SeededGenerator(seed: 5)
+        var random = SeededRandom(seed: 5)
         for columns in [ImportTests.firefoxColumns, ImportTests.chromiumColumns] {
             let table = columns == ImportTests.firefoxColumns ? "moz_cookies" : "cookies"
             for version in [0, 12, 17] {

@@ -8,17 +8,11 @@ import Testing
 
 @testable import BeelineTesting
 
-#if canImport(FoundationEssentials)
-import FoundationEssentials
-#else
-import Foundation
-#endif
-
 /// Doubles read what the code under test sends, which may be anything: no input traps, and what is read and written
 /// again reads the same.
 @Suite(.timeLimit(.minutes(60))) struct DecoderFuzzTests {
     /// How many inputs for each decoder; BEELINE_FUZZ raises it.
-    let count = max(20_000, ProcessInfo.processInfo.environment["BEELINE_FUZZ"].flatMap { Int($0) } ?? 0)
+    let count = FuzzRounds.count(ordinary: 20_000)
 
     @Test func queries() {
         let seeds: [[UInt8]] = [
@@ -138,7 +132,7 @@ extension RawConnection {
 /// Seeds with a few bytes changed, put in, taken out or repeated; the same sequence in each run.
 private struct Mutator {
     let seeds: [[UInt8]]
-    private var state: UInt64 = 0x9e37_79b9_7f4a_7c15
+    private var numbers = SeededRandom(seed: 1)
 
     init(seeds: [[UInt8]]) {
         self.seeds = seeds
@@ -159,12 +153,5 @@ private struct Mutator {
         return bytes
     }
 
-    /// SplitMix64.
-    private mutating func random(_ bound: Int) -> Int {
-        state &+= 0x9e37_79b9_7f4a_7c15
-        var value = state
-        value = (value ^ value >> 30) &* 0xbf58_476d_1ce4_e5b9
-        value = (value ^ value >> 27) &* 0x94d0_49bb_1331_11eb
-        return Int((value ^ value >> 31) % UInt64(max(1, bound)))
-    }
+    private mutating func random(_ bound: Int) -> Int { Int(numbers.next() % UInt64(max(1, bound))) }
 }

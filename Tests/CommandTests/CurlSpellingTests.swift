@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
+import BeelineTesting
 import Foundation
 import Testing
 
@@ -69,7 +70,7 @@ struct CurlSpellingTests {
 
     /// No command line makes it trap.
     @Test func survivesAnything() {
-        var random = SplitMix(seed: 1)
+        var random = SeededRandom(seed: 1)
         let alphabet = Array("-=ohXd4 \u{0}\u{301}é@:")
         for round in 0..<5_000 {
             let line = (0..<Int(random.next() % 6)).map { _ in
@@ -79,20 +80,5 @@ struct CurlSpellingTests {
             // ArgumentParser takes some milliseconds.
             if round % 250 == 0 { _ = try? FetchCommand.parse(Array(canonical.dropFirst())) }
         }
-    }
-}
-
-/// The same numbers at every run.
-struct SplitMix: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9e37_79b9_7f4a_7c15
-        var value = state
-        value = (value ^ (value >> 30)) &* 0xbf58_476d_1ce4_e5b9
-        value = (value ^ (value >> 27)) &* 0x94d0_49bb_1331_11eb
-        return value ^ (value >> 31)
     }
 }

@@ -78,7 +78,7 @@ extension ProcessTests {
                 verdict.findings == [
                     "127.0.0.3:\(world.lab.site.port), named by system, shows a certificate that is for evil.test: "
                         + "it is not a.test, and whoever named it is wrong, poisoned or lying.",
-                    "The answers disagree: one and system name no address in common.",
+                    "The answers disagree: system names no address that one names.",
                 ]
             )
             await world.stop()

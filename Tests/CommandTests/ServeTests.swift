@@ -126,6 +126,49 @@ extension ProcessTests {
             await lab.stop()
         }
 
+        private static let chromium =
+            ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].first(where: has) ?? ""
+
+        @Test(
+            .enabled(if: has(chromium) && has("/usr/bin/certutil"), "chromium or certutil is not installed"),
+            .timeLimit(.minutes(2))
+        )
+        func chromiumFindsASiteByItsSecureDNS() async throws {
+            let lab = try await CommandLab()
+            let log = "access.log"
+            _ = try await Self.serving(lab, ["--access-log", log]) { endpoint in
+                // A home and a profile of their own: nothing of this machine's is read or changed.
+                let home = lab.folder.path
+                for folder in [".pki/nssdb", "profile"] {
+                    try FileManager.default.createDirectory(
+                        atPath: "\(home)/\(folder)",
+                        withIntermediateDirectories: true
+                    )
+                }
+                let database = ["-d", "sql:\(home)/.pki/nssdb"]
+                for arguments in [["-N", "--empty-password"], ["-A", "-t", "C,,", "-n", "lab", "-i", "ca.pem"]] {
+                    let made = try await CommandRun.run("/usr/bin/certutil", database + arguments, in: lab.folder)
+                    try #require(made.status == 0, "\(made.errors)")
+                }
+                let secureDNS = ["mode": "secure", "templates": "https://127.0.0.1:\(endpoint.port)/dns-query"]
+                let state = try JSONSerialization.data(withJSONObject: ["dns_over_https": secureDNS])
+                try lab.folder.write(state, to: "profile/Local State")
+                let page = try await CommandRun.run(
+                    Self.chromium,
+                    [
+                        "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-background-networking",
+                        "--disable-component-update", "--no-first-run", "--user-data-dir=\(home)/profile",
+                        "--dump-dom", lab.url("a.test", "/echo"),
+                    ],
+                    in: lab.folder
+                )
+                #expect(page.text.contains("a.test:\(lab.site.port)"), "\(page.text) \(page.errors)")
+            }
+            let asked = try lab.folder.text(log)
+            #expect(asked.contains(" doh - a.test A 200 NOERROR "), "\(asked)")
+            await lab.stop()
+        }
+
         @Test func whatCannotBeServedEndsAtOnce() async throws {
             let lab = try await CommandLab()
             let rows: [([String], Int32, String)] = [

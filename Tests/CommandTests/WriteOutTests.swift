@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Beeline
+import BeelineTesting
 import Testing
 
 @testable import BeelineCommand
@@ -107,7 +108,7 @@ struct WriteOutTests {
     }
 
     @Test func survivesAnyContentRange() {
-        var random = SplitMix(seed: 2)
+        var random = SeededRandom(seed: 2)
         let alphabet = Array("bytes 0123456789-/*\u{0}")
         for _ in 0..<20_000 {
             let field = String(

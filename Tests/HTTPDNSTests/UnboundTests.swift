@@ -78,8 +78,7 @@ private final class Unbound: Sendable {
     let dot: UInt16
     let https: UInt16
     let tls: TLSSettings
-    private let folder: String
-    private let process: Int32
+    private let daemon: Daemon
 
     private static let zone = """
         $ORIGIN corp.test.
@@ -97,101 +96,61 @@ private final class Unbound: Sendable {
         """
 
     init() async throws {
-        folder = NSTemporaryDirectory() + "/beeline-unbound-\(UUID().uuidString)"
-        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         let authority = try TestAuthority()
-        let files = try authority.certificate(for: "dns.test").write(to: folder)
         var tls = TLSSettings()
         tls.trustsSystemRoots = false
         tls.rootPEMs = [authority.rootPEM]
         self.tls = tls
-        let big = (0..<512).map { "big IN A 10.9.\($0 / 256).\($0 % 256)\n" }.joined()
-        try Data((Self.zone + big).utf8).write(to: URL(fileURLWithPath: "\(folder)/corp.zone"))
-        let ports = try Self.freePorts(3)
+        let ports = try freePorts(3)
         (dns, dot, https) = (ports[0], ports[1], ports[2])
-        let configuration = """
-            server:
-              interface: 127.0.0.1@\(ports[0])
-              interface: 127.0.0.1@\(ports[1])
-              interface: 127.0.0.1@\(ports[2])
-              tls-port: \(ports[1])
-              https-port: \(ports[2])
-              tls-service-pem: "\(files.chain)"
-              tls-service-key: "\(files.key)"
-              username: ""
-              chroot: ""
-              directory: "\(folder)"
-              pidfile: ""
-              use-syslog: no
-              logfile: "\(folder)/log"
-              do-daemonize: no
-              num-threads: 1
-              module-config: "iterator"
-              local-zone: "test." nodefault
-              access-control: 127.0.0.0/8 allow
-              do-ip6: no
-            auth-zone:
-              name: "corp.test"
-              zonefile: "\(folder)/corp.zone"
-              for-downstream: yes
-            forward-zone:
-              name: "dead.test"
-              forward-addr: 127.0.0.1@1
-            remote-control:
-              control-enable: no
-
-            """
-        try Data(configuration.utf8).write(to: URL(fileURLWithPath: "\(folder)/unbound.conf"))
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: Self.program)
-        process.arguments = ["-d", "-p", "-c", "\(folder)/unbound.conf"]
-        process.standardError = FileHandle.nullDevice
-        try process.run()
-        self.process = process.processIdentifier
-        let (path, number) = (folder, process.processIdentifier)
-        do {
-            try await withTimeLimit(.seconds(15), { "unbound" }) {
-                while !((try? String(contentsOfFile: "\(path)/log", encoding: .utf8)) ?? "").contains(
-                    "start of service"
-                ) {
-                    try await Task.sleep(for: .milliseconds(10))
-                }
-            }
-        } catch {
-            kill(number, SIGKILL)
-            throw error
+        daemon = try await Daemon(Self.program, readyAt: https) { folder in
+            let files = try authority.certificate(for: "dns.test").write(to: folder)
+            let big = (0..<512).map { "big IN A 10.9.\($0 / 256).\($0 % 256)\n" }.joined()
+            try Data((Self.zone + big).utf8).write(to: URL(fileURLWithPath: "\(folder)/corp.zone"))
+            let text = Self.configuration(folder, ports, files)
+            try Data(text.utf8).write(to: URL(fileURLWithPath: "\(folder)/unbound.conf"))
+            return ["-d", "-p", "-c", "\(folder)/unbound.conf"]
         }
     }
 
-    func stop() {
-        kill(process, SIGTERM)
-        try? FileManager.default.removeItem(atPath: folder)
-    }
+    func stop() { daemon.stop() }
 
-    /// Ports that nobody has at the moment: the server cannot be told to pick one and say which.
-    private static func freePorts(_ count: Int) throws -> [UInt16] {
-        var sockets: [CInt] = []
-        defer { for socket in sockets { close(socket) } }
-        return try (0..<count).map { _ in
-            #if canImport(Glibc)
-            let socket = socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0)
-            #else
-            let socket = socket(AF_INET, SOCK_STREAM, 0)
-            #endif
-            sockets.append(socket)
-            var address = sockaddr_in()
-            address.sin_family = sa_family_t(AF_INET)
-            address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
-            var size = socklen_t(MemoryLayout<sockaddr_in>.size)
-            let port = withUnsafeMutablePointer(to: &address) { pointer in
-                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address -> UInt16? in
-                    guard bind(socket, address, size) == 0, getsockname(socket, address, &size) == 0 else { return nil }
-                    return address.withMemoryRebound(to: sockaddr_in.self, capacity: 1) {
-                        UInt16(bigEndian: $0.pointee.sin_port)
-                    }
-                }
-            }
-            return try #require(port)
-        }
+    private static func configuration(
+        _ folder: String,
+        _ ports: [UInt16],
+        _ files: (chain: String, key: String)
+    ) -> String {
+        """
+        server:
+          interface: 127.0.0.1@\(ports[0])
+          interface: 127.0.0.1@\(ports[1])
+          interface: 127.0.0.1@\(ports[2])
+          tls-port: \(ports[1])
+          https-port: \(ports[2])
+          tls-service-pem: "\(files.chain)"
+          tls-service-key: "\(files.key)"
+          username: ""
+          chroot: ""
+          directory: "\(folder)"
+          pidfile: ""
+          use-syslog: no
+          logfile: "\(folder)/log"
+          do-daemonize: no
+          num-threads: 1
+          module-config: "iterator"
+          local-zone: "test." nodefault
+          access-control: 127.0.0.0/8 allow
+          do-ip6: no
+        auth-zone:
+          name: "corp.test"
+          zonefile: "\(folder)/corp.zone"
+          for-downstream: yes
+        forward-zone:
+          name: "dead.test"
+          forward-addr: 127.0.0.1@1
+        remote-control:
+          control-enable: no
+
+        """
     }
 }

@@ -2,9 +2,11 @@
 
 import DirectHTTP
 import HTTPDNS
+import NIOPosix
 import Names
 
-/// `beeline-bench resolver`: names that nobody knows yet, then the same from the cache, and one line of JSON.
+/// `beeline-bench resolver`: names that nobody knows yet, then the same from the cache, and one line of JSON. With `--on-loop`
+/// the asker lives on an event loop, as a server's requests do.
 struct ResolverBench {
     private var mode = "doh"
     private var server = ""
@@ -14,10 +16,15 @@ struct ResolverBench {
     private var cold = 500
     private var cachedMilliseconds = 500
     private var cachedNames = 100
+    private var isOnLoop = false
 
     init(_ arguments: [String]) throws {
         var rest = arguments[...]
         while let option = rest.popFirst() {
+            if option == "--on-loop" {
+                isOnLoop = true
+                continue
+            }
             let value = rest.popFirst() ?? ""
             switch option {
             case "--mode": mode = value
@@ -35,6 +42,16 @@ struct ResolverBench {
     }
 
     func run() async throws {
+        if isOnLoop, #available(macOS 15, *) {
+            let executor = EventLoopTaskExecutor(MultiThreadedEventLoopGroup.singleton.any())
+            try await withTaskExecutorPreference(executor) { try await measure() }
+        } else {
+            try await measure()
+        }
+    }
+
+    @concurrent
+    private func measure() async throws {
         let engine = Engine()
         var configuration = ResolverConfiguration(upstreams: [try upstream(engine)], system: nil)
         // The upstream of the comparison answers with an address of this machine.

@@ -41,17 +41,6 @@ struct DoctorReport: Encodable {
         }
     }
 
-    struct AddressReport: Encodable {
-        var address: String
-        /// In seconds; null where the upstream does not say.
-        @OrNull var ttl: Int64?
-
-        init(_ address: IPAddress, _ ttl: Duration?) {
-            self.address = "\(address)"
-            self.ttl = ttl?.wholeSeconds
-        }
-    }
-
     struct FailureReport: Encodable {
         var code: String
         var message: String

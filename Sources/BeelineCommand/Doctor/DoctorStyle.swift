@@ -20,7 +20,7 @@ enum DoctorStyle {
         * { box-sizing: border-box; }
         body { margin: 0; background: var(--page); color: var(--ink); font: 16px/1.5 system-ui, sans-serif; }
         main { max-width: 68rem; margin: 0 auto; padding: 1.25rem 1rem 3rem; }
-        h1 { font-size: 1.4rem; margin: .5rem 0 1rem; overflow-wrap: anywhere; }
+        h1 { font-size: clamp(1.1rem, 5vw, 1.4rem); margin: .5rem 0 1rem; overflow-wrap: anywhere; }
         h2 { font-size: 1.1rem; margin: 2rem 0 .75rem; }
         h3 { font-size: .95rem; margin: 0; overflow-wrap: anywhere; }
         p { margin: .25rem 0; overflow-wrap: anywhere; }
@@ -48,7 +48,7 @@ enum DoctorStyle {
         .track i { position: absolute; top: 0; bottom: 0; min-width: 2px; }
         .tcp { background: var(--tcp); } .tls { background: var(--tls); } .wait { background: var(--wait); }
         .lost { background: var(--lost); }
-        .legend { font-size: .85rem; }
+        .legend { font-size: .85rem; margin-bottom: .5rem; }
         .legend [class]:not(.small) { background: none; margin-right: .6rem; white-space: nowrap; }
         .legend [class]:not(.small)::before { content: ""; display: inline-block; width: .8em; height: .8em; margin-right: .35em; }
         .legend .tcp::before { background: var(--tcp); } .legend .tls::before { background: var(--tls); }

@@ -38,8 +38,11 @@ struct Examination: Sendable {
                 }
             }
         }
+        diagnosis.asking = clock.now - begin
+        // A request of a program that runs does not wait for the root certificates: no address shall look slow by them.
+        let engine = Engine()
+        try? engine.prepare(tls, for: origin)
         let dialling = clock.now
-        diagnosis.asking = dialling - begin
         let places = named.prefix(maxPlaces).map { name in
             Diagnosis.Place(endpoint: Endpoint(name.address, port: origin.port), saidBy: name.by)
         }
@@ -47,11 +50,12 @@ struct Examination: Sendable {
             var done = places
             for (index, place) in places.enumerated() {
                 if index >= Self.width, let (index, place) = await group.next() { done[index] = place }
-                group.addTask { (index, await dial(place, url, since: dialling)) }
+                group.addTask { (index, await dial(place, url, beside: engine, since: dialling)) }
             }
             for await (index, place) in group { done[index] = place }
             return done
         }
+        await engine.shutDown()
         diagnosis.verdict = Verdict(diagnosis)
         return diagnosis
     }
@@ -60,6 +64,7 @@ struct Examination: Sendable {
     private func dial(
         _ place: Diagnosis.Place,
         _ url: HTTPURL,
+        beside first: Engine,
         since beginning: ContinuousClock.Instant
     ) async -> Diagnosis.Place {
         var place = place
@@ -67,7 +72,7 @@ struct Examination: Sendable {
         let begin = clock.now
         place.start = begin - beginning
         // An engine of its own, so that no connection to another address is used.
-        let engine = Engine()
+        let engine = Engine(beside: first)
         var limits = TimeLimits()
         limits.connect = patience
         limits.idle = patience

@@ -104,10 +104,13 @@ struct Verdict: Hashable, Sendable {
         guard !others.isEmpty else { return [] }
         let all = [first] + others
         let good = all.allSatisfy { diagnosis.places(of: $0).contains(where: \.serves) }
-        let who = all.map(\.upstream)
         // Services in many places answer each asker with those near to it: that alone is nothing to worry about.
         return good && diagnosis.origin.scheme.isSecure
-            ? [] : ["The answers disagree: \(list(who)) name no address in common."]
+            ? []
+            : [
+                "The answers disagree: \(list(others.map(\.upstream))) \(others.count == 1 ? "names" : "name") no address "
+                    + "that \(first.upstream) names."
+            ]
     }
 
     private static func silent(_ diagnosis: Diagnosis) -> [String] {

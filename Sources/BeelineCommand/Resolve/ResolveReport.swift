@@ -60,17 +60,6 @@ struct ResolveReport: Encodable {
         }
     }
 
-    struct AddressReport: Encodable {
-        var address: String
-        /// In seconds; null: for ever.
-        @OrNull var ttl: Int64?
-
-        init(_ address: IPAddress, _ ttl: Duration?) {
-            self.address = "\(address)"
-            self.ttl = ttl?.wholeSeconds
-        }
-    }
-
     struct FailureReport: Encodable {
         var code: String
         var message: String

@@ -12,7 +12,7 @@ struct ServeCommand: AsyncParsableCommand {
         discussion: """
             Its first line of output says where it listens. SIGHUP reads zones, certificate and accounts again; SIGTERM \
             finishes what is under way. Paths: /dns-query, /resolve?name=, /d?dn=, /ACCOUNT/d?host= and its signed forms, \
-            /v2/d, /metrics, /health.
+            /ACCOUNT/ss, /v2/d, /metrics, /health.
             """ + " " + NameArguments.specs
     )
 
@@ -24,10 +24,15 @@ struct ServeCommand: AsyncParsableCommand {
         configuration.jar = nil
         configuration.resolver.maxCachedNames = 100_000
         configuration.resolver.maxCachedOctets = 64 << 20
-        let (client, plan) = (configuration, try ServePlan(options, files: .real))
+        let plan = try ServePlan(options, files: .real)
+        let shared = try SharedCache(options, files: .real)
+        configuration.resolver.shared = shared.answers
+        let client = configuration
         let status = await Interruption.run {
             do throws(CommandFailure) {
-                return try await ServeRunner(client, plan).run()
+                let status = try await ServeRunner(client, plan).run()
+                await shared.end()
+                return status
             } catch {
                 error.print()
                 return error.status
@@ -58,6 +63,24 @@ struct ServeArguments: ParsableArguments {
         )
     )
     var account: [String] = []
+
+    @Option(
+        help: ArgumentHelp(
+            "Tell Aliyun's clients to ask here, for instance at a load balancer; repeat it",
+            valueName: "addr:port"
+        )
+    )
+    var announce: [String] = []
+
+    #if Redis
+    @Option(
+        help: ArgumentHelp("Share answers with other servers by this Redis or Valkey server", valueName: "host[:port]")
+    )
+    var redis: String?
+
+    @Option(help: ArgumentHelp("Log in to it with the password in this file", valueName: "file"))
+    var redisSecret: String?
+    #endif
 
     @Flag(help: "Refuse the forms that have no accounts")
     var requireAccount = false

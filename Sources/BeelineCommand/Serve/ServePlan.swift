@@ -19,6 +19,11 @@ struct ServePlan: Sendable {
         } catch {
             throw CommandFailure(.usage, "--listen: \(error.message)")
         }
+        do {
+            configuration.announced = try arguments.announce.map { try Endpoint(parsing: $0, defaultPort: 80) }
+        } catch {
+            throw CommandFailure(.usage, "--announce: \(error)")
+        }
         configuration.zones = arguments.zone
         switch (arguments.cert, arguments.key) {
         case (let certificate?, let key?): configuration.tls = .init(certificate: certificate, key: key)
@@ -50,8 +55,8 @@ struct ServePlan: Sendable {
                 throw CommandFailure(.usage, "--account \"\(text)\": write ID:SECRETFILE or ID:SECRETFILE:AESFILE")
             }
             do {
-                let key = parts.count > 2 ? try secret(parts[2]) : nil
-                accounts.append(try ServerAccount(id: parts[0], secret: try secret(parts[1]), encryptionKey: key))
+                let key = parts.count > 2 ? try files.secret(parts[2]) : nil
+                accounts.append(try ServerAccount(id: parts[0], secret: try files.secret(parts[1]), encryptionKey: key))
             } catch let error as ServerError {
                 throw CommandFailure(.usage, "--account: \(error.message)")
             } catch let error as CommandFailure {
@@ -63,8 +68,12 @@ struct ServePlan: Sendable {
         return accounts
     }
 
-    private func secret(_ path: String) throws(CommandFailure) -> String {
-        let text = try files.text(path)
+}
+
+extension InputFiles {
+    /// The first line of a file, without blanks around it.
+    func secret(_ path: String) throws(CommandFailure) -> String {
+        let text = try text(path)
         return String(text.drop(while: \.isWhitespace).prefix { !$0.isNewline }).trimmed
     }
 }

@@ -2,19 +2,14 @@
 
 import NIOCore
 import NIOHTTP1
-import Names
 
-/// Reads a request, has it answered and writes the reply: one for each HTTP/1.1 connection, and for each stream of HTTP/2.
+/// Reads the requests of an HTTP/1.1 connection, has each answered and writes the replies.
 final class RequestHandler: ChannelInboundHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias OutboundOut = HTTPServerResponsePart
 
-    /// The largest body that is read: a DNS message over TCP could be no larger.
-    private static let maxBody = 65_535
-
     private let service: ServerService
-    private let client: IPAddress
-    private let isHTTP2: Bool
+    private let ends: ConnectionEnds
 
     private var head: HTTPRequestHead?
     private var body: [UInt8] = []
@@ -22,10 +17,9 @@ final class RequestHandler: ChannelInboundHandler {
     /// What waits for an upstream; it ends with the connection.
     private var work: Task<Void, Never>?
 
-    init(_ service: ServerService, client: IPAddress, isHTTP2: Bool) {
+    init(_ service: ServerService, _ ends: ConnectionEnds) {
         self.service = service
-        self.client = client
-        self.isHTTP2 = isHTTP2
+        self.ends = ends
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -35,7 +29,7 @@ final class RequestHandler: ChannelInboundHandler {
             body = []
             isTooLarge = false
         case .body(let buffer):
-            guard body.count + buffer.readableBytes <= Self.maxBody else {
+            guard body.count + buffer.readableBytes <= ServerRequest.maxBody else {
                 isTooLarge = true
                 return
             }
@@ -48,57 +42,31 @@ final class RequestHandler: ChannelInboundHandler {
     }
 
     private func answer(_ head: HTTPRequestHead, _ context: ChannelHandlerContext) {
-        let start = NIODeadline.now()
-        let keepsAlive = head.isKeepAlive
-        if isTooLarge {
-            let reply = ServerReply.text("a question has \(Self.maxBody) octets at the most", status: 413)
-            return write(reply, start, keepsAlive: false, context)
-        }
-        let method: ServerRequest.Method = head.method == .GET ? .get : head.method == .POST ? .post : .other
-        let type = head.headers.first(name: "content-type")?.split(separator: ";").first
+        let keepsAlive = head.isKeepAlive && !isTooLarge
         let request = ServerRequest(
-            method,
+            ServerRequest.Method(head.method.rawValue),
             target: head.uri,
-            contentType: type.map { $0.lowercased().filter { $0 != " " } },
+            contentType: head.headers.first(name: "content-type"),
             body: body,
-            client: client
+            client: ends.client,
+            local: ends.local
         )
         body = []
-        switch service.handle(request, now: start) {
-        case .reply(let reply): write(reply, start, keepsAlive: keepsAlive, context)
-        case .later(let wait):
-            service.began()
-            let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
-            let loop = context.eventLoop
-            let service = service
-            work = Task {
-                let reply = await wait()
-                service.ended()
-                guard !Task.isCancelled else { return }
-                loop.execute {
-                    let (handler, context) = bound.value
-                    handler.write(reply, start, keepsAlive: keepsAlive, context)
-                }
-            }
+        work = service.answer(request, isTooLarge: isTooLarge, on: context.eventLoop) { [self] reply in
+            write(reply, keepsAlive: keepsAlive, context)
         }
     }
 
-    private func write(_ reply: ServerReply, _ start: NIODeadline, keepsAlive: Bool, _ context: ChannelHandlerContext) {
+    private func write(_ reply: ServerReply, keepsAlive: Bool, _ context: ChannelHandlerContext) {
         work = nil
         guard context.channel.isActive else { return }
-        let closes = !isHTTP2 && (!keepsAlive || service.isDraining)
+        let closes = !keepsAlive || service.isDraining
         var headers = HTTPHeaders()
-        headers.add(name: "content-type", value: reply.contentType)
-        headers.add(name: "content-length", value: String(reply.body.count))
-        headers.add(name: "cache-control", value: reply.maxAge.map { "max-age=\($0)" } ?? "no-store")
-        headers.add(name: "date", value: service.date)
-        if let allow = reply.allow { headers.add(name: "allow", value: allow) }
-        if let seconds = reply.retryAfter { headers.add(name: "retry-after", value: String(seconds)) }
+        for field in reply.fields(date: service.date) { headers.add(name: field.name, value: field.value) }
         if closes { headers.add(name: "connection", value: "close") }
         let status = HTTPResponseStatus(statusCode: reply.status)
-        let version: HTTPVersion = isHTTP2 ? .http2 : .http1_1
         context.write(
-            wrapOutboundOut(.head(HTTPResponseHead(version: version, status: status, headers: headers))),
+            wrapOutboundOut(.head(HTTPResponseHead(version: .http1_1, status: status, headers: headers))),
             promise: nil
         )
         context.write(wrapOutboundOut(.body(.byteBuffer(ByteBuffer(bytes: reply.body)))), promise: nil)
@@ -108,27 +76,12 @@ final class RequestHandler: ChannelInboundHandler {
         } else {
             context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
         }
-        service.note(reply, client: client, time: .nanoseconds((NIODeadline.now() - start).nanoseconds))
     }
 
     func channelInactive(context: ChannelHandlerContext) {
         work?.cancel()
         work = nil
         context.fireChannelInactive()
-    }
-
-    func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        context.close(promise: nil)
-    }
-}
-
-/// Closes a connection that is quiet for too long.
-final class QuietHandler: ChannelInboundHandler {
-    typealias InboundIn = NIOAny
-
-    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        guard event is IdleStateHandler.IdleStateEvent else { return context.fireUserInboundEventTriggered(event) }
-        context.close(promise: nil)
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import DirectHTTP
 import NIOConcurrencyHelpers
 import NIOCore
 import NIOHTTP1
-import NIOHTTP2
 import NIOPosix
 import NIOSSL
 import NIOTLS
@@ -92,12 +92,7 @@ final class ServerListener: Sendable {
     }
 
     private static func sayGoodbye(_ channel: any Channel) {
-        guard (try? channel.pipeline.syncOperations.handler(type: NIOHTTP2Handler.self)) != nil else { return }
-        let frame = HTTP2Frame(
-            streamID: .rootStream,
-            payload: .goAway(lastStreamID: .maxID, errorCode: .noError, opaqueData: nil)
-        )
-        channel.writeAndFlush(frame, promise: nil)
+        try? channel.pipeline.syncOperations.handler(type: HTTP2ServerHandler.self).sayGoodbye()
     }
 
     // MARK: Connections
@@ -113,12 +108,12 @@ final class ServerListener: Sendable {
             open.withLockedValue { $0[id] = nil }
             service.closed()
         }
-        let client = channel.remoteAddress?.ipAddress.flatMap { IPAddress($0) } ?? IPAddress(v4: 0)
+        let ends = ConnectionEnds(channel)
         let pipeline = channel.pipeline.syncOperations
         let quiet = TimeAmount(configuration.idleTimeout)
         guard let context = tls.withLockedValue({ $0 }) else {
             try pipeline.addHandler(IdleStateHandler(allTimeout: quiet))
-            try addHTTP1(channel, client.unmapped)
+            try addHTTP1(channel, ends)
             return
         }
         try pipeline.addHandler(NIOSSLServerHandler(context: context))
@@ -127,39 +122,28 @@ final class ServerListener: Sendable {
             ApplicationProtocolNegotiationHandler { [self] result, channel in
                 channel.eventLoop.makeCompletedFuture {
                     if case .negotiated("h2") = result {
-                        try addHTTP2(channel, client.unmapped)
+                        try addHTTP2(channel, ends)
                     } else {
-                        try addHTTP1(channel, client.unmapped)
+                        try addHTTP1(channel, ends)
                     }
                 }
             }
         )
     }
 
-    private func addHTTP1(_ channel: any Channel, _ client: IPAddress) throws {
+    private func addHTTP1(_ channel: any Channel, _ ends: ConnectionEnds) throws {
         let pipeline = channel.pipeline.syncOperations
         try pipeline.configureHTTPServerPipeline(withErrorHandling: true)
-        try pipeline.addHandlers(RequestHandler(service, client: client, isHTTP2: false), QuietHandler())
+        try pipeline.addHandlers(RequestHandler(service, ends), QuietHandler())
     }
 
-    private func addHTTP2(_ channel: any Channel, _ client: IPAddress) throws {
-        var connection = NIOHTTP2Handler.ConnectionConfiguration()
-        connection.initialSettings = [
-            HTTP2Setting(parameter: .maxConcurrentStreams, value: configuration.streamsPerConnection),
-            HTTP2Setting(parameter: .maxHeaderListSize, value: 16_384),
-        ]
-        _ = try channel.pipeline.syncOperations.configureHTTP2Pipeline(
-            mode: .server,
-            connectionConfiguration: connection,
-            streamConfiguration: NIOHTTP2Handler.StreamConfiguration()
-        ) { [service] stream in
-            stream.eventLoop.makeCompletedFuture {
-                try stream.pipeline.syncOperations.addHandlers(
-                    HTTP2FramePayloadToHTTP1ServerCodec(),
-                    RequestHandler(service, client: client, isHTTP2: true)
-                )
-            }
-        }
-        try channel.pipeline.syncOperations.addHandler(QuietHandler())
+    private func addHTTP2(_ channel: any Channel, _ ends: ConnectionEnds) throws {
+        let handler = HTTP2Requests.handler(
+            service,
+            ends,
+            streams: configuration.streamsPerConnection,
+            on: channel.eventLoop
+        )
+        try channel.pipeline.syncOperations.addHandlers(handler, QuietHandler())
     }
 }

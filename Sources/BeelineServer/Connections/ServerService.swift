@@ -103,7 +103,13 @@ final class ServerService: Sendable {
                 requiresAccount: configuration.requiresAccount,
                 clock: wall
             ),
-            aliyun: AliyunDialect(answerer: answerer, accounts: accounts, subnets: subnets, clock: wall),
+            aliyun: AliyunDialect(
+                answerer: answerer,
+                accounts: accounts,
+                subnets: subnets,
+                announced: configuration.announced,
+                clock: wall
+            ),
             requiresAccount: configuration.requiresAccount
         )
     }

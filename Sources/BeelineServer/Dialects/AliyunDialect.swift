@@ -3,11 +3,13 @@
 import HTTPDNS
 import Names
 
-/// Aliyun's forms: `/{account}/d`, `sign_d`, `resolve`, `sign_resolve`, and `/v2/d`.
+/// Aliyun's forms: `/{account}/d`, `sign_d`, `resolve`, `sign_resolve`, `ss`, and `/v2/d`.
 struct AliyunDialect: Sendable {
     let answerer: Answerer
     let accounts: Accounts
     let subnets: SubnetRule
+    /// Where the service is said to be; empty: where the question came to.
+    let announced: [Endpoint]
     /// Seconds since 1970.
     let clock: @Sendable () -> Int64
 
@@ -17,7 +19,7 @@ struct AliyunDialect: Sendable {
     private static let longestSignature: Int64 = 86_400
 
     /// Why a question is refused: the service's code, and an HTTP status.
-    private struct Refusal: Error {
+    struct Refusal: Error {
         let code: String
         let status: Int
         init(_ code: String, _ status: Int = 403) { (self.code, self.status) = (code, status) }
@@ -212,7 +214,7 @@ struct AliyunDialect: Sendable {
         return reply
     }
 
-    private static func refusal(_ refusal: Refusal, _ form: AccessRecord.Form, _ account: String) -> ServerReply {
+    static func refusal(_ refusal: Refusal, _ form: AccessRecord.Form, _ account: String) -> ServerReply {
         var reply = ServerReply.json("{\"code\":\"\(refusal.code)\"}", status: refusal.status)
         reply.form = form
         reply.account = account

@@ -3,13 +3,27 @@
 import HTTPDNS
 import Names
 
-/// Tells the forms of questions apart by their paths.
-struct Router: Sendable {
+/// Tells the forms of questions apart by their paths. A class, for each question takes it out of a lock.
+final class Router: Sendable {
     let message: MessageDialect
     let json: JSONDialect
     let dnspod: DNSPodDialect
     let aliyun: AliyunDialect
     let requiresAccount: Bool
+
+    init(
+        message: MessageDialect,
+        json: JSONDialect,
+        dnspod: DNSPodDialect,
+        aliyun: AliyunDialect,
+        requiresAccount: Bool
+    ) {
+        self.message = message
+        self.json = json
+        self.dnspod = dnspod
+        self.aliyun = aliyun
+        self.requiresAccount = requiresAccount
+    }
 
     func handle(_ request: ServerRequest) -> Handling {
         guard request.method != .other else {
@@ -29,10 +43,13 @@ struct Router: Sendable {
         default: break
         }
         let parts = request.path.split(separator: "/")
-        if parts.count == 2, ["d", "sign_d", "resolve", "sign_resolve"].contains(parts[1]),
-            let account = PercentEncoding.decode(parts[0])
-        {
-            return aliyun.handle(request, account: account, call: parts[1])
+        if parts.count == 2, let account = PercentEncoding.decode(parts[0]) {
+            switch parts[1] {
+            case "d", "sign_d", "resolve", "sign_resolve":
+                return aliyun.handle(request, account: account, call: parts[1])
+            case "ss": return aliyun.handleSchedule(request, account: account)
+            default: break
+            }
         }
         return .reply(.text("there is nothing at this path", status: 404))
     }

@@ -9,7 +9,14 @@ struct ServerRequest: Sendable {
         case get
         case post
         case other
+
+        init(_ name: String) {
+            self = name == "GET" ? .get : name == "POST" ? .post : .other
+        }
     }
+
+    /// Octets of content that are read: a DNS message over TCP could be no larger.
+    static let maxBody = 65_535
 
     var method: Method
     /// Without the query.
@@ -20,16 +27,31 @@ struct ServerRequest: Sendable {
     var contentType: String?
     var body: [UInt8]
     var client: IPAddress
+    /// The endpoint of ours that the client came to; nil where it is not known.
+    var local: Endpoint?
 
-    /// - Parameter target: path and query, as the request line has them.
-    init(_ method: Method, target: String, contentType: String? = nil, body: [UInt8] = [], client: IPAddress) {
+    /// - Parameters:
+    ///   - target: path and query, as the request line has them.
+    ///   - contentType: as the field has it.
+    init(
+        _ method: Method,
+        target: String,
+        contentType: String? = nil,
+        body: [UInt8] = [],
+        client: IPAddress,
+        local: Endpoint? = nil
+    ) {
         self.method = method
-        let mark = target.firstIndex(of: "?") ?? target.endIndex
+        let mark = target.utf8.firstIndex(of: UInt8(ascii: "?")) ?? target.endIndex
         path = target[..<mark]
-        query = target[mark...].dropFirst()
-        self.contentType = contentType
+        query = mark == target.endIndex ? "" : target[target.utf8.index(after: mark)...]
+        self.contentType = contentType.map { text in
+            let type = text.prefix { $0 != ";" }
+            return type == MessageDialect.mediaType ? MessageDialect.mediaType : type.lowercased().filter { $0 != " " }
+        }
         self.body = body
         self.client = client
+        self.local = local
     }
 
     /// Fields of a query that are read; more are left out.
@@ -50,9 +72,9 @@ struct ServerRequest: Sendable {
 
     /// One field of the query, undecoded: the way of `dns=`, whose letters need no decoding.
     func rawField(_ name: String) -> Substring? {
-        for part in query.split(separator: "&") {
-            let mark = part.firstIndex(of: "=") ?? part.endIndex
-            if part[..<mark] == name { return part[mark...].dropFirst() }
+        for part in query.utf8.split(separator: UInt8(ascii: "&")) {
+            let mark = part.firstIndex(of: UInt8(ascii: "=")) ?? part.endIndex
+            if part[..<mark].elementsEqual(name.utf8) { return Substring(part[mark...].dropFirst()) }
         }
         return nil
     }
@@ -80,6 +102,17 @@ struct ServerReply: Sendable {
         self.status = status
         self.contentType = contentType
         self.body = body
+    }
+
+    /// The fields of the reply, in lower case; the last part says whether the same comes again and again.
+    func fields(date: String) -> [(name: String, value: String, repeats: Bool)] {
+        var fields = [
+            ("content-type", contentType, true), ("content-length", String(body.count), false),
+            ("cache-control", maxAge.map { "max-age=\($0)" } ?? "no-store", false), ("date", date, true),
+        ]
+        if let allow { fields.append(("allow", allow, false)) }
+        if let retryAfter { fields.append(("retry-after", String(retryAfter), false)) }
+        return fields
     }
 
     /// A line of text.

@@ -3,7 +3,7 @@
 import NIOConcurrencyHelpers
 public import NIOCore
 public import NIOPosix
-import Names
+package import Names
 
 /// HTTP to endpoints that it is told: it dials, races, secures, pools and exchanges, and knows no DNS and no cookies.
 ///
@@ -19,7 +19,7 @@ import Names
 public final class Engine: Sendable {
     let configuration: EngineConfiguration
     private let group: any EventLoopGroup
-    private let contexts = TLSContexts()
+    private let contexts: TLSContexts
     private let pool: ConnectionPool
     let webSockets = UpgradedChannels()
     /// Guards which endpoints failed lately.
@@ -32,8 +32,24 @@ public final class Engine: Sendable {
     ) {
         self.configuration = configuration
         self.group = group
+        contexts = TLSContexts()
         pool = ConnectionPool(configuration: configuration, group: group)
         memory = NIOLockedValueBox(EndpointMemory(configuration.dial))
+    }
+
+    /// An engine with connections of its own that reads no root certificate which `other` has read.
+    package init(beside other: Engine) {
+        configuration = other.configuration
+        group = other.group
+        contexts = other.contexts
+        pool = ConnectionPool(configuration: configuration, group: group)
+        memory = NIOLockedValueBox(EndpointMemory(configuration.dial))
+    }
+
+    /// Reads the certificates that these settings name, for which the first connection would wait otherwise.
+    package func prepare(_ tls: TLSSettings, for origin: Origin) throws(DirectHTTPError) {
+        guard origin.scheme.isSecure else { return }
+        _ = try contexts.context(for: tls, checksName: origin.host.address == nil)
     }
 
     /// Sends a request and gives its response as soon as its head is there.

@@ -30,10 +30,12 @@ extension ByteBuffer {
         writeInteger(payload)
     }
 
-    /// `GOAWAY` with no stream of the peer's ever processed: servers open none.
-    mutating func writeGoAway(_ code: HTTP2ErrorCode) {
+    /// `GOAWAY`.
+    ///
+    /// - Parameter last: the last of the peer's streams that was processed; servers open none.
+    mutating func writeGoAway(_ code: HTTP2ErrorCode, last: UInt32 = 0) {
         writeFrame(.goAway, length: 8)
-        writeMultipleIntegers(UInt32(0), code.rawValue)
+        writeMultipleIntegers(last, code.rawValue)
     }
 
     /// Appends a header block in as many frames as its size asks for (RFC 9113 §6.2, §6.10).

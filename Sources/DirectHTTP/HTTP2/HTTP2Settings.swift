@@ -10,7 +10,9 @@ struct HTTP2Settings: Equatable {
     var maximumFrame: Int?
 
     /// Reads the payload of a SETTINGS frame; of a parameter given twice, the last value counts.
-    init(_ payload: ByteBuffer) throws(HTTP2ConnectionError) {
+    ///
+    /// - Parameter mayAllowPush: whether the peer is a client.
+    init(_ payload: ByteBuffer, mayAllowPush: Bool = false) throws(HTTP2ConnectionError) {
         guard payload.readableBytes % 6 == 0 else {
             throw HTTP2ConnectionError(.frameSize, "SETTINGS is not made of parameters")
         }
@@ -20,7 +22,9 @@ struct HTTP2Settings: Equatable {
             case .headerTableSize:
                 headerTableSize = Int(value)
             case .enablePush:
-                guard value == 0 else { throw HTTP2ConnectionError(.protocolError, "a server cannot allow push") }
+                guard value == 0 || mayAllowPush && value == 1 else {
+                    throw HTTP2ConnectionError(.protocolError, "a server cannot allow push")
+                }
             case .maximumConcurrentStreams:
                 maximumStreams = Int(value)
             case .initialWindowSize:

@@ -41,6 +41,8 @@ public struct Answer: Hashable, Sendable {
 
     /// What the upstream says besides addresses, such as the answer of Aliyun's software-defined resolution.
     public var extra: String?
+    /// Whether it was said to another resolver; see ``SharedAnswers``.
+    var isShared = false
 
     /// An answer of parts.
     public init(v4: Records? = nil, v6: Records? = nil, clientAddress: IPAddress? = nil, extra: String? = nil) {

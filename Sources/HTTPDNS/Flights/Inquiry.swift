@@ -125,6 +125,8 @@ struct Inquiry {
                     asked.answer[family] = answer[family]
                 }
                 asked.answer.clientAddress = answer.clientAddress ?? asked.answer.clientAddress
+                asked.answer.extra = answer.extra ?? asked.answer.extra
+                asked.answer.isShared = asked.answer.isShared || answer.isShared
             }
         case .failed(let upstream, let families, let error):
             take(upstream, families, now, &actions) { $0.failure = error }

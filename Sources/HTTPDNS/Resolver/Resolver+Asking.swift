@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import DirectHTTP
 import NIOConcurrencyHelpers
+import NIOPosix
 import Names
 
 extension Resolver {
@@ -23,15 +25,24 @@ extension Resolver {
         }
         guard let flight else { return }
         let question = Question(flight.wanted.host, families: families, subnet: flight.wanted.subnet)
-        let isTrusted = flight.trustsSystem
-        let task = spawn { await self.answer(question, index, isTrusted, id) }
+        let (isTrusted, isFresh) = (flight.trustsSystem, flight.isFresh)
+        let task = spawn { await self.answer(question, index, isTrusted, isFresh, id) }
         let isOver = state.withLockedValue { state in
             state.flights.update(id) { $0.tasks.append((index, task)) } == nil
         }
         if isOver { task.cancel() }
     }
 
-    private func answer(_ question: Question, _ index: Int, _ isTrusted: Bool, _ id: UInt64) async {
+    private func answer(
+        _ question: Question,
+        _ index: Int,
+        _ isTrusted: Bool,
+        _ isFresh: Bool,
+        _ id: UInt64
+    ) async {
+        if !isFresh, let answer = await sharedAnswer(to: question, index) {
+            return settle(.answered(upstream: index, question.families, answer), id)
+        }
         let begin = time.now()
         let event: Inquiry.Event
         do throws(UpstreamError) {
@@ -42,12 +53,20 @@ extension Resolver {
         }
         let now = time.now()
         configuration.metrics?.answered(upstream(index).name, event, after: now - begin)
-        let actions = state.withLockedValue { state in
-            state.health.note(event, after: now - begin, now: now)
-            return state.flights.update(id) { $0.inquiry.event(event, now: now) } ?? []
+        state.withLockedValue { $0.health.note(event, after: now - begin, now: now) }
+        settle(event, id)
+        // Nobody waits for this.
+        if case .answered(_, _, let answer) = event { await share(answer, to: question, index) }
+    }
+
+    /// Lets a look-up go on with what became of a question.
+    private func settle(_ event: Inquiry.Event, _ id: UInt64) {
+        let now = time.now()
+        let (actions, next) = state.withLockedValue { state in
+            state.flights.update(id) { ($0.inquiry.event(event, now: now), $0.inquiry.nextTick) } ?? ([], .never)
         }
         perform(actions, id)
-        wakeInTime()
+        wake(at: next)
     }
 
     /// Asks an upstream, and checks what it says.
@@ -69,10 +88,11 @@ extension Resolver {
         for task in tasks { task.cancel() }
     }
 
-    /// A task that ``shutdown()`` waits for.
+    /// A task that ``shutdown()`` waits for. It runs on an event loop, the caller's where the caller is on one: there it
+    /// needs no other thread to write the question and read the answer.
     private func spawn(_ work: @escaping @Sendable () async -> Void) -> Task<Void, Never> {
         state.withLockedValue { $0.running += 1 }
-        return Task {
+        let counted: @Sendable () async -> Void = {
             await work()
             let idlers = self.state.withLockedValue { state -> [CheckedContinuation<Void, Never>] in
                 state.running -= 1
@@ -82,17 +102,19 @@ extension Resolver {
             }
             for idler in idlers { idler.resume() }
         }
+        guard #available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *) else { return Task { await counted() } }
+        let executor = EventLoopTaskExecutor(MultiThreadedEventLoopGroup.currentEventLoop ?? loop)
+        return Task(executorPreference: executor) { await counted() }
     }
 
     // MARK: Time
 
-    /// Sees to it that somebody looks at the clock when the first inquiry must.
-    func wakeInTime() {
+    /// Sees to it that somebody looks at the clock at `first`, or before.
+    func wake(at first: Moment) {
+        guard first < .never else { return }
         let now = time.now()
         state.withLockedValue { state in
-            guard !state.isClosed else { return }
-            let first = state.flights.all.map(\.cargo.inquiry.nextTick).min() ?? .never
-            guard first < state.ticker?.at ?? .never else { return }
+            guard !state.isClosed, first < state.ticker?.at ?? .never else { return }
             state.ticker?.task.cancel()
             let delay = max(first - now, .zero)
             let sleep = time.sleep
@@ -113,7 +135,7 @@ extension Resolver {
             return ids.map { id in (id, state.flights.update(id) { $0.inquiry.event(.tick, now: now) } ?? []) }
         }
         for (id, actions) in due { perform(actions, id) }
-        wakeInTime()
+        wake(at: state.withLockedValue { $0.flights.all.lazy.map(\.cargo.inquiry.nextTick).min() } ?? .never)
     }
 }
 

@@ -9,17 +9,21 @@ extension Resolver {
         var flight: UInt64 = 0
         /// The first actions of the flights that were started.
         var started: [(flight: UInt64, actions: [Inquiry.Action])] = []
+        /// When one of them must look at the clock.
+        var nextTick = Moment.never
         var refusal: ResolutionError?
     }
 
     /// Waits for the look-up of a name, which is started where none is under way.
-    func join(_ wanted: Wanted) async throws(ResolutionError) -> Landing {
+    ///
+    /// - Parameter isFresh: Whether the upstreams themselves are wanted, and not what they said to others.
+    func join(_ wanted: Wanted, isFresh: Bool = false) async throws(ResolutionError) -> Landing {
         let isStaleAtHand = hasStale(wanted)
         let waiterID = state.withLockedValue { $0.flights.makeID() }
         let result = await withTaskCancellationHandler {
             await withCheckedContinuation { (waiter: Waiter) in
                 let effects = state.withLockedValue { state in
-                    let effects = start(wanted, isStaleAtHand, &state)
+                    let effects = start(wanted, isStaleAtHand, isFresh, &state)
                     if effects.refusal == nil { state.flights.join(effects.flight, waiterID, waiter) }
                     return effects
                 }
@@ -34,10 +38,10 @@ extension Resolver {
         return try result.get()
     }
 
-    /// Looks a name up for the cache alone.
-    func refresh(_ wanted: Wanted) {
+    /// Looks a name up for the cache alone; see ``join(_:isFresh:)``.
+    func refresh(_ wanted: Wanted, isFresh: Bool = false) {
         let effects = state.withLockedValue { state in
-            let effects = start(wanted, false, &state)
+            let effects = start(wanted, false, isFresh, &state)
             if effects.refusal == nil { state.flights.own(effects.flight) }
             return effects
         }
@@ -45,7 +49,12 @@ extension Resolver {
     }
 
     /// Finds or starts the look-up of a name.
-    private func start(_ wanted: Wanted, _ isStaleAtHand: Bool, _ state: inout State) -> Effects {
+    private func start(
+        _ wanted: Wanted,
+        _ isStaleAtHand: Bool,
+        _ isFresh: Bool,
+        _ state: inout State
+    ) -> Effects {
         var effects = Effects()
         guard !state.isClosed else {
             effects.refusal = ResolutionError(.shutDown, "\(wanted.host): the resolver was shut down")
@@ -65,11 +74,11 @@ extension Resolver {
         }
         let now = time.now()
         let route = route(wanted.host, &state, now)
-        effects.flight = start(key, wanted, route, isStaleAtHand, now, &state, &effects)
+        effects.flight = start(key, wanted, route, isStaleAtHand, isFresh, now, &state, &effects)
         if let probe = route.probe {
             let route = Route(candidates: [probe], realm: .probe(probe))
             let key = FlightKey(name: wanted.key, families: wanted.families, realm: route.realm)
-            state.flights.own(start(key, wanted, route, false, now, &state, &effects))
+            state.flights.own(start(key, wanted, route, false, true, now, &state, &effects))
         }
         return effects
     }
@@ -79,6 +88,7 @@ extension Resolver {
         _ wanted: Wanted,
         _ route: Route,
         _ isStaleAtHand: Bool,
+        _ isFresh: Bool,
         _ now: Moment,
         _ state: inout State,
         _ effects: inout Effects
@@ -92,10 +102,12 @@ extension Resolver {
             realm: route.realm,
             network: state.network.id,
             inquiry: inquiry,
-            trustsSystem: route.trustsSystem
+            trustsSystem: route.trustsSystem,
+            isFresh: isFresh
         )
         let id = state.flights.start(key, flight)
         effects.started.append((id, actions))
+        effects.nextTick = min(effects.nextTick, inquiry.nextTick)
         return id
     }
 
@@ -124,7 +136,7 @@ extension Resolver {
     private func perform(_ effects: Effects) {
         guard !effects.started.isEmpty else { return }
         for (flight, actions) in effects.started { perform(actions, flight) }
-        wakeInTime()
+        wake(at: effects.nextTick)
     }
 
     /// Takes a caller who was cancelled out; the look-up ends with its last caller.

@@ -65,7 +65,7 @@ extension Resolver {
             switch upstream.kind {
             case .system: .system
             case .fixed: .fixed
-            default: .fresh
+            default: outcome.answer.isShared ? .cached : .fresh
             }
         return .success(Landing(entry: entry, source: source))
     }

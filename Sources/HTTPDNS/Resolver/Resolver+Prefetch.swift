@@ -7,7 +7,11 @@ extension Resolver {
     /// Asks for names that will be needed, ``ResolverConfiguration/prefetchWidth`` questions at a time, and returns
     /// when all have been answered or have failed. Names that are known already are not asked for; a
     /// ``BatchUpstream`` that is the first to ask is asked for several in one question.
-    public func prefetch(_ hosts: [Host]) async {
+    ///
+    /// - Parameters:
+    ///   - hosts: The names.
+    ///   - port: Where their endpoints are measured then, as by ``probe(_:port:)``; nil: nowhere.
+    public func prefetch(_ hosts: [Host], probing port: UInt16? = nil) async {
         let families = configuration.families
         var unknown: [Host] = []
         var seen: Set<Host> = []
@@ -18,6 +22,7 @@ extension Resolver {
             unknown = await fetch(unknown, families, from: batch, index)
         }
         await forEach(unknown) { _ = try? await self.resolve($0) }
+        if let port { await probe(hosts, port: port) }
     }
 
     /// Runs `body` for each element, at most ``ResolverConfiguration/prefetchWidth`` at a time.

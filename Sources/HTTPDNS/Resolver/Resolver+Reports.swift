@@ -41,6 +41,6 @@ extension Resolver {
                 return true
             } ?? false
         }
-        if mustRefresh { refresh(Wanted(host: host, families: families)) }
+        if mustRefresh { refresh(Wanted(host: host, families: families), isFresh: true) }
     }
 }

@@ -18,6 +18,8 @@ extension Resolver {
         var inquiry: Inquiry
         /// Whether answers of the system are not checked, for names that belong to it.
         var trustsSystem: Bool
+        /// Whether shared answers do not count.
+        var isFresh: Bool
         /// Questions to upstreams under way.
         var tasks: [(upstream: Int, task: Task<Void, Never>)] = []
     }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import NIOConcurrencyHelpers
+import NIOCore
+import NIOPosix
 public import Names
 
 /// Names to endpoints: asks upstreams, keeps what they say, and says how it knows.
@@ -30,6 +32,9 @@ public final class Resolver: Sendable {
     let state: NIOLockedValueBox<State>
     /// Whom addresses belong to. Never held together with another lock.
     let book: NIOLockedValueBox<AddressBook>
+    /// Where upstreams are asked for callers that are on no event loop: always the same one, so that connections to them
+    /// are there.
+    let loop: any EventLoop = MultiThreadedEventLoopGroup.singleton.any()
 
     /// One part of the cache.
     struct Shard {
@@ -120,7 +125,7 @@ public final class Resolver: Sendable {
             }
         }
         if let loopback = loopback(wanted, port) { return loopback }
-        return try resolution(try await join(wanted), wanted, port)
+        return try resolution(try await join(wanted, isFresh: fresh), wanted, port)
     }
 
     /// The endpoints of an origin.

@@ -75,6 +75,9 @@ public struct ResolverConfiguration: Sendable {
     public var remoteSwitch: RemoteSwitch?
     /// Where counters and times go. Default: nil, nowhere.
     public var metrics: ResolverMetrics?
+    /// Answers that this resolver shares with others; what they were told by an upstream of the same name is taken before
+    /// that upstream is asked. Default: nil, none.
+    public var shared: (any SharedAnswers)?
     /// Where answers outlive the process. Default: nil, nowhere.
     public var store: (any AnswerStore)?
     /// How often answers are written to ``store``, while ``Resolver/run()`` runs. Default: 60 s.
@@ -91,6 +94,11 @@ public struct ResolverConfiguration: Sendable {
     public var probeInterval = Duration.seconds(30)
     /// For how long an upstream that refuses our account is left alone. Default: 10 min.
     public var pauseAfterRefusal = Duration.seconds(600)
+
+    /// How long one connection of ``Resolver/probe(_:port:)`` may take. Default: 2 s.
+    public var probeLimit = Duration.seconds(2)
+    /// Endpoints of one name that ``Resolver/probe(_:port:)`` connects to. Default: 8.
+    public var maxProbedEndpoints = 8
 
     /// For how long an endpoint that failed is tried last; it doubles with each failure, up to the upper bound.
     /// Default: 30 s to 10 min.

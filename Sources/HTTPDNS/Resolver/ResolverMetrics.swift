@@ -7,7 +7,7 @@ public import CoreMetrics
 ///
 /// | name | kind | dimensions |
 /// | --- | --- | --- |
-/// | `beeline_dns_questions` | counter | `upstream`, `outcome`: `answer`, or the code of ``UpstreamError`` |
+/// | `beeline_dns_questions` | counter | `upstream`, `outcome`: `answer`, `shared`, or the code of ``UpstreamError`` |
 /// | `beeline_dns_answer_time` | timer | `upstream` |
 /// | `beeline_dns_lookups` | counter | `found`: `cached`, `stale`, `absent`, `missed` |
 public struct ResolverMetrics: Sendable {
@@ -35,6 +35,15 @@ public struct ResolverMetrics: Sendable {
         Counter(
             label: "beeline_dns_questions",
             dimensions: [("upstream", upstream), ("outcome", outcome)],
+            factory: factory
+        ).increment()
+    }
+
+    /// An answer was had of another resolver; see ``SharedAnswers``.
+    func shared(_ upstream: String) {
+        Counter(
+            label: "beeline_dns_questions",
+            dimensions: [("upstream", upstream), ("outcome", "shared")],
             factory: factory
         ).increment()
     }

@@ -15,9 +15,12 @@ extension UpstreamReply {
         }
     }
 
+    /// The first field of a name. The subscript of `HTTPFields` looks for more of them, to join them.
+    func field(_ name: HTTPField.Name) -> String? { fields.first { $0.name == name }?.value }
+
     /// How long the reply lay in caches on its way (RFC 9111 §5.1), at most a day.
     var age: Duration {
-        let seconds = fields[.age].flatMap { Int64($0) } ?? 0
+        let seconds = field(.age).flatMap { Int64($0) } ?? 0
         return .seconds(min(max(seconds, 0), 86_400))
     }
 

@@ -16,6 +16,16 @@ public protocol BatchUpstream: Upstream {
     func answers(_ hosts: [Host], families: Families) async throws(UpstreamError) -> [Host: Answer]
 }
 
+extension [Host: Answer] {
+    /// The answer for the one name that was asked for.
+    func only(_ host: Host) throws(UpstreamError) -> Answer {
+        guard let answer = self[host] else {
+            throw UpstreamError(.wrongAnswer, "the answer is not for this name")
+        }
+        return answer
+    }
+}
+
 /// An upstream that is told by its service where to find it. ``Resolver/run()`` keeps it up to date.
 public protocol ScheduledUpstream: Upstream {
     /// Asks where the service is now.

@@ -3,7 +3,8 @@
 /// A service that answers names.
 ///
 /// A conforming type keeps nothing per question and may be asked from many tasks at once. ``answer(_:)`` must return or
-/// throw soon after its task is cancelled: that is how the resolver ends a question whose time is over.
+/// throw soon after its task is cancelled: that is how the resolver ends a question whose time is over. It must not block
+/// its thread, which on systems of 2024 and later is an event loop.
 /// `BeelineTesting` has a suite that checks these duties.
 public protocol Upstream: Sendable {
     /// The name that resolutions, errors and metrics show, such as `doh:dns.google`. It holds no secret.

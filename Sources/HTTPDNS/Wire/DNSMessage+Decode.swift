@@ -62,11 +62,16 @@ private struct DNSReader {
         UInt32(try u16()) << 16 | UInt32(try u16())
     }
 
+    mutating func u64() throws(DNSMessageError) -> UInt64 {
+        UInt64(try u32()) << 32 | UInt64(try u32())
+    }
+
     /// Reads a name, following pointers. Each pointer must lead before the place where the part that it ends began, so
     /// that no chain of pointers can come back.
     mutating func name() throws(DNSMessageError) -> DNSName {
         let start = offset
         var wire: [UInt8] = []
+        wire.reserveCapacity(64)
         var at = offset
         var partStart = offset
         var end: Int?
@@ -115,12 +120,12 @@ private struct DNSReader {
         guard end <= octets.count else { throw .truncated(offset: offset) }
         let content: DNSRecord.Content
         switch type {
-        case .a, .aaaa:
-            guard length == (type == .a ? 4 : 16), let address = IPAddress(octets: octets[offset..<end]) else {
-                throw .badLength(offset: start)
-            }
-            content = .address(address)
-            offset = end
+        case .a:
+            guard length == 4 else { throw .badLength(offset: start) }
+            content = .address(IPAddress(v4: try u32()))
+        case .aaaa:
+            guard length == 16 else { throw .badLength(offset: start) }
+            content = .address(IPAddress(v6: try u64(), try u64()))
         case .cname:
             content = .alias(try self.name())
         case .soa:

@@ -17,8 +17,8 @@ extension DNSMessage {
             writer.u16(question.type.rawValue)
             writer.u16(question.recordClass)
         }
-        for record in answers + authorities + additionals {
-            guard writer.record(record) else { return nil }
+        for section in [answers, authorities, additionals] {
+            for record in section where !writer.record(record) { return nil }
         }
         return writer.octets.count <= Self.maxOctets ? writer.octets : nil
     }
@@ -39,10 +39,13 @@ extension DNSMessage.Flags {
 private struct DNSWriter {
     var octets: [UInt8] = []
     /// Where each name, and each of its ends, was first written, in the exact case that it was written in.
-    private var places: [ArraySlice<UInt8>: UInt16] = [:]
+    private var places: [(name: ArraySlice<UInt8>, place: UInt16)] = []
+
+    /// Places that are remembered: messages have few names, and a list is faster than a table for them.
+    private static let maxPlaces = 64
 
     init() {
-        octets.reserveCapacity(128)
+        octets.reserveCapacity(512)
     }
 
     mutating func u16(_ value: UInt16) {
@@ -55,15 +58,20 @@ private struct DNSWriter {
         u16(UInt16(truncatingIfNeeded: value))
     }
 
+    mutating func u64(_ value: UInt64) {
+        u32(UInt32(value >> 32))
+        u32(UInt32(truncatingIfNeeded: value))
+    }
+
     mutating func name(_ name: DNSName) {
         var rest = name.wire[...]
         while let length = rest.first, length > 0 {
-            if let place = places[rest] {
-                u16(0xc000 | place)
+            if let known = places.first(where: { $0.name == rest }) {
+                u16(0xc000 | known.place)
                 return
             }
             // Pointers have 14 bits.
-            if octets.count < 0x4000 { places[rest] = UInt16(octets.count) }
+            if octets.count < 0x4000, places.count < Self.maxPlaces { places.append((rest, UInt16(octets.count))) }
             octets.append(contentsOf: rest.prefix(1 + Int(length)))
             rest = rest.dropFirst(1 + Int(length))
         }
@@ -80,7 +88,8 @@ private struct DNSWriter {
         u16(0)
         switch record.data {
         case .address(let address):
-            octets.append(contentsOf: address.octets)
+            if address.family == .v6 { u64(address.high) }
+            if address.family == .v6 { u64(address.low) } else { u32(UInt32(truncatingIfNeeded: address.low)) }
         case .alias(let target):
             name(target)
         case .authority(let soa):

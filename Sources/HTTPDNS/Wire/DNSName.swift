@@ -60,8 +60,25 @@ package struct DNSName: Sendable, CustomStringConvertible {
 
     /// The name without the final dot; `.` for the root. Octets that no host name has are written `\DDD`
     /// (RFC 1035 §5.1).
-    package var description: String {
+    package var description: String { plainText ?? escapedText }
+
+    /// The text of a name that nothing need be escaped in, which is nearly every one.
+    private var plainText: String? {
         guard wire.count > 1 else { return "." }
+        var octets = wire[1..<(wire.count - 1)]
+        var next = 1 + Int(wire[0])
+        for index in octets.indices {
+            if index == next {
+                next += 1 + Int(wire[index])
+                octets[index] = UInt8(ascii: ".")
+            } else {
+                guard (0x21...0x7e).contains(wire[index]), wire[index] != 0x2e, wire[index] != 0x5c else { return nil }
+            }
+        }
+        return String(decoding: octets, as: UTF8.self)
+    }
+
+    private var escapedText: String {
         var text = ""
         for label in labels {
             if !text.isEmpty { text += "." }

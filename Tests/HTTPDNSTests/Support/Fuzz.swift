@@ -1,28 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Foundation
+import BeelineTesting
 
 /// Random octets from seeds, the same at every run.
 struct Fuzz {
-    private var state: UInt64
+    private var random: SeededRandom
 
     init(seed: UInt64) {
-        state = seed
+        random = SeededRandom(seed: seed)
     }
 
     /// Inputs to try: those of the ordinary suite, or `BEELINE_FUZZ`.
-    static var rounds: Int {
-        ProcessInfo.processInfo.environment["BEELINE_FUZZ"].flatMap { Int($0) } ?? 20_000
-    }
+    static var rounds: Int { FuzzRounds.count(ordinary: 20_000) }
 
-    /// SplitMix64.
-    mutating func next() -> UInt64 {
-        state &+= 0x9e37_79b9_7f4a_7c15
-        var z = state
-        z = (z ^ (z >> 30)) &* 0xbf58_476d_1ce4_e5b9
-        z = (z ^ (z >> 27)) &* 0x94d0_49bb_1331_11eb
-        return z ^ (z >> 31)
-    }
+    mutating func next() -> UInt64 { random.next() }
 
     mutating func below(_ bound: Int) -> Int {
         Int(next() % UInt64(max(1, bound)))

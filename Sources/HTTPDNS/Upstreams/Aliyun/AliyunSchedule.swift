@@ -33,8 +33,8 @@ struct AliyunSchedule: Hashable, Sendable {
 
     /// Reads an answer: `{"service_ip":[…],"service_ipv6":[…],"service_ip_port":[…],"service_status":"disable"}`.
     ///
-    /// The ports are those of HTTP in the clear; TLS stays at its own.
-    init(_ body: JSONValue, isSecure: Bool) throws(UpstreamError) {
+    /// The ports are those of HTTP in the clear; TLS stays at `securePort`.
+    init(_ body: JSONValue, isSecure: Bool, securePort: UInt16 = 443) throws(UpstreamError) {
         guard let v4 = body["service_ip"]?.array else { throw AliyunAnswer.malformed }
         var endpoints: [Endpoint] = []
         for (list, ports, family) in [
@@ -47,7 +47,7 @@ struct AliyunSchedule: Hashable, Sendable {
                     throw AliyunAnswer.malformed
                 }
                 let port = index < ports.count ? ports[index].integer.flatMap { UInt16(exactly: $0) } : nil
-                endpoints.append(Endpoint(address, port: port ?? (isSecure ? 443 : 80)))
+                endpoints.append(Endpoint(address, port: port ?? (isSecure ? securePort : 80)))
             }
         }
         self.endpoints = endpoints

@@ -74,7 +74,7 @@ final class AliyunScheduler: Sendable {
                 if let error = AliyunError.error(reply, body) { throw error }
                 try reply.requireSuccess()
                 guard let body else { throw AliyunAnswer.malformed }
-                return try AliyunSchedule(body, isSecure: self.place.isSecure)
+                return try AliyunSchedule(body, isSecure: self.place.isSecure, securePort: self.place.port ?? 443)
             }
         )
     }

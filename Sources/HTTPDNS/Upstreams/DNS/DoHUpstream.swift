@@ -73,7 +73,7 @@ public struct DoHUpstream: Upstream {
         let query = DNSMessage.query(question, edns: needsEDNS ? edns : nil)
         let reply = try await transport.exchange(request(query))
         try reply.requireSuccess()
-        if let type = reply.fields[.contentType], !type.lowercased().hasPrefix("application/dns-message") {
+        if let type = reply.field(.contentType), !type.lowercased().hasPrefix("application/dns-message") {
             throw UpstreamError(.malformedAnswer, "the reply is \"\(type)\", not a DNS message")
         }
         let message = try DNSMessage(reply: reply.body)

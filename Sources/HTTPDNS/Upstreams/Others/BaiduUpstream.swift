@@ -60,11 +60,7 @@ public final class BaiduUpstream: BatchUpstream {
 
     /// Answers a question; see ``Upstream/answer(_:)``.
     public func answer(_ question: Question) async throws(UpstreamError) -> Answer {
-        let answers = try await ask([question.host], question.families, question.subnet)
-        guard let answer = answers[question.host] else {
-            throw UpstreamError(.wrongAnswer, "the answer is not for this name")
-        }
-        return answer
+        try await ask([question.host], question.families, question.subnet).only(question.host)
     }
 
     /// Answers for several names; see ``BatchUpstream/answers(_:families:)``.

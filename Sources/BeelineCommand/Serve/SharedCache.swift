@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Beeline
+import BeelineRedis
+
+/// What a server shares with others behind the same load balancer, in programs that are built with the trait `Redis`.
+struct SharedCache: Sendable {
+    /// Nil: nothing is shared.
+    let answers: (any SharedAnswers)?
+
+    #if Redis
+    private let redis: RedisAnswers?
+
+    init(_ arguments: ServeArguments, files: InputFiles) throws(CommandFailure) {
+        redis = try Self.configuration(arguments, files).map { RedisAnswers($0) }
+        answers = redis
+    }
+
+    /// Closes the connection.
+    func end() async { await redis?.shutDown() }
+
+    /// `HOST:PORT`, or the host alone.
+    static func configuration(
+        _ arguments: ServeArguments,
+        _ files: InputFiles
+    ) throws(CommandFailure) -> RedisConfiguration? {
+        guard let text = arguments.redis else {
+            guard arguments.redisSecret == nil else { throw CommandFailure(.usage, "--redis-secret needs --redis") }
+            return nil
+        }
+        var configuration = RedisConfiguration()
+        do {
+            let hasPort = text.contains(":") && !text.hasSuffix("]")
+            let origin = try HTTPURL("http://\(text)\(hasPort ? "" : ":6379")").origin
+            configuration.host = origin.host.text
+            configuration.port = origin.port
+        } catch {
+            throw CommandFailure(.usage, "--redis: \(error.message)")
+        }
+        configuration.password = try arguments.redisSecret.map { path throws(CommandFailure) in try files.secret(path) }
+        return configuration
+    }
+    #else
+    init(_ arguments: ServeArguments, files: InputFiles) throws(CommandFailure) { answers = nil }
+
+    func end() async {}
+    #endif
+}

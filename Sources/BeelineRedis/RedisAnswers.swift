@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if Redis
+public import HTTPDNS
+import NIOConcurrencyHelpers
+import NIOPosix
+import Names
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+/// Answers that resolvers share by a Redis or Valkey server.
+///
+/// ```swift
+/// let redis = RedisAnswers(RedisConfiguration())
+/// var configuration = ResolverConfiguration(upstreams: upstreams)
+/// configuration.shared = redis
+/// let resolver = Resolver(configuration)
+/// …
+/// await resolver.shutdown()
+/// await redis.shutDown()
+/// ```
+///
+/// While the server is away, or too slow, each resolver goes on alone, and the server is tried again at times. Nobody ever
+/// waits for a connection: the questions before it stands go without.
+///
+/// Who may write to the server may answer for the upstreams: let nobody else have it.
+public final class RedisAnswers: SharedAnswers {
+    /// Commands, and who waits for their replies.
+    private struct Job {
+        var commands: [[[UInt8]]]
+        var waiter: CheckedContinuation<[RedisValue]?, Never>
+    }
+
+    private struct State {
+        enum Link {
+            /// Not to be tried before; the pause that comes after the next failure.
+            case away(until: ContinuousClock.Instant, pause: Duration)
+            case connecting(pause: Duration)
+            case up
+        }
+
+        var link: Link
+        var waiting: [Job] = []
+        /// Whether the thread is at work, so that it will look for what waits.
+        var isBusy = false
+        var isClosed = false
+    }
+
+    private let configuration: RedisConfiguration
+    private let clock = ContinuousClock()
+    /// The one thread that speaks to the server. What waits while it does goes out together.
+    private let thread = NIOThreadPool(numberOfThreads: 1)
+    /// Guards the state of the connection and what waits.
+    private let state: NIOLockedValueBox<State>
+    /// The connection. Only the thread takes it, and who shuts down when the thread has ended.
+    let link = NIOLockedValueBox<RedisLink?>(nil)
+
+    /// Answers by a server, which need not be there.
+    public init(_ configuration: RedisConfiguration) {
+        self.configuration = configuration
+        state = NIOLockedValueBox(State(link: .away(until: clock.now, pause: configuration.pause.lowerBound)))
+        thread.start()
+    }
+
+    /// Whether the server was there when it was last spoken to.
+    public var isConnected: Bool {
+        state.withLockedValue { if case .up = $0.link { true } else { false } }
+    }
+
+    /// Closes the connection; from then on nothing is shared.
+    public func shutDown() async {
+        let waiting = state.withLockedValue { state in
+            state.isClosed = true
+            defer { state.waiting = [] }
+            return state.waiting
+        }
+        for job in waiting { job.waiter.resume(returning: nil) }
+        try? await thread.shutdownGracefully()
+        link.withLockedValue { $0 = nil }
+    }
+
+    // MARK: Answers
+
+    /// See `SharedAnswers`.
+    public func answer(to question: Question, from upstream: String) async -> Answer? {
+        let families = question.families.members
+        let keys = families.map { key(question, $0, upstream) }
+        let get = Array("GET".utf8)
+        let left = Array("PTTL".utf8)
+        guard let replies = await ask(keys.flatMap { [[get, $0], [left, $0]] }) else { return nil }
+        var answer = Answer()
+        for (index, family) in families.enumerated() {
+            guard case .octets(let octets) = replies[index * 2], case .integer(let left) = replies[index * 2 + 1],
+                let records = AnswerText.read(octets, family, left: .milliseconds(left))
+            else { return nil }
+            answer[family] = records
+        }
+        return answer
+    }
+
+    /// See `SharedAnswers`.
+    public func share(_ answer: Answer, to question: Question, from upstream: String) async {
+        let commands = question.families.members.compactMap { family -> [[UInt8]]? in
+            guard let records = answer[family],
+                let (text, ttl) = AnswerText.write(records, maxTTL: configuration.maxTTL)
+            else { return nil }
+            return [
+                Array("SET".utf8), key(question, family, upstream), Array(text.utf8), Array("EX".utf8),
+                Array("\(ttl.components.seconds)".utf8),
+            ]
+        }
+        if !commands.isEmpty { _ = await ask(commands) }
+    }
+
+    private func key(_ question: Question, _ family: IPAddress.Family, _ upstream: String) -> [UInt8] {
+        let subnet = question.subnet.map { "/\($0)" } ?? ""
+        let type = family == .v4 ? "A" : "AAAA"
+        return Array("\(configuration.prefix)\(upstream):\(type):\(question.host.text)\(subnet)".utf8)
+    }
+
+    // MARK: The connection
+
+    /// Has commands carried out; nil where there is no server now.
+    private func ask(_ commands: [[[UInt8]]]) async -> [RedisValue]? {
+        await withCheckedContinuation { waiter in
+            let (isTaken, mustStart) = state.withLockedValue { state -> (Bool, Bool) in
+                guard !state.isClosed else { return (false, false) }
+                switch state.link {
+                case .up:
+                    guard state.waiting.count < configuration.maxWaiting else { return (false, false) }
+                    state.waiting.append(Job(commands: commands, waiter: waiter))
+                    defer { state.isBusy = true }
+                    return (true, !state.isBusy)
+                case .away(let until, let pause) where until <= clock.now:
+                    state.link = .connecting(pause: pause)
+                    defer { state.isBusy = true }
+                    return (false, !state.isBusy)
+                case .away, .connecting: return (false, false)
+                }
+            }
+            if !isTaken { waiter.resume(returning: nil) }
+            if mustStart { thread.submit { [self] in if case .active = $0 { work() } } }
+        }
+    }
+
+    /// Runs on the thread, until nothing waits.
+    private func work() {
+        Self.blockPipeSignal()
+        link.withLockedValue { link in
+            while let step = next() {
+                switch step {
+                case .connect(let pause):
+                    link = RedisLink(configuration)
+                    if link == nil { leaveAlone(pause) } else { state.withLockedValue { $0.link = .up } }
+                case .carryOut(let jobs):
+                    let replies = link?.exchange(jobs.flatMap(\.commands))
+                    if replies == nil {
+                        link = nil
+                        leaveAlone(configuration.pause.lowerBound)
+                    }
+                    var rest = (replies ?? [])[...]
+                    for job in jobs {
+                        job.waiter.resume(returning: replies.map { _ in Array(rest.prefix(job.commands.count)) })
+                        rest = rest.dropFirst(job.commands.count)
+                    }
+                }
+            }
+        }
+    }
+
+    /// What the thread does next.
+    private enum Step {
+        case connect(pause: Duration)
+        case carryOut([Job])
+    }
+
+    /// Nil: the thread may rest.
+    private func next() -> Step? {
+        state.withLockedValue { state in
+            if case .connecting(let pause) = state.link, !state.isClosed { return .connect(pause: pause) }
+            guard !state.waiting.isEmpty else {
+                state.isBusy = false
+                return nil
+            }
+            defer { state.waiting = [] }
+            return .carryOut(state.waiting)
+        }
+    }
+
+    private func leaveAlone(_ pause: Duration) {
+        let next = min(pause * 2, configuration.pause.upperBound)
+        state.withLockedValue { $0.link = .away(until: clock.now + pause, pause: next) }
+    }
+
+    /// The library writes to sockets that the server may have closed; the signal of that would end the program.
+    private static func blockPipeSignal() {
+        var signals = sigset_t()
+        sigemptyset(&signals)
+        sigaddset(&signals, SIGPIPE)
+        pthread_sigmask(SIG_BLOCK, &signals, nil)
+    }
+}
+#endif

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import DirectHTTP
+import NIOCore
+
+/// Has the requests of one HTTP/2 connection answered.
+final class HTTP2Requests {
+    private let service: ServerService
+    private let ends: ConnectionEnds
+    private let loop: any EventLoop
+    /// What waits for upstreams, by stream.
+    private var work: [UInt32: Task<Void, Never>] = [:]
+    private weak var handler: HTTP2ServerHandler?
+
+    private init(_ service: ServerService, _ ends: ConnectionEnds, _ loop: any EventLoop) {
+        self.service = service
+        self.ends = ends
+        self.loop = loop
+    }
+
+    /// The handler of a connection, which keeps the rest alive.
+    static func handler(
+        _ service: ServerService,
+        _ ends: ConnectionEnds,
+        streams: Int,
+        on loop: any EventLoop
+    ) -> HTTP2ServerHandler {
+        let requests = HTTP2Requests(service, ends, loop)
+        var limits = HTTP2ServerHandler.Limits()
+        limits.streams = streams
+        limits.body = ServerRequest.maxBody
+        let handler = HTTP2ServerHandler(
+            limits: limits,
+            onRequest: { requests.answer($0) },
+            onCancel: { requests.work.removeValue(forKey: $0)?.cancel() }
+        )
+        requests.handler = handler
+        return handler
+    }
+
+    private func answer(_ request: HTTP2ServerHandler.Request) {
+        let id = request.stream
+        let question = ServerRequest(
+            ServerRequest.Method(request.method),
+            target: request.target,
+            contentType: request.contentType,
+            body: request.body,
+            client: ends.client,
+            local: ends.local
+        )
+        let task = service.answer(question, isTooLarge: request.isTooLarge, on: loop) { [self] reply in
+            work[id] = nil
+            handler?.reply(reply.status, fields: reply.fields(date: service.date), body: reply.body, to: id)
+        }
+        if let task { work[id] = task }
+    }
+}

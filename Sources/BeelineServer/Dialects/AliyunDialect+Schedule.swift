@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import HTTPDNS
+import Names
+
+extension AliyunDialect {
+    /// How far the time of a signature may lie behind and before ours, in seconds: the service's documents speak of clocks
+    /// that are wrong by 150 s, and of times up to 300 s ahead.
+    private static let signatureTimes: ClosedRange<Int64> = -150...450
+
+    /// Handles `/{account}/ss`: where the service is. The vendor's programs for phones sign it never, the others always.
+    func handleSchedule(_ request: ServerRequest, account: String) -> Handling {
+        do throws(Refusal) {
+            try checkSchedule(account, request.fields)
+        } catch {
+            return .reply(Self.refusal(error, .aliyun, account))
+        }
+        let endpoints = announced.isEmpty ? [request.local].compactMap(\.self) : announced
+        var members: [String] = []
+        for (family, name) in [(IPAddress.Family.v4, "service_ip"), (.v6, "service_ipv6")] {
+            let places = endpoints.filter { $0.address.family == family }
+            // Clients take it for granted that there is a list of the first kind.
+            guard family == .v4 || !places.isEmpty else { continue }
+            members.append("\"\(name)\":[\(places.map { "\"\($0.address)\"" }.joined(separator: ","))]")
+            members.append("\"\(name)_port\":[\(places.map { "\($0.port)" }.joined(separator: ","))]")
+        }
+        var reply = ServerReply.json("{\(members.joined(separator: ","))}")
+        reply.form = .aliyun
+        reply.account = account
+        reply.outcome = "NOERROR"
+        return .reply(reply)
+    }
+
+    private func checkSchedule(_ account: String, _ fields: [String: String]) throws(Refusal) {
+        guard let known = accounts[account] else {
+            guard accounts.isEmpty, fields["s"] == nil else { throw Refusal("InvalidAccount") }
+            return
+        }
+        guard let signature = fields["s"] else { return }
+        guard let nonce = fields["n"], let time = fields["t"].flatMap({ Int64($0) }) else {
+            throw Refusal("MissingArgument", 400)
+        }
+        let (distance, overflow) = time.subtractingReportingOverflow(clock())
+        guard !overflow, Self.signatureTimes.contains(distance) else { throw Refusal("SignatureExpired") }
+        guard Accounts.equal(Digests.md5("\(nonce)-\(known.secret)-\(time)"), signature.lowercased()) else {
+            throw Refusal("InvalidSignature")
+        }
+    }
+}

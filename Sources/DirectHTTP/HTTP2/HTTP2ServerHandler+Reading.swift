@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NIOCore
+
+// What a client's frames do (RFC 9113 §6).
+extension HTTP2ServerHandler {
+    func take(_ event: HTTP2FrameReader.Event, now: NIODeadline) throws(HTTP2ConnectionError) {
+        switch event {
+        case .data(let id, let piece, let charged, let endStream):
+            try takeData(id, piece, charged: charged, endStream: endStream, now: now)
+        case .headers(let id, let block, let endStream):
+            try takeHeaders(id, block, endStream: endStream, now: now)
+        case .frame(let header, let payload):
+            try take(header, payload, now: now)
+        }
+    }
+
+    private func takeHeaders(
+        _ id: UInt32,
+        _ block: ByteBuffer,
+        endStream: Bool,
+        now: NIODeadline
+    ) throws(HTTP2ConnectionError) {
+        guard id % 2 == 1 else { throw HTTP2ConnectionError(.protocolError, "a client opens odd streams") }
+        var head = HTTP2RequestHead(stream: id)
+        do {
+            // It is decoded whether or not the stream is taken: the table is the connection's.
+            try block.withUnsafeReadableBytes { bytes in
+                try decoder.decode(bytes) { head.take($0) }
+            }
+        } catch HPACKDecoder.Failure.tooLarge {
+            throw HTTP2ConnectionError(.enhanceYourCalm, "the fields of a header block are too many or too large")
+        } catch {
+            throw HTTP2ConnectionError(.compression, "a header block cannot be decoded")
+        }
+        guard id > lastID else { return try takeTrailers(id, endStream, now) }
+        lastID = id
+        guard streams.count < limits.streams else {
+            try waste(now)
+            return out.writeReset(.refusedStream, stream: id)
+        }
+        guard let request = head.request else {
+            try waste(now)
+            return out.writeReset(.protocolError, stream: id)
+        }
+        streams[id] = Stream(request: request, sendWindow: initialSendWindow)
+        if endStream { hand(request) }
+    }
+
+    /// Trailers say nothing that we read, but they end a request.
+    private func takeTrailers(_ id: UInt32, _ endStream: Bool, _ now: NIODeadline) throws(HTTP2ConnectionError) {
+        try waste(now)
+        guard let request = streams[id]?.request else { return }
+        if endStream { hand(request) } else { end(id, .protocolError) }
+    }
+
+    private func takeData(
+        _ id: UInt32,
+        _ piece: ByteBuffer,
+        charged: Int,
+        endStream: Bool,
+        now: NIODeadline
+    ) throws(HTTP2ConnectionError) {
+        try checkOpened(id)
+        uncredited += charged
+        guard uncredited <= HTTP2Frame.defaultWindow else {
+            throw HTTP2ConnectionError(.flowControl, "more DATA than was allowed")
+        }
+        if uncredited >= HTTP2Frame.defaultWindow / 2 {
+            out.writeWindowUpdate(uncredited)
+            uncredited = 0
+        }
+        if piece.readableBytes == 0, !endStream { try waste(now) }
+        guard var request = streams[id]?.request else { return }
+        // A stream's window is never opened again: content that needs it is larger than what is read.
+        if request.body.count + piece.readableBytes > limits.body {
+            request.isTooLarge = true
+            hand(request)
+            return out.writeReset(.noError, stream: id)
+        }
+        request.body.append(contentsOf: piece.readableBytesView)
+        streams[id]?.request = request
+        if endStream { hand(request) }
+    }
+
+    private func take(
+        _ header: HTTP2Frame.Header,
+        _ payload: ByteBuffer,
+        now: NIODeadline
+    ) throws(HTTP2ConnectionError) {
+        var payload = payload
+        switch header.kind {
+        case .settings:
+            try waste(now)
+            try takeSettings(header, payload)
+        case .ping:
+            try waste(now)
+            guard header.length == 8, header.stream == 0, let value = payload.readInteger(as: UInt64.self) else {
+                throw HTTP2ConnectionError(.frameSize, "PING is not of eight bytes")
+            }
+            if !header.has(HTTP2Frame.Flags.acknowledgement) { out.writePing(value, isAcknowledgement: true) }
+        case .resetStream:
+            try waste(now)
+            try checkOpened(header.stream)
+            guard header.length == 4 else { throw HTTP2ConnectionError(.frameSize, "RST_STREAM is not of four bytes") }
+            end(header.stream)
+        case .windowUpdate:
+            try waste(now)
+            guard header.length == 4, let value = payload.readInteger(as: UInt32.self) else {
+                throw HTTP2ConnectionError(.frameSize, "WINDOW_UPDATE is not of four bytes")
+            }
+            try takeWindow(header.stream, Int(value & 0x7fff_ffff))
+        case .pushPromise: throw HTTP2ConnectionError(.protocolError, "a client cannot push")
+        case .priority, .goAway, nil: try waste(now)
+        case .data, .headers, .continuation: break
+        }
+    }
+
+    private func takeSettings(_ header: HTTP2Frame.Header, _ payload: ByteBuffer) throws(HTTP2ConnectionError) {
+        guard !header.has(HTTP2Frame.Flags.acknowledgement) else { return }
+        guard header.stream == 0 else { throw HTTP2ConnectionError(.protocolError, "SETTINGS of a stream") }
+        let settings = try HTTP2Settings(payload, mayAllowPush: true)
+        if let size = settings.headerTableSize { encoder.setMaximumTableSize(size) }
+        if let window = settings.initialWindow {
+            let change = window - initialSendWindow
+            initialSendWindow = window
+            for id in streams.keys { try widen(id, by: change) }
+        }
+        out.writeFrame(.settings, flags: HTTP2Frame.Flags.acknowledgement, length: 0)
+    }
+
+    private func takeWindow(_ id: UInt32, _ increment: Int) throws(HTTP2ConnectionError) {
+        guard increment > 0 else { throw HTTP2ConnectionError(.protocolError, "a window is opened by nothing") }
+        guard id != 0 else {
+            sendWindow += increment
+            guard sendWindow <= HTTP2Frame.maximumWindow else {
+                throw HTTP2ConnectionError(.flowControl, "a window that cannot be")
+            }
+            return
+        }
+        try checkOpened(id)
+        try widen(id, by: increment)
+    }
+
+    private func widen(_ id: UInt32, by change: Int) throws(HTTP2ConnectionError) {
+        guard let window = streams[id]?.sendWindow else { return }
+        guard window + change <= HTTP2Frame.maximumWindow else {
+            throw HTTP2ConnectionError(.flowControl, "a window that cannot be")
+        }
+        streams[id]?.sendWindow = window + change
+        queue(id)
+    }
+
+    /// RFC 9113 §5.1: of streams that nobody opened there can be no frames.
+    private func checkOpened(_ id: UInt32) throws(HTTP2ConnectionError) {
+        guard id % 2 == 1, id <= lastID else {
+            throw HTTP2ConnectionError(.protocolError, "a frame for a stream that nobody opened")
+        }
+    }
+}

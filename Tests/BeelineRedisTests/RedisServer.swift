@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if Redis
+import BeelineRedis
+import BeelineTesting
+import Foundation
+
+/// A Redis or Valkey server of its own, until it is stopped.
+final class RedisServer: Sendable {
+    /// Those that are installed.
+    static let programs = ["/usr/bin/redis-server", "/usr/bin/valkey-server"].filter {
+        FileManager.default.isExecutableFile(atPath: $0)
+    }
+
+    let port: UInt16
+    private let process: Int32
+
+    init(_ program: String, port: UInt16? = nil, arguments: [String] = []) throws {
+        self.port = try port ?? freePorts(1)[0]
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: program)
+        process.arguments =
+            ["--port", "\(self.port)", "--bind", "127.0.0.1", "--save", "", "--dir", NSTemporaryDirectory()] + arguments
+        process.standardOutput = FileHandle.nullDevice
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        self.process = process.processIdentifier
+    }
+
+    /// Answers by this server, soon tried again where it is away.
+    func answers(_ change: (inout RedisConfiguration) -> Void = { _ in }) -> RedisAnswers {
+        var configuration = RedisConfiguration()
+        configuration.port = port
+        // A machine under load is no server that is away.
+        configuration.patience = .seconds(5)
+        configuration.pause = .milliseconds(5)...Duration.milliseconds(20)
+        change(&configuration)
+        return RedisAnswers(configuration)
+    }
+
+    /// Ends it at once, and waits for its end.
+    func stop() {
+        kill(process, SIGKILL)
+        var status: Int32 = 0
+        waitpid(process, &status, 0)
+    }
+}
+#endif

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if Redis
+import BeelineServer
+import BeelineTesting
+import HTTPDNS
+import Names
+import Testing
+
+@testable import BeelineRedis
+
+@Suite(
+    "Answers that servers share",
+    .enabled(if: !RedisServer.programs.isEmpty, "neither redis-server nor valkey-server is installed"),
+    .timeLimit(.minutes(2))
+)
+struct RedisTests {
+    private static let address = IPAddress(v4: 0xc633_6401)
+
+    private static func upstream(_ name: String = "one") -> ScriptedUpstream {
+        ScriptedUpstream(name) { question in
+            switch question.host.text {
+            case "none.test": .answer(Answer(v4: .absent(.noName, ttl: .seconds(30))))
+            case "short.test": .answer(Answer(v4: .addresses([address], ttl: .zero)))
+            default: .answer(Answer(v4: .addresses([address], ttl: .seconds(300))))
+            }
+        }
+    }
+
+    private static func resolver(_ upstream: ScriptedUpstream, _ shared: RedisAnswers) -> Resolver {
+        var configuration = ResolverConfiguration(upstreams: [upstream], system: nil)
+        configuration.networkMonitor = nil
+        configuration.families = .v4
+        configuration.shared = shared
+        return Resolver(configuration)
+    }
+
+    /// Asks until the server is spoken to.
+    private static func connect(_ redis: RedisAnswers) async throws {
+        try await withTimeLimit(.seconds(30), { "the connection to the server" }) {
+            while !redis.isConnected {
+                _ = await redis.answer(to: Question(try Host("nobody.test"), families: .v4), from: "nobody")
+                try await Task.sleep(for: .milliseconds(5))
+            }
+        }
+    }
+
+    /// A shared answer is written behind its caller.
+    private static func share(_ host: Host, _ resolver: Resolver, _ redis: RedisAnswers, _ name: String) async throws {
+        _ = try? await resolver.resolve(host)
+        try await withTimeLimit(.seconds(30), { "\(host) in the server" }) {
+            while await redis.answer(to: Question(host, families: .v4), from: name) == nil {
+                try await Task.sleep(for: .milliseconds(5))
+            }
+        }
+    }
+
+    @Test("what one was told the other need not ask, with the TTL that is left", arguments: RedisServer.programs)
+    func sharing(_ program: String) async throws {
+        let server = try RedisServer(program)
+        let (one, other) = (server.answers(), server.answers())
+        try await Self.connect(one)
+        try await Self.connect(other)
+        let (first, second, stranger) = (Self.upstream(), Self.upstream(), Self.upstream("another"))
+        let resolvers = [Self.resolver(first, one), Self.resolver(second, other), Self.resolver(stranger, other)]
+        let (host, none) = (try Host("www.test"), try Host("none.test"))
+        try await Self.share(host, resolvers[0], one, "one")
+        try await Self.share(none, resolvers[0], one, "one")
+
+        let resolution = try await resolvers[1].resolve(host)
+        #expect(resolution.addresses == [Self.address] && resolution.upstream == "one")
+        #expect(resolution.source == .cached && resolution.ttl <= .seconds(300) && resolution.ttl > .seconds(60))
+        let error = await #expect(throws: ResolutionError.self) { try await resolvers[1].resolve(none) }
+        #expect(error?.code == .noSuchName)
+        #expect(second.questions.isEmpty && first.questions.count == 2)
+        // Who wants it from the upstream gets it from there, and what another upstream says is another answer.
+        #expect(try await resolvers[1].resolve(host, fresh: true).source == .fresh)
+        #expect(try await resolvers[2].resolve(host).source == .fresh)
+        #expect(second.questions.count == 1 && stranger.questions.count == 1)
+        for resolver in resolvers { await resolver.shutdown() }
+        await one.shutDown()
+        await other.shutDown()
+        server.stop()
+    }
+
+    @Test("a server that is not there, or goes away, is no hindrance; when it is back it is used")
+    func away() async throws {
+        let program = try #require(RedisServer.programs.first)
+        let port = try freePorts(1)[0]
+        let dead = try RedisServer(program, port: port)
+        dead.stop()
+        let redis = dead.answers()
+        let upstream = Self.upstream()
+        let resolver = Self.resolver(upstream, redis)
+        #expect(try await resolver.resolve(try Host("a.test")).source == .fresh)
+
+        let server = try RedisServer(program, port: port)
+        try await Self.connect(redis)
+        try await Self.share(try Host("b.test"), resolver, redis, "one")
+        server.stop()
+        for index in 0..<3 { #expect(try await resolver.resolve(try Host("c\(index).test")).source == .fresh) }
+        #expect(!redis.isConnected)
+
+        let again = try RedisServer(program, port: port)
+        try await Self.connect(redis)
+        try await Self.share(try Host("d.test"), resolver, redis, "one")
+        await resolver.shutdown()
+        await redis.shutDown()
+        again.stop()
+        #expect(await redis.answer(to: Question(try Host("d.test"), families: .v4), from: "one") == nil)
+    }
+
+    @Test("a server that takes connections and says nothing is left alone")
+    func silent() async throws {
+        let hole = try await RawServer.start { _ in try await Gate().wait() }
+        var configuration = RedisConfiguration()
+        configuration.port = hole.port
+        configuration.password = "secret"
+        configuration.patience = .milliseconds(20)
+        let redis = RedisAnswers(configuration)
+        let resolver = Self.resolver(Self.upstream(), redis)
+        for index in 0..<5 { #expect(try await resolver.resolve(try Host("n\(index).test")).source == .fresh) }
+        #expect(!redis.isConnected)
+        await resolver.shutdown()
+        await redis.shutDown()
+        await hole.stop()
+    }
+
+    @Test("a password is needed where the server has one")
+    func password() async throws {
+        let program = try #require(RedisServer.programs.first)
+        let server = try RedisServer(program, arguments: ["--requirepass", "s3cret"])
+        let right = server.answers {
+            $0.password = "s3cret"
+            $0.database = 3
+        }
+        try await Self.connect(right)
+        let wrong = server.answers { $0.password = "wrong" }
+        for _ in 0..<20 {
+            #expect(await wrong.answer(to: Question(try Host("a.test"), families: .v4), from: "one") == nil)
+            try await Task.sleep(for: .milliseconds(5))
+        }
+        #expect(!wrong.isConnected)
+        await right.shutDown()
+        await wrong.shutDown()
+        server.stop()
+    }
+
+    @Test("many questions at once go out together, and each gets its own answer")
+    func many() async throws {
+        let program = try #require(RedisServer.programs.first)
+        let server = try RedisServer(program)
+        let redis = server.answers()
+        try await Self.connect(redis)
+        await withTaskGroup(of: Void.self) { group in
+            for index in UInt32(0)..<500 {
+                group.addTask {
+                    guard let host = try? Host("n\(index).test") else { return }
+                    let question = Question(host, families: .both)
+                    let answer = Answer(
+                        v4: .addresses([IPAddress(v4: 0xc633_0000 | index)], ttl: .seconds(100)),
+                        v6: .absent(.noRecord, ttl: .seconds(100))
+                    )
+                    await redis.share(answer, to: question, from: "one")
+                    let back = await redis.answer(to: question, from: "one")
+                    #expect(back?.v4?.addresses == [IPAddress(v4: 0xc633_0000 | index)])
+                    #expect(back?.v6?.addresses == [])
+                }
+            }
+        }
+        await redis.shutDown()
+        server.stop()
+    }
+
+    // MARK: Texts
+
+    @Test("what has no TTL is not shared, and what is nearly over is not taken")
+    func texts() throws {
+        let two = Answer.Records.addresses([Self.address, IPAddress(v4: 0xc633_6402)], ttl: .seconds(100))
+        let written = try #require(AnswerText.write(two, maxTTL: .seconds(86_400)))
+        #expect(written.text == "100 198.51.100.1 198.51.100.2" && written.ttl == .seconds(100))
+        let octets = Array(written.text.utf8)
+        #expect(AnswerText.read(octets, .v4, left: .seconds(90))?.addresses == two.addresses)
+        #expect(AnswerText.read(octets, .v4, left: .seconds(90))?.ttl == .seconds(90))
+        let refused: [(String, IPAddress.Family, Duration, String)] = [
+            (written.text, .v4, .seconds(10), "a tenth is left"),
+            (written.text, .v4, .seconds(101), "more is left than there ever was"),
+            (written.text, .v4, .milliseconds(-2), "the key is gone"),
+            (written.text, .v6, .seconds(90), "the other family"),
+            ("100", .v4, .seconds(90), "no address"), ("100 none none", .v4, .seconds(90), "two words"),
+            ("100 198.51.100.1 x", .v4, .seconds(90), "no address"), ("x 198.51.100.1", .v4, .seconds(90), "no TTL"),
+        ]
+        for (text, family, left, why) in refused {
+            #expect(AnswerText.read(Array(text.utf8), family, left: left) == nil, "\(why)")
+        }
+        #expect(AnswerText.write(.addresses([Self.address], ttl: nil), maxTTL: .seconds(60)) == nil)
+        #expect(AnswerText.write(.addresses([Self.address], ttl: .zero), maxTTL: .seconds(60)) == nil)
+        #expect(AnswerText.write(two, maxTTL: .seconds(60))?.ttl == .seconds(60))
+    }
+
+    @Test("no text makes the reader trap, and what it takes is written the same again")
+    func fuzz() {
+        var random = SeededRandom(seed: 6_379)
+        let seeds = ["100 198.51.100.1 198.51.100.2", "7 2001:db8::1", "30 none", "5 noname"].map { Array($0.utf8) }
+        for _ in 0..<FuzzRounds.count(ordinary: 20_000) {
+            var octets = seeds[Int.random(in: 0..<seeds.count, using: &random)]
+            for _ in 0...Int.random(in: 0..<3, using: &random) {
+                let place = Int.random(in: 0..<octets.count, using: &random)
+                octets[place] = UInt8.random(in: .min ... .max, using: &random)
+            }
+            let family: IPAddress.Family = Bool.random(using: &random) ? .v4 : .v6
+            guard let records = AnswerText.read(octets, family, left: .seconds(5)) else { continue }
+            let again = AnswerText.write(records, maxTTL: .seconds(86_400))
+            #expect(again.flatMap { AnswerText.read(Array($0.text.utf8), family, left: .seconds(5)) } == records)
+        }
+    }
+}
+#endif

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import BeelineTesting
+import NIOCore
+import NIOEmbedded
+import Testing
+
+@testable import DirectHTTP
+
+@Suite("A server's end of HTTP/2")
+struct HTTP2ServerHandlerTests {
+    /// A connection without a socket, and what its server was asked.
+    private final class Wire {
+        let channel = EmbeddedChannel()
+        var requests: [HTTP2ServerHandler.Request] = []
+        var cancelled: [UInt32] = []
+        /// Nil: nobody is answered.
+        var content: [UInt8]? = Array("answer".utf8)
+        private(set) var handler: HTTP2ServerHandler?
+
+        init(
+            streams: Int = 100,
+            greeting: [RawFrame] = [RawFrame(.settings)],
+            preface: [UInt8] = RawFrame.preface
+        ) throws {
+            var limits = HTTP2ServerHandler.Limits()
+            limits.streams = streams
+            limits.body = 100
+            let handler = HTTP2ServerHandler(
+                limits: limits,
+                onRequest: { [unowned self] request in
+                    requests.append(request)
+                    if let content { reply(content, to: request.stream) }
+                },
+                onCancel: { [unowned self] in cancelled.append($0) }
+            )
+            self.handler = handler
+            try channel.pipeline.syncOperations.addHandler(handler)
+            try channel.connect(to: try SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
+            try send(bytes: preface)
+            try send(greeting)
+            if preface == RawFrame.preface, greeting == [RawFrame(.settings)] { _ = try frames() }
+        }
+
+        func reply(_ content: [UInt8], to stream: UInt32) {
+            let fields = [("content-type", "text/plain", true), ("content-length", "\(content.count)", false)]
+            handler?.reply(
+                200,
+                fields: fields.map { (name: $0.0, value: $0.1, repeats: $0.2) },
+                body: content,
+                to: stream
+            )
+        }
+
+        func send(_ frames: [RawFrame]) throws { try send(bytes: frames.flatMap(\.bytes)) }
+
+        func send(bytes: [UInt8]) throws { try channel.writeInbound(ByteBuffer(bytes: bytes)) }
+
+        /// What was sent since the last time.
+        func frames() throws -> [(kind: UInt8, flags: UInt8, stream: UInt32, payload: [UInt8])] {
+            var bytes = ByteBuffer()
+            channel.embeddedEventLoop.run()
+            while var more = try channel.readOutbound(as: ByteBuffer.self) { bytes.writeBuffer(&more) }
+            var frames: [(kind: UInt8, flags: UInt8, stream: UInt32, payload: [UInt8])] = []
+            while let (first, flags, stream) = bytes.readMultipleIntegers(as: (UInt32, UInt8, UInt32).self) {
+                guard let payload = bytes.readBytes(length: Int(first >> 8)) else { break }
+                frames.append((UInt8(truncatingIfNeeded: first), flags, stream, payload))
+            }
+            try #require(bytes.readableBytes == 0)
+            return frames
+        }
+
+        func end() { _ = try? channel.finish(acceptAlreadyClosed: true) }
+    }
+
+    private static func request(
+        _ stream: UInt32,
+        method: String = "GET",
+        more: [(name: String, value: String)] = [],
+        ends: Bool = true
+    ) -> RawFrame {
+        let fields: [(name: String, value: String)] = [
+            (":method", method), (":scheme", "https"), (":path", "/dns-query?dns=AA"), (":authority", "dns.test"),
+        ]
+        let flags = RawFrame.endHeaders | (ends ? RawFrame.endStream : 0)
+        return .headers(fields + more, stream: stream, flags: flags)
+    }
+
+    @Test("requests come whole, and their replies leave together")
+    func answers() throws {
+        let wire = try Wire()
+        let content = [(name: "content-type", value: "application/dns-message")]
+        try wire.send([
+            Self.request(1), Self.request(3, method: "POST", more: content, ends: false),
+            RawFrame(.data, stream: 3, payload: [1, 2]), RawFrame(.data, stream: 3, payload: [3]),
+            RawFrame(.data, flags: RawFrame.endStream, stream: 3),
+        ])
+        #expect(wire.requests.map(\.method) == ["GET", "POST"] && wire.requests[1].body == [1, 2, 3])
+        #expect(wire.requests.allSatisfy { $0.target == "/dns-query?dns=AA" && !$0.isTooLarge })
+        #expect(wire.requests.map(\.contentType) == [nil, "application/dns-message"])
+        let frames = try wire.frames()
+        #expect(frames.map(\.kind) == [1, 0, 1, 0] && frames.map(\.stream) == [1, 1, 3, 3])
+        #expect(frames[1].payload == Array("answer".utf8) && frames[1].flags == RawFrame.endStream)
+        // A field that comes again is an index.
+        #expect(frames[2].payload.count < frames[0].payload.count)
+        wire.end()
+    }
+
+    @Test("what no client may do ends the connection, with its reason")
+    func connectionErrors() throws {
+        let zero: [UInt8] = [0, 0, 0, 0]
+        let rows: [(String, [RawFrame], UInt8)] = [
+            ("an even stream", [Self.request(2)], 1),
+            ("DATA of a stream that nobody opened", [RawFrame(.data, stream: 1, payload: [1])], 1),
+            ("a reset of one", [RawFrame(.reset, stream: 9, payload: zero)], 1),
+            ("a push", [RawFrame(.pushPromise, stream: 1, payload: zero)], 1),
+            ("a window opened by nothing", [RawFrame(.windowUpdate, payload: zero)], 1),
+            ("a window that cannot be", [RawFrame(.windowUpdate, payload: [0x7f, 0xff, 0xff, 0xff])], 3),
+            ("a PING of three octets", [RawFrame(.ping, payload: [1, 2, 3])], 6),
+            ("a header block that is none", [RawFrame(.headers, flags: 5, stream: 1, payload: [0xff, 0xff, 0xff])], 9),
+            (
+                "half a header block",
+                [RawFrame(.headers, flags: 1, stream: 1), RawFrame(.ping, payload: zero + zero)], 1
+            ),
+            ("a flood of PINGs", (0..<3_000).map { _ in RawFrame(.ping, payload: zero + zero) }, 11),
+            ("SETTINGS of a stream", [RawFrame(.settings, stream: 1)], 1),
+        ]
+        for (what, sent, code) in rows {
+            let wire = try Wire()
+            try wire.send(sent)
+            let last = try wire.frames().last
+            #expect(
+                last?.kind == 7 && last?.payload.suffix(4) == [0, 0, 0, code],
+                "\(what): \(String(describing: last))"
+            )
+            #expect(!wire.channel.isActive, "\(what)")
+            wire.end()
+        }
+        let other = try Wire(preface: Array("GET / HTTP/1.1\r\nHost: a\r\n\r\n".utf8))
+        #expect(try other.frames().last?.kind == 7 && !other.channel.isActive)
+        let late = try Wire(greeting: [RawFrame(.ping, payload: zero + zero)])
+        #expect(try late.frames().last?.kind == 7 && !late.channel.isActive)
+    }
+
+    @Test("what is no request ends its stream alone")
+    func streamErrors() throws {
+        let wire = try Wire(streams: 1)
+        wire.content = nil
+        let rows: [(String, [(name: String, value: String)])] = [
+            ("a field of HTTP/1.1", [("connection", "close")]), ("a name in capitals", [("Accept", "x")]),
+            ("a pseudo field behind fields", [("accept", "x"), (":path", "/")]), ("two paths", [(":path", "/")]),
+            ("a length that is none", [("content-length", "x")]), ("a status", [(":status", "200")]),
+        ]
+        for (index, (what, more)) in rows.enumerated() {
+            try wire.send([Self.request(UInt32(index * 2 + 1), more: more)])
+            let frames = try wire.frames()
+            #expect(frames.map(\.kind) == [3] && frames.first?.payload == [0, 0, 0, 1], "\(what)")
+        }
+        try wire.send([Self.request(21), Self.request(23)])
+        #expect(try wire.frames().map(\.payload) == [[0, 0, 0, 7]], "more streams than allowed")
+        #expect(wire.channel.isActive && wire.requests.map(\.stream) == [21])
+        wire.end()
+    }
+
+    @Test("replies wait for the client's windows")
+    func windows() throws {
+        let wire = try Wire(greeting: [.settings([(4, 10)])])
+        wire.content = Array(0..<25)
+        try wire.send([Self.request(1)])
+        #expect(try wire.frames().last?.payload == Array(0..<10))
+        try wire.send([RawFrame(.windowUpdate, stream: 1, payload: [0, 0, 0, 5])])
+        #expect(try wire.frames().map(\.payload) == [Array(10..<15)])
+        // A larger window for all streams counts for those that are open.
+        try wire.send([.settings([(4, 100)])])
+        let rest = try wire.frames()
+        #expect(rest.last?.payload == Array(15..<25) && rest.last?.flags == RawFrame.endStream)
+        // The connection has a window, too.
+        wire.content = [UInt8](repeating: 7, count: 70_000)
+        try wire.send([.settings([(4, 1_000_000)]), Self.request(3)])
+        let sent = try wire.frames().filter { $0.kind == 0 }
+        #expect(sent.reduce(0) { $0 + $1.payload.count } == 65_535 - 25 && sent.allSatisfy { $0.flags == 0 })
+        try wire.send([RawFrame(.windowUpdate, payload: [0, 1, 0, 0])])
+        #expect(try wire.frames().last?.flags == RawFrame.endStream)
+        wire.end()
+    }
+
+    @Test("content that is too large is not read, and what is read may come again")
+    func content() throws {
+        let wire = try Wire()
+        try wire.send([
+            Self.request(1, method: "POST", ends: false),
+            RawFrame(.data, stream: 1, payload: [UInt8](repeating: 1, count: 101)),
+            RawFrame(.data, flags: RawFrame.endStream, stream: 1, payload: [1]),
+        ])
+        #expect(wire.requests.count == 1 && wire.requests[0].isTooLarge)
+        _ = try wire.frames()
+        for index in UInt32(0)..<1_000 {
+            let stream = 3 + index * 2
+            try wire.send([
+                Self.request(stream, method: "POST", ends: false),
+                RawFrame(.data, flags: RawFrame.endStream, stream: stream, payload: [UInt8](repeating: 1, count: 100)),
+            ])
+        }
+        #expect(wire.requests.count == 1_001 && wire.channel.isActive)
+        #expect(try wire.frames().contains { $0.kind == 8 && $0.stream == 0 })
+        wire.end()
+    }
+
+    @Test("a reply that nobody wants any more is not sent")
+    func cancellation() throws {
+        let wire = try Wire()
+        wire.content = nil
+        try wire.send([Self.request(1), Self.request(3), RawFrame(.reset, stream: 1, payload: [0, 0, 0, 8])])
+        #expect(wire.cancelled == [1])
+        wire.reply([1], to: 1)
+        wire.reply([2], to: 3)
+        #expect(try wire.frames().filter { $0.kind == 0 }.map(\.stream) == [3])
+        try wire.send([Self.request(5)])
+        wire.end()
+        #expect(wire.cancelled == [1, 5])
+    }
+
+    @Test("no octets make it trap, and what it sends are frames")
+    func fuzz() throws {
+        var random = SeededRandom(seed: 9_113)
+        let seeds: [[RawFrame]] = [
+            [Self.request(1), RawFrame(.windowUpdate, payload: [0, 0, 1, 0]), Self.request(3)],
+            [Self.request(1, method: "POST", ends: false), RawFrame(.data, flags: 1, stream: 1, payload: [1, 2, 3])],
+            [RawFrame(.ping, payload: [1, 2, 3, 4, 5, 6, 7, 8]), .settings([(4, 5), (1, 0)]), Self.request(5)],
+            [Self.request(1), RawFrame(.reset, stream: 1, payload: [0, 0, 0, 8]), RawFrame(.continuation, stream: 1)],
+        ]
+        for _ in 0..<FuzzRounds.count(ordinary: 2_000) {
+            let wire = try Wire()
+            var bytes = seeds[Int.random(in: 0..<seeds.count, using: &random)].flatMap(\.bytes)
+            for _ in 0...Int.random(in: 0..<4, using: &random) {
+                let place = Int.random(in: 0..<bytes.count, using: &random)
+                bytes[place] =
+                    Bool.random(using: &random) ? .random(in: .min ... .max, using: &random) : bytes[place] ^ 1
+            }
+            let cut = Int.random(in: 0...bytes.count, using: &random)
+            for part in [bytes[..<cut], bytes[cut...]] where wire.channel.isActive { try wire.send(bytes: Array(part)) }
+            _ = try wire.frames()
+            wire.end()
+        }
+    }
+}

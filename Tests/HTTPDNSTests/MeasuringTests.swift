@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import BeelineTesting
+import Foundation
+import MetricsTestKit
+import Names
+import Testing
+
+@testable import HTTPDNS
+
+@Suite("What is measured, and what is counted")
+struct MeasuringTests {
+    @Test("a prefetch that probes puts endpoints that take no connection last", .timeLimit(.minutes(1)))
+    func probing() async throws {
+        let dead = try RefusedEndpoint(address: "127.0.0.2")
+        let port = dead.endpoint.port
+        let site = try await RawServer.start(addresses: ["127.0.0.3"], port: port) { _ in }
+        let upstream = ScriptedUpstream("one", .answer(v4("127.0.0.2 127.0.0.3", ttl: 300)))
+        var configuration = ResolverConfiguration(upstreams: [upstream], system: nil)
+        configuration.families = .v4
+        configuration.check.allowLocalAnswers = true
+        configuration.networkMonitor = nil
+        let resolver = Resolver(configuration)
+        let name = host("www.a.test")
+        await resolver.prefetch([name])
+        #expect(resolver.cached(name, port: port)?.addresses == addresses("127.0.0.2 127.0.0.3"))
+        await resolver.prefetch([name], probing: port)
+        #expect(resolver.cached(name, port: port)?.addresses == addresses("127.0.0.3 127.0.0.2"))
+        // At another port nothing is known.
+        #expect(resolver.cached(name, port: 443)?.addresses == addresses("127.0.0.2 127.0.0.3"))
+        #expect(upstream.questions.count == 1)
+        await resolver.shutdown()
+        await site.stop()
+        dead.close()
+    }
+
+    @Test("questions and their times go to swift-metrics, by upstream and outcome")
+    func metrics() async throws {
+        let metrics = TestMetrics()
+        let bad = ScriptedUpstream("bad") { _ in .fail(UpstreamError(.unreachable, "is away")) }
+        let good = ScriptedUpstream("good") { _ in .answer(v4("192.0.2.1", ttl: 300)) }
+        var configuration = ResolverConfiguration(upstreams: [bad, good], system: nil)
+        configuration.families = .v4
+        configuration.metrics = ResolverMetrics(factory: metrics)
+        let resolver = Resolver(configuration, clock: ManualClock())
+        for name in ["a.test", "b.test", "b.test"] { _ = try await resolver.resolve(host(name)) }
+        let failed = try metrics.expectCounter(
+            "beeline_dns_questions",
+            [("upstream", "bad"), ("outcome", "\(UpstreamError.Code.unreachable)")]
+        )
+        #expect(failed.totalValue == 2)
+        let answered = try metrics.expectCounter(
+            "beeline_dns_questions",
+            [("upstream", "good"), ("outcome", "answer")]
+        )
+        #expect(answered.totalValue == 2)
+        #expect(try metrics.expectTimer("beeline_dns_answer_time", [("upstream", "good")]).values.count == 2)
+        configuration.metrics?.found(resolver.counts, since: CacheCounts())
+        #expect(try metrics.expectCounter("beeline_dns_lookups", [("found", "cached")]).totalValue == 1)
+        #expect(try metrics.expectCounter("beeline_dns_lookups", [("found", "missed")]).totalValue == 2)
+        await resolver.shutdown()
+    }
+
+    @Test("a hosts file that changes is read again, and one that is gone is a failure and no answer")
+    func hostsFile() async throws {
+        let path = NSTemporaryDirectory() + "/beeline-hosts-\(UUID().uuidString)"
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        let upstream = HostsFileUpstream(path: path)
+        let question = Question(host("db.test"), families: .v4)
+        await #expect(throws: UpstreamError.self) { try await upstream.answer(question) }
+        for text in ["127.0.0.9 db.test\n", "192.0.2.10 db.test # moved\n"] {
+            try Data(text.utf8).write(to: URL(fileURLWithPath: path))
+            let address = String(text.prefix { $0 != " " })
+            #expect(try await upstream.answer(question).v4?.addresses == addresses(address))
+        }
+        try FileManager.default.removeItem(atPath: path)
+        await #expect(throws: UpstreamError.self) { try await upstream.answer(question) }
+    }
+
+    @Test("what comes with an answer besides addresses reaches the caller")
+    func extra() async throws {
+        let upstream = ScriptedUpstream(
+            "one",
+            .answer(Answer(v4: .addresses(addresses("192.0.2.1"), ttl: .seconds(60)), extra: "{\"a\":1}"))
+        )
+        var configuration = ResolverConfiguration(upstreams: [upstream], system: nil)
+        configuration.families = .v4
+        let resolver = Resolver(configuration, clock: ManualClock())
+        #expect(try await resolver.resolve(host("a.test")).extra == "{\"a\":1}")
+        #expect(resolver.cached(host("a.test"))?.extra == "{\"a\":1}")
+    }
+}
