@@ -131,6 +131,24 @@ struct DNSTransportTests {
         await server.stop()
     }
 
+    @Test("a server that answers with more than it was told to is understood; one that is silent is given up")
+    func largeAndSilent() async throws {
+        let large = try await DNSServer.start(udp: { query in
+            let records = (0..<300).map {
+                DNSRecord(query.questions[0].name, ttl: 60, .address(IPAddress(v4: 0xc633_0000 | $0)))
+            }
+            return [DNSServer.Datagram(octets: DNSServer.reply(to: query, records).encoded() ?? [])]
+        })
+        let answer = try await DNSUpstream(at: [large.endpoint]).answer(Self.www)
+        #expect(answer.v4?.addresses.count == 300)
+        await large.stop()
+        let silent = try await DNSServer.start(udp: { _ in [] })
+        let upstream = try DNSUpstream(at: [silent.endpoint])
+        let error = await #expect(throws: UpstreamError.self) { try await upstream.answer(Self.www) }
+        #expect(error?.code == .timeLimit)
+        await silent.stop()
+    }
+
     @Test("a cancelled question ends at once")
     func cancelled() async throws {
         let arrived = Gate()
