@@ -34,6 +34,9 @@ let nioHTTP2 = Target.Dependency.product(name: "NIOHTTP2", package: "swift-nio-h
 let tracing = Target.Dependency.product(name: "Tracing", package: "swift-distributed-tracing")
 let nioSSL = Target.Dependency.product(name: "NIOSSL", package: "swift-nio-ssl")
 
+/// Where WebKit is; elsewhere BeelineWebView does without Foundation's cookies.
+let webKitPlatforms: [Platform] = [.macOS, .macCatalyst, .iOS, .visionOS]
+
 let package = Package(
     name: "beeline",
     platforms: [.macOS(.v13), .iOS(.v16), .tvOS(.v16), .watchOS(.v9), .visionOS(.v1)],
@@ -46,6 +49,7 @@ let package = Package(
         .library(name: "BeelineServer", targets: ["BeelineServer"]),
         .library(name: "BeelineProxy", targets: ["BeelineProxy"]),
         .library(name: "BeelineURLSession", targets: ["BeelineURLSession"]),
+        .library(name: "BeelineWebView", targets: ["BeelineWebView"]),
         .library(name: "BeelineAsyncHTTPClient", targets: ["BeelineAsyncHTTPClient"]),
         .library(name: "BeelineTesting", targets: ["BeelineTesting"]),
         .executable(name: "beeline", targets: ["BeelineCommand"]),
@@ -121,6 +125,14 @@ let package = Package(
             swiftSettings: settings
         ),
         .target(
+            name: "BeelineWebView",
+            dependencies: [
+                "Names", "CookieJar", "Beeline", "BeelineProxy", nio("NIOConcurrencyHelpers"),
+                .target(name: "BeelineURLSession", condition: .when(platforms: webKitPlatforms)),
+            ],
+            swiftSettings: settings
+        ),
+        .target(
             name: "BeelineAsyncHTTPClient",
             dependencies: [
                 "Names", "DirectHTTP", "Beeline", nio("NIOCore"), nio("NIOHTTP1"), httpTypes, asyncHTTPClient,
@@ -183,6 +195,13 @@ let package = Package(
             dependencies: [
                 "BeelineURLSession", "Beeline", "BeelineProxy", "BeelineTesting", "Names", "CookieJar", "HTTPDNS",
                 httpTypes, nio("NIOCore"), nio("NIOConcurrencyHelpers"),
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "BeelineWebViewTests",
+            dependencies: [
+                "BeelineWebView", "Beeline", "BeelineTesting", "CookieJar", "Names", nio("NIOConcurrencyHelpers"),
             ],
             swiftSettings: settings
         ),
