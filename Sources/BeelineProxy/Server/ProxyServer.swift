@@ -57,7 +57,8 @@ final class ProxyServer {
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
             .serverChannelOption(.maxMessagesPerRead, value: 16)
             .childChannelOption(.allowRemoteHalfClosure, value: true)
-            .childChannelOption(.recvAllocator, value: Wire.receiveBuffers)
+            .childChannelOption(.recvAllocator, value: ReceiveBuffers())
+            .childChannelOption(.maxMessagesPerRead, value: 1)
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture { try me.value.accept(channel) }
             }
@@ -96,10 +97,11 @@ final class ProxyServer {
     private static let tooMany = Refusal(503, "the proxy has as many connections as it may: try again later")
 
     /// Puts the proxy's handler on a channel to an origin.
-    func wire(on channel: any Channel) throws -> Wire {
+    func wire(on channel: any Channel, halfCloses: Bool) throws -> Wire {
         guard channel.isActive else { throw ChannelError.ioOnClosedChannel }
-        let wire = Wire(now: loop.now)
-        try? channel.syncOptions?.setOption(.recvAllocator, value: Wire.receiveBuffers)
+        let wire = Wire(now: loop.now, halfCloses: halfCloses)
+        try? channel.syncOptions?.setOption(.recvAllocator, value: ReceiveBuffers())
+        try? channel.syncOptions?.setOption(.maxMessagesPerRead, value: 1)
         try channel.pipeline.syncOperations.addHandler(wire)
         return wire
     }
