@@ -124,10 +124,11 @@ struct GatewayTests {
         try await arrived.wait()
         try await connection.send("6\r\nsecond\r\n0\r\nTrailer: 1\r\n\r\n")
         let (_, body) = try await connection.receiveResponse()
-        #expect(body.hasPrefix("true ") && body.contains("second") && !body.contains("x=y") && !body.contains("Trailer"))
+        #expect(body.hasPrefix("true ") && body.contains("second"))
+        #expect(!body.contains("x=y") && !body.contains("Trailer"))
         await connection.close()
         await server.stop()
-        // Over HTTP/2, and larger than what waits between the two.
+        // Over TLS, and larger than what waits between the two.
         let block = String(repeating: "x", count: 65_536)
         let chunks = String(repeating: "10000\r\n\(block)\r\n", count: 40) + "0\r\n\r\n"
         let (_, echo) = try await get(

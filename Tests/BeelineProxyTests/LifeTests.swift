@@ -12,7 +12,7 @@ import FoundationEssentials
 import Foundation
 #endif
 
-@Suite("A proxy from its start to its end", .serialized, .timeLimit(.minutes(2)))
+@Suite("A proxy from its start to its end", .serialized, .timeLimit(.minutes(15)))
 struct LifeTests {
     @Test("after a suspension it listens again, at the same port; tunnels that stand stay")
     func rebind() async throws {
