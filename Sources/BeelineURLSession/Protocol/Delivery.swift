@@ -62,6 +62,18 @@ final class Delivery: @unchecked Sendable {
         }
     }
 
+    /// Hands a whole response over at once, which costs Foundation's queue one turn.
+    func whole(_ response: URLResponse, _ data: Data) async {
+        await ready()
+        tell { loader, client in
+            client.urlProtocol(loader, didReceive: response, cacheStoragePolicy: .notAllowed)
+            if !data.isEmpty { client.urlProtocol(loader, didLoad: data) }
+            client.urlProtocolDidFinishLoading(loader)
+        } after: {
+            $0.close()
+        }
+    }
+
     /// Tells that all has come, or why not.
     func end(_ error: (any Error)?) async {
         await ready()
@@ -101,9 +113,13 @@ final class Delivery: @unchecked Sendable {
         }
     }
 
+    /// Whether the protocol object can hear now. It is asked for outside of the lock: where it is suspended, ``suspend()`` and
+    /// ``resume()`` follow.
+    private var isReady: Bool { task?.state != .suspended && !pause.withLockedValue { $0.isPaused } }
+
     private func ready() async {
+        if isReady { return }
         await firstAnswer { (answer: @escaping @Sendable (Bool) -> Void) in
-            // Asked for outside of the lock. Where it is so, ``suspend()`` and ``resume()`` follow.
             let isSuspended = task?.state == .suspended
             let isPaused = pause.withLockedValue { pause in
                 let waits = pause.isPaused || isSuspended

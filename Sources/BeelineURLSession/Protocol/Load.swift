@@ -40,7 +40,6 @@ final class Load: Sendable {
             } else {
                 try await exchange()
             }
-            await delivery.end(nil)
         } catch let error as BeelineError {
             await delivery.end(URLError(error, for: plan.original.url))
         } catch let error as DirectHTTPError {
@@ -56,6 +55,7 @@ final class Load: Sendable {
         var unread = 0
         await delivery.head(cached.response)
         await delivery.piece(cached.data, unread: &unread)
+        await delivery.end(nil)
     }
 
     private func exchange() async throws {
@@ -82,8 +82,13 @@ final class Load: Sendable {
         #if canImport(Darwin)
         if let next = redirect.request { return await delivery.redirect(to: next, head) }
         #endif
-        await delivery.head(head)
-        if plan.gathersBody { try await gather(response) } else { try await stream(response) }
+        if plan.gathersBody {
+            await delivery.whole(head, try await gathered(response))
+        } else {
+            await delivery.head(head)
+            try await stream(response)
+            await delivery.end(nil)
+        }
     }
 
     private func stream(_ response: Response) async throws {
@@ -91,7 +96,8 @@ final class Load: Sendable {
         for try await piece in response.body { await delivery.piece(Data(piece.readableBytesView), unread: &unread) }
     }
 
-    private func gather(_ response: Response) async throws {
+    /// The whole body, for tasks with a handler, who hear of nothing before it.
+    private func gathered(_ response: Response) async throws -> Data {
         var whole = Data()
         for try await piece in response.body {
             guard whole.count + piece.readableBytes <= plan.maximumGatheredBody else {
@@ -103,7 +109,6 @@ final class Load: Sendable {
             }
             whole.append(contentsOf: piece.readableBytesView)
         }
-        var unread = 0
-        if !whole.isEmpty { await delivery.piece(whole, unread: &unread) }
+        return whole
     }
 }

@@ -9,9 +9,9 @@ import Musl
 #endif
 
 /// What the system allows this process.
-enum ProcessLimits {
+package enum ProcessLimits {
     /// As many descriptors as the system lets us have.
-    static func raiseDescriptors() {
+    package static func raiseDescriptors() {
         #if canImport(Glibc)
         let kind = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
         #else

@@ -3,6 +3,7 @@
 import Beeline
 import BeelineTesting
 import BeelineURLSession
+import BenchSupport
 import Foundation
 import NIOCore
 
@@ -10,10 +11,14 @@ import NIOCore
 import FoundationNetworking
 #endif
 
-/// What `BeelineURLProtocol` costs beside the client alone, and how much memory a long stream takes. Server and client are
+/// What `BeelineURLProtocol` costs beside the client alone, how much of that is Foundation's own, and how much memory a long stream
+/// takes. Server and client are
 /// one process, on loopback.
 ///
-///     beeline-bench urlsession --requests 2000 --mebibytes 1024
+///     beeline-session-bench --requests 2000 --mebibytes 1024
+///
+/// It is a program of its own, for full Foundation adds 14 MB to each program that brings it.
+@main
 struct SessionBench {
     private var requests = 2000
     private var mebibytes = 1024
@@ -23,6 +28,10 @@ struct SessionBench {
             if name == "--requests" { requests = Int(value) ?? requests }
             if name == "--mebibytes" { mebibytes = Int(value) ?? mebibytes }
         }
+    }
+
+    static func main() async throws {
+        try await SessionBench(Array(CommandLine.arguments.dropFirst())).run()
     }
 
     func run() async throws {
@@ -38,14 +47,20 @@ struct SessionBench {
         let text = "http://bench.test:\(origin.port)/?bytes=1024"
         guard let url = URL(string: text) else { return }
         let session = URLSession(configuration: .beeline(client, base: .ephemeral))
+        let floor = URLSessionConfiguration.ephemeral
+        floor.protocolClasses = [ReadyProtocol.self]
+        let ready = URLSession(configuration: floor)
         var output = BenchOutput()
         var own: [Double] = []
         var carried: [Double] = []
+        var foundation: [Double] = []
         // Turn by turn, so that both see the same machine.
         for round in 0..<(requests + 200) {
             let first = try await microseconds { _ = try await client.get(text).collect(upTo: 1 << 20) }
             let second = try await microseconds { _ = try await session.data(from: url) }
+            let third = try await microseconds { _ = try await ready.data(from: url) }
             if round >= 200 {
+                foundation.append(third)
                 own.append(first)
                 carried.append(second)
             }
@@ -53,6 +68,7 @@ struct SessionBench {
         output.add("client_us", median(own))
         output.add("session_us", median(carried))
         output.add("overhead_us", median(carried) - median(own))
+        output.add("foundation_us", median(foundation))
         output.add("rss_kib", ProcessMemory.kibibytes("VmRSS"))
         try await down(client, origin.port)
         output.add("peak_after_down_kib", ProcessMemory.kibibytes("VmHWM"))
@@ -103,6 +119,24 @@ struct SessionBench {
     }
 
     private func median(_ values: [Double]) -> Double { values.sorted()[values.count / 2] }
+}
+
+/// Has a response ready: what a task then takes is Foundation's own.
+private final class ReadyProtocol: URLProtocol {
+    private static let body = Data(repeating: 0, count: 1024)
+
+    override class func canInit(with request: URLRequest) -> Bool { true }
+    override class func canonicalRequest(for request: URLRequest) -> URLRequest { request }
+    override func stopLoading() {}
+
+    override func startLoading() {
+        guard let url = request.url,
+            let response = HTTPURLResponse(url: url, statusCode: 200, httpVersion: "HTTP/1.1", headerFields: [:])
+        else { return }
+        client?.urlProtocol(self, didReceive: response, cacheStoragePolicy: .notAllowed)
+        client?.urlProtocol(self, didLoad: Self.body)
+        client?.urlProtocolDidFinishLoading(self)
+    }
 }
 
 /// Counts what comes. `@unchecked Sendable`: URLSession calls it on one queue, and it is read when the task has ended.

@@ -9,9 +9,9 @@ import Musl
 #endif
 
 /// What the system says about this process's memory.
-enum ProcessMemory {
+package enum ProcessMemory {
     /// A figure of `/proc/self/status` in KiB, such as `VmRSS` or `VmHWM`; 0 where there is no such file.
-    static func kibibytes(_ key: String) -> Int {
+    package static func kibibytes(_ key: String) -> Int {
         guard let file = fopen("/proc/self/status", "r") else { return 0 }
         defer { fclose(file) }
         var buffer = [CChar](repeating: 0, count: 256)
