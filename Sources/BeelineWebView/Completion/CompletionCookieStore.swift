@@ -9,6 +9,8 @@ package struct CompletionCookieStore<Platform: CompletionStore>: WebCookieStore 
     private let patience: Duration
     private let clock: any Clock<Duration>
 
+    /// A platform's store, to be awaited.
+    ///
     /// - Parameters:
     ///   - platform: The platform's store.
     ///   - patience: How long a handler may take. One that is not called by then fails the call with `timedOut`.

@@ -28,6 +28,8 @@ struct CookieDelivery {
     /// What is not done yet, in the order in which it was asked for.
     private var orders: [Order]
 
+    /// Nothing has been asked for yet.
+    ///
     /// - Parameters:
     ///   - cookies: Those that the store is to have, each with what it keeps of them.
     ///   - deletions: Those that it is to have no more.
