@@ -243,9 +243,8 @@ let package = Package(
         .testTarget(
             name: "GuideTests",
             dependencies: [
-                "Beeline", "BeelineProxy", "BeelineServer", "BeelineStore", "BeelineURLSession", nio("NIOCore"),
-                logging, metrics,
-                tracing,
+                "Beeline", "BeelineProxy", "BeelineServer", "BeelineStore", "BeelineURLSession", "BeelineWebView",
+                nio("NIOCore"), logging, metrics, tracing,
             ],
             swiftSettings: settings
         ),

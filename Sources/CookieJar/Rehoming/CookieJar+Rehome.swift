@@ -28,7 +28,7 @@ extension CookieJar {
         return change(nil, now) { store in
             var result = CookieRehoming()
             for old in store.cookies(at: now) where old.domain == origin {
-                if let cookie = old.rehomed(to: host, where: { store.cookie(like: $0, at: now) }) {
+                if let cookie = old.rehomed(to: host, unless: { store.cookie(like: $0, at: now) }) {
                     if case .rejected(let reason) = store.insert(cookie, isOfThisSession: false, now: now) {
                         result.refused.append(reason)
                         continue
@@ -41,19 +41,5 @@ extension CookieJar {
             }
             return result
         }
-    }
-}
-
-extension Cookie {
-    /// The cookie as it is with a host, where it gives way to one that is there; nil if that one is not older.
-    ///
-    /// - Parameter present: What is in the place of a cookie.
-    package func rehomed(to host: Host, where present: (Cookie) -> Cookie?) -> Cookie? {
-        var cookie = self
-        cookie.domain = host.urlForm
-        // A Domain that is an address never reached another host, and must not begin to.
-        cookie.isHostOnly = true
-        if let present = present(cookie), present.created >= created { return nil }
-        return cookie
     }
 }

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Beeline
+import CookieJar
 import Testing
 
-@testable import BeelineURLSession
-
 /// Rounds between two stores of one place, as a table: what each has, and which of them is to follow.
-@Suite("Deciding between a jar and a storage")
+@Suite("Deciding between a jar and another store")
 struct CookieReconciliationTests {
     /// The state of one side: a value, and when it was set.
     typealias Side = (value: String, at: Double)?
@@ -22,7 +20,7 @@ struct CookieReconciliationTests {
         let storage: Side
         /// What the jar told: when the cookie was set or went, and why.
         var news: (kind: CookieChange.Kind, at: Double)?
-        var truth = CookieStorageMirror.Truth.jar
+        var truth = CookieReconciliation.Side.jar
         let verdict: Verdict
     }
 
@@ -35,13 +33,20 @@ struct CookieReconciliationTests {
     }
 
     static func sides(_ jar: Cookie?, _ storage: Cookie?) throws -> ([CookiePlace: Cookie], [CookiePlace: Cookie]) {
-        let place = try #require(CookiePlace(Cookie("a", "", domain: "a.test")))
+        let place = CookiePlace(Cookie("a", "", domain: "a.test"))
         return (jar.map { [place: $0] } ?? [:], storage.map { [place: $0] } ?? [:])
+    }
+
+    /// A store that knows no SameSite.
+    @Sendable static func kept(of cookie: Cookie) -> Cookie? {
+        var cookie = cookie
+        cookie.sameSite = .unspecified
+        return cookie
     }
 
     static func verdict(_ plan: CookieReconciliation.Plan) -> [Verdict] {
         plan.intoJar.map { .intoJar($0.new.value) } + plan.outOfJar.map { _ in .outOfJar }
-            + plan.intoStorage.map { .intoStorage($0.value) } + plan.outOfStorage.map { _ in .outOfStorage }
+            + plan.intoStore.map { .intoStorage($0.value) } + plan.outOfStore.map { _ in .outOfStorage }
     }
 
     static let rows: [Row] = [
@@ -59,7 +64,7 @@ struct CookieReconciliationTests {
             testDescription: "at first, both differ, and the storage is the truth",
             jar: ("1", 9),
             storage: ("2", 5),
-            truth: .storage,
+            truth: .store,
             verdict: .intoJar("2")
         ),
         Row(
@@ -104,7 +109,7 @@ struct CookieReconciliationTests {
             jar: ("2", 0),
             storage: ("3", 5),
             news: (.replaced, 6),
-            truth: .storage,
+            truth: .store,
             verdict: .intoStorage("2")
         ),
         Row(
@@ -120,7 +125,7 @@ struct CookieReconciliationTests {
             jar: ("2", 0),
             storage: ("3", 5),
             news: (.replaced, 5),
-            truth: .storage,
+            truth: .store,
             verdict: .intoJar("3")
         ),
         Row(
@@ -160,7 +165,7 @@ struct CookieReconciliationTests {
             jar: nil,
             storage: ("2", 4),
             news: (.removed(.explicit), 5),
-            truth: .storage,
+            truth: .store,
             verdict: .outOfStorage
         ),
         Row(
@@ -185,7 +190,7 @@ struct CookieReconciliationTests {
             jar: ("2", 0),
             storage: nil,
             news: (.replaced, 5),
-            truth: .storage,
+            truth: .store,
             verdict: .outOfJar
         ),
         Row(
@@ -214,52 +219,52 @@ struct CookieReconciliationTests {
 
     @Test("both sides follow", arguments: rows)
     func decides(_ row: Row) throws {
-        var reconciliation = CookieReconciliation(truth: row.truth, joinsPlaces: true)
+        var reconciliation = CookieReconciliation(truth: row.truth, kept: Self.kept)
         if let before = row.before {
             let (jar, storage) = try Self.sides(Self.cookie(before.jar), Self.cookie(before.storage))
-            _ = reconciliation.plan(jar: jar, storage: storage, now: .after(1))
-            reconciliation.settle(jar: jar, storage: storage, outdated: [])
+            _ = reconciliation.plan(jar: jar, store: storage, now: .after(1))
+            reconciliation.settle(jar: jar, store: storage, outdated: [])
         }
         if let news = row.news {
             let cookie = try #require(Self.cookie(row.jar ?? row.before?.jar))
             reconciliation.note(.init(kind: news.kind, cookie: cookie, time: .after(news.at), source: nil))
         }
         let (jar, storage) = try Self.sides(Self.cookie(row.jar), Self.cookie(row.storage))
-        let plan = reconciliation.plan(jar: jar, storage: storage, now: .after(10))
+        let plan = reconciliation.plan(jar: jar, store: storage, now: .after(10))
         #expect(Self.verdict(plan) == (row.verdict == .nothing ? [] : [row.verdict]))
     }
 
     @Test("what expires on one side is left to expire on the other", arguments: [true, false])
     func expiry(_ isInJar: Bool) throws {
-        var reconciliation = CookieReconciliation(truth: .jar, joinsPlaces: true)
+        var reconciliation = CookieReconciliation(truth: .jar, kept: Self.kept)
         let (short, long) = (Self.cookie(("1", 0), expires: 60), Self.cookie(("1", 0), expires: 90))
         let (jar, storage) = try Self.sides(isInJar ? short : long, isInJar ? long : short)
-        reconciliation.settle(jar: jar, storage: storage, outdated: [])
+        reconciliation.settle(jar: jar, store: storage, outdated: [])
         let (later, other) = try Self.sides(isInJar ? nil : long, isInJar ? long : nil)
-        let plan = reconciliation.plan(jar: later, storage: other, now: .after(61))
+        let plan = reconciliation.plan(jar: later, store: other, now: .after(61))
         #expect(Self.verdict(plan) == [])
     }
 
     @Test("a place that was changed meanwhile is looked at again")
     func outdated() throws {
-        var reconciliation = CookieReconciliation(truth: .jar, joinsPlaces: true)
+        var reconciliation = CookieReconciliation(truth: .jar, kept: Self.kept)
         let (jar, storage) = try Self.sides(nil, Self.cookie(("1", 0)))
-        #expect(Self.verdict(reconciliation.plan(jar: jar, storage: storage, now: noon)) == [.intoJar("1")])
-        reconciliation.settle(jar: jar, storage: storage, outdated: Set(storage.keys))
-        #expect(Self.verdict(reconciliation.plan(jar: jar, storage: storage, now: noon)) == [.intoJar("1")])
+        #expect(Self.verdict(reconciliation.plan(jar: jar, store: storage, now: noon)) == [.intoJar("1")])
+        reconciliation.settle(jar: jar, store: storage, outdated: Set(storage.keys))
+        #expect(Self.verdict(reconciliation.plan(jar: jar, store: storage, now: noon)) == [.intoJar("1")])
     }
 
-    @Test("what Foundation cannot tell stays as the jar has it when the storage sets a new value")
+    @Test("what the store cannot tell stays as the jar has it when the storage sets a new value")
     func inheritance() throws {
         var mine = try #require(Self.cookie(("1", 0)))
         (mine.sameSite, mine.isSecure) = (.none, true)
         var theirs = mine
         (theirs.sameSite, theirs.valueOctets) = (.unspecified, Array("2".utf8))
-        var reconciliation = CookieReconciliation(truth: .jar, joinsPlaces: true)
+        var reconciliation = CookieReconciliation(truth: .jar, kept: Self.kept)
         var (jar, storage) = try Self.sides(mine, mine)
-        reconciliation.settle(jar: jar, storage: storage, outdated: [])
+        reconciliation.settle(jar: jar, store: storage, outdated: [])
         (jar, storage) = try Self.sides(mine, theirs)
-        let plan = reconciliation.plan(jar: jar, storage: storage, now: noon)
+        let plan = reconciliation.plan(jar: jar, store: storage, now: noon)
         #expect(plan.intoJar.first?.new.sameSite == Cookie.SameSite.none)
         #expect(plan.intoJar.first?.new.value == "2")
     }
