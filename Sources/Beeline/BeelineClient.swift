@@ -62,7 +62,7 @@ public final class BeelineClient: Sendable {
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
     package func executor(for origin: Origin) -> (any TaskExecutor)? {
         guard configuration.interceptors.isEmpty, configuration.credentials.isEmpty else { return nil }
-        return engine.executor(for: origin)
+        return engine.executor(for: origin, tls: configuration.tls)
     }
 
     // MARK: Requests
