@@ -34,6 +34,9 @@ let nioHTTP2 = Target.Dependency.product(name: "NIOHTTP2", package: "swift-nio-h
 let tracing = Target.Dependency.product(name: "Tracing", package: "swift-distributed-tracing")
 let nioSSL = Target.Dependency.product(name: "NIOSSL", package: "swift-nio-ssl")
 
+/// Where WebKit is; elsewhere BeelineWebView does without Foundation's cookies.
+let webKitPlatforms: [Platform] = [.macOS, .macCatalyst, .iOS, .visionOS]
+
 let package = Package(
     name: "beeline",
     platforms: [.macOS(.v13), .iOS(.v16), .tvOS(.v16), .watchOS(.v9), .visionOS(.v1)],
@@ -47,6 +50,7 @@ let package = Package(
         .library(name: "BeelineProxy", targets: ["BeelineProxy"]),
         .library(name: "BeelineRedis", targets: ["BeelineRedis"]),
         .library(name: "BeelineURLSession", targets: ["BeelineURLSession"]),
+        .library(name: "BeelineWebView", targets: ["BeelineWebView"]),
         .library(name: "BeelineAsyncHTTPClient", targets: ["BeelineAsyncHTTPClient"]),
         .library(name: "BeelineTesting", targets: ["BeelineTesting"]),
         .executable(name: "beeline", targets: ["BeelineCommand"]),
@@ -119,6 +123,14 @@ let package = Package(
             dependencies: [
                 "Names", "CookieJar", "DirectHTTP", "HTTPDNS", "Beeline", "BeelineProxy", nio("NIOConcurrencyHelpers"),
                 nio("NIOCore"), httpTypes,
+            ],
+            swiftSettings: settings
+        ),
+        .target(
+            name: "BeelineWebView",
+            dependencies: [
+                "Names", "CookieJar", "Beeline", "BeelineProxy", nio("NIOConcurrencyHelpers"),
+                .target(name: "BeelineURLSession", condition: .when(platforms: webKitPlatforms)),
             ],
             swiftSettings: settings
         ),
@@ -202,9 +214,17 @@ let package = Package(
             swiftSettings: settings
         ),
         .testTarget(
+            name: "BeelineWebViewTests",
+            dependencies: [
+                "BeelineWebView", "Beeline", "BeelineTesting", "CookieJar", "Names", nio("NIOConcurrencyHelpers"),
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
             name: "BeelineAsyncHTTPClientTests",
             dependencies: [
-                "BeelineAsyncHTTPClient", "Beeline", "BeelineTesting", nio("NIOCore"), nio("NIOHTTP1"), asyncHTTPClient,
+                "BeelineAsyncHTTPClient", "Beeline", "BeelineProxy", "BeelineTesting", nio("NIOCore"), nio("NIOHTTP1"),
+                nioSSL, asyncHTTPClient,
             ],
             swiftSettings: settings
         ),
@@ -238,9 +258,8 @@ let package = Package(
         .testTarget(
             name: "GuideTests",
             dependencies: [
-                "Beeline", "BeelineProxy", "BeelineServer", "BeelineStore", "BeelineURLSession", nio("NIOCore"),
-                logging, metrics,
-                tracing,
+                "Beeline", "BeelineProxy", "BeelineServer", "BeelineStore", "BeelineURLSession", "BeelineWebView",
+                nio("NIOCore"), logging, metrics, tracing,
             ],
             swiftSettings: settings
         ),
@@ -284,18 +303,28 @@ let package = Package(
 
 // Benchmarks are for those who work on the package, not for those who build it.
 if isCheck || Context.environment["BEELINE_BENCHMARKS"] == "1" {
-    package.products.append(.executable(name: "beeline-bench", targets: ["BeelineBench"]))
-    package.targets.append(
+    package.products += [
+        .executable(name: "beeline-bench", targets: ["BeelineBench"]),
+        .executable(name: "beeline-session-bench", targets: ["SessionBench"]),
+    ]
+    package.targets += [
+        .target(name: "BenchSupport", path: "Benchmarks/BenchSupport", swiftSettings: settings),
         .executableTarget(
             name: "BeelineBench",
             dependencies: [
-                "Names", "CookieJar", "DirectHTTP", "HTTPDNS", "Beeline", "BeelineTesting", "BeelineURLSession",
-                nio("NIOCore"), nio("NIOPosix"),
+                "BenchSupport", "Names", "CookieJar", "DirectHTTP", "HTTPDNS", "Beeline", nio("NIOCore"),
+                nio("NIOPosix"),
             ],
             path: "Benchmarks/BeelineBench",
             swiftSettings: settings
-        )
-    )
+        ),
+        .executableTarget(
+            name: "SessionBench",
+            dependencies: ["BenchSupport", "Names", "Beeline", "BeelineTesting", "BeelineURLSession", nio("NIOCore")],
+            path: "Benchmarks/SessionBench",
+            swiftSettings: settings
+        ),
+    ]
 }
 
 // What the linkage check of Scripts/test looks at: programs of one import each, which must not bring full Foundation.

@@ -111,6 +111,10 @@ final class LoopbackListener: Sendable {
                     channels.append(channel)
                     port = channel.localAddress?.port ?? port
                 }
+                // Other stacks keep dead connections: one to an earlier server of this port would be taken for a leak.
+                guard settings.port != 0 || !isRemembered(channels) else {
+                    throw TestingError(.noPort, "port \(port) has connections of an earlier server")
+                }
                 return channels
             } catch {
                 last = error
@@ -118,6 +122,12 @@ final class LoopbackListener: Sendable {
             }
         }
         throw TestingError(.noPort, "\(addresses.joined(separator: ", ")) port \(settings.port): \(last)")
+    }
+}
+
+extension LoopbackListener {
+    private static func isRemembered(_ channels: [any Channel]) -> Bool {
+        OpenDescriptors.sockets(connectedTo: channels.compactMap { Endpoint($0.localAddress) }) > 0
     }
 }
 

@@ -177,9 +177,19 @@ final class Exchange: Sendable {
         var pieceWaiter: UnsafeContinuation<PieceResult, Never>?
         var piece: PieceResult?
         var upload: Task<Void, Never>?
-        var ending: (report: Ending, observer: (@Sendable (Ending) -> Void)?)?
+        var told: (observer: @Sendable (Ending) -> Void, of: Ending)?
         let wantsMore = state.withLockedValue { state -> Bool in
             guard state.end == nil else { return true }
+            if let end, state.ending == nil {
+                let error: DirectHTTPError? = if case .failure(let error) = end { error } else { nil }
+                let bytes = pieces.reduce(state.receivedBytes) { $0 + Int64($1.readableBytes) }
+                let ending = Ending(error: error, time: .now(), receivedBytes: bytes)
+                state.ending = ending
+                if let observer = state.observer.take() {
+                    told = (observer, ending)
+                    return true
+                }
+            }
             if let head, state.head == nil { headResult = .success(head) }
             for piece in pieces {
                 state.pieces.append(piece)
@@ -188,10 +198,6 @@ final class Exchange: Sendable {
             }
             if let end {
                 state.end = end
-                let error: DirectHTTPError? = if case .failure(let error) = end { error } else { nil }
-                let report = Ending(error: error, time: .now(), receivedBytes: state.receivedBytes)
-                state.ending = report
-                ending = (report, state.observer.take())
                 upload = state.upload.take()
                 state.carrier = nil
                 if case .failure(let error) = end, state.head == nil, headResult == nil { headResult = .failure(error) }
@@ -212,8 +218,12 @@ final class Exchange: Sendable {
             state.isStalled = state.end == nil && state.bufferedBytes >= limits.bufferedBytes
             return !state.isStalled
         }
+        if let told {
+            // The observer first: whoever reads the end finds the log, the metrics and the span complete.
+            told.observer(told.of)
+            return deliver(head: head, pieces: pieces, end: end)
+        }
         upload?.cancel()
-        if let ending { ending.observer?(ending.report) }
         if let headWaiter, let headResult { headWaiter.resume(returning: headResult) }
         if let pieceWaiter, let piece { pieceWaiter.resume(returning: piece) }
         return wantsMore
