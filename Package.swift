@@ -156,7 +156,6 @@ let package = Package(
         ),
         .systemLibrary(
             name: "CHiredis",
-            pkgConfig: isCheck ? "hiredis" : nil,
             providers: [.apt(["libhiredis-dev"]), .brew(["hiredis"])]
         ),
         .target(
