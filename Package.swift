@@ -208,7 +208,8 @@ let package = Package(
         .testTarget(
             name: "BeelineAsyncHTTPClientTests",
             dependencies: [
-                "BeelineAsyncHTTPClient", "Beeline", "BeelineTesting", nio("NIOCore"), nio("NIOHTTP1"), asyncHTTPClient,
+                "BeelineAsyncHTTPClient", "Beeline", "BeelineProxy", "BeelineTesting", nio("NIOCore"), nio("NIOHTTP1"),
+                nioSSL, asyncHTTPClient,
             ],
             swiftSettings: settings
         ),
