@@ -43,10 +43,13 @@ final class Delivery: @unchecked Sendable {
 
     // MARK: By the one who loads
 
-    /// Hands the head over.
-    func head(_ response: URLResponse) async {
+    /// Hands the head over; its cookies are in the storage before it.
+    func head(_ response: URLResponse, _ mirror: CookieStorageMirror?) async {
         await ready()
-        tell { $1.urlProtocol($0, didReceive: response, cacheStoragePolicy: .notAllowed) }
+        tell { loader, client in
+            mirror?.sync()
+            client.urlProtocol(loader, didReceive: response, cacheStoragePolicy: .notAllowed)
+        }
     }
 
     /// Hands a piece over, and waits until not too many are before the delegate.
@@ -63,9 +66,10 @@ final class Delivery: @unchecked Sendable {
     }
 
     /// Hands a whole response over at once, which costs Foundation's queue one turn.
-    func whole(_ response: URLResponse, _ data: Data) async {
+    func whole(_ response: URLResponse, _ data: Data, _ mirror: CookieStorageMirror?) async {
         await ready()
         tell { loader, client in
+            mirror?.sync()
             client.urlProtocol(loader, didReceive: response, cacheStoragePolicy: .notAllowed)
             if !data.isEmpty { client.urlProtocol(loader, didLoad: data) }
             client.urlProtocolDidFinishLoading(loader)
@@ -90,9 +94,10 @@ final class Delivery: @unchecked Sendable {
 
     #if canImport(Darwin)
     /// Tells of a redirect, which Foundation follows by a task of its own.
-    func redirect(to request: URLRequest, _ response: HTTPURLResponse) async {
+    func redirect(to request: URLRequest, _ response: HTTPURLResponse, _ mirror: CookieStorageMirror?) async {
         await ready()
         tell { loader, client in
+            mirror?.sync()
             client.urlProtocol(loader, wasRedirectedTo: request, redirectResponse: response)
             client.urlProtocol(loader, didFailWithError: URLError(.cancelled))
         } after: {

@@ -4,6 +4,7 @@
 import Dispatch
 import Foundation
 import FoundationNetworking
+import NIOConcurrencyHelpers
 
 /// What a task of Foundation on Linux does not tell, and a protocol class cannot do without: read by reflection.
 ///
@@ -31,12 +32,18 @@ struct TaskInsides {
 
     /// Must be made on the task's work queue, as in `startLoading`: the table of the session's tasks is read.
     init(_ task: URLSessionTask) {
-        let members = Self.members(["session", "workQueue", "knownBody"], of: task)
-        session = members["session"].flatMap(Self.unwrapped) as? URLSession
+        let isUpload = task is URLSessionUploadTask
+        let members = Self.members(isUpload ? Self.names.union(["knownBody"]) : Self.names, of: task)
+        let session = members["session"].flatMap(Self.unwrapped) as? URLSession
+        self.session = session
         workQueue = members["workQueue"].flatMap(Self.unwrapped) as? DispatchQueue
-        body = Self.body(members["knownBody"])
-        isForDelegate = session.flatMap { Self.isForDelegate(task, of: $0) }
+        body = isUpload ? Self.body(members["knownBody"]) : Body.none
+        // Without a delegate there is nobody who could get pieces.
+        let hasDelegate = session?.delegate != nil || task.delegate != nil
+        isForDelegate = hasDelegate ? session.flatMap { Self.isForDelegate(task, of: $0) } : false
     }
+
+    private static let names: Set<String> = ["session", "workQueue"]
 
     private static func body(_ member: Any?) -> Body? {
         guard let member else { return .unknown }
@@ -68,23 +75,46 @@ struct TaskInsides {
         return (key, pair[1])
     }
 
-    /// Stored properties of an object, of its class and of those above it: in one pass, for each costs microseconds.
+    /// Stored properties of an object, of its class and of those above it.
     private static func members(_ names: Set<String>, of object: Any) -> [String: Any] {
+        let type = ObjectIdentifier(Swift.type(of: object))
+        let known = places.withLockedValue { $0[type] }
         var found: [String: Any] = [:]
+        var places: [Place] = []
         var mirror: Mirror? = Mirror(reflecting: object)
-        while let level = mirror, found.count < names.count {
-            for child in level.children {
-                guard let label = child.label else { continue }
-                let name = label.hasPrefix(lazyPrefix) ? String(label.dropFirst(lazyPrefix.count)) : label
-                guard names.contains(name), found[name] == nil else { continue }
-                found[name] = child.value
-                if found.count == names.count { break }
+        var level = 0
+        while let reflected = mirror, found.count < names.count, known == nil || level <= known?.last?.level ?? 0 {
+            let children = reflected.children
+            if let known {
+                for place in known where place.level == level {
+                    found[place.name] = children[children.index(children.startIndex, offsetBy: place.index)].value
+                }
+            } else {
+                for (index, child) in children.enumerated() {
+                    guard let label = child.label else { continue }
+                    let name = label.hasPrefix(lazyPrefix) ? String(label.dropFirst(lazyPrefix.count)) : label
+                    guard names.contains(name), found[name] == nil else { continue }
+                    found[name] = child.value
+                    places.append(Place(name: name, level: level, index: index))
+                }
             }
-            mirror = level.superclassMirror
+            mirror = reflected.superclassMirror
+            level += 1
         }
+        if known == nil { Self.places.withLockedValue { $0[type] = places } }
         return found
     }
 
+    /// Where a stored property is: so many classes up, and which of that class's.
+    private struct Place {
+        let name: String
+        let level: Int
+        let index: Int
+    }
+
+    /// What was found for the classes that were asked before: to look at each property costs half a microsecond. They are
+    /// Foundation's classes, a handful.
+    private static let places = NIOLockedValueBox<[ObjectIdentifier: [Place]]>([:])
     private static let lazyPrefix = "$__lazy_storage_$_"
 
     /// What is in an optional; any other value as it is.

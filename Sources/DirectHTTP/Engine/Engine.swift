@@ -3,7 +3,7 @@
 import NIOConcurrencyHelpers
 public import NIOCore
 public import NIOPosix
-import Names
+package import Names
 
 /// HTTP to endpoints that it is told: it dials, races, secures, pools and exchanges, and knows no DNS and no cookies.
 ///
@@ -19,6 +19,8 @@ import Names
 public final class Engine: Sendable {
     let configuration: EngineConfiguration
     private let group: any EventLoopGroup
+    /// One for each loop, as ``EventLoopTaskExecutor``, which older systems have not.
+    private let executors: [ObjectIdentifier: any Executor]
     private let contexts = TLSContexts()
     private let pool: ConnectionPool
     let webSockets = UpgradedChannels()
@@ -32,6 +34,15 @@ public final class Engine: Sendable {
     ) {
         self.configuration = configuration
         self.group = group
+        if #available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *) {
+            executors = Dictionary(
+                uniqueKeysWithValues: group.makeIterator().map {
+                    (ObjectIdentifier($0), EventLoopTaskExecutor($0))
+                }
+            )
+        } else {
+            executors = [:]
+        }
         pool = ConnectionPool(configuration: configuration, group: group)
         memory = NIOLockedValueBox(EndpointMemory(configuration.dial))
     }
@@ -115,6 +126,17 @@ public final class Engine: Sendable {
 
     /// Open connections: lent, idle and WebSockets.
     public var openConnections: Int { pool.openCount + webSockets.count }
+
+    /// Requests that wait for a connection of a full origin (``EngineConfiguration/connectionsPerOrigin``).
+    public var waitingRequests: Int { pool.waitingCount }
+
+    /// What runs tasks on the loop of the connection that a request to an origin would be given now, or of one that it would
+    /// open.
+    @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
+    package func executor(for origin: Origin, tls: TLSSettings) -> (any TaskExecutor)? {
+        let loop = pool.nextLoop(PoolKey(origin: origin, tls: tls, route: .direct)) ?? group.next()
+        return executors[ObjectIdentifier(loop)] as? any TaskExecutor
+    }
 
     /// Closes every connection. What is under way fails; what comes after fails with `shutDown`. Returns when no connection
     /// is left.
