@@ -144,6 +144,9 @@ public final class Engine: Sendable {
     /// Open connections: lent, idle and WebSockets.
     public var openConnections: Int { pool.openCount + webSockets.count }
 
+    /// Requests that wait for a connection of a full origin (``EngineConfiguration/connectionsPerOrigin``).
+    public var waitingRequests: Int { pool.waitingCount }
+
     /// What runs tasks on the loop of the connection that a request to an origin would be given now, or of one that it would
     /// open.
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)

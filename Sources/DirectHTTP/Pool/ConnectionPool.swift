@@ -71,6 +71,7 @@ final class ConnectionPool: Sendable {
     }
 
     var openCount: Int { shared.withLockedValue { $0.open.count } }
+    var waitingCount: Int { shared.withLockedValue { $0.waiters.count } }
 
     /// The loop of the connection that would be lent next; nil where it would have to be opened.
     func nextLoop(_ key: PoolKey) -> (any EventLoop)? {
