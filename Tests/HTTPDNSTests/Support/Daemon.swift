@@ -46,7 +46,8 @@ final class Daemon: Sendable {
     }
 
     func stop() {
-        kill(process, SIGTERM)
+        // At once: dnsdist does not end by SIGTERM, and none of them has anything to save.
+        kill(process, SIGKILL)
         try? FileManager.default.removeItem(atPath: folder)
     }
 }
