@@ -51,6 +51,7 @@ let package = Package(
         .library(name: "BeelineURLSession", targets: ["BeelineURLSession"]),
         .library(name: "BeelineWebView", targets: ["BeelineWebView"]),
         .library(name: "BeelineAsyncHTTPClient", targets: ["BeelineAsyncHTTPClient"]),
+        .library(name: "BeelineWebDriver", targets: ["BeelineWebDriver"]),
         .library(name: "BeelineTesting", targets: ["BeelineTesting"]),
         .executable(name: "beeline", targets: ["BeelineCommand"]),
     ],
@@ -140,6 +141,14 @@ let package = Package(
             swiftSettings: settings
         ),
         .target(
+            name: "BeelineWebDriver",
+            dependencies: [
+                "Names", "CookieJar", "DirectHTTP", "HTTPDNS", "Beeline", "BeelineWebView",
+                nio("NIOConcurrencyHelpers"), nio("NIOCore"), nio("NIOPosix"), httpTypes,
+            ],
+            swiftSettings: settings
+        ),
+        .target(
             name: "BeelineStore",
             dependencies: ["Names", "CookieJar", "HTTPDNS", nio("NIOConcurrencyHelpers"), grdb],
             swiftSettings: settings
@@ -166,7 +175,8 @@ let package = Package(
             name: "BeelineCommand",
             dependencies: [
                 "Names", "CookieJar", "Beeline", "BeelineProxy", "BeelineServer", "BeelineStore", "BeelineTesting",
-                nio("NIOCore"), nio("NIOPosix"), nio("NIOConcurrencyHelpers"), nioSSL, argumentParser,
+                "BeelineWebDriver", "BeelineWebView", nio("NIOCore"), nio("NIOPosix"), nio("NIOConcurrencyHelpers"),
+                nioSSL, argumentParser,
                 .product(name: "X509", package: "swift-certificates"),
                 .product(name: "SwiftASN1", package: "swift-asn1"),
             ],
@@ -236,6 +246,14 @@ let package = Package(
             dependencies: [
                 "BeelineCommand", "Beeline", "BeelineProxy", "BeelineTesting", argumentParser, grdb,
                 nio("NIOConcurrencyHelpers"),
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "BrowserTests",
+            dependencies: [
+                "BeelineWebDriver", "BeelineWebView", "BeelineCommand", "Beeline", "BeelineProxy", "BeelineTesting",
+                "CookieJar", "HTTPDNS", "Names", nio("NIOConcurrencyHelpers"), nio("NIOCore"), httpTypes,
             ],
             swiftSettings: settings
         ),
