@@ -30,7 +30,8 @@ import Glibc
 public final class Browser: Sendable {
     /// Which one it is.
     public let kind: BrowserKind
-    let session: any BrowserSession
+    private let session: any BrowserSession
+    private let cookieInterval: Duration
 
     /// Starts a browser.
     ///
@@ -56,16 +57,17 @@ public final class Browser: Sendable {
             case .webKit:
                 try await WebKitSession(programs, configuration, profile: profile, environment: environment)
             }
-        return Browser(programs.kind, session)
+        return Browser(programs.kind, session, configuration.cookieInterval)
     }
 
-    private init(_ kind: BrowserKind, _ session: any BrowserSession) {
+    private init(_ kind: BrowserKind, _ session: any BrowserSession, _ cookieInterval: Duration) {
         self.kind = kind
         self.session = session
+        self.cookieInterval = cookieInterval
     }
 
     /// Its cookies.
-    public var cookieStore: WebDriverCookieStore { WebDriverCookieStore(session) }
+    public var cookieStore: WebDriverCookieStore { WebDriverCookieStore(session, interval: cookieInterval) }
 
     /// Loads a page, and returns when it is there.
     ///

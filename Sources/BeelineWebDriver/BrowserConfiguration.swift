@@ -27,6 +27,8 @@ public struct BrowserConfiguration: Sendable {
     public var startLimit = Duration.seconds(60)
     /// How long one command may take, the load of a page included. Default 60 s.
     public var commandLimit = Duration.seconds(60)
+    /// How often its cookies are looked at for changes, while somebody follows them. Default 500 ms.
+    public var cookieInterval = Duration.milliseconds(500)
 
     /// The defaults.
     public init() {}

@@ -19,6 +19,8 @@ struct BrowserLab {
     let client: BeelineClient
     let proxy: BeelineProxy
     let browser: Browser
+    private let tls: ServerTLS
+    private let handler: LoopbackOrigin.Handler
     private let display: Display?
 
     static let names = ["www.a.test", "api.a.test", "www.b.test"]
@@ -26,20 +28,25 @@ struct BrowserLab {
     /// - Parameters:
     ///   - kind: which browser.
     ///   - isProxied: whether it goes through the proxy.
-    ///   - trusted: names whose certificates WebKitGTK, which has no trust of its own in a profile, takes as they are.
+    ///   - trustsAuthority: whether it knows who signed the site's certificates.
     ///   - handler: answers on the site.
     init(
         _ kind: BrowserKind,
         isProxied: Bool = true,
+        trustsAuthority: Bool = true,
         handler: @escaping LoopbackOrigin.Handler = BrowserSite.handler
     ) async throws {
         let authority = try TestAuthority()
         self.authority = authority
+        self.handler = handler
         var tls = ServerTLS()
         let certificates = try Self.names.map { try authority.certificate(for: $0) }
         tls.certificates = certificates
         tls.applicationProtocols = ["h2", "http/1.1"]
-        site = try await LoopbackOrigin.start(addresses: ["127.0.0.1"], tls: tls, handler: handler)
+        self.tls = tls
+        var limits = LoopbackOrigin.Limits()
+        limits.streamWindow = 4 << 20
+        site = try await LoopbackOrigin.start(addresses: ["127.0.0.1"], tls: tls, limits: limits, handler: handler)
         trap = try await LoopbackOrigin.start(addresses: ["127.0.0.9"], port: site.port, tls: tls) { _ in
             .text("poisoned")
         }
@@ -62,8 +69,8 @@ struct BrowserLab {
         configuration.blankPagePath = ProxyConfiguration.unguessablePath()
         proxy = try await BeelineProxy.start(configuration, client: client)
         display = kind == .webKit ? try await Display() : nil
-        let browser = try Self.configuration(kind, authority, certificates, display)
-        var launch = browser
+        let trusted = trustsAuthority ? certificates : []
+        var launch = try Self.configuration(kind, trustsAuthority ? [authority.rootPEM] : [], trusted, display)
         launch.proxy = isProxied ? proxy.endpoint : nil
         launch.blankPagePath = configuration.blankPagePath
         self.browser = try await Browser.start(launch)
@@ -71,14 +78,14 @@ struct BrowserLab {
 
     private static func configuration(
         _ kind: BrowserKind,
-        _ authority: TestAuthority,
+        _ roots: [String],
         _ certificates: [TestCertificate],
         _ display: Display?
     ) throws -> BrowserConfiguration {
         var configuration = BrowserConfiguration()
         configuration.kind = kind
         configuration.isHeadless = true
-        configuration.rootPEMs = kind == .webKit ? [] : [authority.rootPEM]
+        configuration.rootPEMs = kind == .webKit ? [] : roots
         var environment = ProcessInfo.processInfo.environment
         switch kind {
         case .chromium: configuration.arguments = ["--host-resolver-rules=MAP *.test 127.0.0.9"]
@@ -97,6 +104,16 @@ struct BrowserLab {
     /// `https://www.a.test:port/path`.
     func url(_ name: String, _ path: String = "/") throws -> HTTPURL {
         try HTTPURL("https://\(name):\(site.port)\(path)")
+    }
+
+    /// Moves the site to another address: the old one does not answer any more.
+    ///
+    /// - Returns: the site where it is now, which the caller ends.
+    func move(to address: String) async throws -> LoopbackOrigin {
+        let moved = try await LoopbackOrigin.start(addresses: [address], port: site.port, tls: tls, handler: handler)
+        for name in Self.names { try upstream.zone.set(name, to: [address]) }
+        await site.stop()
+        return moved
     }
 
     /// What an expression gives in the page.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import BeelineTesting
+import Foundation
 import HTTPTypes
 
 /// The site that browsers are sent to.
@@ -29,9 +30,15 @@ enum BrowserSite {
             return values.reduce(page("set")) { $0.adding(.setCookie, $1) }
         case "/frame": return page("<iframe id=\"frame\" src=\"\(request.query["src"] ?? "")\"></iframe>")
         case "/ws": return Routes.webSocketEcho(request)
-        case "/upload": return .text(request.bodyHash.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined())
+        case "/upload": return .text(request.bodyHash.hex)
         default: return .text("no such page", status: .notFound)
         }
+    }
+
+    /// The body's text of a page.
+    static func text(_ page: String) -> String {
+        guard let start = page.range(of: "<body>"), let end = page.range(of: "</body>") else { return page }
+        return String(page[start.upperBound..<end.lowerBound])
     }
 
     private static func page(_ body: String) -> Reply {

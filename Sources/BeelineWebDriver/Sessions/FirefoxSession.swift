@@ -109,7 +109,8 @@ final class FirefoxSession: BrowserSession {
         var all = try await cookies(in: nil)
         // Without a partition it gives those of every partition, too, and does not say which are which.
         for site in sites.withLockedValue({ $0 }) {
-            for var cookie in try await cookies(in: site) {
+            // Of the site itself it gives also those that are in no partition.
+            for var cookie in try await cookies(in: site) where Self.site(of: cookie, like: site) != site {
                 if let index = all.firstIndex(of: cookie) { all.remove(at: index) }
                 cookie.partition = site
                 all.append(cookie)
@@ -131,7 +132,13 @@ final class FirefoxSession: BrowserSession {
         try await connection.send("storage.deleteCookies", Self.parameters("filter", filter, in: cookie.partition))
     }
 
-    func kept(of cookie: Cookie) -> Cookie? { cookie.biDi == nil ? nil : cookie.inWholeSeconds }
+    func kept(of cookie: Cookie) -> Cookie? {
+        guard cookie.biDi != nil else { return nil }
+        var kept = cookie.inWholeSeconds
+        // It does not tell a cookie in the partition of its own site from one in none.
+        if let site = cookie.partition, Self.site(of: cookie, like: site) == site { kept.partition = nil }
+        return kept
+    }
 
     func isOpen() async -> Bool {
         guard connection.isOpen, process.status == nil else { return false }
@@ -178,6 +185,11 @@ final class FirefoxSession: BrowserSession {
     private func cookies(in site: Site?) async throws(WebDriverError) -> [Cookie] {
         let answer = try await connection.send("storage.getCookies", Self.parameters("filter", [:], in: site))
         return (answer["cookies"]?.array ?? []).compactMap { Cookie(biDi: $0) }
+    }
+
+    /// The site of a cookie's own domain, with the scheme of another site.
+    private static func site(of cookie: Cookie, like site: Site) -> Site? {
+        (try? Host(cookie.domain)).map { Site(isSecure: site.isSecure, host: $0) }
     }
 
     private static func parameters(_ name: String, _ value: JSONValue, in site: Site?) -> JSONValue {
