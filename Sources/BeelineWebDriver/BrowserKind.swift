@@ -18,8 +18,8 @@ public enum BrowserKind: String, Hashable, Sendable, CaseIterable {
         }
     }
 
-    /// The name that people know it by.
-    var title: String {
+    /// The name that people know it by, for messages.
+    public var title: String {
         switch self {
         case .chromium: "Chromium"
         case .firefox: "Firefox"

@@ -4,6 +4,7 @@ import Beeline
 import BeelineTesting
 import BeelineWebDriver
 import Foundation
+import NIOCore
 import Testing
 
 /// Runs a test in a browser, and ends everything whatever comes of it.
@@ -11,10 +12,17 @@ func withBrowser(
     _ kind: BrowserKind,
     isProxied: Bool = true,
     trustsAuthority: Bool = true,
+    protocols: [String] = ["h2", "http/1.1"],
     handler: @escaping LoopbackOrigin.Handler = BrowserSite.handler,
     _ test: (BrowserLab) async throws -> Void
 ) async throws {
-    let lab = try await BrowserLab(kind, isProxied: isProxied, trustsAuthority: trustsAuthority, handler: handler)
+    let lab = try await BrowserLab(
+        kind,
+        isProxied: isProxied,
+        trustsAuthority: trustsAuthority,
+        protocols: protocols,
+        handler: handler
+    )
     do {
         try await test(lab)
     } catch {

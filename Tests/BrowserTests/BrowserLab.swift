@@ -29,11 +29,13 @@ struct BrowserLab {
     ///   - kind: which browser.
     ///   - isProxied: whether it goes through the proxy.
     ///   - trustsAuthority: whether it knows who signed the site's certificates.
+    ///   - protocols: what the site speaks, as ALPN names it.
     ///   - handler: answers on the site.
     init(
         _ kind: BrowserKind,
         isProxied: Bool = true,
         trustsAuthority: Bool = true,
+        protocols: [String] = ["h2", "http/1.1"],
         handler: @escaping LoopbackOrigin.Handler = BrowserSite.handler
     ) async throws {
         let authority = try TestAuthority()
@@ -42,7 +44,7 @@ struct BrowserLab {
         var tls = ServerTLS()
         let certificates = try Self.names.map { try authority.certificate(for: $0) }
         tls.certificates = certificates
-        tls.applicationProtocols = ["h2", "http/1.1"]
+        tls.applicationProtocols = protocols
         self.tls = tls
         var limits = LoopbackOrigin.Limits()
         limits.streamWindow = 4 << 20

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Beeline
+import BeelineTesting
 import BeelineWebDriver
 import BeelineWebView
 import CookieJar
+import Names
 import Testing
 
 extension BrowserTests {
@@ -36,7 +38,10 @@ extension BrowserTests {
             }
         }
 
-        @Test("expiry, SameSite, HttpOnly and Secure come back as they were handed over", arguments: BrowserKind.allCases)
+        @Test(
+            "expiry, SameSite, HttpOnly and Secure come back as they were handed over",
+            arguments: BrowserKind.allCases
+        )
         func attributes(_ kind: BrowserKind) async throws {
             try await withBrowser(kind) { lab in
                 let page = try lab.url("www.a.test", "/page")
@@ -99,8 +104,11 @@ extension BrowserTests {
                 try await lab.browser.navigate(to: page)
                 #expect(try await lab.pageText() == "logged in: 42")
                 let moved = try await lab.move(to: "127.0.0.2")
-                try await lab.browser.navigate(to: lab.url("www.a.test", "/page?again"))
-                #expect(try await lab.pageText() == "logged in: 42")
+                // The tunnel that finds the old address dead has the name asked for anew; a person reloads.
+                let again = try lab.url("www.a.test", "/page?again")
+                do { try await lab.browser.navigate(to: again) } catch { try await lab.browser.navigate(to: again) }
+                let text = try await lab.pageText()
+                #expect(text == "logged in: 42")
                 #expect(moved.requests.last?.cookies["session"] == "42")
                 await moved.stop()
             }

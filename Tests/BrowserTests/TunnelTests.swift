@@ -14,7 +14,9 @@ extension BrowserTests {
         func protocols(_ kind: BrowserKind) async throws {
             try await withBrowser(kind) { lab in
                 try await lab.browser.navigate(to: lab.url("www.a.test", "/page"))
-                #expect(lab.site.requests.last?.connection.applicationProtocol == "h2")
+                // WebKitGTK offers no HTTP/2 behind a proxy.
+                let spoken = lab.site.requests.last?.connection.applicationProtocol
+                #expect(spoken == (kind == .webKit ? "http/1.1" : "h2"))
                 let answer: String = try await lab.evaluate(
                     """
                     new Promise((done, fail) => {
@@ -57,7 +59,8 @@ extension BrowserTests {
                 }
                 try await lab.browser.cookieStore.handOver(from: lab.jar, for: page)
                 try await lab.open("www.a.test", framing: "api.a.test")
-                #expect(try await lab.framed() == names.sorted())
+                let framed = try await lab.framed()
+                #expect(framed == names.sorted())
                 let text: String = try await lab.evaluate(
                     """
                     new Promise((done, fail) => {
@@ -87,13 +90,14 @@ extension BrowserTests {
                     cookie.isSecure = true
                     cookie.sameSite = .none
                     cookie.partition = Site(site)
-                    lab.jar.insert(cookie)
+                    #expect(lab.jar.insert(cookie) == .kept)
                 }
                 let store = lab.browser.cookieStore
                 try await store.handOver(from: lab.jar, for: framed)
                 try await store.handOver(from: lab.jar, for: page)
                 try await lab.open("www.b.test", framing: "www.a.test")
-                #expect(try await lab.framed() == ["mine", "none"])
+                let framedCookies = try await lab.framed()
+                #expect(framedCookies == ["mine", "none"])
                 let shown = try await store.cookies().first { $0.name == "mine" }
                 #expect(shown?.partition == Site("https://b.test"))
             }

@@ -65,13 +65,26 @@ struct OpenRunner: Sendable {
         if let failure { throw failure }
     }
 
+    /// The cookies go in, the page is loaded, and both sides follow each other until the browser has gone.
     private func visit(_ browser: Browser, with jar: CookieJar) async {
+        if browser.kind == .webKit, !self.browser.rootPEMs.isEmpty {
+            tell("\(browser.kind.title) trusts the system's roots alone: --cacert does not hold for its pages")
+        }
         let store = browser.cookieStore
-        do {
-            for cookie in jar.cookies(for: url) { try await store.set(cookie) }
+        do throws(WebViewError) {
+            let report = try await store.handOver(from: jar, for: url)
+            for cookie in report.unsupported { tell("\(browser.kind.title) cannot hold the cookie \(cookie.name)") }
         } catch {
             tell("the page may not be logged in: \(error)")
         }
+        var configuration = WebCookieFollowing.Configuration()
+        // A tab for each host that a jar knows is not what anybody wants to see.
+        let site = Site(of: url)
+        if browser.kind == .webKit { configuration.shares = { $0.belongs(to: site) } }
+        configuration.hostOfAddress = { [client] in try? client.resolver.onlyHost(of: $0) }
+        let following = store.follow(jar, configuration: configuration)
+        // Before the page is there, so that what it sets is newer than what the jar has.
+        _ = try? await following.sync()
         do throws(WebDriverError) {
             try await browser.navigate(to: url)
         } catch {
@@ -79,11 +92,22 @@ struct OpenRunner: Sendable {
             if error.code != .ended { tell("\(error)") }
         }
         await browser.waitUntilClosed()
-        await Task { for cookie in (try? await store.cookies()) ?? [] { jar.insert(cookie) } }.value
-        await Task { await browser.end() }.value
+        // Ctrl-C cancels this task, but what is in the browser by now is still wanted.
+        await Task {
+            _ = try? await following.sync()
+            await following.stop()
+            await browser.end()
+        }.value
     }
 
     private func tell(_ message: String) { Terminal.standardError.writeLine("beeline: \(message.singleLine)") }
+}
+
+extension Cookie {
+    /// Whether pages of a site use it.
+    fileprivate func belongs(to site: Site) -> Bool {
+        (try? Host(domain)).map { Site(isSecure: site.isSecure, host: $0) } == site
+    }
 }
 
 extension CommandFailure {

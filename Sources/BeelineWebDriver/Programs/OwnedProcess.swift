@@ -84,6 +84,20 @@ final class OwnedProcess: Sendable {
         state.withLockedValue { if $0.status == nil { _ = kill(-number, signal) } }
     }
 
+    private typealias CloseFrom = @convention(c) (UnsafeMutablePointer<Actions>, CInt) -> CInt
+
+    #if canImport(Darwin)
+    private typealias Actions = posix_spawn_file_actions_t?
+    /// Darwin has a flag for it.
+    private static let closeFrom: CloseFrom? = nil
+    #else
+    private typealias Actions = posix_spawn_file_actions_t
+    /// Has the child close all descriptors from one on. Glibc has it since 2.34, behind a macro that Swift does not set.
+    private static let closeFrom: CloseFrom? = dlsym(nil, "posix_spawn_file_actions_addclosefrom_np").map {
+        unsafeBitCast($0, to: CloseFrom.self)
+    }
+    #endif
+
     private static func spawn(
         _ arguments: [String],
         _ environment: [String: String],
@@ -108,6 +122,8 @@ final class OwnedProcess: Sendable {
         posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
         posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, output, O_WRONLY | O_CREAT | O_APPEND, 0o600)
         posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO)
+        // Our sockets are none of its business; and as long as it held one that listens, its port would seem to be served.
+        closeFrom?(&actions, 3)
         // What this process ignores or blocks is its own affair.
         var defaults = sigset_t()
         sigemptyset(&defaults)
@@ -117,7 +133,12 @@ final class OwnedProcess: Sendable {
         sigemptyset(&mask)
         posix_spawnattr_setsigmask(&attributes, &mask)
         posix_spawnattr_setpgroup(&attributes, 0)
-        let flags = POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP
+        #if canImport(Darwin)
+        let apart = POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_CLOEXEC_DEFAULT
+        #else
+        let apart = POSIX_SPAWN_SETPGROUP
+        #endif
+        let flags = POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK | apart
         posix_spawnattr_setflags(&attributes, Int16(flags))
         var number = pid_t()
         let code = posix_spawn(&number, arguments[0], &actions, &attributes, &argv, &envp)
