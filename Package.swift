@@ -218,7 +218,8 @@ let package = Package(
         .testTarget(
             name: "BeelineAsyncHTTPClientTests",
             dependencies: [
-                "BeelineAsyncHTTPClient", "Beeline", "BeelineTesting", nio("NIOCore"), nio("NIOHTTP1"), asyncHTTPClient,
+                "BeelineAsyncHTTPClient", "Beeline", "BeelineProxy", "BeelineTesting", nio("NIOCore"), nio("NIOHTTP1"),
+                nioSSL, asyncHTTPClient,
             ],
             swiftSettings: settings
         ),
@@ -260,9 +261,8 @@ let package = Package(
         .testTarget(
             name: "GuideTests",
             dependencies: [
-                "Beeline", "BeelineProxy", "BeelineServer", "BeelineStore", "BeelineURLSession", nio("NIOCore"),
-                logging, metrics,
-                tracing,
+                "Beeline", "BeelineProxy", "BeelineServer", "BeelineStore", "BeelineURLSession", "BeelineWebView",
+                nio("NIOCore"), logging, metrics, tracing,
             ],
             swiftSettings: settings
         ),
@@ -298,18 +298,28 @@ let package = Package(
 
 // Benchmarks are for those who work on the package, not for those who build it.
 if isCheck || Context.environment["BEELINE_BENCHMARKS"] == "1" {
-    package.products.append(.executable(name: "beeline-bench", targets: ["BeelineBench"]))
-    package.targets.append(
+    package.products += [
+        .executable(name: "beeline-bench", targets: ["BeelineBench"]),
+        .executable(name: "beeline-session-bench", targets: ["SessionBench"]),
+    ]
+    package.targets += [
+        .target(name: "BenchSupport", path: "Benchmarks/BenchSupport", swiftSettings: settings),
         .executableTarget(
             name: "BeelineBench",
             dependencies: [
-                "Names", "CookieJar", "DirectHTTP", "HTTPDNS", "Beeline", "BeelineTesting", "BeelineURLSession",
-                nio("NIOCore"), nio("NIOPosix"),
+                "BenchSupport", "Names", "CookieJar", "DirectHTTP", "HTTPDNS", "Beeline", nio("NIOCore"),
+                nio("NIOPosix"),
             ],
             path: "Benchmarks/BeelineBench",
             swiftSettings: settings
-        )
-    )
+        ),
+        .executableTarget(
+            name: "SessionBench",
+            dependencies: ["BenchSupport", "Names", "Beeline", "BeelineTesting", "BeelineURLSession", nio("NIOCore")],
+            path: "Benchmarks/SessionBench",
+            swiftSettings: settings
+        ),
+    ]
 }
 
 // What the linkage check of Scripts/test looks at: programs of one import each, which must not bring full Foundation.

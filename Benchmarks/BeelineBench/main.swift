@@ -9,7 +9,6 @@ case "bulk": try await BulkBench(rest).run()
 case "origins": try await OriginsBench(rest).run()
 case "stalled": try await StalledBench(rest).run()
 case "client": try await ClientBench(rest).run()
-case "urlsession": try await SessionBench(rest).run()
 case "cache": try await CacheBench(rest).run()
 default:
     print(
@@ -19,7 +18,6 @@ default:
         --cached-ms MS --cached-names K
         beeline-bench client --url URL --connect IP:PORT --cafile PEM --http 1|2 --conc N --ms MS [--close] \
         [--layer engine|client] [--on-loop] [--loops N]
-        beeline-bench urlsession --requests N --mebibytes N
         beeline-bench bulk --url URL --connect IP:PORT [--cafile PEM] [--http 1|2]
         beeline-bench origins|stalled --url URL --connect IP:PORT --count N [--cafile PEM] [--http 1|2]
         beeline-bench cache --names N --threads T --ms MS

@@ -5,6 +5,7 @@
 
 import Foundation
 import FoundationNetworking
+import Network
 
 // MARK: HTTPCookie
 
@@ -23,6 +24,15 @@ extension HTTPCookiePropertyKey {
 
 extension HTTPCookie {
     var sameSitePolicy: HTTPCookieStringPolicy? { nil }
+}
+
+// MARK: URLSession
+
+extension URLSessionConfiguration {
+    var proxyConfigurations: [Network.ProxyConfiguration] {
+        get { [] }
+        set {}
+    }
 }
 
 // MARK: Notifications

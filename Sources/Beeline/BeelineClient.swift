@@ -57,6 +57,14 @@ public final class BeelineClient: Sendable {
         resolver.isEnabled = configuration.isHTTPDNSEnabled
     }
 
+    /// What runs a task that sends a request to an origin with the fewest changes of threads; nil where code of others, which
+    /// may block, is called on the way.
+    @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
+    package func executor(for origin: Origin) -> (any TaskExecutor)? {
+        guard configuration.interceptors.isEmpty, configuration.credentials.isEmpty else { return nil }
+        return engine.executor(for: origin)
+    }
+
     // MARK: Requests
 
     /// Sends a request for `url` and follows its redirects.

@@ -13,6 +13,8 @@ public struct WebViewError: Error, Sendable, CustomStringConvertible {
         public static let timedOut = Code(description: "timedOut")
         /// The store failed.
         public static let failed = Code(description: "failed")
+        /// The task that asked was cancelled.
+        public static let cancelled = Code(description: "cancelled")
         /// Nobody follows any more.
         public static let stopped = Code(description: "stopped")
     }

@@ -21,6 +21,44 @@ extension CookieJar {
         return script
     }
 
+    /// A script that gives the pages and frames of a site the cookies of the jar, to be run in each of them when its document
+    /// begins to load: those of the URL's registrable domain and every host below, each in pages of its own domain alone.
+    ///
+    /// It leaves alone what a page has already, and runs once for each origin and tab: what a page has changed or deleted
+    /// does not come back with the next page. What ``documentCookieScript(for:now:)`` cannot write, it cannot either.
+    ///
+    /// - Parameter url: The URL of a page of the site.
+    /// - Parameter now: The time; default what the jar's clock says.
+    public func siteCookieScript(for url: HTTPURL, now: CookieTime? = nil) -> String {
+        let site = Site(of: url)
+        var calls = ""
+        let cookies = allCookies(now: now).sorted { ($0.created, $0.name, $0.path) < ($1.created, $1.name, $1.path) }
+        for cookie in cookies where !cookie.isHTTPOnly && cookie.partition == nil {
+            guard let host = try? Host(cookie.domain), Site(isSecure: site.isSecure, host: host) == site,
+                let field = String(validating: cookie.setCookieOctets, as: UTF8.self)
+            else { continue }
+            let texts = [cookie.domain, cookie.name, field].map(Self.literal).joined(separator: ",")
+            calls += "set(\(!cookie.isHostOnly),\(texts));\n"
+        }
+        if calls.isEmpty { return "" }
+        // The mark is another for other cookies, so that a later script runs too.
+        var hash: UInt64 = 0xcbf2_9ce4_8422_2325
+        for octet in calls.utf8 { hash = (hash ^ UInt64(octet)) &* 0x100_0000_01b3 }
+        return """
+            (function(){
+            var mark="beeline-\(String(hash, radix: 16))",host=location.hostname;
+            try{if(sessionStorage.getItem(mark))return;}catch(e){}
+            function set(wide,domain,name,field){
+            if(host!==domain&&!(wide&&host.slice(-domain.length-1)==="."+domain))return;
+            if(("; "+document.cookie).indexOf("; "+name+"=")>=0)return;
+            document.cookie=field;
+            }
+            \(calls)try{sessionStorage.setItem(mark,"1");}catch(e){}
+            })();
+
+            """
+    }
+
     /// A JavaScript string literal that also stands safely in HTML.
     private static func literal(_ text: String) -> String {
         var literal = "\""

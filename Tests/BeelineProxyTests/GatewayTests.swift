@@ -69,7 +69,7 @@ struct GatewayTests {
     func strangers() async throws {
         let lab = try await Self.lab()
         let gateway = try #require(lab.proxy.gateway)
-        for url in ["https://c.test/", "wss://a.test/", "https://a.test.evil/"] {
+        for url in ["https://c.test/", "wss://c.test/", "https://a.test.evil/"] {
             #expect(throws: ProxyError.self) { _ = try gateway.localURL(for: try HTTPURL(url)) }
         }
         let token = try #require(gateway.localURL(for: try HTTPURL("https://a.test/")).path.split(separator: "/").first)
@@ -98,6 +98,56 @@ struct GatewayTests {
         let local = try #require(lab.proxy.gateway).localURL(for: segment)
         #expect(body == "#EXTM3U\n#EXTINF:1,\n\(local.target)\n2.ts\n")
         #expect(lab.site.requests.first?.fields[.acceptEncoding] == "identity")
+        await lab.stop()
+    }
+
+    @Test("a body whose length nobody says is carried on as it comes, without its chunks' framing")
+    func chunkedBody() async throws {
+        let lab = try await Self.lab()
+        let arrived = Gate()
+        let server = try await RawServer.start { connection in
+            let head = String(decoding: try await connection.receive(until: "\r\n\r\n") ?? [], as: UTF8.self)
+            let first = String(decoding: try await connection.receive(until: "first\r\n") ?? [], as: UTF8.self)
+            arrived.open()
+            let rest = String(decoding: try await connection.receive(until: "0\r\n\r\n") ?? [], as: UTF8.self)
+            let answer = "\(head.lowercased().contains("transfer-encoding: chunked")) \(first)\(rest)"
+            try await connection.send("HTTP/1.1 200 OK\r\nContent-Length: \(answer.utf8.count)\r\n\r\n\(answer)")
+        }
+        let gateway = try #require(lab.proxy.gateway)
+        let target = try gateway.localURL(for: try HTTPURL("http://a.test:\(server.port)/upload")).target
+        let fields = "Host: a\r\nTransfer-Encoding: chunked\r\nExpect: 100-continue\r\n"
+        let connection = try await lab.connect()
+        try await connection.send("POST \(target) HTTP/1.1\r\n\(fields)\r\n")
+        #expect(try await connection.receiveHead() == "HTTP/1.1 100 Continue\r\n\r\n")
+        try await connection.send("3;x=y\r\nfir\r\n2\r\nst\r\n")
+        // It is at the origin before the player has sent the rest.
+        try await arrived.wait()
+        try await connection.send("6\r\nsecond\r\n0\r\nTrailer: 1\r\n\r\n")
+        let (_, body) = try await connection.receiveResponse()
+        #expect(body.hasPrefix("true ") && body.contains("second"))
+        #expect(!body.contains("x=y") && !body.contains("Trailer"))
+        await connection.close()
+        await server.stop()
+        // Over TLS, and larger than what waits between the two.
+        let block = String(repeating: "x", count: 65_536)
+        let chunks = String(repeating: "10000\r\n\(block)\r\n", count: 40) + "0\r\n\r\n"
+        let (_, echo) = try await get(
+            lab,
+            "https://a.test:\(lab.site.port)/length",
+            fields: "Transfer-Encoding: chunked\r\n",
+            method: "POST",
+            body: chunks
+        )
+        #expect(lab.site.requests.last?.bodySize == 40 << 16, "\(echo)")
+        let wrong = "5\r\nhello\r\nzz\r\n"
+        let refused = try await get(
+            lab,
+            "https://a.test:\(lab.site.port)/",
+            fields: "Transfer-Encoding: chunked\r\n",
+            method: "POST",
+            body: wrong
+        )
+        #expect(refused.head.hasPrefix("HTTP/1.1 400 "))
         await lab.stop()
     }
 

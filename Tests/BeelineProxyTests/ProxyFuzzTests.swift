@@ -90,11 +90,13 @@ struct ProxyFuzzTests {
         for _ in 0..<FuzzRounds.count(ordinary: 10_000) {
             let bytes = Self.mutated(body, &random)
             var whole = ChunkScanner()
-            let expected = bytes.withUnsafeBytes { bytes in try? whole.scan(bytes) }
+            var content: [UInt8] = []
+            let expected = bytes.withUnsafeBytes { bytes in try? whole.scan(bytes) { content += $0 } }
             var pieces = ChunkScanner()
             var count: Int? = 0
+            var found: [UInt8] = []
             for byte in bytes {
-                guard let step = [byte].withUnsafeBytes({ bytes in try? pieces.scan(bytes) }) else {
+                guard let step = [byte].withUnsafeBytes({ bytes in try? pieces.scan(bytes) { found += $0 } }) else {
                     count = nil
                     break
                 }
@@ -102,6 +104,7 @@ struct ProxyFuzzTests {
                 if pieces.isEnded { break }
             }
             #expect(count == expected)
+            if expected != nil { #expect(found == content) }
         }
     }
 

@@ -24,6 +24,25 @@ struct ProcessProxyTests {
         await #expect(processExitsWith: .success) { try await URLSessionLab.run { try await $0.redirectsAndCookies() } }
     }
 
+    @Test("tasks with a delegate: data, uploads of every kind, downloads, redirects and cancelling")
+    func delegates() async throws {
+        await #expect(processExitsWith: .success) { try await URLSessionLab.run { try await $0.delegates() } }
+    }
+
+    /// In a process with a bundle of roots of its own, for Foundation on Linux trusts nothing else. Linux gives one to
+    /// everybody who may have a namespace, which some containers forbid.
+    @Test("over TLS and HTTP/2", .enabled(if: TrustingProcess.isPossible, "this container gives nobody a namespace"))
+    func http2() async throws {
+        let result = try await TrustingProcess.run(test: "ProcessProxyTests/insideTrustingProcess")
+        #expect(result.status == 0 && result.output.contains("1 test"), "\(result.output)")
+    }
+
+    @Test(
+        "over TLS and HTTP/2, in a process that trusts us",
+        .enabled(if: TrustingProcess.bundle != nil, "it is not one")
+    )
+    func insideTrustingProcess() async throws { try await URLSessionLab.run { try await $0.http2() } }
+
     @Test(
         "TLS is the session's own: the server name is sent, and a certificate that it does not trust is refused by it"
     )
@@ -40,14 +59,16 @@ struct URLSessionLab {
 
     static func run(_ body: @escaping @Sendable (URLSessionLab) async throws -> Void) async throws {
         let authority = try TestAuthority()
+        if let bundle = TrustingProcess.bundle { try Data(authority.rootPEM.utf8).write(to: bundle) }
         let handler: LoopbackOrigin.Handler = { try await answer($0) }
         let plain = try await LoopbackOrigin.start(handler: handler)
-        let site = try await LoopbackOrigin.start(
-            tls: ServerTLS(try authority.certificate(for: "www.site.example")),
-            handler: handler
-        )
+        let names = ["www.site.example", "api.site.example"]
+        var tls = ServerTLS()
+        tls.certificates = try names.map { try authority.certificate(for: $0) }
+        tls.applicationProtocols = ["h2", "http/1.1"]
+        let site = try await LoopbackOrigin.start(tls: tls, handler: handler)
         let upstream = try await UpstreamServer.start()
-        for name in ["www.site.example", "api.site.example"] { try upstream.zone.set(name, to: ["127.0.0.1"]) }
+        for name in names { try upstream.zone.set(name, to: ["127.0.0.1"]) }
         var settings = ClientConfiguration()
         settings.upstreams = [.dnspod([upstream.endpoint])]
         settings.resolver.check.allowLocalAnswers = true
@@ -77,11 +98,11 @@ struct URLSessionLab {
         try URL(fromTest: "\(secure ? "https" : "http")://\(name):\(secure ? site.port : plain.port)\(path)")
     }
 
-    private static func check(_ isRight: Bool, _ what: String) throws {
+    static func check(_ isRight: Bool, _ what: String) throws {
         if !isRight { throw Wrong(what: what) }
     }
 
-    private struct Wrong: Error {
+    struct Wrong: Error {
         let what: String
     }
 
@@ -133,7 +154,7 @@ struct URLSessionLab {
         try Self.check(await proxy.counts().forwarded > 40, "all of it went through the proxy")
     }
 
-    private func expect(_ session: URLSession, _ request: URLRequest, _ expected: String) async throws {
+    func expect(_ session: URLSession, _ request: URLRequest, _ expected: String) async throws {
         let (data, response) = try await session.data(for: request)
         let status = (response as? HTTPURLResponse)?.statusCode
         let text = String(decoding: data, as: UTF8.self)

@@ -95,6 +95,8 @@ final class Recorder: NSObject, URLSessionDataDelegate, URLSessionDownloadDelega
         var body = Data()
         var redirects: [(response: HTTPURLResponse, next: URLRequest)] = []
         var bodiesAsked = 0
+        /// The size of a download's file.
+        var downloaded: Int?
         var end: Result<Void, any Error>?
     }
 
@@ -179,5 +181,8 @@ final class Recorder: NSObject, URLSessionDataDelegate, URLSessionDownloadDelega
         _ session: URLSession,
         downloadTask: URLSessionDownloadTask,
         didFinishDownloadingTo location: URL
-    ) {}
+    ) {
+        let size = (try? Data(contentsOf: location))?.count
+        state.withLockedValue { $0.downloaded = size }
+    }
 }

@@ -30,25 +30,54 @@ extension ProcessTests {
                 default: return .status(.notFound)
                 }
             }
+            try await expectThirtyFrames(of: "/live/index.m3u8", lab)
+            #expect(asked.count("index.m3u8") >= 2, "it was asked again, as of a live programme")
+            #expect(asked.names == ["a.test", "b.test"], "segments came from the other host by its name")
+            await lab.stop()
+        }
+
+        @Test("ffprobe plays a DASH programme whose manifest is on one host and whose segments are on another")
+        func dash() async throws {
+            let media = try Folder()
+            let video = ["-f", "lavfi", "-i", "testsrc=duration=3:size=64x64:rate=10", "-c:v", "mpeg4", "-g", "10"]
+            let dash = ["-f", "dash", "-seg_duration", "1", "manifest.mpd"]
+            let made = try await CommandRun.run("/usr/bin/ffmpeg", ["-v", "error"] + video + dash, in: media)
+            try #require(made.status == 0, "\(made.errors)")
+            let asked = NameCounter()
+            let lab = try await CommandLab { request in
+                asked.add(request.connection.serverName ?? "-", request.path)
+                let file = String(request.path.split(separator: "/").last ?? "")
+                guard media.has(file) else { return .status(.notFound) }
+                guard file == "manifest.mpd" else {
+                    return Reply(fields: [.contentType: "video/mp4"], body: [.bytes([UInt8](try media.data(file)))])
+                }
+                let base = "<BaseURL>https://b.test:\(request.connection.local.port)/media/</BaseURL>"
+                let text = try media.text(file).replacingOccurrences(of: "<Period ", with: "\(base)<Period ")
+                return Reply(fields: [.contentType: "application/dash+xml"], body: [.text(text)])
+            }
+            try await expectThirtyFrames(of: "/vod/manifest.mpd", lab)
+            #expect(asked.names == ["a.test", "b.test"], "segments came from the other host by its name")
+            await lab.stop()
+        }
+
+        /// Plays what a.test has at a path, through the gateway of a `beeline proxy`.
+        private func expectThirtyFrames(of path: String, _ lab: CommandLab) async throws {
             let arguments =
                 ["proxy", "--listen", "127.0.0.1:0", "--gateway", "a.test", "--gateway", "b.test"] + lab.names
             let folder = lab.folder
             let script = ["-c", "exec \"$0\" \"$@\" >seen", CommandRun.beeline]
-            let path = "\(lab.site.port)/live/index.m3u8"
+            let port = lab.site.port
             _ = try await CommandRun.run("/bin/sh", script + arguments, in: folder) { process in
                 let seen = { (try? folder.text("seen")) ?? "" }
                 while !seen().contains("https://b.test/ is at ") { try await Task.sleep(for: .milliseconds(10)) }
                 // The place of a.test, with the site's port behind the name.
                 let place = seen().split(separator: "\n")[1].split(separator: " ").last?.dropLast() ?? ""
                 let count = ["-v", "error", "-count_frames", "-select_streams", "v", "-show_entries"]
-                let show = ["stream=nb_read_frames", "-of", "csv=p=0", "\(place):\(path)"]
+                let show = ["stream=nb_read_frames", "-of", "csv=p=0", "\(place):\(port)\(path)"]
                 let probe = try await CommandRun.run("/usr/bin/ffprobe", count + show, in: folder)
                 #expect(probe.text.hasPrefix("30"), "\(probe.errors)")
                 kill(process, SIGTERM)
             }
-            #expect(asked.count("index.m3u8") >= 2, "it was asked again, as of a live programme")
-            #expect(asked.names == ["a.test", "b.test"], "segments came from the other host by its name")
-            await lab.stop()
         }
 
         /// One segment more each time, the last time with an end.

@@ -77,6 +77,45 @@ struct DialTests {
         await origin.stop()
     }
 
+    /// A target without a handshake is won in the middle of the actions that its connection led to, and the last of them set
+    /// a timer that kept the race, and everybody who waited for it, for as long as a handshake may take.
+    @Test("a dial that is over keeps nothing: no timer, and nobody who waited for it")
+    func nothingIsKept() async throws {
+        final class Waiting {}
+        let origin = try await LoopbackOrigin.start { _ in .text("ok") }
+        let endpoint = origin.endpoints[0]
+        let loop = MultiThreadedEventLoopGroup.singleton.next()
+        let (kept, keep) = AsyncStream.makeStream(of: Bool.self)
+        let dialed = loop.makePromise(of: Void.self)
+        let bound = NIOLoopBoundBox<(waiting: () -> Waiting?, dial: ChannelDial?)?>.makeEmptyBox(
+            valueType: (waiting: () -> Waiting?, dial: ChannelDial?).self,
+            eventLoop: loop
+        )
+        loop.execute {
+            let waiting = Waiting()
+            let dial = ChannelDial(
+                to: [endpoint],
+                for: Origin(scheme: .http, host: Host(endpoint.address), port: endpoint.port),
+                route: .direct,
+                on: loop,
+                settings: DialSettings(),
+                deadline: nil
+            ) { result in
+                _ = waiting
+                if case .success(let won) = result { won.channel.close(promise: nil) }
+                bound.value?.dial = nil
+                dialed.succeed()
+            }
+            bound.value = ({ [weak waiting] in waiting }, dial)
+        }
+        try await dialed.futureResult.get()
+        // What the dial itself has under way is over after some turns of the loop; its patience is two seconds.
+        for _ in 0..<20 { try await loop.submit {}.get() }
+        loop.execute { keep.yield(bound.value?.waiting() != nil) }
+        #expect(await kept.first { _ in true } == false)
+        await origin.stop()
+    }
+
     @Test("the address that connections come from is the one that was asked for")
     func localAddress() async throws {
         let origin = try await LoopbackOrigin.start { .text("\($0.connection.remote.address)") }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import BenchSupport
 import NIOCore
 
 /// What one caller got, or all of them together.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Beeline
+import BenchSupport
 import DirectHTTP
 import NIOCore
 import Names

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import CookieJar
-import HTTPTypes
-import Names
+package import HTTPTypes
+package import Names
 
 /// What became of a `Set-Cookie` field. It holds the cookie's name, never its value.
 public struct ReceivedCookieOutcome: Hashable, Sendable {
@@ -13,9 +13,13 @@ public struct ReceivedCookieOutcome: Hashable, Sendable {
 }
 
 /// The cookies of a hop: out with the request, in with the response, both under the hop's own URL.
-enum CookieStep {
+package enum CookieStep {
     /// The Cookie field for a hop: the request's own cookies join the jar's and win by name.
-    static func outgoing(_ jar: CookieJar?, url: HTTPURL, explicit: String?) -> (field: HTTPField?, names: [String]) {
+    package static func outgoing(
+        _ jar: CookieJar?,
+        url: HTTPURL,
+        explicit: String?
+    ) -> (field: HTTPField?, names: [String]) {
         guard let explicit, !explicit.isEmpty else {
             guard let octets = jar?.headerOctets(for: url) else { return (nil, []) }
             return (HTTPField(name: .cookie, lenientValue: octets), names(of: octets[...]))
@@ -28,7 +32,11 @@ enum CookieStep {
     }
 
     /// Files a response's cookies under its hop's URL.
-    static func incoming(_ jar: CookieJar?, url: HTTPURL, fields: HTTPFields) -> [ReceivedCookieOutcome] {
+    package static func incoming(
+        _ jar: CookieJar?,
+        url: HTTPURL,
+        fields: HTTPFields
+    ) -> [ReceivedCookieOutcome] {
         guard let jar, fields.contains(.setCookie) else { return [] }
         return fields[fields: .setCookie].map { field in
             field.withUnsafeBytesOfValue { octets in

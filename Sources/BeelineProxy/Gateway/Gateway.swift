@@ -12,7 +12,7 @@ public import Names
 /// ```
 ///
 /// What is asked of such a URL is asked by the client, of the origin by its name: TLS, cookies (which its jar keeps) and
-/// ranges are those of a request of its own. Redirects, and absolute links in HLS playlists and DASH manifests, lead back to
+/// ranges are those of a request of its own; a WebSocket is opened the same way. Redirects, and absolute links in HLS playlists and DASH manifests, lead back to
 /// the gateway where their hosts are listed. A URL has a token that nobody can guess, so other apps cannot use it.
 public struct Gateway: Sendable {
     private let proxy: BeelineProxy
@@ -23,13 +23,14 @@ public struct Gateway: Sendable {
         self.links = links
     }
 
-    /// The URL on this machine that stands for a URL. It holds as long as the proxy has its port.
+    /// The URL on this machine that stands for a URL: `ws://127.0.0.1:…` for a WebSocket's, `http://127.0.0.1:…` for the others.
+    /// It holds as long as the proxy has its port.
     ///
-    /// - Throws: ``ProxyError`` with code `notListed` for a host that ``ProxyConfiguration/gatewayHosts`` does not have, and
-    ///   for schemes other than http and https.
+    /// - Throws: ``ProxyError`` with code `notListed` for a host that ``ProxyConfiguration/gatewayHosts`` does not have.
     public func localURL(for url: HTTPURL) throws(ProxyError) -> HTTPURL {
-        let isCarried = url.origin.scheme == .http || url.origin.scheme == .https
-        guard isCarried, let path = links.path(for: url), let local = try? HTTPURL(proxy.url + path) else {
+        let scheme: Scheme = url.origin.httpEquivalent == url.origin ? .http : .ws
+        guard let path = links.path(for: url), let local = try? HTTPURL("\(scheme.name)://\(proxy.endpoint)\(path)")
+        else {
             throw ProxyError(.notListed, "the gateway does not carry \(url.origin): list its host in gatewayHosts")
         }
         return local

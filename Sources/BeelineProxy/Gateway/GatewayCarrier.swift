@@ -84,7 +84,7 @@ struct GatewayCarrier: Sendable {
 
     private func head(_ response: Response, framing: String) -> ByteBuffer {
         var head = ByteBuffer(string: "HTTP/1.1 \(response.status.code) \(response.status.reasonPhrase)\r\n")
-        for field in GatewayFields.response(response.head, of: url, links) {
+        for field in GatewayFields.response(response.fields, of: url, links) {
             head.writeString("\(field.name.rawName): \(field.value)\r\n")
         }
         head.writeString(framing)

@@ -43,18 +43,18 @@ final class GatewayExchange: WireOwner {
     func begin(_ rest: ByteBuffer) {
         client.owner = self
         input = rest
-        if head.wantsUpgrade {
-            return fail(Refusal(501, "the gateway carries no other protocol: use the proxy for it"))
-        }
-        if case .chunked = head.framing { return fail(Refusal(411, "the gateway takes bodies whose length is said")) }
         guard let method = HTTPRequest.Method(head.method) else { return fail(.malformed("the method is none")) }
         let loop = server.loop
         let me = NIOLoopBound(self, eventLoop: loop)
         var body = RequestBody.none
-        if case .length(let length) = head.framing {
+        if head.framing != .none {
             let pipe = BodyPipe { loop.execute { me.value.client.resume() } }
             upload = pipe
+            var length: Int64?
+            if case .length(let said) = head.framing { length = said }
             body = .once(length: length, pipe)
+            // Our client waits for no word of the origin, so the player need not either (RFC 9110 §10.1.1).
+            if head.fields.expectsContinue, !head.isOld, !request.isEnded { client.send(OwnResponse.proceed) }
         }
         let kind = PlaylistMapper.Kind(contentType: nil, path: url.path)
         let fields = GatewayFields.request(head, for: url, links, kind)
@@ -82,9 +82,13 @@ final class GatewayExchange: WireOwner {
 
     private func passRequest() {
         guard let upload, !isOver else { return }
-        // Only bodies with a length come here, and they have no framing that could be wrong.
-        while let piece = try? request.take(from: &input) {
-            if !upload.add(piece) { client.pause() }
+        do throws(ChunkScanner.Fault) {
+            while input.readableBytes > 0, !request.isEnded {
+                let content = try request.takeContent(from: &input)
+                if content.readableBytes > 0, !upload.add(content) { client.pause() }
+            }
+        } catch {
+            return fail(.malformed("its body's chunks are malformed"))
         }
         guard request.isEnded else { return }
         upload.end(isWhole: true)

@@ -18,13 +18,7 @@ enum GatewayFields {
         _ links: GatewayLinks,
         _ kind: PlaylistMapper.Kind?
     ) -> HTTPFields {
-        var fields = HTTPFields()
-        for line in String(buffer: head.fields.endToEnd).split(separator: "\r\n") {
-            guard let colon = line.firstIndex(of: ":"), let name = HTTPField.Name(String(line[..<colon])) else {
-                continue
-            }
-            fields.append(HTTPField(name: name, value: String(line[colon...].dropFirst(2))))
-        }
+        var fields = head.fields.httpFields
         // What is coded cannot be read, and a part of a playlist is none.
         fields[.acceptEncoding] = "identity"
         if kind != nil {
@@ -38,15 +32,15 @@ enum GatewayFields {
     }
 
     /// The fields of the origin's response as the player gets them, without framing.
-    static func response(_ response: HTTPResponse, of url: HTTPURL, _ links: GatewayLinks) -> HTTPFields {
+    static func response(_ response: HTTPFields, of url: HTTPURL, _ links: GatewayLinks) -> HTTPFields {
         var fields = HTTPFields()
-        let listed = response.headerFields[values: .connection].flatMap { $0.split(separator: ",") }
+        let listed = response[values: .connection].flatMap { $0.split(separator: ",") }
             .map { $0.lowercased().drop { $0 == " " } }
         let dropped: Set<String> = [
             "connection", "keep-alive", "proxy-authenticate", "proxy-connection", "te", "trailer", "transfer-encoding",
             "upgrade", "content-length", "strict-transport-security", "alt-svc",
         ]
-        for field in response.headerFields {
+        for field in response {
             let name = field.name.canonicalName
             if dropped.contains(name) || listed.contains(where: { $0 == name }) { continue }
             var field = field
@@ -69,7 +63,7 @@ enum GatewayFields {
     /// A cookie as the player may keep it: for the gateway's host, below the origin's place, over http. The right one is in
     /// the client's jar.
     static func setCookie(_ value: String, of url: HTTPURL, _ links: GatewayLinks) -> String {
-        let place = "/\(links.token)/\(url.origin.scheme.name)/\(url.origin.authority)"
+        let place = links.place(of: url.origin)
         var parts = value.split(separator: ";", omittingEmptySubsequences: false).map { part in
             part.drop { $0 == " " }
         }

@@ -30,8 +30,13 @@ struct GatewayLinks: Sendable {
 
     /// The path at the gateway for a URL; nil where its host is not listed.
     func path(for url: HTTPURL) -> String? {
-        guard isListed(url) else { return nil }
-        return "/\(token)/\(url.origin.scheme.name)/\(url.origin.authority)\(url.target)"
+        isListed(url) ? place(of: url.origin) + url.target : nil
+    }
+
+    /// The beginning of the paths of an origin. A WebSocket is asked for at the place of its `http` twin.
+    func place(of origin: Origin) -> String {
+        let origin = origin.httpEquivalent
+        return "/\(token)/\(origin.scheme.name)/\(origin.authority)"
     }
 
     /// What a link is mapped to; nil where it stays: it is relative, or leads to a host that is not listed.
@@ -43,7 +48,7 @@ struct GatewayLinks: Sendable {
         if link.hasPrefix("//") { return mapped(link.dropFirst(2), scheme: base.origin.scheme.name) }
         if link.hasPrefix("/") {
             guard isListed(base) else { return nil }
-            return "/\(token)/\(base.origin.scheme.name)/\(base.origin.authority)\(link)"
+            return place(of: base.origin) + link
         }
         guard let colon = link.firstIndex(of: ":"), link[colon...].hasPrefix("://"),
             let scheme = Self.scheme(link[..<colon])
@@ -57,7 +62,7 @@ struct GatewayLinks: Sendable {
             return nil
         }
         let tail = rest[authority.endIndex...]
-        return "/\(token)/\(scheme)/\(origin.origin.authority)" + (tail.hasPrefix("/") ? "" : "/") + tail
+        return place(of: origin.origin) + (tail.hasPrefix("/") ? "" : "/") + tail
     }
 
     private static func scheme(_ text: Substring) -> String? {

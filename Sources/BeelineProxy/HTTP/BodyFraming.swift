@@ -47,14 +47,34 @@ struct BodyTracker {
         case .length(let left):
             count = Int(min(left, Int64(bytes.readableBytes)))
             state = left == Int64(count) ? .ended : .length(left - Int64(count))
-        case .chunked(var scanner):
-            let result = bytes.withUnsafeReadableBytes { bytes in
-                Result { () throws(ChunkScanner.Fault) in try scanner.scan(bytes) }
-            }
-            count = try result.get()
-            state = scanner.isEnded ? .ended : .chunked(scanner)
+        case .chunked(let scanner):
+            count = try scan(scanner, bytes) { _ in }
         }
         return count > 0 ? bytes.readSlice(length: count) : nil
+    }
+
+    /// Takes what belongs to the body off the front of `bytes`, and leaves its framing out: all that is there, perhaps
+    /// nothing.
+    mutating func takeContent(from bytes: inout ByteBuffer) throws(ChunkScanner.Fault) -> ByteBuffer {
+        guard case .chunked(let scanner) = state else { return try take(from: &bytes) ?? ByteBuffer() }
+        var content = ByteBuffer()
+        let count = try scan(scanner, bytes) { content.writeBytes($0) }
+        bytes.moveReaderIndex(forwardBy: count)
+        return content
+    }
+
+    private mutating func scan(
+        _ scanner: ChunkScanner,
+        _ bytes: ByteBuffer,
+        content: (UnsafeRawBufferPointer) -> Void
+    ) throws(ChunkScanner.Fault) -> Int {
+        var scanner = scanner
+        let result = bytes.withUnsafeReadableBytes { bytes in
+            Result { () throws(ChunkScanner.Fault) in try scanner.scan(bytes, content: content) }
+        }
+        let count = try result.get()
+        state = scanner.isEnded ? .ended : .chunked(scanner)
+        return count
     }
 }
 
@@ -96,11 +116,19 @@ struct ChunkScanner: Equatable {
     var isEnded: Bool { state == .ended }
 
     /// How many of the bytes belong to the body: all of them, unless it ends among them.
-    mutating func scan(_ bytes: UnsafeRawBufferPointer) throws(Fault) -> Int {
+    ///
+    /// - Parameters:
+    ///   - bytes: what comes next.
+    ///   - content: told of what is within the chunks.
+    mutating func scan(
+        _ bytes: UnsafeRawBufferPointer,
+        content: (UnsafeRawBufferPointer) -> Void = { _ in }
+    ) throws(Fault) -> Int {
         var index = 0
         while index < bytes.count {
             if case .data(let left) = state {
                 let count = Int(min(left, Int64(bytes.count - index)))
+                content(UnsafeRawBufferPointer(rebasing: bytes[index..<index + count]))
                 index += count
                 state = left == Int64(count) ? .returnAfterData : .data(left - Int64(count))
                 continue

@@ -13,7 +13,7 @@ struct MessageFields {
 
     /// The end-to-end fields, each with its line end, in their order: without Host, framing, and what belongs to one
     /// connection (RFC 9110 §7.6.1).
-    private(set) var endToEnd = ByteBuffer()
+    var endToEnd = ByteBuffer()
     private(set) var host: ByteBuffer?
     private(set) var contentLength: Int64?
     private(set) var isChunked = false
@@ -43,6 +43,26 @@ struct MessageFields {
         for field in all { try add(field.name, field.value) }
         if isChunked, contentLength != nil { throw Fault("it has two lengths, Content-Length and Transfer-Encoding") }
         if !listed.contains("upgrade") { upgrade = nil }
+    }
+
+    /// Writes them for the next server or client: those that go from end to end, and where the body ends.
+    func write(to head: inout ByteBuffer) {
+        head.writeImmutableBuffer(endToEnd)
+        if isChunked {
+            head.writeStaticString("Transfer-Encoding: chunked\r\n")
+        } else if let contentLength {
+            head.writeStaticString("Content-Length: ")
+            head.writeString(String(contentLength))
+            head.writeStaticString("\r\n")
+        }
+    }
+
+    /// Writes the protocol that both sides are to change to; nothing where there is none.
+    func writeUpgrade(to head: inout ByteBuffer) {
+        guard let upgrade else { return }
+        head.writeStaticString("Connection: Upgrade\r\nUpgrade: ")
+        head.writeString(upgrade)
+        head.writeStaticString("\r\n")
     }
 
     private mutating func connection(_ value: Bytes) {

@@ -6,6 +6,8 @@ import NIOCore
 enum OwnResponse {
     static let established = ByteBuffer(string: "HTTP/1.1 200 Connection established\r\n\r\n")
 
+    static let proceed = ByteBuffer(string: "HTTP/1.1 100 Continue\r\n\r\n")
+
     /// A refusal with its one line.
     static func refusal(_ refusal: Refusal, closes: Bool, isHead: Bool = false) -> ByteBuffer {
         let challenge =

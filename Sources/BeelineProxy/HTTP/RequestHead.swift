@@ -59,6 +59,14 @@ struct RequestHead {
         if let host = fields.host, !Self.isAuthority(host) { throw .malformed("the Host field is no host") }
     }
 
+    /// The same request for a resource elsewhere, with other end-to-end fields.
+    init(_ head: RequestHead, for destination: Destination, authority: String, path: String, fields: MessageFields) {
+        method = head.method
+        isOld = head.isOld
+        target = .resource(destination, authority: authority, path: path)
+        self.fields = fields
+    }
+
     /// Whom the client wants to reach; nil: the proxy.
     var destination: Destination? {
         switch target {
@@ -143,19 +151,8 @@ extension RequestHead {
         head.writeStaticString(isOld ? " HTTP/1.0\r\nHost: " : " HTTP/1.1\r\nHost: ")
         head.writeString(authority)
         head.writeStaticString("\r\n")
-        head.writeImmutableBuffer(fields.endToEnd)
-        if fields.isChunked {
-            head.writeStaticString("Transfer-Encoding: chunked\r\n")
-        } else if let length = fields.contentLength {
-            head.writeStaticString("Content-Length: ")
-            head.writeString(String(length))
-            head.writeStaticString("\r\n")
-        }
-        if wantsUpgrade, let upgrade = fields.upgrade {
-            head.writeStaticString("Connection: Upgrade\r\nUpgrade: ")
-            head.writeString(upgrade)
-            head.writeStaticString("\r\n")
-        }
+        fields.write(to: &head)
+        if wantsUpgrade { fields.writeUpgrade(to: &head) }
         if case .absolute(let authorization?) = form {
             head.writeStaticString("Proxy-Authorization: ")
             head.writeString(authorization)

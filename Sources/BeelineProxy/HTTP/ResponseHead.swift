@@ -8,7 +8,7 @@ struct ResponseHead {
     let framing: BodyFraming
     /// Whether the server's connection may serve another request.
     let keepsAlive: Bool
-    let fields: MessageFields
+    var fields: MessageFields
     private let reason: ByteBuffer
 
     static let lengthLimit = 256 * 1024
@@ -64,18 +64,9 @@ struct ResponseHead {
         head.writeStaticString(" ")
         head.writeImmutableBuffer(reason)
         head.writeStaticString("\r\n")
-        head.writeImmutableBuffer(fields.endToEnd)
-        if fields.isChunked {
-            head.writeStaticString("Transfer-Encoding: chunked\r\n")
-        } else if let length = fields.contentLength {
-            head.writeStaticString("Content-Length: ")
-            head.writeString(String(length))
-            head.writeStaticString("\r\n")
-        }
-        if status == 101, let upgrade = fields.upgrade {
-            head.writeStaticString("Connection: Upgrade\r\nUpgrade: ")
-            head.writeString(upgrade)
-            head.writeStaticString("\r\n")
+        fields.write(to: &head)
+        if status == 101 {
+            fields.writeUpgrade(to: &head)
         } else if !isInterim {
             if closes {
                 head.writeStaticString("Connection: close\r\n")

@@ -16,9 +16,27 @@ final class Approach {
         let proxy: Proxy?
     }
 
+    /// What the connection is for.
+    enum Purpose {
+        /// The bytes are the client's own.
+        case tunnel
+        /// Requests for `http` URLs are forwarded.
+        case requests
+        /// A WebSocket of the gateway, whose TLS is ours.
+        case webSocket(isSecure: Bool)
+
+        fileprivate var scheme: Scheme {
+            switch self {
+            case .tunnel: .https
+            case .requests: .http
+            case .webSocket(let isSecure): isSecure ? .wss : .ws
+            }
+        }
+    }
+
     private let server: ProxyServer
     private let destination: Destination
-    private let isTunnel: Bool
+    private let purpose: Purpose
     private let deadline: NIODeadline?
     private var done: ((Result<Arrival, Refusal>) -> Void)?
     private var task: Task<Void, Never>?
@@ -27,25 +45,27 @@ final class Approach {
     /// - Parameters:
     ///   - server: whose resolver and policy it is.
     ///   - destination: where to.
-    ///   - isTunnel: whether the bytes will be the client's own; otherwise a request is forwarded.
+    ///   - purpose: what for.
     ///   - done: called once, on the loop, perhaps before ``start()`` returns.
     init(
         _ server: ProxyServer,
         to destination: Destination,
-        isTunnel: Bool,
+        for purpose: Purpose,
         done: @escaping (Result<Arrival, Refusal>) -> Void
     ) {
         self.server = server
         self.destination = destination
-        self.isTunnel = isTunnel
+        self.purpose = purpose
         self.done = done
         deadline = server.configuration.limits.connect.map { server.loop.now + TimeAmount($0) }
     }
 
     func start() {
         let policy = server.configuration.policy
-        if isTunnel, let refusal = policy.refusal(ofTunnelTo: destination) { return end(.failure(refusal)) }
-        let origin = Origin(scheme: isTunnel ? .https : .http, host: destination.host, port: destination.port)
+        if case .tunnel = purpose, let refusal = policy.refusal(ofTunnelTo: destination) {
+            return end(.failure(refusal))
+        }
+        let origin = Origin(scheme: purpose.scheme, host: destination.host, port: destination.port)
         let client = server.client
         if case .proxy(let proxy) = client.configuration.proxies.route(to: origin) { return approach(proxy, origin) }
         let pins = client.configuration.pinned
@@ -190,12 +210,18 @@ final class Approach {
 
     private func race(_ endpoints: [Endpoint], _ origin: Origin, _ route: Route) {
         let settings = server.client.configuration.engine.dial
+        var tls: TLSSettings?
+        if case .webSocket = purpose {
+            tls = server.client.configuration.tls
+            tls?.offersHTTP2 = false
+        }
         dial = ChannelDial(
             to: endpoints,
             for: origin,
             route: route,
             on: server.loop,
             settings: settings,
+            tls: tls,
             deadline: nil
         ) { [self] result in
             dial = nil
@@ -214,7 +240,9 @@ final class Approach {
         switch result {
         case .success(let dialed):
             do {
-                let wire = try server.wire(on: dialed.channel)
+                var hasTLS = false
+                if case .webSocket(isSecure: true) = purpose { hasTLS = true }
+                let wire = try server.wire(on: dialed.channel, halfCloses: !hasTLS)
                 var proxy: Proxy?
                 if case .proxy(let upstream) = route { proxy = upstream }
                 end(.success(Arrival(wire: wire, endpoint: dialed.endpoint, proxy: proxy)))

@@ -21,6 +21,8 @@ final class ForwardExchange: WireOwner {
     private let reader: RequestReader
     private let head: RequestHead
     private let destination: Destination
+    /// Whose WebSocket is opened; nil for a request to the proxy.
+    private let gateway: GatewayHandshake?
     private let start: NIODeadline
     private var origin: Wire?
     private var proxy: Proxy?
@@ -42,13 +44,15 @@ final class ForwardExchange: WireOwner {
         client: Wire,
         reader: RequestReader,
         head: RequestHead,
-        to destination: Destination
+        to destination: Destination,
+        gateway: GatewayHandshake? = nil
     ) {
         self.server = server
         self.client = client
         self.reader = reader
         self.head = head
         self.destination = destination
+        self.gateway = gateway
         request = BodyTracker(head.framing)
         input = ByteBuffer()
         start = server.loop.now
@@ -58,6 +62,7 @@ final class ForwardExchange: WireOwner {
     func begin(_ rest: ByteBuffer) {
         client.owner = self
         input = rest
+        if gateway != nil { return dial() }
         var upstream: Proxy?
         let url = Origin(scheme: .http, host: destination.host, port: destination.port)
         if case .proxy(let proxy) = server.client.configuration.proxies.route(to: url) { upstream = proxy }
@@ -73,7 +78,8 @@ final class ForwardExchange: WireOwner {
 
     private func dial() {
         isOriginFromPool = false
-        let approach = Approach(server, to: destination, isTunnel: false) { [self] result in
+        let purpose = gateway.map { Approach.Purpose.webSocket(isSecure: $0.url.origin.scheme.isSecure) }
+        let approach = Approach(server, to: destination, for: purpose ?? .requests) { [self] result in
             self.approach = nil
             switch result {
             case .failure(let refusal): fail(refusal)
@@ -91,7 +97,9 @@ final class ForwardExchange: WireOwner {
         origin = wire
         self.proxy = proxy
         wire.owner = self
-        let form: RequestHead.Form = proxy.map { .absolute(authorization: $0.authorization) } ?? .origin
+        var form = RequestHead.Form.origin
+        // A WebSocket has a tunnel through the other proxy.
+        if let proxy, gateway == nil { form = .absolute(authorization: proxy.authorization) }
         wire.write(head.forwarded(form, addsVia: server.configuration.addsVia))
         client.resume()
         passRequest()
@@ -156,7 +164,8 @@ final class ForwardExchange: WireOwner {
         }
     }
 
-    private func responded(_ response: ResponseHead, _ rest: inout ByteBuffer) {
+    private func responded(_ received: ResponseHead, _ rest: inout ByteBuffer) {
+        let response = gateway?.mapped(received) ?? received
         let addsVia = server.configuration.addsVia
         if response.isInterim {
             self.response = .head(HeadScanner(limit: ResponseHead.lengthLimit, isLenient: true))
@@ -169,7 +178,7 @@ final class ForwardExchange: WireOwner {
             client.write(response.forwarded(closes: false, saysKeepAlive: false, addsVia: addsVia))
             return upgrade(&rest)
         }
-        isOriginKept = response.keepsAlive && !response.fields.authenticatesConnection
+        isOriginKept = response.keepsAlive && !response.fields.authenticatesConnection && gateway == nil
         closesClient = !head.keepsAlive || response.framing == .untilClose || !server.keepsConnections
         client.write(response.forwarded(closes: closesClient, saysKeepAlive: head.isOld, addsVia: addsVia))
         let tracker = BodyTracker(response.framing)
@@ -182,12 +191,7 @@ final class ForwardExchange: WireOwner {
         guard let origin else { return }
         isOver = true
         server.forwarded()
-        let tunnel = Tunnel(
-            client: client,
-            origin: origin,
-            limits: server.configuration.limits,
-            now: server.loop.now
-        ) { _, _ in }
+        let tunnel = Tunnel(server, client: client, origin: origin)
         client.flush()
         tunnel.begin(fromClient: input, fromOrigin: rest)
         rest.clear()

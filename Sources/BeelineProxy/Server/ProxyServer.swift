@@ -56,8 +56,6 @@ final class ProxyServer {
             .serverChannelOption(.backlog, value: 4096)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
             .serverChannelOption(.maxMessagesPerRead, value: 16)
-            .childChannelOption(.allowRemoteHalfClosure, value: true)
-            .childChannelOption(.recvAllocator, value: Wire.receiveBuffers)
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture { try me.value.accept(channel) }
             }
@@ -85,23 +83,31 @@ final class ProxyServer {
     private func accept(_ channel: any Channel) throws {
         let wire = Wire(now: loop.now, of: self)
         let isTooMany = clients.count >= configuration.limits.connections
-        clients[ObjectIdentifier(wire)] = wire
-        counts.connections = clients.count
         let reader = RequestReader(self, client: wire, refusal: isTooMany ? Self.tooMany : nil)
         wire.owner = reader
+        // Here, and not with the bootstrap, which goes through a future for each of them.
+        try channel.syncOptions?.setOption(.allowRemoteHalfClosure, value: true)
+        try Self.keepNoBuffers(channel)
         try channel.pipeline.syncOperations.addHandler(wire)
+        clients[ObjectIdentifier(wire)] = wire
+        counts.connections = clients.count
         startTicker()
     }
 
     private static let tooMany = Refusal(503, "the proxy has as many connections as it may: try again later")
 
     /// Puts the proxy's handler on a channel to an origin.
-    func wire(on channel: any Channel) throws -> Wire {
+    func wire(on channel: any Channel, halfCloses: Bool) throws -> Wire {
         guard channel.isActive else { throw ChannelError.ioOnClosedChannel }
-        let wire = Wire(now: loop.now)
-        try? channel.syncOptions?.setOption(.recvAllocator, value: Wire.receiveBuffers)
+        let wire = Wire(now: loop.now, halfCloses: halfCloses)
+        try Self.keepNoBuffers(channel)
         try channel.pipeline.syncOperations.addHandler(wire)
         return wire
+    }
+
+    private static func keepNoBuffers(_ channel: any Channel) throws {
+        try channel.syncOptions?.setOption(.recvAllocator, value: ReceiveBuffers())
+        try channel.syncOptions?.setOption(.maxMessagesPerRead, value: 1)
     }
 
     /// A client's socket is gone.

@@ -223,13 +223,28 @@ final class RequestReader: WireOwner {
             }
         }
         if let links = server.gateway, let url = links.url(of: path) {
-            state = .approaching
-            let exchange = GatewayExchange(server, links, client: client, reader: self, head: head, url: url)
-            let rest = input
-            input = ByteBuffer()
-            return exchange.begin(rest)
+            return serve(url, links, head)
         }
         refuse(Refusal(404, "this is a proxy: there is nothing at \(path.prefix(200))"), to: head)
+    }
+
+    /// Carries a request for a URL of the gateway.
+    private func serve(_ url: HTTPURL, _ links: GatewayLinks, _ head: RequestHead) {
+        state = .approaching
+        let rest = input
+        input = ByteBuffer()
+        guard head.wantsUpgrade else {
+            return GatewayExchange(server, links, client: client, reader: self, head: head, url: url).begin(rest)
+        }
+        let handshake = GatewayHandshake(client: server.client, links: links, url: url)
+        ForwardExchange(
+            server,
+            client: client,
+            reader: self,
+            head: handshake.mapped(head),
+            to: handshake.destination,
+            gateway: handshake
+        ).begin(rest)
     }
 
     // MARK: Tunnels
@@ -242,24 +257,17 @@ final class RequestReader: WireOwner {
     ) {
         state = .approaching
         let start = server.loop.now
-        let approach = Approach(server, to: destination, isTunnel: true) { [self] result in
+        let approach = Approach(server, to: destination, for: .tunnel) { [self] result in
             self.approach = nil
             switch result {
             case .failure(let refusal): failed(refusal)
             case .success(let arrival):
                 succeeded()
-                let now = server.loop.now
-                server.tell(.connected(kind, destination, arrival.endpoint, after: Duration(now - start)))
+                let time = Duration(server.loop.now - start)
+                server.tell(.connected(kind, destination, arrival.endpoint, after: time))
                 let rest = input
                 input = ByteBuffer()
-                Tunnel(
-                    client: client,
-                    origin: arrival.wire,
-                    limits: server.configuration.limits,
-                    now: now
-                ) { [server] sent, received in
-                    server.tell(.ended(destination, sent: sent, received: received))
-                }.begin(fromClient: rest)
+                Tunnel(server, client: client, origin: arrival.wire, to: destination).begin(fromClient: rest)
             }
         }
         self.approach = approach

@@ -5,29 +5,27 @@ import NIOCore
 /// Two sockets whose bytes go over to each other untouched. A slow side stops the fast one; an end of one direction is an end
 /// of that direction.
 final class Tunnel: WireOwner {
+    private let server: ProxyServer
     private let client: Wire
     private let origin: Wire
-    private let limits: ProxyLimits
+    /// Where to, as the end is told of; nil: nobody is told.
+    private let destination: Destination?
     private let start: NIODeadline
-    private let ended: (_ sent: Int, _ received: Int) -> Void
     private var sent = 0
     private var received = 0
     private var isOver = false
-    private var holdsBuffers = false
 
-    /// - Parameter ended: called once, with the bytes to the origin and from it.
-    init(
-        client: Wire,
-        origin: Wire,
-        limits: ProxyLimits,
-        now: NIODeadline,
-        ended: @escaping (_ sent: Int, _ received: Int) -> Void
-    ) {
+    /// - Parameters:
+    ///   - server: whose limits hold, and which is told of the end.
+    ///   - client: one side.
+    ///   - origin: the other.
+    ///   - destination: where to, as the end is told of; nil: nobody is told.
+    init(_ server: ProxyServer, client: Wire, origin: Wire, to destination: Destination? = nil) {
+        self.server = server
         self.client = client
         self.origin = origin
-        self.limits = limits
-        self.ended = ended
-        start = now
+        self.destination = destination
+        start = server.loop.now
     }
 
     /// Takes both sockets over, with what was read of them already.
@@ -42,8 +40,6 @@ final class Tunnel: WireOwner {
             received += fromOrigin.readableBytes
             client.send(fromOrigin)
         }
-        // A tunnel that is not used from the start has no buffer.
-        client.releaseBuffers()
         client.resume()
         origin.resume()
         // What ended or died while nobody looked.
@@ -57,8 +53,6 @@ final class Tunnel: WireOwner {
 
     func received(_ bytes: ByteBuffer, from wire: Wire) {
         if wire === client { sent += bytes.readableBytes } else { received += bytes.readableBytes }
-        holdsBuffers = true
-        // One write a read: the buffer is free for the next read when this returns.
         other(wire).send(bytes)
     }
 
@@ -77,20 +71,16 @@ final class Tunnel: WireOwner {
         isOver = true
         // The last words of who is gone still go out, but not for ever: nobody looks at this socket any more.
         let rest = other(wire)
-        rest.closeAfterFlush(within: limits.halfClosed ?? .seconds(120))
-        ended(sent, received)
+        rest.closeAfterFlush(within: server.configuration.limits.halfClosed ?? .seconds(120))
+        if let destination { server.tell(.ended(destination, sent: sent, received: received)) }
     }
 
     func check(_ wire: Wire, now: NIODeadline) {
+        let limits = server.configuration.limits
         let rest = now - max(client.lastActivity, origin.lastActivity)
         if let total = limits.total, now - start >= TimeAmount(total) { return end() }
         let isHalfOpen = client.isInputEnded || origin.isInputEnded
         if let limit = isHalfOpen ? limits.halfClosed : limits.idle, rest >= TimeAmount(limit) { return end() }
-        if holdsBuffers, rest >= .seconds(1) {
-            holdsBuffers = false
-            client.releaseBuffers()
-            origin.releaseBuffers()
-        }
     }
 
     private func end() {

@@ -30,6 +30,8 @@ final class Wire: ChannelInboundHandler, ChannelOutboundHandler {
     /// Whether the peer has said that it will send no more.
     private(set) var isInputEnded = false
     private(set) var lastActivity: NIODeadline
+    /// Whether one direction can end before the other; TLS ends both.
+    private let halfCloses: Bool
     /// The server that counts the socket; nil for sockets to origins.
     private var server: ProxyServer?
     private var context: ChannelHandlerContext?
@@ -39,9 +41,11 @@ final class Wire: ChannelInboundHandler, ChannelOutboundHandler {
 
     /// - Parameters:
     ///   - now: the time.
+    ///   - halfCloses: whether one direction can end before the other.
     ///   - server: told when a client's socket is gone; nil for a socket to an origin.
-    init(now: NIODeadline, of server: ProxyServer? = nil) {
+    init(now: NIODeadline, halfCloses: Bool = true, of server: ProxyServer? = nil) {
         lastActivity = now
+        self.halfCloses = halfCloses
         self.server = server
     }
 
@@ -82,10 +86,11 @@ final class Wire: ChannelInboundHandler, ChannelOutboundHandler {
         }
     }
 
-    /// Says that no more bytes follow those that were written; the socket closes where the peer has said the same.
+    /// Says that no more bytes follow those that were written; the socket closes where the peer has said the same, and where
+    /// it must.
     func finishWriting() {
         guard let context, !isClosing else { return }
-        guard isInputEnded else { return context.close(mode: .output, promise: nil) }
+        guard isInputEnded || !halfCloses else { return context.close(mode: .output, promise: nil) }
         closeAfterFlush()
     }
 
@@ -107,15 +112,6 @@ final class Wire: ChannelInboundHandler, ChannelOutboundHandler {
         isClosing = true
         context?.close(promise: nil)
     }
-
-    /// Forgets the receive buffer, which NIO keeps for the next read: most tunnels rest most of the time.
-    func releaseBuffers() {
-        guard let channel = context?.channel else { return }
-        try? channel.syncOptions?.setOption(.recvAllocator, value: Self.receiveBuffers)
-    }
-
-    /// Small for the first read, larger where much comes.
-    static let receiveBuffers = AdaptiveRecvByteBufferAllocator(minimum: 1024, initial: 1024, maximum: 65_536)
 
     // MARK: For the channel
 

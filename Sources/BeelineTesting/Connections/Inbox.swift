@@ -9,6 +9,8 @@ final class Inbox<Element: Sendable>: Sendable {
         var queue = CircularBuffer<Element>()
         var end: Result<Void, any Error>?
         var waiter: CheckedContinuation<Element?, any Error>?
+        /// Whether the socket was left unread because the inbox was full.
+        var isStopped = false
     }
 
     private let state = NIOLockedValueBox(State())
@@ -19,7 +21,23 @@ final class Inbox<Element: Sendable>: Sendable {
         self.capacity = capacity
     }
 
-    var isFull: Bool { state.withLockedValue { $0.queue.count >= capacity } }
+    /// Whether the socket may be read; where it may not, ``startsAgain()`` says when it may.
+    func admits() -> Bool {
+        state.withLockedValue { state in
+            state.isStopped = state.queue.count >= capacity
+            return !state.isStopped
+        }
+    }
+
+    /// Whether the socket was left unread and is to be read now, for there is room. Asked after each ``next()``: the answer
+    /// is taken under the same lock as the stop, so neither can miss the other.
+    func startsAgain() -> Bool {
+        state.withLockedValue { state in
+            guard state.isStopped, state.queue.count < capacity else { return false }
+            state.isStopped = false
+            return true
+        }
+    }
 
     func push(_ element: Element) {
         let waiter = state.withLockedValue { state -> CheckedContinuation<Element?, any Error>? in
@@ -90,7 +108,7 @@ final class InboxHandler<Element: Sendable>: ChannelDuplexHandler {
 
     func read(context: ChannelHandlerContext) {
         // The consumer reads again when it has made room.
-        if !inbox.isFull { context.read() }
+        if inbox.admits() { context.read() }
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {

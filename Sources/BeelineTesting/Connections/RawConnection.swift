@@ -153,9 +153,8 @@ public final class RawConnection: Sendable {
 
     /// Takes one more buffer from the inbox; false at the end.
     private func more() async throws -> Bool {
-        let wasFull = inbox.isFull
         guard var next = try await inbox.next() else { return false }
-        if wasFull { channel.read() }
+        if inbox.startsAgain() { channel.read() }
         rest.withLockedValue { rest in
             rest.discardReadBytes()
             _ = rest.writeBuffer(&next)

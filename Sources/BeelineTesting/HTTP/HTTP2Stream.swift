@@ -90,9 +90,8 @@ struct HTTP2Stream: Sendable {
     }
 
     private func next() async throws -> Payload? {
-        let wasFull = inbox.isFull
         guard let payload = try await inbox.next() else { return nil }
-        if wasFull { channel.read() }
+        if inbox.startsAgain() { channel.read() }
         return payload
     }
 

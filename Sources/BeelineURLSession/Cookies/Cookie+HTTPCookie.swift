@@ -68,13 +68,21 @@ extension HTTPCookiePropertyKey {
     static let httpOnly = HTTPCookiePropertyKey(rawValue: "HttpOnly")
 }
 
-extension Cookie.SameSite {
-    /// What is left of it in an `HTTPCookie`.
-    var inFoundation: Cookie.SameSite {
+extension Cookie {
+    /// What is left of it in an `HTTPCookie`; nil where there is none for it.
+    package var inFoundation: Cookie? {
+        guard hasPlaceInFoundation, String(validating: valueOctets, as: UTF8.self) != nil else { return nil }
+        var cookie = self
         #if canImport(Darwin)
-        self == .none ? .unspecified : self
+        if sameSite == .none { cookie.sameSite = .unspecified }
         #else
-        .unspecified
+        cookie.sameSite = .unspecified
         #endif
+        return cookie
+    }
+
+    /// Whether Foundation has a place for a cookie of this name and partition, whatever its value.
+    var hasPlaceInFoundation: Bool {
+        partition == nil && !nameOctets.isEmpty && String(validating: nameOctets, as: UTF8.self) != nil
     }
 }

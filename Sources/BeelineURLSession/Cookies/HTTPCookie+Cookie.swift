@@ -15,7 +15,7 @@ extension HTTPCookie {
     /// The `HTTPCookie` of a cookie; nil for one that Foundation would make into something else: a name or value that is
     /// not UTF-8, a cookie without a name, and a Partitioned one, which Foundation would send to every page.
     public convenience init?(_ cookie: Cookie) {
-        guard cookie.partition == nil, !cookie.nameOctets.isEmpty,
+        guard cookie.hasPlaceInFoundation,
             let name = String(validating: cookie.nameOctets, as: UTF8.self),
             let value = String(validating: cookie.valueOctets, as: UTF8.self),
             let host = try? Host(cookie.domain)

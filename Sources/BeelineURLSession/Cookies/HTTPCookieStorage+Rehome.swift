@@ -21,23 +21,13 @@ extension HTTPCookieStorage {
     @discardableResult
     public func rehome(from address: IPAddress, to host: Names.Host) -> CookieRehoming {
         let all = (cookies ?? []).compactMap { object in Cookie(object).map { (object: object, cookie: $0) } }
-        let origin = Host(address).urlForm
-        // What a host may have is the jar's knowledge.
-        let judge = CookieJar()
+        let plan = RehomingPlan(all.map(\.cookie), from: address, to: host, now: .now)
         var result = CookieRehoming()
-        for (old, cookie) in all where cookie.domain == origin && !cookie.isExpired(at: .now) {
-            let moved = cookie.rehomed(to: host) { new in
-                all.first { CookiePlace($0.cookie) == CookiePlace(new) && !$0.cookie.isExpired(at: .now) }?.cookie
-            }
-            guard let moved else {
-                result.superseded += 1
-                deleteCookie(old)
-                continue
-            }
-            if case .rejected(let reason) = judge.insert(moved) {
-                result.refused.append(reason)
-                continue
-            }
+        result.refused = plan.refused
+        result.superseded = plan.superseded.count
+        for index in plan.superseded { deleteCookie(all[index].object) }
+        for (index, _) in plan.moves {
+            let old = all[index].object
             guard let new = old.moved(to: host.text), stores(new) else {
                 result.refused.append(.policy)
                 continue

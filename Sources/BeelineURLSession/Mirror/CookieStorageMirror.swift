@@ -33,6 +33,8 @@ public final class CookieStorageMirror: Sendable {
         case jar
         /// The storage.
         case storage
+
+        var side: CookieReconciliation.Side { self == .jar ? .jar : .store }
     }
 
     /// What a mirror does.
@@ -82,7 +84,7 @@ public final class CookieStorageMirror: Sendable {
     /// What the mirror does.
     public let configuration: Configuration
     private let clock: any Clock<Duration>
-    let changes: CookieChanges
+    let news: CookieNews
     let source = ChangeSource()
     /// Held for a whole round, so that rounds follow each other.
     private let reconciliation: NIOLockedValueBox<CookieReconciliation>
@@ -103,16 +105,13 @@ public final class CookieStorageMirror: Sendable {
         self.storage = storage
         self.configuration = configuration
         self.clock = clock
-        changes = jar.changes
-        #if canImport(Darwin)
-        let joinsPlaces = false
-        #else
-        let joinsPlaces = true
-        #endif
+        news = CookieNews(of: jar, except: source)
         reconciliation = NIOLockedValueBox(
-            CookieReconciliation(truth: configuration.truth, joinsPlaces: joinsPlaces)
+            CookieReconciliation(truth: configuration.truth.side) { $0.inFoundation }
         )
     }
+
+    deinit { news.finish() }
 
     /// Follows both sides until the task is cancelled. It is to be called once at a time.
     public func run() async {
@@ -129,10 +128,7 @@ public final class CookieStorageMirror: Sendable {
     }
 
     private func followJar() async {
-        for await event in changes {
-            if case .change(let change) = event, change.source == source { continue }
-            sync(after: event)
-        }
+        for await _ in news.arrivals() { sync() }
     }
 
     private func watchStorage() async {
@@ -148,10 +144,5 @@ public final class CookieStorageMirror: Sendable {
 
     /// Makes both sides agree, now. It must not be called by an observer of the storage while the mirror writes to it.
     @discardableResult
-    public func sync() -> Report { sync(after: nil) }
-
-    @discardableResult
-    private func sync(after event: CookieChanges.Event?) -> Report {
-        reconciliation.withLockedValue { round(&$0, after: event) }
-    }
+    public func sync() -> Report { reconciliation.withLockedValue { round(&$0) } }
 }

@@ -25,9 +25,16 @@ struct DelegateOfTask: @unchecked Sendable {
     }
 
     /// Tells of a redirect, and asks what is to be requested next; nil: nothing, the redirect is the response.
-    func willRedirect(_ response: HTTPURLResponse, to request: URLRequest) async -> URLRequest? {
+    ///
+    /// - Parameter bringCookies: has the storage hold the cookies of this hop, which the delegate may look at.
+    func willRedirect(
+        _ response: HTTPURLResponse,
+        to request: URLRequest,
+        after bringCookies: @escaping @Sendable () -> Void
+    ) async -> URLRequest? {
         await firstAnswer { answer in
             session.delegateQueue.addOperation {
+                bringCookies()
                 delegate.urlSession(
                     session,
                     task: task,

@@ -43,10 +43,13 @@ final class Delivery: @unchecked Sendable {
 
     // MARK: By the one who loads
 
-    /// Hands the head over.
-    func head(_ response: URLResponse) async {
+    /// Hands the head over; its cookies are in the storage before it.
+    func head(_ response: URLResponse, _ mirror: CookieStorageMirror?) async {
         await ready()
-        tell { $1.urlProtocol($0, didReceive: response, cacheStoragePolicy: .notAllowed) }
+        tell { loader, client in
+            mirror?.sync()
+            client.urlProtocol(loader, didReceive: response, cacheStoragePolicy: .notAllowed)
+        }
     }
 
     /// Hands a piece over, and waits until not too many are before the delegate.
@@ -59,6 +62,19 @@ final class Delivery: @unchecked Sendable {
         // Operations run in their order: when this one does, the pieces before it have been taken.
         await firstAnswer { (answer: @escaping @Sendable (Bool) -> Void) in
             post { delegateQueue.addOperation { answer(true) } }
+        }
+    }
+
+    /// Hands a whole response over at once, which costs Foundation's queue one turn.
+    func whole(_ response: URLResponse, _ data: Data, _ mirror: CookieStorageMirror?) async {
+        await ready()
+        tell { loader, client in
+            mirror?.sync()
+            client.urlProtocol(loader, didReceive: response, cacheStoragePolicy: .notAllowed)
+            if !data.isEmpty { client.urlProtocol(loader, didLoad: data) }
+            client.urlProtocolDidFinishLoading(loader)
+        } after: {
+            $0.close()
         }
     }
 
@@ -78,9 +94,10 @@ final class Delivery: @unchecked Sendable {
 
     #if canImport(Darwin)
     /// Tells of a redirect, which Foundation follows by a task of its own.
-    func redirect(to request: URLRequest, _ response: HTTPURLResponse) async {
+    func redirect(to request: URLRequest, _ response: HTTPURLResponse, _ mirror: CookieStorageMirror?) async {
         await ready()
         tell { loader, client in
+            mirror?.sync()
             client.urlProtocol(loader, wasRedirectedTo: request, redirectResponse: response)
             client.urlProtocol(loader, didFailWithError: URLError(.cancelled))
         } after: {
@@ -101,9 +118,13 @@ final class Delivery: @unchecked Sendable {
         }
     }
 
+    /// Whether the protocol object can hear now. It is asked for outside of the lock: where it is suspended, ``suspend()`` and
+    /// ``resume()`` follow.
+    private var isReady: Bool { task?.state != .suspended && !pause.withLockedValue { $0.isPaused } }
+
     private func ready() async {
+        if isReady { return }
         await firstAnswer { (answer: @escaping @Sendable (Bool) -> Void) in
-            // Asked for outside of the lock. Where it is so, ``suspend()`` and ``resume()`` follow.
             let isSuspended = task?.state == .suspended
             let isPaused = pause.withLockedValue { pause in
                 let waits = pause.isPaused || isSuspended

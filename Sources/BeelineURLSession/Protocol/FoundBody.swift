@@ -13,25 +13,29 @@ extension RequestBody {
     ///
     /// - Parameter length: What the request's `Content-Length` says, for a stream.
     /// - Throws: `URLError` where a body must be and cannot be found: no request goes out without its body.
-    static func find(in task: URLSessionTask?, _ request: URLRequest, length: Int64?) throws(URLError) -> RequestBody {
+    static func find(
+        in task: URLSessionTask?,
+        _ insides: TaskInsides?,
+        _ request: URLRequest,
+        length: Int64?
+    ) throws(URLError) -> RequestBody {
         #if canImport(FoundationNetworking)
         // Foundation on Linux gives an upload task's body to nobody, and the request may hold another one.
         if let task = task as? URLSessionUploadTask {
-            let insides = TaskInsides(task)
-            switch insides.body {
+            switch insides?.body {
             case .data(let data): return .bytes(data)
             case .file(let url): return try file(url)
             case .stream(let stream): return .once(stream, length)
             case Optional.some(.none): return .none
             case nil:
-                guard let session = insides.session, let delegate = task.delegate else { break }
+                guard let session = insides?.session, let delegate = task.delegate else { break }
                 return .asked(task, of: session, delegate, first: nil, length)
             case .unknown: break
             }
             throw URLError.missingBody(request)
         }
         if let stream = request.httpBodyStream {
-            guard let task, let session = TaskInsides(task).session, let delegate = task.delegate else {
+            guard let task, let session = insides?.session, let delegate = task.delegate else {
                 return .once(stream, length)
             }
             return .asked(task, of: session, delegate, first: stream, length)

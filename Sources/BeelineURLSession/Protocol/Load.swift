@@ -20,8 +20,23 @@ final class Load: Sendable {
         self.delivery = delivery
     }
 
+    /// Begins, on the queue of the protocol object.
     func start() {
-        work.withLockedValue { $0 = Task { [self] in await run() } }
+        plan.cookies.mirror?.sync()
+        work.withLockedValue { work in
+            if #available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *), let executor {
+                work = Task(executorPreference: executor) { [self] in await run() }
+            } else {
+                work = Task { [self] in await run() }
+            }
+        }
+    }
+
+    /// The event loop of the connection, where nothing on the way blocks: between it and Foundation's queue there is one
+    /// change of threads then, and not two.
+    @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
+    private var executor: (any TaskExecutor)? {
+        plan.body.isInMemory ? plan.client.executor(for: plan.url.origin) : nil
     }
 
     func suspend() { delivery.suspend() }
@@ -40,7 +55,6 @@ final class Load: Sendable {
             } else {
                 try await exchange()
             }
-            await delivery.end(nil)
         } catch let error as BeelineError {
             await delivery.end(URLError(error, for: plan.original.url))
         } catch let error as DirectHTTPError {
@@ -54,13 +68,13 @@ final class Load: Sendable {
 
     private func deliver(_ cached: CachedURLResponse) async throws {
         var unread = 0
-        await delivery.head(cached.response)
+        await delivery.head(cached.response, nil)
         await delivery.piece(cached.data, unread: &unread)
+        await delivery.end(nil)
     }
 
     private func exchange() async throws {
         let cookies = plan.cookies
-        cookies.mirror?.sync()
         var options = RequestOptions()
         options.limits = plan.limits
         options.redirects = .follow(limit: 20)
@@ -71,7 +85,6 @@ final class Load: Sendable {
         let redirect = PlatformRedirect(plan)
         options.onRedirect = { await redirect.next($0, $1, cookies.mirror) }
         let response = try await plan.client.send(plan.request, to: plan.url, body: plan.body, options: options)
-        cookies.mirror?.sync()
         guard
             let head = HTTPURLResponse.make(
                 response.head,
@@ -80,10 +93,15 @@ final class Load: Sendable {
             )
         else { throw URLError(.badServerResponse) }
         #if canImport(Darwin)
-        if let next = redirect.request { return await delivery.redirect(to: next, head) }
+        if let next = redirect.request { return await delivery.redirect(to: next, head, cookies.mirror) }
         #endif
-        await delivery.head(head)
-        if plan.gathersBody { try await gather(response) } else { try await stream(response) }
+        if plan.gathersBody {
+            await delivery.whole(head, try await gathered(response), cookies.mirror)
+        } else {
+            await delivery.head(head, cookies.mirror)
+            try await stream(response)
+            await delivery.end(nil)
+        }
     }
 
     private func stream(_ response: Response) async throws {
@@ -91,7 +109,8 @@ final class Load: Sendable {
         for try await piece in response.body { await delivery.piece(Data(piece.readableBytesView), unread: &unread) }
     }
 
-    private func gather(_ response: Response) async throws {
+    /// The whole body, for tasks with a handler, who hear of nothing before it.
+    private func gathered(_ response: Response) async throws -> Data {
         var whole = Data()
         for try await piece in response.body {
             guard whole.count + piece.readableBytes <= plan.maximumGatheredBody else {
@@ -103,7 +122,6 @@ final class Load: Sendable {
             }
             whole.append(contentsOf: piece.readableBytesView)
         }
-        var unread = 0
-        if !whole.isEmpty { await delivery.piece(whole, unread: &unread) }
+        return whole
     }
 }

@@ -59,10 +59,11 @@ struct LoadPlan: Sendable {
         #else
         let configuration = door.configuration ?? .default
         gathersBody = false
+        let insides: TaskInsides? = nil
         #endif
         self.cached = try Self.cached(cached, original)
         let fields = RequestFields(original, configuration)
-        body = try RequestBody.find(in: task, original, length: fields.contentLength)
+        body = try RequestBody.find(in: task, insides, original, length: fields.contentLength)
         limits = Self.limits(original, configuration)
         cookies = LoadCookies(original, fields.cookie, configuration, door)
         request = try fields.request(original, hasBody: !body.isNone, cookie: cookies.explicit)

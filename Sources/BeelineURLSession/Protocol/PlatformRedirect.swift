@@ -30,11 +30,9 @@ final class PlatformRedirect: Sendable {
         let request = plan.original.redirected(to: proposal)
         #if canImport(FoundationNetworking)
         guard let delegate = plan.delegate else { return proposal }
-        // What the delegate sees of the storage has the cookies of this hop.
-        mirror?.sync()
         guard let request,
             let response = HTTPURLResponse.make(head, for: proposal.previous, applicationProtocol: "http/1.1"),
-            let answer = await delegate.willRedirect(response, to: request)
+            let answer = await delegate.willRedirect(response, to: request, after: { mirror?.sync() })
         else { return nil }
         return answer == request ? proposal : proposal.taking(answer)
         #else

@@ -4,6 +4,7 @@
 import Dispatch
 import Foundation
 import FoundationNetworking
+import NIOConcurrencyHelpers
 
 /// What a task of Foundation on Linux does not tell, and a protocol class cannot do without: read by reflection.
 ///
@@ -31,14 +32,15 @@ struct TaskInsides {
 
     /// Must be made on the task's work queue, as in `startLoading`: the table of the session's tasks is read.
     init(_ task: URLSessionTask) {
-        session = Self.value("session", of: task) as? URLSession
-        workQueue = Self.value("workQueue", of: task) as? DispatchQueue
-        body = Self.body(of: task)
+        let members = Self.members(["session", "workQueue", "knownBody"], of: task)
+        session = members["session"].flatMap(Self.unwrapped) as? URLSession
+        workQueue = members["workQueue"].flatMap(Self.unwrapped) as? DispatchQueue
+        body = Self.body(members["knownBody"])
         isForDelegate = session.flatMap { Self.isForDelegate(task, of: $0) }
     }
 
-    private static func body(of task: URLSessionTask) -> Body? {
-        guard let member = member("knownBody", of: task) else { return .unknown }
+    private static func body(_ member: Any?) -> Body? {
+        guard let member else { return .unknown }
         guard let body = unwrapped(member) else { return nil }
         if let payload = Mirror(reflecting: body).children.first?.value {
             if let data = payload as? DispatchData { return .data(data) }
@@ -50,36 +52,73 @@ struct TaskInsides {
     }
 
     private static func isForDelegate(_ task: URLSessionTask, of session: URLSession) -> Bool? {
-        guard let registry = value("taskRegistry", of: session), let table = value("behaviours", of: registry) else {
-            return nil
-        }
+        guard let registry = members(["taskRegistry"], of: session)["taskRegistry"].flatMap(unwrapped),
+            let table = members(["behaviours"], of: registry)["behaviours"]
+        else { return nil }
         for entry in Mirror(reflecting: table).children {
-            let pair = Mirror(reflecting: entry.value).children.map(\.value)
-            guard pair.count == 2, pair[0] as? Int == task.taskIdentifier else { continue }
-            return "\(pair[1])" == "callDelegate"
+            guard let pair = Self.pair(entry.value), pair.key == task.taskIdentifier else { continue }
+            // Printing one that holds a closure costs more than all the rest.
+            return Mirror(reflecting: pair.value).children.isEmpty && "\(pair.value)" == "callDelegate"
         }
         return nil
     }
 
-    /// A stored property of an object, of its class or of one above it, without the optional around it.
-    private static func value(_ name: String, of object: Any) -> Any? { member(name, of: object).flatMap(unwrapped) }
+    private static func pair(_ entry: Any) -> (key: Int, value: Any)? {
+        let pair = Mirror(reflecting: entry).children.map(\.value)
+        guard pair.count == 2, let key = pair[0] as? Int else { return nil }
+        return (key, pair[1])
+    }
 
-    private static func member(_ name: String, of object: Any) -> Any? {
+    /// Stored properties of an object, of its class and of those above it.
+    private static func members(_ names: Set<String>, of object: Any) -> [String: Any] {
+        let type = ObjectIdentifier(Swift.type(of: object))
+        let known = places.withLockedValue { $0[type] }
+        var found: [String: Any] = [:]
+        var places: [Place] = []
         var mirror: Mirror? = Mirror(reflecting: object)
-        while let level = mirror {
-            if let child = level.children.first(where: { $0.label == name || $0.label == "$__lazy_storage_$_" + name })
-            {
-                return child.value
+        var level = 0
+        while let reflected = mirror, found.count < names.count, known == nil || level <= known?.last?.level ?? 0 {
+            let children = reflected.children
+            if let known {
+                for place in known where place.level == level {
+                    found[place.name] = children[children.index(children.startIndex, offsetBy: place.index)].value
+                }
+            } else {
+                for (index, child) in children.enumerated() {
+                    guard let label = child.label else { continue }
+                    let name = label.hasPrefix(lazyPrefix) ? String(label.dropFirst(lazyPrefix.count)) : label
+                    guard names.contains(name), found[name] == nil else { continue }
+                    found[name] = child.value
+                    places.append(Place(name: name, level: level, index: index))
+                }
             }
-            mirror = level.superclassMirror
+            mirror = reflected.superclassMirror
+            level += 1
         }
-        return nil
+        if known == nil { Self.places.withLockedValue { $0[type] = places } }
+        return found
     }
 
+    /// Where a stored property is: so many classes up, and which of that class's.
+    private struct Place {
+        let name: String
+        let level: Int
+        let index: Int
+    }
+
+    /// What was found for the classes that were asked before: to look at each property costs half a microsecond. They are
+    /// Foundation's classes, a handful.
+    private static let places = NIOLockedValueBox<[ObjectIdentifier: [Place]]>([:])
+    private static let lazyPrefix = "$__lazy_storage_$_"
+
+    /// What is in an optional; any other value as it is.
     private static func unwrapped(_ value: Any) -> Any? {
         let mirror = Mirror(reflecting: value)
         guard mirror.displayStyle == .optional else { return value }
         return mirror.children.first?.value
     }
 }
+#else
+/// Elsewhere a task tells what is needed.
+enum TaskInsides {}
 #endif

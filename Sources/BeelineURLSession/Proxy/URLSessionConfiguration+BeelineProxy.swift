@@ -5,10 +5,6 @@ public import BeelineProxy
 public import Foundation
 import Names
 
-#if canImport(Network)
-import Network
-#endif
-
 extension URLSessionConfiguration {
     /// A configuration whose sessions go through the proxy: all kinds of tasks, with their bodies, redirects, cookies and
     /// certificates as they are, for only the far end of the socket changes.
@@ -33,16 +29,9 @@ extension URLSessionConfiguration {
             "HTTPSEnable": 1, "HTTPSProxy": host, "HTTPSPort": port,
         ]
         #if canImport(Network)
+        // Before these systems a proxy's password can only be given by the session's delegate.
         if #available(macOS 14, iOS 17, tvOS 17, watchOS 10, visionOS 1, *) {
-            guard let networkPort = NWEndpoint.Port(rawValue: endpoint.port) else { return base }
-            var way = Network.ProxyConfiguration(
-                httpCONNECTProxy: .hostPort(host: NWEndpoint.Host(host), port: networkPort)
-            )
-            // Before these systems a proxy's password can only be given by the session's delegate.
-            if let credentials = proxy.configuration.credentials {
-                way.applyCredential(username: credentials.user, password: credentials.password)
-            }
-            base.proxyConfigurations = [way]
+            if let way = proxy.networkConfiguration { base.proxyConfigurations = [way] }
         }
         #endif
         return base

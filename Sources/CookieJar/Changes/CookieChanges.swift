@@ -41,9 +41,6 @@ public struct CookieChanges: AsyncSequence, Sendable {
         subscription = Subscription(feed)
     }
 
-    /// Takes the events that wait, without waiting for more.
-    package func drain() -> [Event] { subscription.feed.drain() }
-
     /// Begins reading.
     public func makeAsyncIterator() -> AsyncIterator {
         AsyncIterator(subscription: subscription)
@@ -101,14 +98,6 @@ final class CookieChangeFeed: CookieFollower {
             return (reader, event)
         }
         woken?.0.resume(returning: woken?.1)
-    }
-
-    /// Takes what is in the buffer.
-    func drain() -> [CookieChanges.Event] {
-        state.withLockedValue { state in
-            defer { (state.events, state.missed) = ([], 0) }
-            return state.missed > 0 ? state.events + [.missed(state.missed)] : state.events
-        }
     }
 
     /// Ends the sequence for the reader, after what is in the buffer.

@@ -2,8 +2,8 @@
 
 /// The cookies of one domain field in one block of memory, in the order of the Cookie header.
 ///
-/// The block is: ``Header``, the key (domain, partition), the records, a birth and a hash for each record, the texts. So a
-/// look-up walks memory from front to back, and a cookie costs its texts and 52 octets. The bucket is a handle: a
+/// The block is: ``Header``, the key (domain, partition), the records, a birth and a tag for each record, the texts. So a
+/// look-up walks memory from front to back, and a cookie costs its texts and 50 octets. The bucket is a handle: a
 /// ``CookieTable`` owns the block and must release it.
 struct CookieBucket {
     /// The fixed part of a block.
@@ -29,6 +29,7 @@ struct CookieBucket {
     private static var headerSize: Int { MemoryLayout<Header>.stride }
     private static var recordSize: Int { MemoryLayout<CookieRecord>.stride }
     private static var birthSize: Int { MemoryLayout<CookieBirth>.stride }
+    private static var tagSize: Int { MemoryLayout<UInt16>.stride }
 
     /// An empty bucket.
     init(domain: Octets, partition: Octets, hash: UInt32) {
@@ -60,7 +61,7 @@ struct CookieBucket {
 
     private static func block(key: Int, capacity: Int, textCapacity: Int) -> UnsafeMutablePointer<Header> {
         UnsafeMutableRawPointer.allocate(
-            byteCount: headerSize + keySize(key) + capacity * (recordSize + birthSize + 4) + textCapacity,
+            byteCount: headerSize + keySize(key) + capacity * (recordSize + birthSize + tagSize) + textCapacity,
             alignment: MemoryLayout<CookieRecord>.alignment
         ).bindMemory(to: Header.self, capacity: 1)
     }
@@ -82,14 +83,14 @@ struct CookieBucket {
         UnsafeMutableRawPointer(records + Int(header.pointee.capacity)).assumingMemoryBound(to: CookieBirth.self)
     }
 
-    /// The hash of each cookie's name.
-    private var hashes: UnsafeMutablePointer<UInt32> {
-        UnsafeMutableRawPointer(births + Int(header.pointee.capacity)).assumingMemoryBound(to: UInt32.self)
+    /// A short hash of each cookie's name, so that one pass over a large bucket is quick.
+    private var tags: UnsafeMutablePointer<UInt16> {
+        UnsafeMutableRawPointer(births + Int(header.pointee.capacity)).assumingMemoryBound(to: UInt16.self)
     }
 
     /// What the offsets in the records count from.
     var texts: UnsafeMutablePointer<UInt8> {
-        UnsafeMutableRawPointer(hashes + Int(header.pointee.capacity)).assumingMemoryBound(to: UInt8.self)
+        UnsafeMutableRawPointer(tags + Int(header.pointee.capacity)).assumingMemoryBound(to: UInt8.self)
     }
 
     var count: Int { Int(header.pointee.count) }
@@ -141,9 +142,9 @@ struct CookieBucket {
     /// The place of the first cookie of this name for which the closure is true.
     @inline(__always)
     func first(named name: Octets, where isWanted: (borrowing CookieRecord) -> Bool) -> Int? {
-        let wanted = Self.hash(name)
+        let tag = Self.tag(name)
         var start = 0
-        while let index = find(wanted, from: start) {
+        while let index = find(tag, from: start) {
             let record = records + index
             if isWanted(record.pointee), self.name(record.pointee).isSame(as: name) { return index }
             start = index + 1
@@ -151,28 +152,26 @@ struct CookieBucket {
         return nil
     }
 
-    /// The first place from `start` on that has a hash.
-    private func find(_ wanted: UInt32, from start: Int) -> Int? {
-        var next = hashes + start
-        let end = hashes + count
-        // Eight at a time, for a bucket may be large.
-        while end - next >= 8 {
-            var differences: UInt32 = .max
-            for index in 0..<8 { differences = min(differences, next[index] ^ wanted) }
-            if differences == 0 { break }
-            next += 8
+    /// The first place from `start` on that has a tag.
+    private func find(_ wanted: UInt16, from start: Int) -> Int? {
+        var next = tags + start
+        let end = tags + count
+        // Many at a time, for a bucket may be large.
+        let all = SIMD32(repeating: wanted)
+        while end - next >= 32, !any(UnsafeRawPointer(next).loadUnaligned(as: SIMD32<UInt16>.self) .== all) {
+            next += 32
         }
         while next < end {
-            if next.pointee == wanted { return next - hashes }
+            if next.pointee == wanted { return next - tags }
             next += 1
         }
         return nil
     }
 
-    private static func hash(_ name: Octets) -> UInt32 {
+    private static func tag(_ name: Octets) -> UInt16 {
         var hash: UInt64 = 0xcbf2_9ce4_8422_2325
         for octet in name { hash = (hash ^ UInt64(octet)) &* 0x0000_0100_0000_01b3 }
-        return UInt32(truncatingIfNeeded: hash ^ hash >> 32)
+        return UInt16(truncatingIfNeeded: hash ^ hash >> 32)
     }
 
     // MARK: Changing
@@ -197,10 +196,10 @@ struct CookieBucket {
         record.text = appendPair(name: name, value: value)
         (records + place + 1).update(from: records + place, count: count - place)
         (births + place + 1).update(from: births + place, count: count - place)
-        (hashes + place + 1).update(from: hashes + place, count: count - place)
+        (tags + place + 1).update(from: tags + place, count: count - place)
         records[place] = record
         births[place] = birth
-        hashes[place] = Self.hash(name)
+        tags[place] = Self.tag(name)
         header.pointee.count += 1
         return place
     }
@@ -225,7 +224,7 @@ struct CookieBucket {
     mutating func remove(at index: Int) {
         (records + index).update(from: records + index + 1, count: count - index - 1)
         (births + index).update(from: births + index + 1, count: count - index - 1)
-        (hashes + index).update(from: hashes + index + 1, count: count - index - 1)
+        (tags + index).update(from: tags + index + 1, count: count - index - 1)
         header.pointee.count -= 1
     }
 
@@ -291,7 +290,7 @@ struct CookieBucket {
         Self.copy(Octets(start: old.key, count: keyCount), to: key)
         records.update(from: old.records, count: count)
         births.update(from: old.births, count: count)
-        hashes.update(from: old.hashes, count: count)
+        tags.update(from: old.tags, count: count)
         for index in 0..<count {
             let record = old.records[index]
             records[index].path = old.sharesPath(index) ? records[index - 1].path : append(old.path(record))

@@ -63,6 +63,14 @@ public struct RequestBody: Sendable {
         RequestBody(storage: .stream(StreamSource(length: length, isReplayable: false) { sequence }))
     }
 
+    /// Whether it is in memory: nobody waits for it.
+    package var isInMemory: Bool {
+        switch storage {
+        case .none, .bytes: true
+        case .file, .stream: false
+        }
+    }
+
     /// Whether it can be sent more than once.
     public var isReplayable: Bool {
         if case .stream(let source) = storage { return source.isReplayable }

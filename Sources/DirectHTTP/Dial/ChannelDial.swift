@@ -7,7 +7,7 @@ package import Names
 package final class ChannelDial {
     /// A channel that stands.
     package struct Dialed {
-        /// The channel; no handler is on it, and half-closure is allowed.
+        /// The channel. On a tunnel's no handler is left, and half-closure is allowed; TLS knows none.
         package let channel: any Channel
         /// Where it leads.
         package let endpoint: Endpoint
@@ -15,7 +15,7 @@ package final class ChannelDial {
         package let attempts: [Attempt]
     }
 
-    /// For proxies that are spoken to over TLS.
+    /// For origins and proxies that are spoken to over TLS.
     private static let contexts = TLSContexts()
 
     private let race: DialRace?
@@ -28,6 +28,7 @@ package final class ChannelDial {
     ///   - route: the way.
     ///   - loop: the event loop.
     ///   - settings: how to race.
+    ///   - tls: how TLS is done with an origin whose scheme is secure; nil: somebody else does it in the tunnel.
     ///   - deadline: when to give up.
     ///   - done: called once, on the loop, perhaps before this returns.
     package init(
@@ -36,13 +37,14 @@ package final class ChannelDial {
         route: Route,
         on loop: any EventLoop,
         settings: DialSettings,
+        tls: TLSSettings? = nil,
         deadline: NIODeadline?,
         done: @escaping (Result<Dialed, DirectHTTPError>) -> Void
     ) {
         let target: DialTarget
         do {
-            let key = PoolKey(origin: origin, tls: TLSSettings(), route: route)
-            target = try DialTarget(key: key, contexts: Self.contexts, isTunnel: true)
+            let key = PoolKey(origin: origin, tls: tls ?? TLSSettings(), route: route)
+            target = try DialTarget(key: key, contexts: Self.contexts, isTunnel: tls == nil)
         } catch {
             race = nil
             done(.failure(error))
@@ -58,7 +60,10 @@ package final class ChannelDial {
         ) { result in
             done(
                 result.map { won in
-                    try? won.channel.syncOptions?.setOption(.allowRemoteHalfClosure, value: true)
+                    // NIOSSL, told to allow it, waits out its shutdown timeout when it closes first.
+                    if tls == nil || !origin.scheme.isSecure {
+                        try? won.channel.syncOptions?.setOption(.allowRemoteHalfClosure, value: true)
+                    }
                     return Dialed(channel: won.channel, endpoint: won.winner.endpoint, attempts: won.attempts)
                 }
             )

@@ -83,6 +83,8 @@ final class DialRace {
 
     private func perform(_ actions: [RacePlan.Action]) {
         for action in actions {
+            // The action before may have been the last: a timer that is set now would keep everything until it fires.
+            guard !isOver else { return }
             switch action {
             case .dial(let lane): dial(lane)
             case .handshake(let lane): handshake(lane)

@@ -20,10 +20,8 @@ struct LocalBinding {
     /// has one.
     func connect(to endpoint: Endpoint, route: Route, on loop: any EventLoop) -> EventLoopFuture<any Channel> {
         do {
-            // TCP_NODELAY is NIO's default.
-            var bootstrap = ClientBootstrap(group: loop)
-                .connectTimeout(.hours(1))
-                .channelOption(.allowRemoteHalfClosure, value: false)
+            // TCP_NODELAY, and no half-closure, are NIO's defaults.
+            var bootstrap = ClientBootstrap(group: loop).connectTimeout(.hours(1))
             if case .unixSocket(let path) = route { return bootstrap.connect(unixDomainSocketPath: path) }
             let family = endpoint.address.family
             if !settings.localAddresses.isEmpty {

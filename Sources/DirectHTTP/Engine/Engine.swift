@@ -3,7 +3,7 @@
 import NIOConcurrencyHelpers
 public import NIOCore
 public import NIOPosix
-import Names
+package import Names
 
 /// HTTP to endpoints that it is told: it dials, races, secures, pools and exchanges, and knows no DNS and no cookies.
 ///
@@ -19,6 +19,8 @@ import Names
 public final class Engine: Sendable {
     let configuration: EngineConfiguration
     private let group: any EventLoopGroup
+    /// One for each loop, as ``EventLoopTaskExecutor``, which older systems have not.
+    private let executors: [any Executor]
     private let contexts = TLSContexts()
     private let pool: ConnectionPool
     let webSockets = UpgradedChannels()
@@ -32,6 +34,11 @@ public final class Engine: Sendable {
     ) {
         self.configuration = configuration
         self.group = group
+        if #available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *) {
+            executors = group.makeIterator().map { EventLoopTaskExecutor($0) }
+        } else {
+            executors = []
+        }
         pool = ConnectionPool(configuration: configuration, group: group)
         memory = NIOLockedValueBox(EndpointMemory(configuration.dial))
     }
@@ -115,6 +122,13 @@ public final class Engine: Sendable {
 
     /// Open connections: lent, idle and WebSockets.
     public var openConnections: Int { pool.openCount + webSockets.count }
+
+    /// What runs tasks on the loop that an origin's connections are best on, always the same one.
+    @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
+    package func executor(for origin: Origin) -> (any TaskExecutor)? {
+        guard !executors.isEmpty else { return nil }
+        return executors[Int(origin.hashValue.magnitude % UInt(executors.count))] as? any TaskExecutor
+    }
 
     /// Closes every connection. What is under way fails; what comes after fails with `shutDown`. Returns when no connection
     /// is left.

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
+
+// What Beeline uses of Apple's Network, which is nowhere else: signatures alone, for Scripts/check-apple, as a module of that
+// name.
+
+public enum NWEndpoint {
+    public struct Host: Sendable {
+        public init(_ text: String) {}
+    }
+
+    public struct Port: Sendable {
+        public init?(rawValue: UInt16) {}
+    }
+
+    case hostPort(host: Host, port: Port)
+}
+
+public struct ProxyConfiguration: Sendable {
+    public struct Options: Sendable {}
+
+    public init(httpCONNECTProxy endpoint: NWEndpoint, tlsOptions: Options? = nil) {}
+    public mutating func applyCredential(username: String, password: String) {}
+}

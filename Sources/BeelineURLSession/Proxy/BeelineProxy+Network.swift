@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if canImport(Network)
+package import BeelineProxy
+import Names
+package import Network
+
+@available(macOS 14, iOS 17, tvOS 17, watchOS 10, visionOS 1, *)
+extension BeelineProxy {
+    /// The way to this proxy as Apple's systems have it, for sessions and web views: where it listens now, with its user and
+    /// password.
+    package var networkConfiguration: Network.ProxyConfiguration? {
+        guard let port = NWEndpoint.Port(rawValue: endpoint.port) else { return nil }
+        let host = NWEndpoint.Host(endpoint.address.description)
+        var way = Network.ProxyConfiguration(httpCONNECTProxy: .hostPort(host: host, port: port))
+        if let credentials = configuration.credentials {
+            way.applyCredential(username: credentials.user, password: credentials.password)
+        }
+        return way
+    }
+}
+#endif

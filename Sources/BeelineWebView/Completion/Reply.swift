@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NIOConcurrencyHelpers
+
+/// The answer of a completion handler, which may come at once, late, twice or never. Who waits may leave before.
+final class Reply<Value: Sendable>: Sendable {
+    private enum State {
+        case open
+        case awaited(CheckedContinuation<Value, any Error>)
+        case ended(Result<Value, any Error>)
+    }
+
+    /// Guards who waits, or what came.
+    private let state = NIOLockedValueBox(State.open)
+
+    /// Takes the answer; a second one is nobody's.
+    func give(_ value: Value) { end(.success(value)) }
+
+    /// The answer. It is to be awaited once.
+    func value() async throws -> Value {
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                let result = state.withLockedValue { state -> Result<Value, any Error>? in
+                    if case .ended(let result) = state { return result }
+                    state = .awaited(continuation)
+                    return nil
+                }
+                if let result { continuation.resume(with: result) }
+            }
+        } onCancel: {
+            end(.failure(CancellationError()))
+        }
+    }
+
+    private func end(_ result: Result<Value, any Error>) {
+        let waiter = state.withLockedValue { state -> CheckedContinuation<Value, any Error>? in
+            switch state {
+            case .open:
+                state = .ended(result)
+                return nil
+            case .awaited(let continuation):
+                state = .ended(result)
+                return continuation
+            case .ended: return nil
+            }
+        }
+        waiter?.resume(with: result)
+    }
+}

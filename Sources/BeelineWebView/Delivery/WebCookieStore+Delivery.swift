@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CookieJar
+import NIOConcurrencyHelpers
+
+extension WebCookieStore {
+    /// Asks the store for what is to be done until it shows it.
+    ///
+    /// - Throws: ``WebViewError`` that names the first cookie that is not as it is to be when time is up.
+    func carryOut(
+        _ delivery: CookieDelivery,
+        within limit: Duration,
+        by clock: any Clock<Duration>
+    ) async throws(WebViewError) {
+        let delivery = NIOLockedValueBox(delivery)
+        try await withTimeLimit(limit, by: clock, else: { delivery.withLockedValue { $0.failure(after: limit) } }) {
+            var wait = Duration.zero
+            while true {
+                var steps = try await look(delivery)
+                if !steps.isEmpty, wait > .zero {
+                    try await clock.sleep(for: wait)
+                    steps = try await look(delivery)
+                }
+                if steps.isEmpty { return }
+                wait = min(max(wait * 2, .milliseconds(5)), .milliseconds(250))
+                try await ask(for: steps)
+            }
+        }
+    }
+
+    private func look(_ delivery: NIOLockedValueBox<CookieDelivery>) async throws -> CookieDelivery.Steps {
+        let shown = try await cookies()
+        return delivery.withLockedValue { $0.look(shown) }
+    }
+
+    private func ask(for steps: CookieDelivery.Steps) async throws {
+        for cookie in steps.set {
+            try await naming(cookie) { try await set(cookie) }
+        }
+        for cookie in steps.delete {
+            try await naming(cookie) { try await delete(cookie) }
+        }
+    }
+
+    /// An error that says which cookie it was.
+    private func naming(_ cookie: Cookie, _ body: () async throws -> Void) async throws {
+        do {
+            try await body()
+        } catch is CancellationError {
+            throw CancellationError()
+        } catch {
+            let what = "the store does not take the cookie \(cookie.name) of \(cookie.domain): \(error)"
+            throw WebViewError((error as? WebViewError)?.code ?? .refused, what, underlyingError: error)
+        }
+    }
+}

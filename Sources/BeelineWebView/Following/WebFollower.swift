@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CookieJar
+import NIOConcurrencyHelpers
+import Names
+
+/// What runs behind a ``WebCookieFollowing``: waits for either side, and makes rounds until both agree.
+final class WebFollower: Sendable {
+    private typealias Waiter = Reply<Result<Void, WebViewError>>
+
+    private enum Progress {
+        /// Something was done: look again.
+        case busy
+        /// The store has not shown yet what it was asked for.
+        case waiting
+        /// Both sides agree.
+        case agreed
+    }
+
+    private struct State {
+        var waiters: [Waiter] = []
+        var isEnded = false
+    }
+
+    /// How many rounds in a row are made for those who wait for an agreement.
+    private static let roundLimit = 1000
+
+    private let store: any WebCookieStore
+    private let jar: CookieJar
+    private let configuration: WebCookieFollowing.Configuration
+    private let clock: any Clock<Duration>
+    private let elapsed: @Sendable () -> Duration
+    private let source = ChangeSource()
+    private let news: CookieNews
+    private let changes: AsyncStream<Void>
+    private let alarm: AsyncStream<Void>
+    private let bell: AsyncStream<Void>.Continuation
+    /// Guards those who wait for an agreement.
+    private let state = NIOLockedValueBox(State())
+
+    init(
+        _ store: any WebCookieStore,
+        _ jar: CookieJar,
+        _ configuration: WebCookieFollowing.Configuration,
+        _ clock: any Clock<Duration>
+    ) {
+        (self.store, self.jar, self.configuration, self.clock) = (store, jar, configuration, clock)
+        elapsed = clock.stopwatch()
+        news = CookieNews(of: jar, except: source)
+        changes = store.changes
+        (alarm, bell) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+        bell.yield()
+    }
+
+    /// Follows both sides until the task is cancelled.
+    func run() async {
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { for await _ in self.news.arrivals() { self.bell.yield() } }
+            group.addTask { for await _ in self.changes { self.bell.yield() } }
+            group.addTask {
+                while (try? await self.clock.sleep(for: self.configuration.interval)) != nil { self.bell.yield() }
+            }
+            group.addTask { await self.rounds() }
+            await group.waitForAll()
+        }
+        news.finish()
+        let waiters = state.withLockedValue { state in
+            state.isEnded = true
+            defer { state.waiters = [] }
+            return state.waiters
+        }
+        for waiter in waiters { waiter.give(.failure(Self.stopped)) }
+    }
+
+    private static let stopped = WebViewError(.stopped, "nobody follows this cookie store any more")
+
+    /// Waits until both sides agree at some moment from now on.
+    func agreement() async throws(WebViewError) {
+        let waiter = Waiter()
+        let isEnded = state.withLockedValue { state in
+            if !state.isEnded { state.waiters.append(waiter) }
+            return state.isEnded
+        }
+        if isEnded { throw Self.stopped }
+        bell.yield()
+        do {
+            try await waiter.value().get()
+        } catch {
+            throw WebViewError(error)
+        }
+    }
+
+    private func rounds() async {
+        var reconciliation = WebReconciliation(configuration) { [store] in store.kept(of: $0) }
+        for await _ in alarm {
+            let waiters = state.withLockedValue { state in
+                defer { state.waiters = [] }
+                return state.waiters
+            }
+            let result = await settle(&reconciliation)
+            var report = reconciliation.takeReport()
+            if case .failure(let error) = result { report.failures.append(error.message) }
+            if !report.isEmpty, !Task.isCancelled { configuration.onReport?(report) }
+            for waiter in waiters { waiter.give(result) }
+        }
+    }
+
+    /// Makes rounds until both sides agree.
+    private func settle(_ reconciliation: inout WebReconciliation) async -> Result<Void, WebViewError> {
+        do {
+            for _ in 0..<Self.roundLimit {
+                switch try await round(&reconciliation) {
+                case .busy: try Task.checkCancellation()
+                case .waiting: try await clock.sleep(for: configuration.retryDelay)
+                case .agreed: return .success(())
+                }
+            }
+        } catch {
+            return .failure(Task.isCancelled ? Self.stopped : WebViewError(error))
+        }
+        bell.yield()
+        return .failure(WebViewError(.timedOut, "the jar or the page changes without end: both sides never agreed"))
+    }
+
+    /// One round of reading, deciding and writing.
+    private func round(_ reconciliation: inout WebReconciliation) async throws -> Progress {
+        let shown = try await store.cookies()
+        // The jar after the store: what comes in between is seen by the next round.
+        let (all, news, now) = jar.catchUp(news)
+        for change in news { reconciliation.note(change) }
+        var (mine, theirs): ([CookiePlace: Cookie], [CookiePlace: Cookie]) = ([:], [:])
+        for cookie in shown where !cookie.isExpired(at: now) && configuration.shares(cookie) {
+            theirs[CookiePlace(cookie)] = cookie
+        }
+        for cookie in all {
+            let place = CookiePlace(cookie)
+            let isShared = configuration.shares(cookie) && store.kept(of: cookie) != nil
+            if isShared { mine[place] = cookie } else { theirs[place] = nil }
+        }
+        let plan = reconciliation.plan(jar: mine, store: theirs, now: now, elapsed: elapsed())
+        // The jar first: it is quick, and refuses what somebody changed meanwhile.
+        let carried = jar.carryOut(plan.jar, in: &mine, source: source, now: now)
+        reconciliation.settle(jar: mine, store: theirs, outdated: carried.outdated)
+        let rehomed = rehome(mine, now)
+        reconciliation.note(carried, rehomed: rehomed)
+        for cookie in plan.set { try await note(&reconciliation) { try await store.set(cookie) } }
+        for cookie in plan.delete { try await note(&reconciliation) { try await store.delete(cookie) } }
+        if !plan.isEmpty || rehomed > 0 { return .busy }
+        return reconciliation.isWaiting ? .waiting : .agreed
+    }
+
+    /// What the store throws is one more thing that it does not do; it is asked again.
+    private func note(_ reconciliation: inout WebReconciliation, _ body: () async throws -> Void) async throws {
+        do {
+            try await body()
+        } catch {
+            try Task.checkCancellation()
+            reconciliation.note(WebViewError(error))
+        }
+    }
+
+    /// Moves what is filed under an address whose host is known. That it went and came is the jar's news for the next round.
+    private func rehome(_ cookies: [CookiePlace: Cookie], _ now: CookieTime) -> Int {
+        guard let hostOfAddress = configuration.hostOfAddress else { return 0 }
+        var count = 0
+        for domain in Set(cookies.keys.map(\.domain)) {
+            guard let address = (try? Host(domain))?.address, let host = hostOfAddress(address) else { continue }
+            let result = jar.rehome(from: address, to: host, now: now)
+            count += result.moved + result.superseded
+        }
+        return count
+    }
+}
+
+extension Clock where Duration == Swift.Duration {
+    /// Measures the time from now on.
+    fileprivate func stopwatch() -> @Sendable () -> Duration {
+        let start = now
+        return { start.duration(to: self.now) }
+    }
+}

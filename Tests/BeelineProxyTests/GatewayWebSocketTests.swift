@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Beeline
+import BeelineProxy
+import BeelineTesting
+import DirectHTTP
+import HTTPTypes
+import NIOCore
+import Testing
+
+@Suite("WebSockets through the gateway", .timeLimit(.minutes(1)))
+struct GatewayWebSocketTests {
+    /// Tells a socket's opener who it is to the site, and sends back what comes.
+    private static func lab() async throws -> ProxyLab {
+        let handler: LoopbackOrigin.Handler = { request in
+            switch request.path {
+            case "/login":
+                return .text("in").adding(.setCookie, "sid=7; Path=/; Secure; HttpOnly")
+            case "/closed":
+                return Reply.status(.forbidden).adding(.setCookie, "why=closed; Path=/")
+            default:
+                var fields: HTTPFields = [.setCookie: "seen=1; Domain=a.test; Path=/live"]
+                fields[.secWebSocketProtocol] = request.fields[.secWebSocketProtocol]
+                return .webSocket(for: request, fields: fields) { connection in
+                    let line =
+                        "\(request.authority ?? "-") \(request.connection.serverName ?? "-") "
+                        + "\(request.fields[.origin] ?? "-") \(request.cookies.keys.sorted())"
+                    try await connection.send(RawWebSocketFrame(.text, Array(line.utf8)).bytes)
+                    while var frame = try await connection.receiveWebSocketFrame() {
+                        frame.mask = nil
+                        if frame.opcode == .ping { frame.opcode = .pong }
+                        try await connection.send(frame.bytes)
+                        if frame.opcode == .close { return }
+                    }
+                }
+            }
+        }
+        return try await ProxyLab(configure: { $0.gatewayHosts = ["a.test"] }, handler: handler)
+    }
+
+    /// A player's own client: it knows no names and no proxy, and keeps no cookies.
+    private static func player() throws -> BeelineClient {
+        var settings = ClientConfiguration()
+        settings.upstreams = []
+        settings.resolver.system = nil
+        settings.proxies = .none
+        settings.jar = nil
+        return try BeelineClient(settings)
+    }
+
+    @Test("Host, server name, Origin and cookies are those of the name; frames pass by; the answer's cookies are kept")
+    func staysItself() async throws {
+        let lab = try await Self.lab()
+        let player = try Self.player()
+        let gateway = try #require(lab.proxy.gateway)
+        for (scheme, port) in [("wss", lab.site.port), ("ws", lab.plain.port)] {
+            let authority = "a.test:\(port)"
+            let http = scheme == "wss" ? "https" : "http"
+            let login = try gateway.localURL(for: try HTTPURL("\(http)://\(authority)/login"))
+            _ = try await player.get("\(login)").collect(upTo: 100)
+            let local = try gateway.localURL(for: try HTTPURL("\(scheme)://\(authority)/live?x=1"))
+            #expect("\(local)".hasPrefix("ws://\(lab.proxy.endpoint)/"))
+            let socket = try await player.webSocket(local, subprotocols: ["chat"])
+            #expect(socket.subprotocol == "chat")
+            let place = try gateway.localURL(for: try HTTPURL("\(http)://\(authority)/live")).path
+            #expect(socket.response.headerFields[.setCookie] == "seen=1; Path=\(place)")
+            let cookies = http == "https" ? ["sid"] : ["seen"]
+            let name = http == "https" ? "a.test" : "-"
+            let line = "\(authority) \(name) \(http)://\(authority) \(cookies)"
+            #expect(try await socket.receive() == .text(line))
+            let bytes = ByteBuffer(repeating: 7, count: 300_000)
+            try await socket.send(bytes)
+            #expect(try await socket.receive() == .binary(bytes))
+            _ = try await socket.ping()
+            await socket.close(reason: "enough")
+            #expect(socket.closure?.reason == "enough")
+        }
+        let jar = try #require(lab.client.configuration.jar)
+        let kept = jar.cookies(for: try HTTPURL("https://a.test/live")).map(\.name)
+        #expect(Set(kept) == ["sid", "seen"])
+        try await lab.site.connections { $0.open <= 1 }
+        await player.shutDown()
+        await lab.stop()
+    }
+
+    @Test("an answer that opens no WebSocket, and an origin that is not there")
+    func refusals() async throws {
+        let lab = try await Self.lab()
+        let player = try Self.player()
+        let gateway = try #require(lab.proxy.gateway)
+        for (url, status) in [
+            ("wss://a.test:\(lab.site.port)/closed", 403), ("wss://nobody.a.test:\(lab.site.port)/", 502),
+        ] {
+            let local = try gateway.localURL(for: try HTTPURL(url))
+            let error = await #expect(throws: BeelineError.self) { _ = try await player.webSocket(local) }
+            #expect((error?.underlyingError as? DirectHTTPError)?.response?.status.code == status)
+        }
+        let jar = try #require(lab.client.configuration.jar)
+        #expect(jar.cookies(for: try HTTPURL("https://a.test:\(lab.site.port)/")).map(\.name) == ["why"])
+        await player.shutDown()
+        await lab.stop()
+    }
+
+    @Test("a certificate that nobody vouches for opens nothing")
+    func certificate() async throws {
+        let lab = try await Self.lab()
+        let other = try TestAuthority()
+        let site = try await LoopbackOrigin.start(tls: ServerTLS(try other.certificate(for: "a.test"))) {
+            Routes.webSocketEcho($0)
+        }
+        let player = try Self.player()
+        let local = try #require(lab.proxy.gateway).localURL(for: try HTTPURL("wss://a.test:\(site.port)/"))
+        let error = await #expect(throws: BeelineError.self) { _ = try await player.webSocket(local) }
+        #expect((error?.underlyingError as? DirectHTTPError)?.response?.status.code == 502)
+        #expect(site.requests.isEmpty)
+        await player.shutDown()
+        await site.stop()
+        await lab.stop()
+    }
+
+    @Test("a player who leaves ends the origin's side, and the other way round")
+    func ends() async throws {
+        let lab = try await Self.lab()
+        let player = try Self.player()
+        let local = try #require(lab.proxy.gateway).localURL(for: try HTTPURL("wss://a.test:\(lab.site.port)/"))
+        var socket: WebSocket? = try await player.webSocket(local)
+        _ = try await socket?.receive()
+        socket = nil
+        try await lab.site.connections { $0.accepted == 1 && $0.open == 0 }
+        let left = try await player.webSocket(local)
+        _ = try await left.receive()
+        await lab.site.stop()
+        await #expect(throws: DirectHTTPError.self) { _ = try await left.receive() }
+        await player.shutDown()
+        await lab.stop()
+    }
+}

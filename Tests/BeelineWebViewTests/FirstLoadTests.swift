@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import BeelineWebView
+import CookieJar
+import Names
+import Testing
+
+@Suite("The first load of a web view without a cookie store")
+struct FirstLoadTests {
+    let jar = CookieJar()
+    let url: HTTPURL
+
+    init() throws { url = try HTTPURL("https://www.a.test/start") }
+
+    @Test(
+        "the header has the cookies of the page, HttpOnly ones too, and the script those of its site that scripts may set"
+    )
+    func both() throws {
+        jar.store(["sid=1; HttpOnly; Secure", "theme=dark; Domain=a.test", "deep=2; Path=/deep"], from: url)
+        jar.store("api=3", from: try HTTPURL("https://api.a.test/"))
+        jar.store("other=4", from: try HTTPURL("https://b.test/"))
+        let load = FirstLoad(of: url, from: jar)
+        #expect(load.cookieHeader == "sid=1; theme=dark" || load.cookieHeader == "theme=dark; sid=1")
+        #expect(load.script.contains(#"set(true,"a.test","theme","theme=dark; Path=/; Domain=a.test");"#))
+        #expect(load.script.contains(#"set(false,"www.a.test","deep","deep=2; Path=/deep");"#))
+        #expect(load.script.contains(#"set(false,"api.a.test","api","api=3; Path=/");"#))
+        #expect(!load.script.contains("sid") && !load.script.contains("other"))
+    }
+
+    @Test("nothing for nothing")
+    func nothing() {
+        jar.store("sid=1; HttpOnly", from: url)
+        #expect(FirstLoad(of: url, from: CookieJar()).cookieHeader == nil)
+        #expect(FirstLoad(of: url, from: jar).script.isEmpty)
+    }
+
+    @Test("the script is the same for the same cookies, and runs anew for others")
+    func mark() {
+        jar.store(["a=1", "b=2", "c=3"], from: url)
+        let script = FirstLoad(of: url, from: jar).script
+        #expect(script == FirstLoad(of: url, from: jar).script)
+        jar.store("a=2", from: url)
+        let mark = { (script: String) in script.split(separator: "\"").first { $0.hasPrefix("beeline-") } }
+        #expect(mark(script) != nil && mark(script) != mark(FirstLoad(of: url, from: jar).script))
+    }
+
+    @Test("what a server wrote cannot leave its string")
+    func literals() {
+        jar.store(#"a="</script>'+alert(1)//"#, from: url)
+        let script = FirstLoad(of: url, from: jar).script
+        #expect(
+            script.contains(#""a=\u0022\u003c\u002f"#)
+                || script.contains(#""a=\u0022\u003c/script\u003e\u0027+alert(1)//"#)
+        )
+        #expect(!script.contains("</script"))
+    }
+}

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import BeelineTesting
+import BeelineWebView
+import CookieJar
+import Names
+import Testing
+
+@Suite("Any order of changes on both sides")
+struct FollowingPropertyTests {
+    /// Habits of a store, each worse than the one before.
+    static let habits: [StandInStore.Habits] = {
+        let prompt = StandInStore.Habits()
+        var forgetful = prompt
+        (forgetful.lateness, forgetful.lostDeletions) = (6, 40)
+        var hasty = forgetful
+        hasty.answersEarly = true
+        return [prompt, forgetful, hasty]
+    }()
+
+    @Test(
+        "both sides end with the same, the last change of who alone changes a cookie is never lost, and nothing echoes"
+    )
+    func converges() async throws {
+        let url = try HTTPURL("https://a.test/")
+        for seed in 0..<FuzzRounds.count(ordinary: 90) {
+            try await Self.round(UInt64(seed), Self.habits[seed % Self.habits.count], url)
+        }
+    }
+
+    private static func round(_ seed: UInt64, _ habits: StandInStore.Habits, _ url: HTTPURL) async throws {
+        var random = SeededRandom(seed: seed)
+        let (jar, standIn) = (CookieJar(), StandInStore(habits, seed: seed))
+        var configuration = FollowingTests.configuration
+        configuration.attempts = 100
+        let following = standIn.store.follow(jar, configuration: configuration)
+        // Names that the jar alone changes, the page alone, and both.
+        let (jarOnly, pageOnly, both) = (["j0", "j1"], ["p0", "p1"], ["b0", "b1", "b2"])
+        var last: [String: String] = [:]
+        var said: Set<String> = []
+        for step in 0..<30 {
+            let isPage = Bool.random(using: &random)
+            guard let name = ((isPage ? pageOnly : jarOnly) + both).randomElement(using: &random) else { continue }
+            let value = Int.random(in: 0..<4, using: &random) == 0 ? nil : "\(step)"
+            last[name] = value
+            if let value { said.insert("\(name)=\(value)") }
+            switch (isPage, value) {
+            case (true, let value?): standIn.pageSets(name, value)
+            case (true, nil): standIn.pageDeletes(name)
+            case (false, let value?): jar.store("\(name)=\(value)", from: url)
+            case (false, nil): jar.store("\(name)=; Max-Age=0", from: url)
+            }
+            for _ in 0..<Int.random(in: 0..<40, using: &random) { await Task.yield() }
+        }
+        // What was asked for early may still happen late: agreement is what is left when nothing is under way.
+        var count = -1
+        while count != standIn.writes.count {
+            count = standIn.writes.count
+            try await following.sync()
+            await standIn.rest()
+            try await following.sync()
+        }
+        #expect(jar.pairs == standIn.pairs, "seed \(seed)")
+        #expect(said.isSuperset(of: jar.pairs), "seed \(seed): a value that nobody set")
+        for name in jarOnly + pageOnly {
+            #expect(jar.cookie(name)?.value == last[name], "seed \(seed): the last change of \(name)")
+        }
+        let (writes, pairs) = (standIn.writes.count, jar.pairs)
+        try await following.sync()
+        #expect(standIn.writes.count == writes && jar.pairs == pairs, "seed \(seed): an echo")
+        await following.stop()
+    }
+}

@@ -1,0 +1,435 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import BeelineTesting
+import BeelineWebView
+import CookieJar
+import NIOConcurrencyHelpers
+import Names
+import Testing
+
+@Suite("Following a web store")
+struct FollowingTests {
+    let jar = CookieJar()
+    let standIn = StandInStore()
+    let reports = Reports()
+    let url: HTTPURL
+
+    init() throws {
+        url = try HTTPURL("https://a.test/")
+    }
+
+    /// Quick to ask again; it looks at nothing that did not tell, for an hour.
+    static var configuration: WebCookieFollowing.Configuration {
+        var configuration = WebCookieFollowing.Configuration()
+        (configuration.retryDelay, configuration.interval) = (.milliseconds(1), .seconds(3600))
+        return configuration
+    }
+
+    func follow(_ change: (inout WebCookieFollowing.Configuration) -> Void = { _ in }) -> WebCookieFollowing {
+        follow(standIn, change)
+    }
+
+    func follow(
+        _ standIn: StandInStore,
+        _ change: (inout WebCookieFollowing.Configuration) -> Void = { _ in }
+    ) -> WebCookieFollowing {
+        var configuration = Self.configuration
+        configuration.onReport = reports.note
+        change(&configuration)
+        return standIn.store.follow(jar, configuration: configuration)
+    }
+
+    @Test("what either side has at first, the other gets")
+    func first() async throws {
+        jar.store("a=1; HttpOnly; Secure; SameSite=Strict; Max-Age=600", from: url)
+        standIn.pageSets("b", "2")
+        let following = follow()
+        try await following.sync()
+        #expect((reports.total.intoStore, reports.total.intoJar) == (1, 1))
+        #expect(jar.pairs == ["a=1", "b=2"] && standIn.pairs == jar.pairs)
+        let cookie = try #require(standIn.cookie("a"))
+        #expect(cookie.isHTTPOnly && cookie.isSecure && cookie.sameSite == .strict)
+        #expect(cookie.expires == jar.cookie("a")?.expires)
+        await following.stop()
+    }
+
+    @Test("a login and a logout in the page reach the jar by themselves, without anybody asking")
+    func page() async throws {
+        let following = follow()
+        try await following.sync()
+        let changes = jar.changes
+        try await withTimeLimit(.seconds(20), { "the page's login and logout in the jar" }) { [standIn] in
+            standIn.pageSets("sid", "42")
+            for await case .change(let change) in changes {
+                if case .removed = change.kind { return }
+                #expect(change.cookie.value == "42" && change.source != nil)
+                standIn.pageDeletes("sid")
+            }
+        }
+        #expect(jar.pairs == [])
+        #expect(standIn.writes == [], "an echo")
+        await following.stop()
+    }
+
+    @Test("a login and a logout in the jar reach the page")
+    func program() async throws {
+        let following = follow()
+        try await following.sync()
+        jar.store("sid=42", from: url)
+        try await following.sync()
+        #expect(standIn.pairs == ["sid=42"])
+        jar.store("sid=; Max-Age=0", from: url)
+        try await following.sync()
+        #expect(standIn.pairs == [])
+        #expect((reports.total.intoStore, reports.total.outOfStore) == (1, 1))
+        #expect((reports.total.intoJar, reports.total.outOfJar) == (0, 0))
+        await following.stop()
+    }
+
+    @Test("what was carried over does not come back: once both agree, nobody writes any more")
+    func echo() async throws {
+        let following = follow()
+        jar.store(["a=1", "b=2"], from: url)
+        standIn.pageSets("c", "3")
+        try await following.sync()
+        let writes = standIn.writes
+        let report = reports.total
+        for _ in 0..<5 { try await following.sync() }
+        #expect(standIn.writes == writes && writes == [.set, .set])
+        #expect(reports.total == report)
+        await following.stop()
+    }
+
+    @Test("of two changes to one cookie the newer counts", arguments: [true, false])
+    func newer(_ isPageNewer: Bool) async throws {
+        let following = follow()
+        jar.store("a=0", from: url)
+        try await following.sync()
+        await following.stop()
+        // While nobody looks, both change; then somebody looks who knows what they had.
+        let gated = GatedStore(standIn)
+        let next = gated.follow(jar, configuration: Self.configuration)
+        try await next.sync()
+        gated.isShut = true
+        async let agreement = next.sync()
+        await gated.blocks()
+        if isPageNewer { jar.store("a=jar", from: url) }
+        standIn.pageSets("a", "page")
+        if !isPageNewer { jar.store("a=jar", from: url) }
+        gated.isShut = false
+        try await agreement
+        #expect(jar.pairs == (isPageNewer ? ["a=page"] : ["a=jar"]))
+        #expect(standIn.pairs == jar.pairs)
+        await next.stop()
+    }
+
+    @Test("a deletion that does not happen is asked for again, and the cookie does not come back meanwhile")
+    func lostDeletion() async throws {
+        var habits = StandInStore.Habits()
+        habits.lostDeletions = 70
+        let standIn = StandInStore(habits, seed: 7)
+        var configuration = Self.configuration
+        configuration.attempts = 200
+        let following = standIn.store.follow(jar, configuration: configuration)
+        for number in 0..<5 {
+            jar.store("a=\(number)", from: url)
+            try await following.sync()
+            jar.removeAll()
+            try await following.sync()
+            #expect(jar.pairs == [] && standIn.pairs == [])
+        }
+        #expect(standIn.writes.count { $0 == .delete } > 5)
+        await following.stop()
+    }
+
+    @Test("a deletion that never happens is given up and told; the jar's logout stays")
+    func neverDeletes() async throws {
+        var habits = StandInStore.Habits()
+        habits.lostDeletions = 100
+        let standIn = StandInStore(habits)
+        let following = follow(standIn) { $0.attempts = 3 }
+        jar.store("a=1", from: url)
+        try await following.sync()
+        jar.removeAll()
+        for _ in 0..<3 { try await following.sync() }
+        #expect(reports.total.unfinished.map(\.name) == ["a"])
+        #expect(jar.pairs == [] && standIn.writes.count { $0 == .delete } == 3)
+        await following.stop()
+    }
+
+    @Test("a cookie that the store does not take stays in the jar, is told, and is offered again when it changes")
+    func notTaken() async throws {
+        var habits = StandInStore.Habits()
+        habits.keeps = { $0.value == "bad" ? nil : $0 }
+        let standIn = StandInStore(habits)
+        let following = follow(standIn) { $0.attempts = 3 }
+        jar.store("a=bad", from: url)
+        for _ in 0..<3 { try await following.sync() }
+        #expect(reports.total.unfinished.map(\.name) == ["a"])
+        #expect(jar.pairs == ["a=bad"])
+        jar.store("a=good", from: url)
+        try await following.sync()
+        #expect(standIn.pairs == ["a=good"])
+        await following.stop()
+    }
+
+    @Test("a store that makes something else of a cookie ends the matter: the jar takes what the store made of it")
+    func mangled() async throws {
+        var habits = StandInStore.Habits()
+        habits.keeps = { cookie in
+            var cookie = cookie
+            cookie.valueOctets = Array(cookie.valueOctets.prefix(3))
+            return cookie
+        }
+        let standIn = StandInStore(habits)
+        let following = standIn.store.follow(jar, configuration: Self.configuration)
+        jar.store("a=12345", from: url)
+        try await following.sync()
+        #expect(jar.pairs == ["a=123"] && standIn.pairs == ["a=123"])
+        await following.stop()
+    }
+
+    @Test("attributes that a store cannot hold stay in the jar when the page sets a new value")
+    func inheritance() async throws {
+        var habits = StandInStore.Habits()
+        let loses: @Sendable (Cookie) -> Cookie? = { cookie in
+            var cookie = cookie
+            cookie.sameSite = .unspecified
+            return cookie.partition == nil ? cookie : nil
+        }
+        (habits.keeps, habits.claims) = (loses, loses)
+        let standIn = StandInStore(habits)
+        let following = standIn.store.follow(jar, configuration: Self.configuration)
+        jar.store(["a=1; SameSite=Strict", "chips=1; Secure; Partitioned"], from: url)
+        try await following.sync()
+        #expect(standIn.pairs == ["a=1"])
+        standIn.pageSets("a", "2")
+        try await following.sync()
+        #expect(jar.cookie("a")?.value == "2" && jar.cookie("a")?.sameSite == .strict)
+        #expect(jar.cookie("chips") != nil)
+        await following.stop()
+    }
+
+    @Test("a store that begins as a copy of the jar does not bring back a logout that happened while it was closed")
+    func beginsFromJar() async throws {
+        jar.store("fresh=1", from: url)
+        standIn.pageSets("stale", "1")
+        standIn.pageSets("fresh", "0")
+        let following = follow { $0.beginsFromJar = true }
+        try await following.sync()
+        #expect(jar.pairs == ["fresh=1"] && standIn.pairs == jar.pairs)
+        standIn.pageSets("later", "1")
+        try await following.sync()
+        #expect(jar.pairs == ["fresh=1", "later=1"])
+        await following.stop()
+    }
+
+    @Test("what a full jar threw out stays in the store; what the jar's rules refuse does too, and is told")
+    func oneSided() async throws {
+        var bounds = CookieJarConfiguration()
+        bounds.maximumCookiesPerDomain = 3
+        let jar = CookieJar(configuration: bounds)
+        var configuration = Self.configuration
+        configuration.onReport = reports.note
+        let following = standIn.store.follow(jar, configuration: configuration)
+        for number in 0..<3 { jar.store("a\(number)=1", from: url) }
+        try await following.sync()
+        jar.store("a3=1", from: url)
+        try await following.sync()
+        #expect(standIn.pairs == ["a0=1", "a1=1", "a2=1", "a3=1"])
+        var wide = Cookie("c", "1", domain: "com")
+        wide.isHostOnly = false
+        standIn.pageSets(wide)
+        for _ in 0..<2 { try await following.sync() }
+        #expect(reports.total.refused == [.publicSuffix])
+        #expect(standIn.cookie("c") != nil && jar.cookie("c") == nil)
+        await following.stop()
+    }
+
+    @Test("cookies that are not shared are on neither side the other's affair")
+    func shares() async throws {
+        let following = follow { $0.shares = { $0.domain == "a.test" } }
+        jar.store("mine=1", from: try HTTPURL("https://b.test/"))
+        standIn.pageSets("theirs", "1", domain: "c.test")
+        standIn.pageSets("ours", "1")
+        try await following.sync()
+        #expect(jar.pairs == ["mine=1", "ours=1"] && standIn.pairs == ["ours=1", "theirs=1"])
+        await following.stop()
+    }
+
+    // MARK: Beginning and end
+
+    @Test("after stop() nothing is touched any more, nobody observes, and who asks is told")
+    func stops() async throws {
+        let following = follow()
+        try await following.sync()
+        await following.stop()
+        jar.store("a=1", from: url)
+        standIn.pageSets("b", "1")
+        let error = await #expect(throws: WebViewError.self) { try await following.sync() }
+        #expect(error?.code == .stopped)
+        #expect(jar.pairs == ["a=1"] && standIn.pairs == ["b=1"])
+        #expect(standIn.observerCount == 0)
+    }
+
+    @Test("the last reference ends it too, and the jar lives on")
+    func lastReference() async throws {
+        var following: WebCookieFollowing? = follow()
+        try await following?.sync()
+        following = nil
+        try await withTimeLimit(.seconds(20), { "the observer's end" }) { [standIn] in
+            while standIn.observerCount > 0 { await Task.yield() }
+        }
+        #expect(jar.pairs == [])
+    }
+
+    @Test("who waits for an agreement and is cancelled leaves at once, and the others are served")
+    func cancelledWait() async throws {
+        let gated = GatedStore(standIn)
+        gated.isShut = true
+        let following = gated.follow(jar, configuration: Self.configuration)
+        let impatient = Task { try await following.sync() }
+        async let patient = following.sync()
+        impatient.cancel()
+        let error = await #expect(throws: WebViewError.self) { try await impatient.value }
+        #expect(error?.code == .cancelled)
+        gated.isShut = false
+        try await patient
+        await following.stop()
+    }
+
+    @Test("a store that fails is told, and followed again when it works")
+    func fails() async throws {
+        let gated = GatedStore(standIn)
+        var configuration = Self.configuration
+        configuration.onReport = reports.note
+        let following = gated.follow(jar, configuration: configuration)
+        try await following.sync()
+        gated.isBroken = true
+        jar.store("a=1", from: url)
+        let error = await #expect(throws: WebViewError.self) { try await following.sync() }
+        #expect(error?.code == .failed)
+        #expect(error?.message.contains("Broken()") == true)
+        gated.isBroken = false
+        try await following.sync()
+        #expect(standIn.pairs == ["a=1"])
+        #expect(!reports.total.failures.isEmpty)
+        await following.stop()
+    }
+
+    // MARK: Several
+
+    @Test("several stores of one user follow one jar: a login in one page is a login in the other")
+    func severalViews() async throws {
+        let other = StandInStore(seed: 2)
+        let (first, second) = (follow(), other.store.follow(jar, configuration: Self.configuration))
+        standIn.pageSets("sid", "42")
+        try await first.sync()
+        try await second.sync()
+        #expect(other.pairs == ["sid=42"])
+        other.pageDeletes("sid")
+        try await second.sync()
+        try await first.sync()
+        #expect(standIn.pairs == [] && jar.pairs == [])
+        await first.stop()
+        await second.stop()
+    }
+
+    @Test("one store that is followed twice by mistake is carried over once, without an echo")
+    func twice() async throws {
+        let (first, second) = (follow(), follow())
+        standIn.pageSets("a", "1")
+        jar.store("b=1", from: url)
+        for _ in 0..<2 {
+            try await first.sync()
+            try await second.sync()
+        }
+        let writes = standIn.writes.count
+        try await first.sync()
+        try await second.sync()
+        #expect(jar.pairs == ["a=1", "b=1"] && standIn.pairs == jar.pairs)
+        #expect(standIn.writes.count == writes && writes <= 2)
+        await first.stop()
+        await second.stop()
+    }
+
+    @Test("profiles are kept apart: nothing of one user's jar or store reaches another's")
+    func profiles() async throws {
+        let (otherJar, otherStore) = (CookieJar(), StandInStore(seed: 2))
+        let (mine, theirs) = (follow(), otherStore.store.follow(otherJar, configuration: Self.configuration))
+        jar.store("sid=ada", from: url)
+        otherStore.pageSets("sid", "eve")
+        try await mine.sync()
+        try await theirs.sync()
+        #expect(jar.pairs == ["sid=ada"] && standIn.pairs == ["sid=ada"])
+        #expect(otherJar.pairs == ["sid=eve"] && otherStore.pairs == ["sid=eve"])
+        await mine.stop()
+        await theirs.stop()
+    }
+}
+
+/// What was done in all.
+final class Reports: Sendable {
+    private let sum = NIOLockedValueBox(WebCookieFollowing.Report())
+
+    var total: WebCookieFollowing.Report { sum.withLockedValue { $0 } }
+
+    @Sendable func note(_ report: WebCookieFollowing.Report) {
+        sum.withLockedValue { sum in
+            sum.intoJar += report.intoJar
+            sum.outOfJar += report.outOfJar
+            sum.intoStore += report.intoStore
+            sum.outOfStore += report.outOfStore
+            sum.rehomed += report.rehomed
+            sum.refused += report.refused
+            sum.unfinished += report.unfinished
+            sum.failures += report.failures
+        }
+    }
+}
+
+/// A store that answers nothing while it is shut, and fails while it is broken.
+final class GatedStore: WebCookieStore {
+    private struct State {
+        var isShut = false
+        var isBroken = false
+        var isBlocking = false
+    }
+
+    struct Broken: Error {}
+
+    private let standIn: StandInStore
+    private let state = NIOLockedValueBox(State())
+
+    init(_ standIn: StandInStore) { self.standIn = standIn }
+
+    var isShut: Bool {
+        get { state.withLockedValue { $0.isShut } }
+        set { state.withLockedValue { $0.isShut = newValue } }
+    }
+
+    var isBroken: Bool {
+        get { state.withLockedValue { $0.isBroken } }
+        set { state.withLockedValue { $0.isBroken = newValue } }
+    }
+
+    /// Returns when somebody stands before the shut door.
+    func blocks() async {
+        while state.withLockedValue({ !$0.isBlocking }) { await Task.yield() }
+    }
+
+    func cookies() async throws -> [Cookie] {
+        defer { state.withLockedValue { $0.isBlocking = false } }
+        while isShut {
+            state.withLockedValue { $0.isBlocking = true }
+            try Task.checkCancellation()
+            await Task.yield()
+        }
+        if isBroken { throw Broken() }
+        return try await standIn.store.cookies()
+    }
+
+    func set(_ cookie: Cookie) async throws { try await standIn.store.set(cookie) }
+    func delete(_ cookie: Cookie) async throws { try await standIn.store.delete(cookie) }
+    var changes: AsyncStream<Void> { standIn.store.changes }
+}

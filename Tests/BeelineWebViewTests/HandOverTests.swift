@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import BeelineTesting
+import BeelineWebView
+import CookieJar
+import Names
+import Testing
+
+@Suite("Handing cookies over")
+struct HandOverTests {
+    let jar = CookieJar()
+    let url: HTTPURL
+
+    init() throws {
+        url = try HTTPURL("https://www.a.test/start")
+    }
+
+    @Test("each attribute arrives as the jar has it")
+    func attributes() async throws {
+        let fields = [
+            "sid=1; Domain=a.test; Path=/x; Secure; HttpOnly; SameSite=Strict; Max-Age=600",
+            "lax=2; SameSite=Lax", "none=3; SameSite=None; Secure", "chips=4; Secure; Partitioned; SameSite=None",
+            "plain=5",
+        ]
+        jar.store(fields, from: url)
+        let standIn = StandInStore()
+        let report = try await standIn.store.handOver(from: jar, for: url)
+        #expect(report.count == 5 && report.unsupported.isEmpty)
+        let contents = { (cookies: [Cookie]) in
+            Dictionary(uniqueKeysWithValues: cookies.map { (CookiePlace($0), CookieContent($0)) })
+        }
+        #expect(contents(standIn.all) == contents(jar.allCookies()))
+    }
+
+    @Test("it returns only when the store shows every cookie, though the store answers before it has done anything")
+    func completes() async throws {
+        for number in 0..<20 { jar.store("c\(number)=\(number)", from: url) }
+        for seed in 0..<20 {
+            var habits = StandInStore.Habits()
+            (habits.answersEarly, habits.lateness) = (true, 20)
+            let standIn = StandInStore(habits, seed: UInt64(seed))
+            try await standIn.store.handOver(from: jar, for: url)
+            #expect(standIn.pairs == jar.pairs)
+        }
+    }
+
+    @Test("an empty list completes at once, and a store that never answers is not even asked")
+    func empty() async throws {
+        var habits = StandInStore.Habits()
+        habits.silent = [.getAll, .set, .delete]
+        let standIn = StandInStore(habits)
+        #expect(try await standIn.store.handOver(from: jar, for: url) == HandOver())
+        #expect(standIn.calls.isEmpty)
+    }
+
+    @Test("they are the cookies of the site, and those that others have set within its pages")
+    func site() async throws {
+        let other = try HTTPURL("https://b.test/")
+        jar.store("www=1", from: url)
+        jar.store("parent=1; Domain=a.test; Path=/deep", from: url)
+        jar.store("sister=1", from: try HTTPURL("https://api.a.test/"))
+        jar.store("other=1", from: other)
+        let within = CookieContext(site: .cross, topLevelSite: Site(of: url))
+        jar.store("inner=1; Secure; SameSite=None; Partitioned", from: other, context: within)
+        let elsewhere = CookieContext(site: .cross, topLevelSite: Site(of: other))
+        jar.store("outer=1; Secure; SameSite=None; Partitioned", from: url, context: elsewhere)
+        let standIn = StandInStore()
+        try await standIn.store.handOver(from: jar, for: url)
+        #expect(standIn.all.map(\.name).sorted() == ["inner", "parent", "sister", "www"])
+    }
+
+    @Test("what the store has already is not set again")
+    func already() async throws {
+        jar.store("a=1", from: url)
+        let standIn = StandInStore()
+        try await standIn.store.handOver(from: jar, for: url)
+        try await standIn.store.handOver(from: jar, for: url)
+        #expect(standIn.writes == [.set])
+    }
+
+    @Test("a cookie that such a store cannot hold is told, and keeps no other back")
+    func unsupported() async throws {
+        var habits = StandInStore.Habits()
+        habits.claims = { $0.partition == nil ? $0 : nil }
+        jar.store(["a=1", "b=2; Secure; Partitioned"], from: url)
+        let standIn = StandInStore(habits)
+        let report = try await standIn.store.handOver(from: jar, for: url)
+        #expect(report.count == 1 && report.unsupported.map(\.name) == ["b"])
+        #expect(standIn.pairs == ["a=1"])
+    }
+
+    // MARK: Stores that do not do it
+
+    /// The error of a hand-over to such a store; the clock is moved on whenever there is nothing left but to wait.
+    private func failure(_ habits: StandInStore.Habits) async throws -> WebViewError? {
+        let standIn = StandInStore(habits)
+        let clock = ManualClock()
+        // Who waits for the store's handlers waits by its own clock; here the time limit is one sleeper, a pause another.
+        let isSilent = !habits.silent.isEmpty
+        return try await withThrowingTaskGroup(of: WebViewError?.self) { group in
+            group.addTask { [jar, url] in
+                do throws(WebViewError) {
+                    try await standIn.store.handOver(from: jar, for: url, within: .seconds(3), clock: clock)
+                    return nil
+                } catch {
+                    return error
+                }
+            }
+            group.addTask {
+                while true {
+                    try await clock.sleepers(atLeast: isSilent ? 1 : 2)
+                    while !habits.silent.isSubset(of: standIn.calls) { await Task.yield() }
+                    clock.advance(by: .milliseconds(50))
+                    await Task.yield()
+                }
+            }
+            defer { group.cancelAll() }
+            return try await group.next() ?? nil
+        }
+    }
+
+    @Test("a cookie that the store drops without a word is named")
+    func dropped() async throws {
+        jar.store(["a=1", "evil=2"], from: url)
+        var habits = StandInStore.Habits()
+        habits.keeps = { $0.name == "evil" ? nil : $0 }
+        let error = try await failure(habits)
+        #expect(error?.code == .timedOut)
+        #expect(error?.message.contains("the cookie evil of www.a.test is not stored after 3.0 seconds") == true)
+    }
+
+    @Test("a cookie that loses an attribute is named, with the attribute")
+    func altered() async throws {
+        jar.store("sid=1; HttpOnly; Secure", from: url)
+        var habits = StandInStore.Habits()
+        habits.keeps = { cookie in
+            var cookie = cookie
+            cookie.isHTTPOnly = false
+            return cookie
+        }
+        let error = try await failure(habits)
+        #expect(error?.code == .refused)
+        #expect(error?.message == "the store does not keep HttpOnly of the cookie sid of www.a.test")
+    }
+
+    @Test("a handler that is never called ends the hand-over in time", arguments: [StandInStore.Call.getAll, .set])
+    func silence(_ call: StandInStore.Call) async throws {
+        jar.store("a=1", from: url)
+        var habits = StandInStore.Habits()
+        habits.silent = [call]
+        let error = try await failure(habits)
+        #expect(error?.code == .timedOut)
+    }
+
+    @Test("a cookie that the page sets meanwhile is newer, and stays")
+    func newer() async throws {
+        jar.store("a=1", from: url)
+        var habits = StandInStore.Habits()
+        // The page is quicker each time.
+        habits.keeps = { cookie in
+            var cookie = cookie
+            cookie.valueOctets = Array("page".utf8)
+            return cookie
+        }
+        let standIn = StandInStore(habits)
+        try await standIn.store.handOver(from: jar, for: url)
+        #expect(standIn.pairs == ["a=page"])
+    }
+}

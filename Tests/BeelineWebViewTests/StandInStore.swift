@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import BeelineTesting
+import BeelineWebView
+import CookieJar
+import NIOConcurrencyHelpers
+
+/// A store with the asynchronous habits of a platform's: what is asked for happens some time later, in the order in which it
+/// was asked for; handlers are called late and in any order; observers are held weakly and told of several changes at once.
+final class StandInStore: CompletionStore {
+    struct Habits: Sendable {
+        /// How many turns pass at most before something is done, and again before that is told.
+        var lateness = 3
+        /// Whether handlers may be called before the thing is done.
+        var answersEarly = false
+        /// How many of a hundred deletions do not happen, though they are said to.
+        var lostDeletions = 0
+        /// Calls whose handler is never called.
+        var silent: Set<Call> = []
+        /// What the store makes of what it is given; nil: it drops it without a word.
+        var keeps: @Sendable (Cookie) -> Cookie? = { $0 }
+        /// What the adapter says that the store keeps.
+        var claims: @Sendable (Cookie) -> Cookie? = { $0 }
+    }
+
+    enum Call: Hashable, Sendable { case getAll, set, delete }
+
+    /// What the platform calls a cookie: it knows its own again by a number.
+    struct Object: Sendable {
+        let cookie: Cookie
+        let number: Int
+    }
+
+    /// Who is told of changes, through a weak reference.
+    private final class Observer: Sendable {
+        let changed: @Sendable () -> Void
+        init(_ changed: @escaping @Sendable () -> Void) { self.changed = changed }
+    }
+
+    private struct WeakObserver {
+        weak var observer: Observer?
+    }
+
+    private enum Effect {
+        case set(Cookie)
+        case delete(Int)
+    }
+
+    private struct State {
+        var objects: [CookiePlace: Object] = [:]
+        var observers: [WeakObserver] = []
+        var effects: [Effect] = []
+        var random: SeededRandom
+        var calls: [Call] = []
+        var number = 0
+        var running = 0
+    }
+
+    let habits: Habits
+    private let state: NIOLockedValueBox<State>
+
+    init(_ habits: Habits = Habits(), seed: UInt64 = 1) {
+        self.habits = habits
+        state = NIOLockedValueBox(State(random: SeededRandom(seed: seed)))
+    }
+
+    /// The store as the library uses it.
+    var store: CompletionCookieStore<StandInStore> { CompletionCookieStore(self) }
+
+    // MARK: What a test sees
+
+    /// The cookies as `name=value`, in the order of their text.
+    var pairs: [String] {
+        state.withLockedValue { $0.objects.values.map { "\($0.cookie.name)=\($0.cookie.value)" }.sorted() }
+    }
+    var all: [Cookie] { state.withLockedValue { $0.objects.values.map(\.cookie) } }
+    func cookie(_ name: String) -> Cookie? { all.first { $0.name == name } }
+    /// The calls that change something, so far.
+    var writes: [Call] { state.withLockedValue { $0.calls.filter { $0 != .getAll } } }
+    var calls: [Call] { state.withLockedValue { $0.calls } }
+    var observerCount: Int { state.withLockedValue { $0.observers.count { $0.observer != nil } } }
+
+    /// Returns when nothing that was asked for is under way any more.
+    func rest() async {
+        while state.withLockedValue({ $0.running > 0 }) { await Task.yield() }
+    }
+
+    // MARK: What a page does
+
+    func pageSets(_ cookie: Cookie) {
+        var cookie = cookie
+        if cookie.created == .distantPast { cookie.created = .now }
+        put(cookie)
+        notify()
+    }
+
+    func pageSets(_ name: String, _ value: String, domain: String = "a.test", path: String = "/") {
+        pageSets(Cookie(name, value, domain: domain, path: path))
+    }
+
+    func pageDeletes(_ name: String) {
+        state.withLockedValue { state in
+            for (place, object) in state.objects where object.cookie.name == name { state.objects[place] = nil }
+        }
+        notify()
+    }
+
+    private func put(_ cookie: Cookie) {
+        state.withLockedValue { state in
+            state.number += 1
+            state.objects[CookiePlace(cookie)] = Object(cookie: cookie, number: state.number)
+        }
+    }
+
+    // MARK: CompletionStore
+
+    func cookie(_ object: Object) -> Cookie? { object.cookie }
+    func object(_ cookie: Cookie) -> Object? { habits.claims(cookie).map { _ in Object(cookie: cookie, number: 0) } }
+    func kept(of cookie: Cookie) -> Cookie? { habits.claims(cookie) }
+
+    func getAll(_ completion: @escaping @Sendable ([Object]) -> Void) {
+        guard begins(.getAll) else { return }
+        later { [self] in
+            let objects = state.withLockedValue { state in state.objects.values.shuffled(using: &state.random) }
+            later { completion(objects) }
+        }
+    }
+
+    func set(_ object: Object, _ completion: @escaping @Sendable () -> Void) {
+        act(.set(object.cookie), .set, completion)
+    }
+
+    func delete(_ object: Object, _ completion: @escaping @Sendable () -> Void) {
+        act(.delete(object.number), .delete, completion)
+    }
+
+    func observe(_ changed: @escaping @Sendable () -> Void) -> @Sendable () -> Void {
+        let observer = Observer(changed)
+        state.withLockedValue { $0.observers.append(WeakObserver(observer: observer)) }
+        return { [self] in
+            state.withLockedValue { $0.observers.removeAll { $0.observer === observer || $0.observer == nil } }
+        }
+    }
+
+    // MARK: Habits
+
+    private func begins(_ call: Call) -> Bool {
+        state.withLockedValue { $0.calls.append(call) }
+        return !habits.silent.contains(call)
+    }
+
+    private func act(_ effect: Effect, _ call: Call, _ completion: @escaping @Sendable () -> Void) {
+        guard begins(call) else { return }
+        state.withLockedValue { $0.effects.append(effect) }
+        if habits.answersEarly { later(completion) }
+        later { [self] in
+            // The oldest one, whosever turn it is: what happens keeps the order, what is told does not.
+            happen()
+            notify()
+            if !habits.answersEarly { later(completion) }
+        }
+    }
+
+    private func happen() {
+        state.withLockedValue { state in
+            switch state.effects.removeFirst() {
+            case .set(let cookie):
+                guard var cookie = habits.keeps(cookie) else { return }
+                if cookie.created == .distantPast { cookie.created = .now }
+                state.number += 1
+                state.objects[CookiePlace(cookie)] = Object(cookie: cookie, number: state.number)
+            case .delete(let number):
+                if Int.random(in: 0..<100, using: &state.random) < habits.lostDeletions { return }
+                for (place, object) in state.objects where object.number == number { state.objects[place] = nil }
+            }
+        }
+    }
+
+    private func notify() {
+        let observers = state.withLockedValue { $0.observers }
+        later { for observer in observers { observer.observer?.changed() } }
+    }
+
+    private func later(_ body: @escaping @Sendable () -> Void) {
+        let turns = state.withLockedValue { state in
+            state.running += 1
+            return Int.random(in: 0...habits.lateness, using: &state.random)
+        }
+        Task { [self] in
+            for _ in 0..<turns { await Task.yield() }
+            body()
+            state.withLockedValue { $0.running -= 1 }
+        }
+    }
+}
+
+extension CookieJar {
+    /// The cookies as `name=value`, in the order of their text.
+    var pairs: [String] { allCookies().map { "\($0.name)=\($0.value)" }.sorted() }
+
+    func cookie(_ name: String) -> Cookie? { allCookies().first { $0.name == name } }
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if canImport(WebKit)
+import Beeline
+import BeelineProxy
+import BeelineWebView
+import Foundation
+import WebKit
+
+// The code of docs/WEBVIEWS.md for WebKit; Scripts/check-apple compiles it on Linux.
+
+@MainActor
+func openWebView(_ url: URL, _ jar: CookieJar) async throws {
+    var configuration = ClientConfiguration()
+    configuration.jar = jar
+    let client = try BeelineClient(configuration)
+
+    var settings = ProxyConfiguration()
+    settings.credentials = .token()  // other apps on the device shall not use it
+    let proxy = try await BeelineProxy.start(settings, client: client)
+
+    let session = WebViewSession(jar: jar, proxy: proxy)  // keep it
+    let webView = try await session.open(url)
+    print(webView)
+}
+
+@MainActor
+func suspendAndResume(_ session: WebViewSession, _ proxy: BeelineProxy) async throws {
+    try await session.sync()  // before the app is suspended
+
+    _ = try await proxy.rebind()  // when it comes back
+    session.useProxy()
+}
+
+@MainActor
+func secondUser(_ proxy: BeelineProxy, _ jar: CookieJar) -> WebViewSession {
+    WebViewSession(jar: jar, proxy: proxy, dataStore: .nonPersistent())
+}
+
+@MainActor
+func ownWebView(_ jar: CookieJar, _ webView: WKWebView, _ page: HTTPURL) async throws {
+    let store = WebKitCookieStore(webView.configuration.websiteDataStore)
+    try await store.handOver(from: jar, for: page)
+}
+#endif

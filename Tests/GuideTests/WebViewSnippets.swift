@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Beeline
+import BeelineWebView
+
+// The code of docs/WEBVIEWS.md that is the same everywhere.
+
+func handOver(_ jar: CookieJar, _ store: some WebCookieStore, _ url: HTTPURL) async throws {
+    let done = try await store.handOver(from: jar, for: url)
+    print(done.count, done.unsupported.map(\.name))
+    // now load the page
+}
+
+func followStore(_ jar: CookieJar, _ store: some WebCookieStore) async throws {
+    var configuration = WebCookieFollowing.Configuration()
+    configuration.beginsFromJar = true  // the jar is kept on disk, and knows better than the web view's own files
+    configuration.onReport = { print($0) }
+    let following = store.follow(jar, configuration: configuration)  // keep it
+    try await following.sync()  // both agree now
+    await following.stop()
+}
+
+func rehomeStore(_ store: some WebCookieStore, _ address: IPAddress, _ host: Host) async throws {
+    let result = try await store.rehome(from: address, to: host)
+    print(result.moved, result.superseded, result.refused)
+}
+
+func rehomeWhileFollowing(_ resolver: Resolver, _ configuration: inout WebCookieFollowing.Configuration) {
+    configuration.hostOfAddress = { try? resolver.onlyHost(of: $0) }
+}
+
+func firstLoad(_ jar: CookieJar, _ url: HTTPURL) {
+    let first = FirstLoad(of: url, from: jar)
+    print(first.cookieHeader ?? "no cookies", first.script)
+}
+
+/// A store of another kind of browser.
+struct MyBrowserCookies: WebCookieStore {
+    func cookies() async throws -> [Cookie] { [] }
+    func set(_ cookie: Cookie) async throws {}
+    func delete(_ cookie: Cookie) async throws {}
+}
