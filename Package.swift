@@ -261,8 +261,8 @@ let package = Package(
         .testTarget(
             name: "GuideTests",
             dependencies: [
-                "Beeline", "BeelineProxy", "BeelineServer", "BeelineStore", "BeelineURLSession", "BeelineWebView",
-                nio("NIOCore"), logging, metrics, tracing,
+                "Beeline", "BeelineProxy", "BeelineServer", "BeelineStore", "BeelineURLSession", "BeelineWebDriver",
+                "BeelineWebView", nio("NIOCore"), logging, metrics, tracing,
             ],
             swiftSettings: settings
         ),

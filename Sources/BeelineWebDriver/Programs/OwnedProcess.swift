@@ -123,7 +123,7 @@ final class OwnedProcess: Sendable {
         posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, output, O_WRONLY | O_CREAT | O_APPEND, 0o600)
         posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO)
         // Our sockets are none of its business; and as long as it held one that listens, its port would seem to be served.
-        closeFrom?(&actions, 3)
+        _ = closeFrom?(&actions, 3)
         // What this process ignores or blocks is its own affair.
         var defaults = sigset_t()
         sigemptyset(&defaults)
