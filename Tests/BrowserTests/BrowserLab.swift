@@ -133,6 +133,6 @@ struct BrowserLab {
         await site.stop()
         await trap.stop()
         await upstream.stop()
-        display?.stop()
+        await display?.stop()
     }
 }
