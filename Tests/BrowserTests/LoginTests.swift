@@ -49,6 +49,7 @@ extension BrowserTests {
                     "a=1; Path=/; Max-Age=86400; SameSite=Lax", "b=2; Path=/; Secure; HttpOnly; SameSite=Strict",
                     "c=3; Path=/page; Secure; Max-Age=600", "__Host-d=4; Path=/; Secure; HttpOnly",
                     "e=5; Domain=a.test; Path=/; Secure; HttpOnly; SameSite=Lax; Max-Age=1000", "f=\"6 7\"; Path=/",
+                    "g=é; Path=/",
                 ] {
                     #expect(lab.jar.store(text, from: page) == .kept)
                 }

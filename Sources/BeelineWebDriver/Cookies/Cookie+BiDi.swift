@@ -8,11 +8,12 @@ import Names
 extension Cookie {
     /// Reads one; nil where it is none.
     init?(biDi value: JSONValue) {
-        guard let name = value["name"]?.string, let bytes = value["value"].flatMap(Self.octets(biDi:)),
+        guard let name = value["name"]?.string.flatMap(Self.octets(byteString:)),
+            let bytes = value["value"].flatMap(Self.octets(biDi:)),
             let domain = value["domain"]?.string, let path = value["path"]?.string
         else { return nil }
         self.init(
-            nameOctets: Array(name.utf8),
+            nameOctets: name,
             valueOctets: bytes,
             domain: domain.hasPrefix(".") ? String(domain.dropFirst()) : domain,
             isHostOnly: !domain.hasPrefix("."),
@@ -26,15 +27,21 @@ extension Cookie {
 
     private static func octets(biDi value: JSONValue) -> [UInt8]? {
         guard let text = value["value"]?.string else { return nil }
-        return value["type"]?.string == "base64" ? Base64.decode(text) : Array(text.utf8)
+        return value["type"]?.string == "base64" ? Base64.decode(text) : octets(byteString: text)
+    }
+
+    /// The octets of a text that has a character for each of them, as Firefox writes names and values; UTF-8 of any other.
+    private static func octets(byteString text: String) -> [UInt8] {
+        let octets = text.unicodeScalars.compactMap { UInt8(exactly: $0.value) }
+        return octets.count == text.unicodeScalars.count ? octets : Array(text.utf8)
     }
 
     /// What `storage.setCookie` takes; nil where the name is not UTF-8.
     var biDi: JSONValue? {
         guard let name = String(validating: nameOctets, as: UTF8.self) else { return nil }
         let value: JSONValue =
-            if let text = String(validating: valueOctets, as: UTF8.self) {
-                ["type": "string", "value": .string(text)]
+            if valueOctets.allSatisfy({ $0 < 0x80 }) {
+                ["type": "string", "value": .string(self.value)]
             } else {
                 ["type": "base64", "value": .string(Base64.encode(valueOctets))]
             }
