@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Beeline
 import BeelineProxy
 import BeelineWebDriver
 import BeelineWebView
-import CookieJar
-import Names
 
 /// The code of docs/BROWSERS.md.
 private func openBrowser(_ proxy: BeelineProxy, _ jar: CookieJar, _ url: HTTPURL) async throws {
