@@ -15,7 +15,7 @@ public import Names
 /// await client.shutDown()
 /// ```
 ///
-/// One client serves any number of tasks. It holds sockets and a resolver: ``shutDown()`` ends both.
+/// One client serves any number of tasks. It holds sockets and a resolver: ``shutDown(after:)`` ends both.
 public final class BeelineClient: Sendable {
     /// The version of this library.
     public static let version = "0.1.0"
@@ -62,7 +62,7 @@ public final class BeelineClient: Sendable {
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
     package func executor(for origin: Origin) -> (any TaskExecutor)? {
         guard configuration.interceptors.isEmpty, configuration.credentials.isEmpty else { return nil }
-        return engine.executor(for: origin)
+        return engine.executor(for: origin, tls: configuration.tls)
     }
 
     // MARK: Requests
@@ -128,7 +128,7 @@ public final class BeelineClient: Sendable {
 
     // MARK: The switch, and the end
 
-    /// Does what goes on by itself, until its task is cancelled or ``shutDown()`` is called: watches the network and the
+    /// Does what goes on by itself, until its task is cancelled or ``shutDown(after:)`` is called: watches the network and the
     /// remote switch, keeps names fresh, and writes the resolver's answers to its store; see `Resolver.run()`. Call it once,
     /// in a task of your program's own; without it the client works, and does none of this.
     public func run() async { await resolver.run() }
@@ -150,8 +150,12 @@ public final class BeelineClient: Sendable {
     /// Lets no connection that is open now serve another request, after a change of network.
     public func retireConnections() { engine.retireConnections() }
 
-    /// Ends the client: requests under way fail, sockets are closed, questions ended. Returns when none is left.
-    public func shutDown() async {
+    /// Ends the client: what comes after fails with `shutDown`, sockets are closed, questions ended. Returns when none is left.
+    ///
+    /// - Parameter grace: how long responses under way may take to their end; what is left then fails. Nothing new is asked
+    ///   meanwhile, no redirect and no retry either, and WebSockets are closed at once.
+    public func shutDown(after grace: Duration = .zero) async {
+        if grace > .zero { await engine.shutDown(after: grace) }
         await resolver.shutdown()
         await engine.shutDown()
     }

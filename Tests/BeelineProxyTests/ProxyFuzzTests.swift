@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import BeelineTesting
+import HTTPTypes
 import NIOCore
 import Names
 import Testing
@@ -60,6 +61,11 @@ struct ProxyFuzzTests {
             #expect(again.wantsUpgrade == head.wantsUpgrade && again.isOld == head.isOld)
             #expect(text.components(of: "\r\n\r\n") == 2, "one head, and nothing behind it")
             #expect(!text.lowercased().contains("proxy-auth"))
+            // The gateway takes the fields apart and puts them together again: nothing is added, and they stay one head's.
+            let fields = head.fields.httpFields
+            let whole = head.fields.replacing(fields)
+            #expect(whole.httpFields == fields && whole.httpFields.count == fields.count)
+            #expect(!String(buffer: whole.endToEnd).contains("\r\n\r\n"))
         }
     }
 

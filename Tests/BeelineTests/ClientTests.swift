@@ -115,4 +115,31 @@ struct ClientTests {
         #expect(lab.upstream.queries.isEmpty)
         await lab.stop()
     }
+
+    @Test("a shutdown with grace lets a response under way end, and takes nothing new")
+    func gracefulShutdown() async throws {
+        let gate = Gate()
+        let lab = try await ClientLab { _ in
+            try await gate.wait()
+            return .text("late")
+        }
+        async let answer = lab.client.get(lab.url("a.test")).text()
+        try await gate.arrivals(atLeast: 1)
+        async let end: Void = lab.client.shutDown(after: .seconds(60))
+        // The engine takes nothing any more: what waits for the gate is not this.
+        var code: BeelineError.Code?
+        while code != BeelineError.Code(.shutDown) {
+            var limits = TimeLimits()
+            limits.whole = .milliseconds(50)
+            var options = RequestOptions()
+            options.limits = limits
+            do { _ = try await lab.client.get(lab.url("a.test", "/more"), options: options) } catch {
+                code = error.code
+            }
+        }
+        gate.open()
+        #expect(try await answer == "late")
+        await end
+        await lab.stop()
+    }
 }

@@ -9,7 +9,8 @@ import NIOCore
 /// a CONNECT; the others go with what was read into them.
 struct ReceiveBuffers: RecvByteBufferAllocator {
     private static let first = 256
-    private static let sizes = 4096...65_536
+    /// The smallest is what allocators have at hand.
+    private static let sizes = 1024...262_144
 
     private var size = Self.first
 

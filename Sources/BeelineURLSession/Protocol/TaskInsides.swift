@@ -32,12 +32,18 @@ struct TaskInsides {
 
     /// Must be made on the task's work queue, as in `startLoading`: the table of the session's tasks is read.
     init(_ task: URLSessionTask) {
-        let members = Self.members(["session", "workQueue", "knownBody"], of: task)
-        session = members["session"].flatMap(Self.unwrapped) as? URLSession
+        let isUpload = task is URLSessionUploadTask
+        let members = Self.members(isUpload ? Self.names.union(["knownBody"]) : Self.names, of: task)
+        let session = members["session"].flatMap(Self.unwrapped) as? URLSession
+        self.session = session
         workQueue = members["workQueue"].flatMap(Self.unwrapped) as? DispatchQueue
-        body = Self.body(members["knownBody"])
-        isForDelegate = session.flatMap { Self.isForDelegate(task, of: $0) }
+        body = isUpload ? Self.body(members["knownBody"]) : Body.none
+        // Without a delegate there is nobody who could get pieces.
+        let hasDelegate = session?.delegate != nil || task.delegate != nil
+        isForDelegate = hasDelegate ? session.flatMap { Self.isForDelegate(task, of: $0) } : false
     }
+
+    private static let names: Set<String> = ["session", "workQueue"]
 
     private static func body(_ member: Any?) -> Body? {
         guard let member else { return .unknown }

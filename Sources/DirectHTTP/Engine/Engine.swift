@@ -20,7 +20,7 @@ public final class Engine: Sendable {
     let configuration: EngineConfiguration
     private let group: any EventLoopGroup
     /// One for each loop, as ``EventLoopTaskExecutor``, which older systems have not.
-    private let executors: [any Executor]
+    private let executors: [ObjectIdentifier: any Executor]
     private let contexts = TLSContexts()
     private let pool: ConnectionPool
     let webSockets = UpgradedChannels()
@@ -35,9 +35,13 @@ public final class Engine: Sendable {
         self.configuration = configuration
         self.group = group
         if #available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *) {
-            executors = group.makeIterator().map { EventLoopTaskExecutor($0) }
+            executors = Dictionary(
+                uniqueKeysWithValues: group.makeIterator().map {
+                    (ObjectIdentifier($0), EventLoopTaskExecutor($0))
+                }
+            )
         } else {
-            executors = []
+            executors = [:]
         }
         pool = ConnectionPool(configuration: configuration, group: group)
         memory = NIOLockedValueBox(EndpointMemory(configuration.dial))
@@ -123,11 +127,15 @@ public final class Engine: Sendable {
     /// Open connections: lent, idle and WebSockets.
     public var openConnections: Int { pool.openCount + webSockets.count }
 
-    /// What runs tasks on the loop that an origin's connections are best on, always the same one.
+    /// Requests that wait for a connection of a full origin (``EngineConfiguration/connectionsPerOrigin``).
+    public var waitingRequests: Int { pool.waitingCount }
+
+    /// What runs tasks on the loop of the connection that a request to an origin would be given now, or of one that it would
+    /// open.
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
-    package func executor(for origin: Origin) -> (any TaskExecutor)? {
-        guard !executors.isEmpty else { return nil }
-        return executors[Int(origin.hashValue.magnitude % UInt(executors.count))] as? any TaskExecutor
+    package func executor(for origin: Origin, tls: TLSSettings) -> (any TaskExecutor)? {
+        let loop = pool.nextLoop(PoolKey(origin: origin, tls: tls, route: .direct)) ?? group.next()
+        return executors[ObjectIdentifier(loop)] as? any TaskExecutor
     }
 
     /// Closes every connection. What is under way fails; what comes after fails with `shutDown`. Returns when no connection

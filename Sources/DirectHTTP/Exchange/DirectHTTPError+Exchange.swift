@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import NIOCore
+import NIOSSL
 
 // The errors that both versions of HTTP end an exchange with.
 extension DirectHTTPError {
@@ -17,6 +18,21 @@ extension DirectHTTPError {
         error.isBeforeResponse = true
         error.isUnprocessed = true
         return error
+    }
+
+    /// The connection ended by an error below HTTP.
+    static func broken(_ cause: any Error) -> DirectHTTPError {
+        DirectHTTPError(.connectionLost, "the connection broke: \(explain(cause))", underlyingError: cause)
+    }
+
+    private static func explain(_ cause: any Error) -> String {
+        if let cause = cause as? NIOSSLError, case .uncleanShutdown = cause {
+            return "the server cut it off without the end that TLS demands"
+        }
+        let text = String(describing: cause)
+        // In TLS 1.3 a server says this after the handshake (RFC 8446 §4.4.2.4).
+        let wantsIdentity = text.contains("CERTIFICATE_REQUIRED") || text.contains("ALERT_BAD_CERTIFICATE")
+        return wantsIdentity ? "the server wants a client certificate: set TLSSettings.identity" : text
     }
 
     static func silent(for limit: TimeAmount) -> DirectHTTPError {

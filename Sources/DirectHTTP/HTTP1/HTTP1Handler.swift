@@ -56,7 +56,7 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
     func start(_ exchange: Exchange) {
         guard !exchange.isOver else { return becomeIdle() }
         guard let context, context.channel.isActive, self.exchange == nil else {
-            exchange.fail(.lostBeforeResponse("the server closed the kept connection"))
+            exchange.fail(.lostBeforeResponse("the server closed the connection before the request"))
             return
         }
         self.exchange = exchange
@@ -212,11 +212,9 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         if exchange != nil, pendingEnd == nil {
-            let what = "the connection broke: \(error)"
-            pendingEnd = .failure(
-                hasReadResponse
-                    ? DirectHTTPError(.connectionLost, what, underlyingError: error) : .lostBeforeResponse(what, error)
-            )
+            var broken = DirectHTTPError.broken(error)
+            broken.isBeforeResponse = !hasReadResponse
+            pendingEnd = .failure(broken)
         }
         keepAlive = false
         deliver()

@@ -221,7 +221,7 @@ final class HTTP2Handler: ChannelDuplexHandler, ConnectionHandler {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        failAll(DirectHTTPError(.connectionLost, "the connection broke: \(error)", underlyingError: error))
+        failAll(.broken(error))
         closeNow()
     }
 

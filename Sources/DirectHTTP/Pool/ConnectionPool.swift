@@ -71,6 +71,12 @@ final class ConnectionPool: Sendable {
     }
 
     var openCount: Int { shared.withLockedValue { $0.open.count } }
+    var waitingCount: Int { shared.withLockedValue { $0.waiters.count } }
+
+    /// The loop of the connection that would be lent next; nil where it would have to be opened.
+    func nextLoop(_ key: PoolKey) -> (any EventLoop)? {
+        shared.withLockedValue { $0.pool.next(key)?.eventLoop }
+    }
 
     /// A connection of this key, or the duty to open one.
     func lease(_ key: PoolKey, fresh: Bool, deadline: NIODeadline?) async throws(DirectHTTPError) -> Lease {

@@ -97,6 +97,11 @@ struct PoolState<Key: Hashable & Sendable, Connection: AnyObject & Sendable>: Se
         self.maximumIdle = maximumIdle
     }
 
+    /// The connection that somebody who asked now would most likely be given; nil where it would have to be opened.
+    func next(_ key: Key) -> Connection? {
+        origins[key].flatMap { $0.shared.first?.connection ?? $0.idle.last }
+    }
+
     /// Asks for a connection.
     ///
     /// - Parameters:

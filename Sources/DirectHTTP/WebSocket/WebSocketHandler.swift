@@ -160,7 +160,7 @@ final class WebSocketHandler: ChannelDuplexHandler {
     }
 
     func channelInactive(context: ChannelHandlerContext) {
-        end(DirectHTTPError(.connectionLost, "the server closed the connection without a close frame"))
+        end(DirectHTTPError(.connectionLost, "the server closed the connection without a close frame"), context)
         context.fireChannelInactive()
     }
 
@@ -174,7 +174,7 @@ final class WebSocketHandler: ChannelDuplexHandler {
         inbox.finish(
             closure != nil || hasSentClose
                 ? .success(())
-                : .failure(DirectHTTPError(.connectionLost, "the connection broke: \(error)", underlyingError: error))
+                : .failure(.broken(error))
         )
         closeNow()
     }
@@ -238,7 +238,7 @@ final class WebSocketHandler: ChannelDuplexHandler {
         closeNow()
     }
 
-    private func end(_ error: DirectHTTPError) {
+    private func end(_ error: DirectHTTPError, _ context: ChannelHandlerContext) {
         closeTimer?.cancel()
         silenceTimer?.cancel()
         // Whoever closed and got no answer has what he wanted.
@@ -246,8 +246,9 @@ final class WebSocketHandler: ChannelDuplexHandler {
         for ping in pings.values { ping.resolve(.failure(error)) }
         pings = [:]
         hasSentClose = true
-        end.came()
         ended()
+        // After those who count the engine's connections.
+        context.channel.closeFuture.whenComplete { [end] _ in end.came() }
     }
 
     private func write(

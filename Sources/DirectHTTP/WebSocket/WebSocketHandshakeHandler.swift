@@ -79,7 +79,7 @@ final class WebSocketHandshakeHandler: ChannelInboundHandler, RemovableChannelHa
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        fail(DirectHTTPError(.connectionLost, "the connection broke: \(error)", underlyingError: error), context)
+        fail(.broken(error), context)
     }
 
     /// Ends it from outside: its time is over, or its caller left.

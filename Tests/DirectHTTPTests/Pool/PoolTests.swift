@@ -52,8 +52,8 @@ struct PoolTests {
         var waiting: [Task<Void, any Error>] = []
         for index in 0..<5 {
             waiting.append(Task { _ = try await lab.get("a.test", "/\(index)").text() })
-            // Each is in the queue before the next comes: nothing else is left for it to do.
-            for _ in 0..<1000 { await Task.yield() }
+            // Each is in the queue before the next comes.
+            while lab.engine.waitingRequests <= index { await Task.yield() }
         }
         gate.open()
         _ = try await first
@@ -75,7 +75,7 @@ struct PoolTests {
         var limits = TimeLimits()
         limits.connect = .milliseconds(300)
         let waiter = Task { [limits] in try await lab.get(limits: limits).text() }
-        for _ in 0..<1000 { await Task.yield() }
+        while lab.engine.waitingRequests == 0 { await Task.yield() }
         let refused = await #expect(throws: DirectHTTPError.self) { _ = try await lab.get() }
         #expect(refused?.code == .poolExhausted)
         #expect(refused?.message.contains("waitersPerOrigin") == true)
@@ -94,7 +94,7 @@ struct PoolTests {
         async let first = lab.get("a.test", "/slow").text()
         try await gate.arrivals(atLeast: 1)
         let leaver = Task { try await lab.get("a.test", "/left").text() }
-        for _ in 0..<1000 { await Task.yield() }
+        while lab.engine.waitingRequests == 0 { await Task.yield() }
         async let next = lab.get("a.test", "/next").text()
         leaver.cancel()
         let error = await #expect(throws: DirectHTTPError.self) { _ = try await leaver.value }
