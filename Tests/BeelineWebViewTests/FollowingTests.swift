@@ -283,6 +283,26 @@ struct FollowingTests {
         #expect(jar.pairs == [])
     }
 
+    @Test("it may end while the store tells its observers of a change")
+    func endsDuringNotification() async throws {
+        let box = NIOLockedValueBox<WebCookieFollowing?>(follow())
+        try await box.withLockedValue { $0 }?.sync()
+        standIn.onNotify = {
+            // The last reference, and so the observer, goes in the middle of the list.
+            let last = box.withLockedValue { box in
+                defer { box = nil }
+                return box
+            }
+            _ = consume last
+        }
+        standIn.pageSets("a", "1")
+        try await withTimeLimit(.seconds(20), { "the observer's end" }) { [standIn] in
+            while standIn.observerCount > 0 { await Task.yield() }
+        }
+        await standIn.rest()
+        #expect(standIn.writes == [])
+    }
+
     @Test("who waits for an agreement and is cancelled leaves at once, and the others are served")
     func cancelledWait() async throws {
         let gated = GatedStore(standIn)

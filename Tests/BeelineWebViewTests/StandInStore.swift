@@ -54,6 +54,7 @@ final class StandInStore: CompletionStore {
         var calls: [Call] = []
         var number = 0
         var running = 0
+        var onNotify: (@Sendable () -> Void)?
     }
 
     let habits: Habits
@@ -79,6 +80,12 @@ final class StandInStore: CompletionStore {
     var writes: [Call] { state.withLockedValue { $0.calls.filter { $0 != .getAll } } }
     var calls: [Call] { state.withLockedValue { $0.calls } }
     var observerCount: Int { state.withLockedValue { $0.observers.count { $0.observer != nil } } }
+
+    /// Called while observers are being told of a change, before each of them.
+    var onNotify: (@Sendable () -> Void)? {
+        get { state.withLockedValue { $0.onNotify } }
+        set { state.withLockedValue { $0.onNotify = newValue } }
+    }
 
     /// Returns when nothing that was asked for is under way any more.
     func rest() async {
@@ -177,8 +184,12 @@ final class StandInStore: CompletionStore {
     }
 
     private func notify() {
-        let observers = state.withLockedValue { $0.observers }
-        later { for observer in observers { observer.observer?.changed() } }
+        later { [self] in
+            for weak in state.withLockedValue({ $0.observers }) {
+                onNotify?()
+                weak.observer?.changed()
+            }
+        }
     }
 
     private func later(_ body: @escaping @Sendable () -> Void) {

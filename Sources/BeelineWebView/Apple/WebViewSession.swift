@@ -50,7 +50,7 @@ public final class WebViewSession {
     }
 
     /// Whether this system's web views can go through a proxy: from iOS 17 and macOS 14 on.
-    public static var canUseProxy: Bool {
+    public nonisolated static var canUseProxy: Bool {
         if #available(macOS 14, iOS 17, visionOS 1, *) { true } else { false }
     }
 
