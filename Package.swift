@@ -236,9 +236,8 @@ let package = Package(
         .testTarget(
             name: "BeelineProxyTests",
             dependencies: [
-                "BeelineProxy", "Beeline", "BeelineTesting", "Names", "HTTPDNS", nio("NIOConcurrencyHelpers"),
-                nio("NIOCore"),
-                httpTypes,
+                "BeelineProxy", "Beeline", "BeelineTesting", "DirectHTTP", "Names", "HTTPDNS",
+                nio("NIOConcurrencyHelpers"), nio("NIOCore"), httpTypes,
             ],
             swiftSettings: settings
         ),
