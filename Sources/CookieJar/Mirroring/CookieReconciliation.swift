@@ -50,8 +50,7 @@ package struct CookieReconciliation: Sendable {
     /// - Parameters:
     ///   - truth: The side that is right where both changed a cookie and the times do not tell which was later.
     ///   - kept: What the store keeps of a cookie of the jar; nil: it cannot hold it. Such a cookie is to be kept out
-    ///     of both
-    ///     sides by the caller.
+    ///     of both sides by the caller.
     package init(truth: Side, kept: @escaping @Sendable (Cookie) -> Cookie?) {
         self.truth = truth
         self.kept = kept
