@@ -50,8 +50,7 @@ package struct CookieReconciliation: Sendable {
     /// - Parameters:
     ///   - truth: The side that is right where both changed a cookie and the times do not tell which was later.
     ///   - kept: What the store keeps of a cookie of the jar; nil: it cannot hold it. Such a cookie is to be kept out
-    ///  of both
-    ///     sides by the caller.
+    ///     of both sides by the caller.
     package init(truth: Side, kept: @escaping @Sendable (Cookie) -> Cookie?) {
         self.truth = truth
         self.kept = kept
@@ -68,7 +67,7 @@ package struct CookieReconciliation: Sendable {
     ///   - jar: All cookies of the jar.
     ///   - store: All cookies of the store that have not expired.
     ///   - isHidden: Whether the store could not show a cookie in this place if it had one: then its absence means
-    ///  nothing.
+    ///     nothing.
     package mutating func plan(
         jar: [CookiePlace: Cookie],
         store: [CookiePlace: Cookie],
