@@ -52,6 +52,7 @@ let package = Package(
         .library(name: "BeelineURLSession", targets: ["BeelineURLSession"]),
         .library(name: "BeelineWebView", targets: ["BeelineWebView"]),
         .library(name: "BeelineAsyncHTTPClient", targets: ["BeelineAsyncHTTPClient"]),
+        .library(name: "BeelineWebDriver", targets: ["BeelineWebDriver"]),
         .library(name: "BeelineTesting", targets: ["BeelineTesting"]),
         .executable(name: "beeline", targets: ["BeelineCommand"]),
     ],
@@ -142,6 +143,14 @@ let package = Package(
             swiftSettings: settings
         ),
         .target(
+            name: "BeelineWebDriver",
+            dependencies: [
+                "Names", "CookieJar", "DirectHTTP", "HTTPDNS", "Beeline", "BeelineWebView",
+                nio("NIOConcurrencyHelpers"), nio("NIOCore"), nio("NIOPosix"), httpTypes,
+            ],
+            swiftSettings: settings
+        ),
+        .target(
             name: "BeelineStore",
             dependencies: ["Names", "CookieJar", "HTTPDNS", nio("NIOConcurrencyHelpers"), grdb],
             swiftSettings: settings
@@ -180,7 +189,8 @@ let package = Package(
             name: "BeelineCommand",
             dependencies: [
                 "Names", "CookieJar", "Beeline", "BeelineProxy", "BeelineRedis", "BeelineServer", "BeelineStore",
-                "BeelineTesting", nio("NIOCore"), nio("NIOPosix"), nio("NIOConcurrencyHelpers"), nioSSL, argumentParser,
+                "BeelineTesting", "BeelineWebDriver", "BeelineWebView", nio("NIOCore"), nio("NIOPosix"),
+                nio("NIOConcurrencyHelpers"), nioSSL, argumentParser,
                 .product(name: "X509", package: "swift-certificates"),
                 .product(name: "SwiftASN1", package: "swift-asn1"),
             ],
@@ -240,9 +250,8 @@ let package = Package(
         .testTarget(
             name: "BeelineProxyTests",
             dependencies: [
-                "BeelineProxy", "Beeline", "BeelineTesting", "Names", "HTTPDNS", nio("NIOConcurrencyHelpers"),
-                nio("NIOCore"),
-                httpTypes,
+                "BeelineProxy", "Beeline", "BeelineTesting", "DirectHTTP", "Names", "HTTPDNS",
+                nio("NIOConcurrencyHelpers"), nio("NIOCore"), httpTypes,
             ],
             swiftSettings: settings
         ),
@@ -255,10 +264,18 @@ let package = Package(
             swiftSettings: settings
         ),
         .testTarget(
+            name: "BrowserTests",
+            dependencies: [
+                "BeelineWebDriver", "BeelineWebView", "BeelineCommand", "Beeline", "BeelineProxy", "BeelineTesting",
+                "CookieJar", "HTTPDNS", "Names", nio("NIOConcurrencyHelpers"), nio("NIOCore"), httpTypes, crypto,
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
             name: "GuideTests",
             dependencies: [
-                "Beeline", "BeelineProxy", "BeelineServer", "BeelineStore", "BeelineURLSession", "BeelineWebView",
-                nio("NIOCore"), logging, metrics, tracing,
+                "Beeline", "BeelineProxy", "BeelineServer", "BeelineStore", "BeelineURLSession", "BeelineWebDriver",
+                "BeelineWebView", nio("NIOCore"), logging, metrics, tracing,
             ],
             swiftSettings: settings
         ),

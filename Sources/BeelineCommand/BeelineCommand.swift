@@ -22,7 +22,7 @@ struct BeelineCommand: AsyncParsableCommand {
         version: BeelineClient.version,
         subcommands: [
             FetchCommand.self, ResolveCommand.self, DoctorCommand.self, ServeCommand.self, CookiesCommand.self,
-            ProxyCommand.self, RunCommand.self, DemoCommand.self,
+            ProxyCommand.self, RunCommand.self, OpenCommand.self, DemoCommand.self,
         ],
         defaultSubcommand: FetchCommand.self
     )

@@ -19,6 +19,10 @@ public struct ProxyConfiguration: Sendable {
     public var addsVia = false
     /// Whether `/proxy.pac` is answered. Default true.
     public var servesPAC = true
+    /// The path of a blank page that is answered at every `http://` host, without asking the site. A browser that takes a
+    /// cookie only on a page of its host can be given cookies there before the site is asked for anything. It must be one
+    /// that nobody else can guess: ``unguessablePath()``. Default nil: there is none.
+    public var blankPagePath: String?
     /// The hosts that the gateway carries, with everything below them; see ``Gateway``. Default: none, and no gateway.
     public var gatewayHosts: DomainSet = []
     /// Told what happens, on the proxy's event loop: it must not wait.
@@ -26,4 +30,7 @@ public struct ProxyConfiguration: Sendable {
 
     /// The defaults.
     public init() {}
+
+    /// A path for ``blankPagePath``, another one each time.
+    public static func unguessablePath() -> String { "/\(Token.make())" }
 }

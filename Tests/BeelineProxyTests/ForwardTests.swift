@@ -29,6 +29,27 @@ struct ForwardTests {
         await lab.stop()
     }
 
+    @Test("the blank page is answered at every host without asking it, and no other path is")
+    func blankPage() async throws {
+        let path = ProxyConfiguration.unguessablePath()
+        let lab = try await ProxyLab(configure: { $0.blankPagePath = path })
+        let connection = try await lab.connect()
+        for name in ["a.test", "nowhere.test"] {
+            try await connection.send("GET http://\(name)\(path) HTTP/1.1\r\nHost: \(name)\r\n\r\n")
+            let (head, body) = try await connection.receiveResponse()
+            #expect(head.hasPrefix("HTTP/1.1 200 OK\r\n"))
+            #expect(head.contains("Content-Type: text/html"))
+            #expect(body.isEmpty)
+        }
+        #expect(lab.plain.requests.isEmpty)
+        #expect(lab.upstream.queries.isEmpty)
+        try await connection.send("GET http://a.test:\(lab.plain.port)/echo HTTP/1.1\r\nHost: a.test\r\n\r\n")
+        _ = try await connection.receiveResponse()
+        #expect(lab.plain.requests.count == 1)
+        await connection.close()
+        await lab.stop()
+    }
+
     @Test("fields of one connection stay on it, the others go on as they are")
     func hopByHop() async throws {
         let lab = try await ProxyLab(configure: { $0.addsVia = true })

@@ -95,7 +95,8 @@ struct HandOverTests {
     private func failure(_ habits: StandInStore.Habits) async throws -> WebViewError? {
         let standIn = StandInStore(habits)
         let clock = ManualClock()
-        // Who waits for the store's handlers waits by its own clock; here the time limit is one sleeper, a pause another.
+        // Who waits for the store's handlers waits by its own clock; here the time limit is one sleeper, a pause
+        // another.
         let isSilent = !habits.silent.isEmpty
         return try await withThrowingTaskGroup(of: WebViewError?.self) { group in
             group.addTask { [jar, url] in

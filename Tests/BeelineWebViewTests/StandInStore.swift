@@ -5,8 +5,9 @@ import BeelineWebView
 import CookieJar
 import NIOConcurrencyHelpers
 
-/// A store with the asynchronous habits of a platform's: what is asked for happens some time later, in the order in which it
-/// was asked for; handlers are called late and in any order; observers are held weakly and told of several changes at once.
+/// A store with the asynchronous habits of a platform's: what is asked for happens some time later, in the order in
+/// which it was asked for; handlers are called late and in any order; observers are held weakly and told of several
+/// changes at once.
 final class StandInStore: CompletionStore {
     struct Habits: Sendable {
         /// How many turns pass at most before something is done, and again before that is told.

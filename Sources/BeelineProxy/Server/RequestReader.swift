@@ -192,6 +192,10 @@ final class RequestReader: WireOwner {
             } succeeded: { [client] in
                 client.send(OwnResponse.established)
             }
+        case .resource(_, _, let path) where path == server.configuration.blankPagePath && head.method == "GET":
+            answer(head) { closes in
+                OwnResponse.make(200, type: "text/html; charset=utf-8", body: "", closes: closes, isHead: false)
+            }
         case .resource(let destination, _, _):
             state = .approaching
             let exchange = ForwardExchange(server, client: client, reader: self, head: head, to: destination)

@@ -11,9 +11,9 @@ public import WebKit
 /// try await store.handOver(from: jar, for: url)
 /// ```
 ///
-/// WebKit answers only while a web view of the data store exists: make that first. A call that it does not answer fails after
-/// ten seconds, with `timedOut`. It has no place for Partitioned and nameless cookies, and SameSite=None is no attribute
-/// there; `docs/COOKIES-BRIDGE.md` has the list.
+/// WebKit answers only while a web view of the data store exists: make that first. A call that it does not answer fails
+/// after ten seconds, with `timedOut`. It has no place for Partitioned and nameless cookies, and SameSite=None is no
+/// attribute there; `docs/COOKIES-BRIDGE.md` has the list.
 public struct WebKitCookieStore: WebCookieStore {
     private let store: CompletionCookieStore<WebKitCookies>
 

@@ -16,8 +16,8 @@ public import WebKit
 /// await session.stop()
 /// ```
 ///
-/// While it lives, a login or logout in a page reaches the jar, and the other way round. Keep it for as long as its web views
-/// live. Users are kept apart by giving each a session with a data store and a jar of its own.
+/// While it lives, a login or logout in a page reaches the jar, and the other way round. Keep it for as long as its web
+/// views live. Users are kept apart by giving each a session with a data store and a jar of its own.
 @MainActor
 public final class WebViewSession {
     /// Where the web views keep their data.
@@ -63,7 +63,8 @@ public final class WebViewSession {
 
     /// Makes a web view, and loads a page in it when it has all cookies of the page's site.
     ///
-    /// Where the store does not take them on a system before iOS 17 and macOS 14, the page is loaded with ``FirstLoad``.
+    /// Where the store does not take them on a system before iOS 17 and macOS 14, the page is loaded with
+    /// ``FirstLoad``.
     ///
     /// - Parameters:
     ///   - url: The page.
@@ -107,8 +108,8 @@ public final class WebViewSession {
         webView.load(request)
     }
 
-    /// Returns when jar and web views have been seen to agree, as before the app is suspended: WebKit writes cookies to its
-    /// files when it likes, and those without an expiry never. The jar can be kept on disk (`BeelineStore`).
+    /// Returns when jar and web views have been seen to agree, as before the app is suspended: WebKit writes cookies to
+    /// its files when it likes, and those without an expiry never. The jar can be kept on disk (`BeelineStore`).
     public func sync() async throws(WebViewError) { try await following?.sync() }
 
     /// Ends the following. The web views live on by themselves.

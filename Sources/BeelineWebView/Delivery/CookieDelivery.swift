@@ -2,8 +2,8 @@
 
 import CookieJar
 
-/// Decides what must be asked of a store again until it shows what it was asked for: stores answer before they have done it,
-/// and some do not do it at all.
+/// Decides what must be asked of a store again until it shows what it was asked for: stores answer before they have
+/// done it, and some do not do it at all.
 ///
 /// A cookie that somebody else puts in the place meanwhile is newer, and is left alone.
 struct CookieDelivery {
@@ -33,7 +33,8 @@ struct CookieDelivery {
     /// - Parameters:
     ///   - cookies: Those that the store is to have, each with what it keeps of them.
     ///   - deletions: Those that it is to have no more.
-    ///   - seen: What the caller knows the store to have; what differs from it is newer. Nil: what the first look shows.
+    ///   - seen: What the caller knows the store to have; what differs from it is newer. Nil: what the first look
+    ///     shows.
     init(
         set cookies: [(cookie: Cookie, kept: Cookie)] = [],
         delete deletions: [Cookie] = [],

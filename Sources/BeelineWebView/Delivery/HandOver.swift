@@ -24,8 +24,8 @@ extension WebCookieStore {
     ///
     /// These are all cookies of the site (its registrable domain and every host below, whatever the path) and the
     /// Partitioned ones that other sites have set within its pages. It returns when the store *shows* each of them as
-    /// the jar has it: HttpOnly, Secure, SameSite, expiry and partition. Where there is none, the store is not even asked.
-    /// Of a cookie that both have, the jar's counts.
+    /// the jar has it: HttpOnly, Secure, SameSite, expiry and partition. Where there is none, the store is not even
+    /// asked. Of a cookie that both have, the jar's counts.
     ///
     /// - Parameters:
     ///   - jar: Whose cookies.
@@ -58,8 +58,8 @@ extension WebCookieStore {
 }
 
 extension CookieJar {
-    /// The cookies that pages of a URL's site may need, the oldest first: the order in which a store is to get them, since
-    /// cookies of one path length are sent in the order of their creation.
+    /// The cookies that pages of a URL's site may need, the oldest first: the order in which a store is to get them,
+    /// since cookies of one path length are sent in the order of their creation.
     func cookies(ofSiteOf url: HTTPURL) -> [Cookie] {
         let site = Site(of: url)
         let cookies = allCookies().filter { cookie in

@@ -4,13 +4,13 @@ public import CookieJar
 public import Names
 
 extension WebCookieStore {
-    /// Moves the cookies that are filed under an address to the host that it served, as `CookieJar.rehome(from:to:now:)`
-    /// does in a jar: each keeps its attributes, gives way to one of the same name and path that is not older, and is
-    /// deleted under the address only when the store shows it under the host.
+    /// Moves the cookies that are filed under an address to the host that it served, as
+    /// `CookieJar.rehome(from:to:now:)` does in a jar: each keeps its attributes, gives way to one of the same name and
+    /// path that is not older, and is deleted under the address only when the store shows it under the host.
     ///
-    /// Which host an address served must be known: `Resolver.onlyHost(of:)` knows it, and refuses to guess where there were
-    /// several. While a store is followed, ``WebCookieFollowing/Configuration/hostOfAddress`` does this for every cookie that
-    /// comes in.
+    /// Which host an address served must be known: `Resolver.onlyHost(of:)` knows it, and refuses to guess where there
+    /// were several. While a store is followed, ``WebCookieFollowing/Configuration/hostOfAddress`` does this for every
+    /// cookie that comes in.
     ///
     /// - Parameters:
     ///   - address: The address.

@@ -3,14 +3,15 @@
 public import CookieJar
 public import Names
 
-/// Keeps a jar and the store of a browser or of web views the same: a login or a logout in a page reaches the jar, and the
-/// other way round. ``WebCookieStore/follow(_:configuration:clock:)`` begins it.
+/// Keeps a jar and the store of a browser or of web views the same: a login or a logout in a page reaches the jar, and
+/// the other way round. ``WebCookieStore/follow(_:configuration:clock:)`` begins it.
 ///
 /// It ends with ``stop()``, or with the last reference to it: keep it for as long as the web view lives.
 ///
 /// Both sides are compared with what they had when they last agreed, whenever one of them says that something happened,
 /// and from time to time. What differs on one side was changed there and goes to the other, once. Of two changes to one
-/// cookie the newer counts. What the jar lost because its time was over or the jar was full is not deleted in the store.
+/// cookie the newer counts. What the jar lost because its time was over or the jar was full is not deleted in the
+/// store.
 ///
 /// Web stores have no way to change a cookie only if it is still the same: a change that a page makes in the instant in
 /// which the same cookie is written here is overwritten by it. Both sides still end with the same cookie.
@@ -29,21 +30,21 @@ public final class WebCookieFollowing: Sendable {
         /// beginning. Default: the jar.
         public var truth = Side.jar
         /// Whether the store begins as a copy of the jar: what only the store has is deleted there. Default false: what
-        /// either side has goes to the other. True is for a jar that is kept on disk, so that a logout that happened while
-        /// no web view lived is not undone by the web view's own files.
+        /// either side has goes to the other. True is for a jar that is kept on disk, so that a logout that happened
+        /// while no web view lived is not undone by the web view's own files.
         public var beginsFromJar = false
         /// How often the store is looked at though it said nothing. Default 2 s.
         public var interval = Duration.seconds(2)
         /// How long the store has to show what it was asked for before it is asked again. Default 100 ms.
         public var retryDelay = Duration.milliseconds(100)
-        /// How often it is asked for one thing at most; then that is in the report, and tried again when the cookie changes.
-        /// Default 20.
+        /// How often it is asked for one thing at most; then that is in the report, and tried again when the cookie
+        /// changes. Default 20.
         public var attempts = 20
         /// Which cookies are carried, either way; default all. It must say the same of a cookie each time.
         public var shares: @Sendable (Cookie) -> Bool = { _ in true }
-        /// The host that an address served. Cookies that come in filed under the address move to it, in the jar and in the
-        /// store: `{ try? resolver.onlyHost(of: $0) }`. Nil for an address leaves its cookies where they are. Default: none
-        /// moves.
+        /// The host that an address served. Cookies that come in filed under the address move to it, in the jar and in
+        /// the store: `{ try? resolver.onlyHost(of: $0) }`. Nil for an address leaves its cookies where they are.
+        /// Default: none moves.
         public var hostOfAddress: (@Sendable (IPAddress) -> Host?)?
         /// Gets a report whenever something was carried over, or failed. Default: nobody does.
         public var onReport: (@Sendable (Report) -> Void)?
@@ -88,8 +89,8 @@ public final class WebCookieFollowing: Sendable {
 
     deinit { task.cancel() }
 
-    /// Returns when both sides have been seen to agree at some moment after the call. What was done for it is in the reports,
-    /// which ``Configuration/onReport`` has got by then.
+    /// Returns when both sides have been seen to agree at some moment after the call. What was done for it is in the
+    /// reports, which ``Configuration/onReport`` has got by then.
     ///
     /// - Throws: ``WebViewError``: what the store threw; `timedOut` where the page or the jar changes without end; `stopped`;
     ///   `cancelled`.
@@ -111,8 +112,8 @@ extension WebCookieStore {
     /// await following.stop()
     /// ```
     ///
-    /// A store belongs to one jar: profiles are kept apart by giving each a store and a jar of its own. Several web views
-    /// that share a store are followed once; several stores may follow one jar.
+    /// A store belongs to one jar: profiles are kept apart by giving each a store and a jar of its own. Several web
+    /// views that share a store are followed once; several stores may follow one jar.
     ///
     /// - Parameters:
     ///   - jar: The jar.

@@ -159,7 +159,8 @@ final class WebFollower: Sendable {
         }
     }
 
-    /// Moves what is filed under an address whose host is known. That it went and came is the jar's news for the next round.
+    /// Moves what is filed under an address whose host is known. That it went and came is the jar's news for the next
+    /// round.
     private func rehome(_ cookies: [CookiePlace: Cookie], _ now: CookieTime) -> Int {
         guard let hostOfAddress = configuration.hostOfAddress else { return 0 }
         var count = 0

@@ -28,7 +28,8 @@ package struct CookiePlace: Hashable, Sendable {
     package let path: String
     package let partition: Site?
 
-    /// The place of a cookie. That of an address is the address's alone: other stores know no wide cookies for addresses.
+    /// The place of a cookie. That of an address is the address's alone: other stores know no wide cookies for
+    /// addresses.
     package init(_ cookie: Cookie) {
         name = cookie.nameOctets
         domain = cookie.domain

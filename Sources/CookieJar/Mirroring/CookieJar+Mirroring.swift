@@ -59,8 +59,8 @@ extension CookieJar {
         case outdated
     }
 
-    /// Puts a cookie in the place of another of the same name, domain, host-only flag, path and partition, provided that
-    /// the jar still has that one.
+    /// Puts a cookie in the place of another of the same name, domain, host-only flag, path and partition, provided
+    /// that the jar still has that one.
     ///
     /// - Parameters:
     ///   - old: What is expected in the jar, whenever it was last sent; nil: nothing.

@@ -2,8 +2,8 @@
 
 import NIOConcurrencyHelpers
 
-/// What happened in a jar since somebody last looked: the last change in each place, for who compares two stores and has
-/// to know when and why a cookie changed.
+/// What happened in a jar since somebody last looked: the last change in each place, for who compares two stores and
+/// has to know when and why a cookie changed.
 package final class CookieNews: CookieFollower {
     private struct State {
         var changes: [CookiePlace: CookieChange] = [:]
@@ -29,8 +29,8 @@ package final class CookieNews: CookieFollower {
 
     package var isFinished: Bool { state.withLockedValue { $0.isFinished } }
 
-    /// One element whenever something happened, from now on; several changes may be one. It ends with the jar. There is one
-    /// reader: whoever asks last.
+    /// One element whenever something happened, from now on; several changes may be one. It ends with the jar. There is
+    /// one reader: whoever asks last.
     package func arrivals() -> AsyncStream<Void> {
         let (stream, bell) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
         state.withLockedValue { state in

@@ -3,8 +3,8 @@
 /// Decides what must be done so that a jar and another store of cookies have the same.
 ///
 /// It remembers what each side had when they last agreed, and compares: what differs on one side was changed there and
-/// goes to the other, so nothing that was carried over comes back as news. Each round has three steps: `note` what the jar
-/// tells, `plan`, and, when that is done, `settle` with what both sides then have.
+/// goes to the other, so nothing that was carried over comes back as news. Each round has three steps: `note` what the
+/// jar tells, `plan`, and, when that is done, `settle` with what both sides then have.
 package struct CookieReconciliation: Sendable {
     /// One of the two sides.
     package enum Side: Hashable, Sendable {
@@ -49,8 +49,8 @@ package struct CookieReconciliation: Sendable {
     ///
     /// - Parameters:
     ///   - truth: The side that is right where both changed a cookie and the times do not tell which was later.
-    ///   - kept: What the store keeps of a cookie of the jar; nil: it cannot hold it. Such a cookie is to be kept out of both
-    ///     sides by the caller.
+    ///   - kept: What the store keeps of a cookie of the jar; nil: it cannot hold it. Such a cookie is to be kept out
+    ///     of both sides by the caller.
     package init(truth: Side, kept: @escaping @Sendable (Cookie) -> Cookie?) {
         self.truth = truth
         self.kept = kept
@@ -66,7 +66,8 @@ package struct CookieReconciliation: Sendable {
     /// - Parameters:
     ///   - jar: All cookies of the jar.
     ///   - store: All cookies of the store that have not expired.
-    ///   - isHidden: Whether the store could not show a cookie in this place if it had one: then its absence means nothing.
+    ///   - isHidden: Whether the store could not show a cookie in this place if it had one: then its absence means
+    ///     nothing.
     package mutating func plan(
         jar: [CookiePlace: Cookie],
         store: [CookiePlace: Cookie],
@@ -99,7 +100,8 @@ package struct CookieReconciliation: Sendable {
         return plan
     }
 
-    /// Remembers how a round ended: what each side has in every place, as far as it was seen before the round or made by it.
+    /// Remembers how a round ended: what each side has in every place, as far as it was seen before the round or made
+    /// by it.
     ///
     /// - Parameter outdated: Places that stay as they were known: somebody changed them in the jar while the round went on,
     ///   or nobody can say yet what the store has.

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CookieJar
+import HTTPDNS
+import Names
+
+/// Cookies as WebDriver BiDi has them (`network.Cookie`, `storage.PartialCookie`).
+extension Cookie {
+    /// Reads one; nil where it is none.
+    init?(biDi value: JSONValue) {
+        guard let name = value["name"]?.string.flatMap(Self.octets(byteString:)),
+            let bytes = value["value"].flatMap(Self.octets(biDi:)),
+            let domain = value["domain"]?.string, let path = value["path"]?.string
+        else { return nil }
+        self.init(
+            nameOctets: name,
+            valueOctets: bytes,
+            domain: domain.hasPrefix(".") ? String(domain.dropFirst()) : domain,
+            isHostOnly: !domain.hasPrefix("."),
+            path: path
+        )
+        isSecure = value["secure"]?.bool ?? false
+        isHTTPOnly = value["httpOnly"]?.bool ?? false
+        sameSite = SameSite(driver: value["sameSite"]?.string)
+        expires = value["expiry"]?.double.map { CookieTime(secondsSince1970: $0.rounded(.down)) }
+    }
+
+    private static func octets(biDi value: JSONValue) -> [UInt8]? {
+        guard let text = value["value"]?.string else { return nil }
+        return value["type"]?.string == "base64" ? Base64.decode(text) : octets(byteString: text)
+    }
+
+    /// The octets of a text that has a character for each of them, as Firefox writes names and values; UTF-8 of any other.
+    private static func octets(byteString text: String) -> [UInt8] {
+        let octets = text.unicodeScalars.compactMap { UInt8(exactly: $0.value) }
+        return octets.count == text.unicodeScalars.count ? octets : Array(text.utf8)
+    }
+
+    /// What `storage.setCookie` takes; nil where the name is not UTF-8.
+    var biDi: JSONValue? {
+        guard let name = String(validating: nameOctets, as: UTF8.self) else { return nil }
+        let value: JSONValue =
+            if valueOctets.allSatisfy({ $0 < 0x80 }) {
+                ["type": "string", "value": .string(self.value)]
+            } else {
+                ["type": "base64", "value": .string(Base64.encode(valueOctets))]
+            }
+        var members: [String: JSONValue] = [
+            "name": .string(name), "value": value, "path": .string(path),
+            "domain": .string(isHostOnly ? domain : "." + domain),
+            "secure": .bool(isSecure), "httpOnly": .bool(isHTTPOnly),
+            "sameSite": .string(sameSite.driverName?.lowercased() ?? "default"),
+        ]
+        if let expires { members["expiry"] = .number(Int64(expires.secondsSince1970.rounded(.down))) }
+        return .object(members)
+    }
+
+    /// The filter that this cookie alone fits.
+    var biDiFilter: JSONValue {
+        [
+            "name": .string(name), "path": .string(path),
+            "domain": .string(isHostOnly ? domain : "." + domain),
+        ]
+    }
+}

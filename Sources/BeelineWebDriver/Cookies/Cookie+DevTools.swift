@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CookieJar
+import HTTPDNS
+import Names
+
+/// Cookies as Chromium's DevTools protocol has them (`Network.Cookie`, `Network.CookieParam`).
+extension Cookie {
+    /// Reads one; nil where it is none.
+    init?(devTools value: JSONValue) {
+        guard let name = value["name"]?.string, let text = value["value"]?.string,
+            let domain = value["domain"]?.string, let path = value["path"]?.string
+        else { return nil }
+        self.init(name, text, domain: domain.hasPrefix(".") ? String(domain.dropFirst()) : domain, path: path)
+        isHostOnly = !domain.hasPrefix(".")
+        isSecure = value["secure"]?.bool ?? false
+        isHTTPOnly = value["httpOnly"]?.bool ?? false
+        sameSite = SameSite(driver: value["sameSite"]?.string)
+        if value["session"]?.bool != true, let expires = value["expires"]?.double, expires > 0 {
+            self.expires = CookieTime(secondsSince1970: expires.rounded(.down))
+        }
+        if let site = value["partitionKey"]?["topLevelSite"]?.string {
+            // Opaque: it ends with its page, and nothing else can name it.
+            guard let site = Site(site) else { return nil }
+            partition = site
+        }
+    }
+
+    /// What `Storage.setCookies` takes; nil where the cookie is not UTF-8, which JSON cannot say.
+    var devTools: JSONValue? {
+        guard let name = String(validating: nameOctets, as: UTF8.self),
+            let value = String(validating: valueOctets, as: UTF8.self)
+        else { return nil }
+        var members: [String: JSONValue] = [
+            "name": .string(name), "value": .string(value), "path": .string(path),
+            "domain": .string(isHostOnly ? domain : "." + domain),
+            "secure": .bool(isSecure), "httpOnly": .bool(isHTTPOnly),
+        ]
+        if let name = sameSite.driverName { members["sameSite"] = .string(name) }
+        if let expires { members["expires"] = .number(Int64(expires.secondsSince1970.rounded(.down))) }
+        if let partition {
+            // Whether the page that set it stood below one of another site, which is part of Chromium's key.
+            let own = (try? Host(domain)).map { Site(isSecure: partition.isSecure, host: $0) }
+            members["partitionKey"] = [
+                "topLevelSite": .string("\(partition)"), "hasCrossSiteAncestor": .bool(own != partition),
+            ]
+        }
+        return .object(members)
+    }
+}
+
+extension Cookie.SameSite {
+    /// As WebDriver and DevTools name it; what is not named is unspecified.
+    init(driver name: String?) {
+        self =
+            switch name?.lowercased() {
+            case "lax": .lax
+            case "strict": .strict
+            case "none": .none
+            default: .unspecified
+            }
+    }
+
+    /// The name; nil where there is no attribute.
+    var driverName: String? {
+        switch self {
+        case .unspecified: nil
+        case .lax: "Lax"
+        case .strict: "Strict"
+        case .none: "None"
+        }
+    }
+}

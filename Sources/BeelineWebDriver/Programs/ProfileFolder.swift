@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+/// The folder of a throw-away profile, which nobody else may read; it goes with its owner.
+final class ProfileFolder: Sendable {
+    let path: String
+
+    /// - Throws: ``WebDriverError`` with code `cannotStart`.
+    init() throws(WebDriverError) {
+        let parent = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
+        var template = Array("\(parent)/beeline-browser-XXXXXX".utf8CString)
+        guard mkdtemp(&template) != nil else {
+            throw WebDriverError(.cannotStart, "\(parent): cannot make a folder there for the profile")
+        }
+        path = template.withUnsafeBufferPointer { $0.baseAddress.map { String(cString: $0) } ?? parent }
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: path) }
+
+    /// The path of something in it.
+    subscript(name: String) -> String { "\(path)/\(name)" }
+
+    /// Writes a file, and returns its path.
+    @discardableResult
+    func write(_ text: String, to name: String) throws(WebDriverError) -> String {
+        do {
+            try Data(text.utf8).write(to: URL(filePath: self[name]))
+            return self[name]
+        } catch {
+            throw WebDriverError(.cannotStart, "\(self[name]): \(error)", underlyingError: error)
+        }
+    }
+
+    /// Makes a folder, and returns its path.
+    func makeFolder(_ name: String) throws(WebDriverError) -> String {
+        do {
+            try FileManager.default.createDirectory(atPath: self[name], withIntermediateDirectories: true)
+            return self[name]
+        } catch {
+            throw WebDriverError(.cannotStart, "\(self[name]): \(error)", underlyingError: error)
+        }
+    }
+
+    /// The text of a file; nil where there is none.
+    func text(_ name: String) -> String? {
+        (try? Data(contentsOf: URL(filePath: self[name]))).map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    /// Makes a database of NSS with roots that are trusted for servers.
+    ///
+    /// - Parameters:
+    ///   - roots: PEM texts; one certificate each.
+    ///   - name: the folder of the database.
+    ///   - environment: where `PATH` says where certutil is.
+    /// - Throws: ``WebDriverError``: `notInstalled` where certutil is missing.
+    func trust(_ roots: [String], in name: String, environment: [String: String]) async throws(WebDriverError) {
+        guard !roots.isEmpty else { return }
+        let folders = (environment["PATH"] ?? "").split(separator: ":")
+        let programs = folders.map { "\($0)/certutil" }
+        guard let program = programs.first(where: { FileManager.default.isExecutableFile(atPath: $0) }) else {
+            throw WebDriverError(
+                .notInstalled,
+                "a root for the browser needs NSS's certutil, which is not installed; apt-get install libnss3-tools"
+            )
+        }
+        let database = "sql:\(try makeFolder(name))"
+        try await run([program, "-d", database, "-N", "--empty-password"], environment)
+        for (number, root) in roots.enumerated() {
+            let file = try write(root, to: "root-\(number).pem")
+            let label = "beeline \(number)"
+            try await run([program, "-d", database, "-A", "-t", "C,,", "-n", label, "-i", file], environment)
+        }
+    }
+
+    private func run(_ arguments: [String], _ environment: [String: String]) async throws(WebDriverError) {
+        let process = try OwnedProcess(arguments, environment: environment, output: self["certutil.log"])
+        await process.wait()
+        guard process.status == 0 else {
+            let lines = text("certutil.log")?.split(whereSeparator: \.isNewline) ?? []
+            throw WebDriverError(.cannotStart, "certutil takes no root: \(lines.last ?? "it says nothing")")
+        }
+    }
+}

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CookieJar
+
+/// A browser that runs, with a profile of its own. Calls may overlap.
+protocol BrowserSession: Sendable {
+    /// Loads a page, and returns when it is there.
+    func navigate(to url: String) async throws(WebDriverError)
+
+    /// Evaluates an expression of JavaScript in the page, and waits for it where it is a promise.
+    ///
+    /// - Returns: what it gives, as a JSON text.
+    func evaluate(_ expression: String) async throws(WebDriverError) -> String
+
+    /// Every cookie; those that the browser does not show now as it last did.
+    func cookies() async throws(WebDriverError) -> [Cookie]
+
+    /// Puts a cookie in.
+    func set(_ cookie: Cookie) async throws(WebDriverError)
+
+    /// Deletes a cookie.
+    func delete(_ cookie: Cookie) async throws(WebDriverError)
+
+    /// What ``cookies()`` shows of a cookie that was set; nil where the browser cannot hold it.
+    func kept(of cookie: Cookie) -> Cookie?
+
+    /// Whether it has a window.
+    func isOpen() async -> Bool
+
+    /// Closes it, and returns when its processes have ended.
+    func end() async
+}
+
+extension Cookie {
+    /// The cookie less fractions of the second at which it expires, and the times that browsers do not tell.
+    var inWholeSeconds: Cookie {
+        var cookie = self
+        cookie.expires = expires.map { CookieTime(secondsSince1970: $0.secondsSince1970.rounded(.down)) }
+        return cookie
+    }
+}

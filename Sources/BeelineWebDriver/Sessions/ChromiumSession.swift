@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CookieJar
+import HTTPDNS
+import Names
+
+/// Chromium, driven by chromedriver. Cookies go by the DevTools protocol (`Storage.getCookies` and its like), which knows all
+/// of them at any time, whatever page is open.
+final class ChromiumSession: BrowserSession {
+    private let driver: DriverLaunch
+    private let profile: ProfileFolder
+
+    init(
+        _ programs: BrowserPrograms,
+        _ configuration: BrowserConfiguration,
+        profile: ProfileFolder,
+        environment: [String: String],
+        isRoot: Bool
+    ) async throws(WebDriverError) {
+        self.profile = profile
+        var environment = environment
+        if !configuration.rootPEMs.isEmpty {
+            // Where Chromium looks for a user's certificates, apart from --user-data-dir.
+            try await profile.trust(configuration.rootPEMs, in: "data/pki/nssdb", environment: environment)
+            environment["XDG_DATA_HOME"] = profile["data"]
+        }
+        var arguments = ["--user-data-dir=\(profile["profile"])", "--no-first-run", "--no-default-browser-check"]
+        if configuration.isHeadless { arguments.append("--headless=new") }
+        // Chromium refuses to run with its sandbox as root.
+        if isRoot { arguments.append("--no-sandbox") }
+        arguments += configuration.arguments
+        var capabilities: [String: JSONValue] = [
+            "browserName": "chrome",
+            "acceptInsecureCerts": false,
+            "unhandledPromptBehavior": "ignore",
+            "timeouts": .timeouts(configuration.commandLimit),
+            "goog:chromeOptions": [
+                "binary": .string(programs.browser),
+                "args": .array(arguments.map { .string($0) }),
+                "excludeSwitches": ["enable-automation"],
+            ],
+        ]
+        if let proxy = configuration.proxy { capabilities["proxy"] = .manualProxy(proxy) }
+        driver = try await DriverLaunch.start(
+            programs.driver ?? "chromedriver",
+            capabilities: .object(capabilities),
+            environment: environment,
+            profile: profile,
+            limits: configuration
+        )
+    }
+
+    func navigate(to url: String) async throws(WebDriverError) { try await driver.navigate(to: url) }
+
+    func evaluate(_ expression: String) async throws(WebDriverError) -> String {
+        try await driver.evaluate(expression)
+    }
+
+    func cookies() async throws(WebDriverError) -> [Cookie] {
+        let answer = try await devTools("Storage.getCookies")
+        return (answer["cookies"]?.array ?? []).compactMap { Cookie(devTools: $0) }
+    }
+
+    func set(_ cookie: Cookie) async throws(WebDriverError) {
+        guard let parameters = cookie.devTools else {
+            throw WebDriverError(.refused, "Chromium takes no cookie that is not UTF-8: \(cookie.name)")
+        }
+        try await devTools("Storage.setCookies", ["cookies": [parameters]])
+    }
+
+    func delete(_ cookie: Cookie) async throws(WebDriverError) {
+        // There is no command at the browser's level that deletes one; an expired one takes its place.
+        var expired = cookie
+        expired.expires = CookieTime(secondsSince1970: 1)
+        try await set(expired)
+    }
+
+    func kept(of cookie: Cookie) -> Cookie? { cookie.devTools == nil ? nil : cookie.inWholeSeconds }
+
+    func isOpen() async -> Bool { await driver.hasWindow() }
+
+    func end() async { await driver.end() }
+
+    @discardableResult
+    private func devTools(_ command: String, _ parameters: JSONValue = [:]) async throws(WebDriverError) -> JSONValue {
+        let body: JSONValue = ["cmd": .string(command), "params": parameters]
+        return try await driver.post("/goog/cdp/execute", body)
+    }
+}
+
+extension JSONValue {
+    /// The capability `timeouts` (§9): how long a script and the load of a page may take.
+    static func timeouts(_ limit: Duration) -> JSONValue {
+        let milliseconds = JSONValue.number(Int64(limit / .milliseconds(1)))
+        return ["script": milliseconds, "pageLoad": milliseconds]
+    }
+
+    /// The capability `proxy` (§7.4.1).
+    static func manualProxy(_ endpoint: Endpoint) -> JSONValue {
+        ["proxyType": "manual", "httpProxy": .string("\(endpoint)"), "sslProxy": .string("\(endpoint)")]
+    }
+}

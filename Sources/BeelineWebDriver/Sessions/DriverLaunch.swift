@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import HTTPDNS
+import HTTPTypes
+import NIOCore
+import NIOPosix
+import Names
+
+/// A W3C WebDriver that runs, and its one session.
+struct DriverLaunch {
+    let connection: WebDriverConnection
+    let process: OwnedProcess
+    /// The path of the session's commands.
+    let path: String
+
+    /// Starts a driver on a free port, and a session in it.
+    ///
+    /// - Parameters:
+    ///   - program: the driver.
+    ///   - capabilities: what is asked of the session (§7).
+    ///   - profile: gets what the driver prints.
+    static func start(
+        _ program: String,
+        capabilities: JSONValue,
+        environment: [String: String],
+        profile: ProfileFolder,
+        limits: BrowserConfiguration
+    ) async throws(WebDriverError) -> DriverLaunch {
+        let port = try await freePort()
+        let arguments = [program, "--port=\(port)"]
+        let process = try OwnedProcess(arguments, environment: environment, output: profile["driver.log"])
+        let connection = try WebDriverConnection(
+            port: port,
+            limit: max(limits.startLimit, limits.commandLimit)
+        )
+        do throws(WebDriverError) {
+            try await awaitReady(connection, process, program, within: limits.startLimit)
+            let asked: JSONValue = ["capabilities": ["alwaysMatch": capabilities]]
+            let session = try await connection.send(.post, "/session", asked)
+            guard let name = session["sessionId"]?.string else {
+                throw WebDriverError(.cannotStart, "\(program) started a session without a name")
+            }
+            return DriverLaunch(connection: connection, process: process, path: "/session/\(name)")
+        } catch {
+            await process.end()
+            await connection.close()
+            throw WebDriverError(.cannotStart, "\(program): \(error.message)", underlyingError: error)
+        }
+    }
+
+    /// Closes the browser, and ends the driver.
+    func end() async {
+        try? await delete("")
+        await process.end()
+        await connection.close()
+    }
+
+    /// A port that nobody has now. Drivers do not tell which one they took, so it must be chosen for them.
+    static func freePort() async throws(WebDriverError) -> UInt16 {
+        do {
+            let bootstrap = ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            let channel = try await bootstrap.bind(host: "127.0.0.1", port: 0).get()
+            let port = channel.localAddress?.port.flatMap { UInt16(exactly: $0) }
+            try await channel.close()
+            guard let port else { throw WebDriverError(.cannotStart, "no port is free") }
+            return port
+        } catch {
+            throw error as? WebDriverError
+                ?? WebDriverError(.cannotStart, "no port on 127.0.0.1: \(error)", underlyingError: error)
+        }
+    }
+
+    /// Asks the driver until it says that it is ready (§8.3).
+    private static func awaitReady(
+        _ connection: WebDriverConnection,
+        _ process: OwnedProcess,
+        _ program: String,
+        within limit: Duration
+    ) async throws(WebDriverError) {
+        let clock = ContinuousClock()
+        let deadline = clock.now + limit
+        while clock.now < deadline {
+            if let status = process.status { throw WebDriverError(.cannotStart, "it ended with \(status)") }
+            if let answer = try? await connection.send(.get, "/status"), answer["ready"]?.bool ?? true { return }
+            do { try await clock.sleep(for: .milliseconds(50)) } catch {
+                throw WebDriverError(.cannotStart, "its start was cancelled", underlyingError: error)
+            }
+        }
+        throw WebDriverError(.timedOut, "it was not ready within \(limit)")
+    }
+}

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CookieJar
+import HTTPDNS
+import NIOConcurrencyHelpers
+import Names
+
+/// Firefox, which speaks WebDriver BiDi itself and needs no driver.
+///
+/// It tells of a cookie's partition only who asks for that partition. The sites that have been open in a tab are asked for,
+/// and those that were put in.
+final class FirefoxSession: BrowserSession {
+    /// Partitions that are asked for; of more the oldest are forgotten.
+    private static let partitionLimit = 64
+    /// What the handshake says to come from. Firefox takes it because it is told to.
+    private static let origin = "http://beeline.invalid"
+
+    private let process: OwnedProcess
+    private let connection: BiDiConnection
+    private let profile: ProfileFolder
+    /// Guards the sites whose partitions there may be.
+    private let sites = NIOLockedValueBox<[Site]>([])
+
+    init(
+        _ programs: BrowserPrograms,
+        _ configuration: BrowserConfiguration,
+        profile: ProfileFolder,
+        environment: [String: String]
+    ) async throws(WebDriverError) {
+        self.profile = profile
+        let folder = try profile.makeFolder("profile")
+        try await profile.trust(configuration.rootPEMs, in: "profile", environment: environment)
+        try profile.write(FirefoxPreferences.text(proxy: configuration.proxy), to: "profile/user.js")
+        var arguments = [programs.browser, "--no-remote", "--new-instance", "--profile", folder]
+        arguments += ["--remote-debugging-port", "0", "--remote-allow-origins", Self.origin]
+        if configuration.isHeadless { arguments.append("--headless") }
+        arguments += configuration.arguments
+        let process = try OwnedProcess(arguments, environment: environment, output: profile["firefox.log"])
+        do throws(WebDriverError) {
+            let url = try await Self.address(process, profile, within: configuration.startLimit)
+            let limit = configuration.commandLimit
+            connection = try await BiDiConnection(to: "\(url)/session", origin: Self.origin, limit: limit)
+        } catch {
+            await process.end()
+            throw error
+        }
+        self.process = process
+        do throws(WebDriverError) {
+            let capabilities: JSONValue = [
+                "acceptInsecureCerts": false, "unhandledPromptBehavior": ["default": "ignore"],
+            ]
+            try await connection.send("session.new", ["capabilities": ["alwaysMatch": capabilities]])
+        } catch {
+            await end()
+            throw error
+        }
+    }
+
+    /// Reads where it listens from what it prints.
+    private static func address(
+        _ process: OwnedProcess,
+        _ profile: ProfileFolder,
+        within limit: Duration
+    ) async throws(WebDriverError) -> String {
+        let clock = ContinuousClock()
+        let deadline = clock.now + limit
+        while clock.now < deadline {
+            let log = profile.text("firefox.log") ?? ""
+            for line in log.split(separator: "\n") {
+                guard let start = line.firstIndex(of: "w"), line.hasPrefix("WebDriver BiDi listening on ") else {
+                    continue
+                }
+                return String(line[start...])
+            }
+            if let status = process.status {
+                let last = log.split(separator: "\n").last ?? "it says nothing"
+                throw WebDriverError(.cannotStart, "Firefox ended with \(status): \(last)")
+            }
+            do { try await clock.sleep(for: .milliseconds(50)) } catch {
+                throw WebDriverError(.cannotStart, "the start of Firefox was cancelled", underlyingError: error)
+            }
+        }
+        throw WebDriverError(.timedOut, "Firefox did not start within \(limit)")
+    }
+
+    func navigate(to url: String) async throws(WebDriverError) {
+        let parameters: JSONValue = ["context": try await page(), "url": .string(url), "wait": "complete"]
+        try await connection.send("browsingContext.navigate", parameters)
+    }
+
+    func evaluate(_ expression: String) async throws(WebDriverError) -> String {
+        let script = """
+            Promise.resolve().then(() => (\(expression)))
+                .then(value => JSON.stringify(value === undefined ? null : value))
+            """
+        let answer = try await connection.send(
+            "script.evaluate",
+            ["expression": .string(script), "target": ["context": try await page()], "awaitPromise": true]
+        )
+        guard let text = answer["result"]?["value"]?.string else {
+            let reason = answer["exceptionDetails"]?["text"]?.string ?? "it gave nothing that is JSON"
+            throw WebDriverError(.refused, "the script failed: \(reason)")
+        }
+        return text
+    }
+
+    func cookies() async throws(WebDriverError) -> [Cookie] {
+        try await lookAtTabs()
+        var all = try await cookies(in: nil)
+        // Without a partition it gives those of every partition, too, and does not say which are which.
+        for site in sites.withLockedValue({ $0 }) {
+            // Of the site itself it gives also those that are in no partition.
+            for var cookie in try await cookies(in: site) where Self.site(of: cookie, like: site) != site {
+                if let index = all.firstIndex(of: cookie) { all.remove(at: index) }
+                cookie.partition = site
+                all.append(cookie)
+            }
+        }
+        return all
+    }
+
+    func set(_ cookie: Cookie) async throws(WebDriverError) {
+        guard let partial = cookie.biDi else {
+            throw WebDriverError(.refused, "Firefox takes no cookie whose name is not UTF-8: \(cookie.name)")
+        }
+        try await connection.send("storage.setCookie", Self.parameters("cookie", partial, in: cookie.partition))
+        if let site = cookie.partition { remember(site) }
+    }
+
+    func delete(_ cookie: Cookie) async throws(WebDriverError) {
+        let filter = cookie.biDiFilter
+        try await connection.send("storage.deleteCookies", Self.parameters("filter", filter, in: cookie.partition))
+    }
+
+    func kept(of cookie: Cookie) -> Cookie? {
+        guard cookie.biDi != nil else { return nil }
+        var kept = cookie.inWholeSeconds
+        // It does not tell a cookie in the partition of its own site from one in none.
+        if let site = cookie.partition, Self.site(of: cookie, like: site) == site { kept.partition = nil }
+        return kept
+    }
+
+    func isOpen() async -> Bool {
+        guard connection.isOpen, process.status == nil else { return false }
+        do throws(WebDriverError) {
+            return try await !tabs().isEmpty
+        } catch {
+            return error.code == .timedOut
+        }
+    }
+
+    func end() async {
+        _ = try? await connection.send("browser.close")
+        await connection.close()
+        await process.end()
+    }
+
+    // MARK: Tabs and partitions
+
+    private func tabs() async throws(WebDriverError) -> [JSONValue] {
+        try await connection.send("browsingContext.getTree", ["maxDepth": .number(0)])["contexts"]?.array ?? []
+    }
+
+    private func page() async throws(WebDriverError) -> JSONValue {
+        guard let page = try await tabs().first?["context"] else {
+            throw WebDriverError(.ended, "Firefox has no tab any more")
+        }
+        return page
+    }
+
+    private func lookAtTabs() async throws(WebDriverError) {
+        for tab in try await tabs() {
+            if let url = tab["url"]?.string.flatMap({ try? HTTPURL($0) }) { remember(Site(of: url)) }
+        }
+    }
+
+    private func remember(_ site: Site) {
+        sites.withLockedValue { sites in
+            if sites.contains(site) { return }
+            if sites.count == Self.partitionLimit { sites.removeFirst() }
+            sites.append(site)
+        }
+    }
+
+    private func cookies(in site: Site?) async throws(WebDriverError) -> [Cookie] {
+        let answer = try await connection.send("storage.getCookies", Self.parameters("filter", [:], in: site))
+        return (answer["cookies"]?.array ?? []).compactMap { Cookie(biDi: $0) }
+    }
+
+    /// The site of a cookie's own domain, with the scheme of another site.
+    private static func site(of cookie: Cookie, like site: Site) -> Site? {
+        (try? Host(cookie.domain)).map { Site(isSecure: site.isSecure, host: $0) }
+    }
+
+    private static func parameters(_ name: String, _ value: JSONValue, in site: Site?) -> JSONValue {
+        var parameters = [name: value]
+        if let site { parameters["partition"] = ["type": "storageKey", "sourceOrigin": .string("\(site)")] }
+        return .object(parameters)
+    }
+}

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import HTTPDNS
+
+extension JSONValue {
+    /// The value as a JSON text.
+    var text: String {
+        switch self {
+        case .null: "null"
+        case .bool(let value): value ? "true" : "false"
+        case .number(let digits): digits
+        case .string(let text): JSONText.quoted(text)
+        case .array(let elements): "[" + elements.map(\.text).joined(separator: ",") + "]"
+        case .object(let members):
+            "{" + members.map { JSONText.quoted($0) + ":" + $1.text }.joined(separator: ",") + "}"
+        }
+    }
+
+    /// A whole number.
+    static func number(_ value: some BinaryInteger) -> JSONValue { .number("\(value)") }
+
+    /// A number with or without a fraction.
+    var double: Double? {
+        if case .number(let digits) = self { Double(digits) } else { nil }
+    }
+
+    /// A truth value.
+    var bool: Bool? {
+        if case .bool(let value) = self { value } else { nil }
+    }
+}
+
+extension JSONValue: ExpressibleByStringLiteral {
+    package init(stringLiteral value: String) { self = .string(value) }
+}
+
+extension JSONValue: ExpressibleByBooleanLiteral {
+    package init(booleanLiteral value: Bool) { self = .bool(value) }
+}
+
+extension JSONValue: ExpressibleByArrayLiteral {
+    package init(arrayLiteral elements: JSONValue...) { self = .array(elements) }
+}
+
+extension JSONValue: ExpressibleByDictionaryLiteral {
+    package init(dictionaryLiteral elements: (String, JSONValue)...) {
+        self = .object(Dictionary(elements) { $1 })
+    }
+}

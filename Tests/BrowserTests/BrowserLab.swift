@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Beeline
+import BeelineProxy
+import BeelineTesting
+import BeelineWebDriver
+import CookieJar
+import Foundation
+
+/// A site whose names only our upstream knows, with a certificate for each name on one address; a client of ours, a proxy
+/// that shares its resolver, and a real browser behind it, whose own resolver is led to another server.
+struct BrowserLab {
+    let authority: TestAuthority
+    let site: LoopbackOrigin
+    /// Where the poisoned answers lead: it has the site's certificates, and nobody must come here.
+    let trap: LoopbackOrigin
+    let upstream: UpstreamServer
+    let jar: CookieJar
+    let client: BeelineClient
+    let proxy: BeelineProxy
+    let browser: Browser
+    private let tls: ServerTLS
+    private let handler: LoopbackOrigin.Handler
+    private let display: Display?
+
+    static let names = ["www.a.test", "api.a.test", "www.b.test"]
+
+    /// - Parameters:
+    ///   - kind: which browser.
+    ///   - isProxied: whether it goes through the proxy.
+    ///   - trustsAuthority: whether it knows who signed the site's certificates.
+    ///   - protocols: what the site speaks, as ALPN names it.
+    ///   - handler: answers on the site.
+    init(
+        _ kind: BrowserKind,
+        isProxied: Bool = true,
+        trustsAuthority: Bool = true,
+        protocols: [String] = ["h2", "http/1.1"],
+        handler: @escaping LoopbackOrigin.Handler = BrowserSite.handler
+    ) async throws {
+        let authority = try TestAuthority()
+        self.authority = authority
+        self.handler = handler
+        var tls = ServerTLS()
+        let certificates = try Self.names.map { try authority.certificate(for: $0) }
+        tls.certificates = certificates
+        tls.applicationProtocols = protocols
+        self.tls = tls
+        var limits = LoopbackOrigin.Limits()
+        limits.streamWindow = 4 << 20
+        site = try await LoopbackOrigin.start(addresses: ["127.0.0.1"], tls: tls, limits: limits, handler: handler)
+        trap = try await LoopbackOrigin.start(addresses: ["127.0.0.9"], port: site.port, tls: tls) { _ in
+            .text("poisoned")
+        }
+        upstream = try await UpstreamServer.start()
+        for name in Self.names { try upstream.zone.set(name, to: ["127.0.0.1"]) }
+        jar = CookieJar()
+        var settings = ClientConfiguration()
+        settings.upstreams = [.dnspod([upstream.endpoint])]
+        settings.resolver.check.allowLocalAnswers = true
+        settings.resolver.families = .v4
+        settings.resolver.system = nil
+        settings.tls.trustsSystemRoots = false
+        settings.tls.rootPEMs = [authority.rootPEM]
+        settings.proxies = .none
+        settings.jar = jar
+        client = try BeelineClient(settings)
+        var configuration = ProxyConfiguration()
+        configuration.policy.tunnelPorts = []
+        configuration.policy.allowsLocalAnswers = true
+        configuration.blankPagePath = ProxyConfiguration.unguessablePath()
+        proxy = try await BeelineProxy.start(configuration, client: client)
+        display = kind == .webKit ? try await Display() : nil
+        let trusted = trustsAuthority ? certificates : []
+        var launch = try Self.configuration(kind, trustsAuthority ? [authority.rootPEM] : [], trusted, display)
+        launch.proxy = isProxied ? proxy.endpoint : nil
+        launch.blankPagePath = configuration.blankPagePath
+        self.browser = try await Browser.start(launch)
+    }
+
+    private static func configuration(
+        _ kind: BrowserKind,
+        _ roots: [String],
+        _ certificates: [TestCertificate],
+        _ display: Display?
+    ) throws -> BrowserConfiguration {
+        var configuration = BrowserConfiguration()
+        configuration.kind = kind
+        configuration.isHeadless = true
+        configuration.rootPEMs = kind == .webKit ? [] : roots
+        var environment = ProcessInfo.processInfo.environment
+        switch kind {
+        case .chromium: configuration.arguments = ["--host-resolver-rules=MAP *.test 127.0.0.9"]
+        case .firefox: break
+        case .webKit:
+            environment["DISPLAY"] = display?.name
+            for certificate in certificates {
+                guard let name = certificate.names.first, let folder = display?.folder else { continue }
+                configuration.pinnedCertificates[name] = try certificate.write(to: folder, stem: name).chain
+            }
+        }
+        configuration.environment = environment
+        return configuration
+    }
+
+    /// `https://www.a.test:port/path`.
+    func url(_ name: String, _ path: String = "/") throws -> HTTPURL {
+        try HTTPURL("https://\(name):\(site.port)\(path)")
+    }
+
+    /// Moves the site to another address: the old one does not answer any more.
+    ///
+    /// - Returns: the site where it is now, which the caller ends.
+    func move(to address: String) async throws -> LoopbackOrigin {
+        let moved = try await LoopbackOrigin.start(addresses: [address], port: site.port, tls: tls, handler: handler)
+        for name in Self.names { try upstream.zone.set(name, to: [address]) }
+        await site.stop()
+        return moved
+    }
+
+    /// What an expression gives in the page.
+    func evaluate<Value: Decodable>(_ expression: String, as type: Value.Type = Value.self) async throws -> Value {
+        try JSONDecoder().decode(type, from: Data(try await browser.evaluate(expression).utf8))
+    }
+
+    /// The text of the page.
+    func pageText() async throws -> String { try await evaluate("document.body.innerText") }
+
+    func stop() async {
+        await browser.end()
+        await proxy.stop()
+        await client.shutDown()
+        await site.stop()
+        await trap.stop()
+        await upstream.stop()
+        await display?.stop()
+    }
+}

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import BeelineTesting
+import Foundation
+
+@testable import BeelineWebDriver
+
+/// A screen that nobody sees, for browsers that need one: Xvfb. It goes with its owner.
+final class Display: Sendable {
+    /// `:1`.
+    let name: String
+    private let files: ProfileFolder
+    private let server: OwnedProcess
+
+    init() async throws {
+        let files = try ProfileFolder()
+        self.files = files
+        let arguments = ["/usr/bin/Xvfb", "-displayfd", "1", "-screen", "0", "1024x768x24", "-nolisten", "tcp"]
+        server = try OwnedProcess(arguments, environment: [:], output: files["display"])
+        // It prints its number when it takes connections.
+        name = try await withTimeLimit(.seconds(30), { "a display of Xvfb" }) {
+            while true {
+                let text = files.text("display") ?? ""
+                if let number = text.split(separator: "\n").last, Int(number) != nil, text.hasSuffix("\n") {
+                    return ":\(number)"
+                }
+                try await Task.sleep(for: .milliseconds(20))
+            }
+        }
+    }
+
+    /// A folder for files that the browser reads.
+    var folder: String { files.path }
+
+    func stop() async { await server.end() }
+}

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import BeelineTesting
+import CookieJar
+import Foundation
+import HTTPDNS
+import HTTPTypes
+import Names
+import Testing
+
+@testable import BeelineWebDriver
+
+/// What can be said of drivers without a browser.
+@Suite("Drivers", .timeLimit(.minutes(1)))
+struct DriverTests {
+    @Test("a browser that is not installed is named with its Debian packages", arguments: BrowserKind.allCases)
+    func notInstalled(_ kind: BrowserKind) throws {
+        // MiniBrowser lies in a folder of its own; its driver is not found either way.
+        let error = #expect(throws: WebDriverError.self) { try BrowserPrograms.find(kind, path: "/nowhere") }
+        #expect(error?.code == .notInstalled)
+        for package in kind.packages { #expect(error?.message.contains(package) == true) }
+    }
+
+    @Test("where no browser is installed, all packages are named")
+    func nothingInstalled() {
+        let error = #expect(throws: WebDriverError.self) { try BrowserPrograms.find(nil, path: "") }
+        #expect(error?.code == .notInstalled)
+        #expect(error?.message.contains("apt-get install chromium chromium-driver") == true)
+    }
+
+    @Test("a process ends with what it has started, and leaves no zombie")
+    func ownedProcess() async throws {
+        let folder = try ProfileFolder()
+        let log = folder["log"]
+        let script = "sh -c 'trap \"\" TERM; echo $$; while :; do sleep 1; done' & sleep 100"
+        let process = try OwnedProcess(["/bin/sh", "-c", script], environment: [:], output: log)
+        var child: Int32?
+        try await withTimeLimit(.seconds(20), { "the child's number" }) {
+            while folder.text("log")?.hasSuffix("\n") != true { try await Task.sleep(for: .milliseconds(10)) }
+        }
+        child = folder.text("log").flatMap { Int32($0.dropLast()) }
+        #expect(process.status == nil)
+        await process.end()
+        #expect(process.status == 128 + SIGTERM)
+        var status: Int32 = 0
+        #expect(waitpid(-1, &status, WNOHANG) <= 0)
+        let number = try #require(child)
+        // It is not our child, and whoever inherited it may take a moment.
+        try await withTimeLimit(.seconds(20), { "the end of \(number)" }) {
+            while kill(number, 0) == 0, !Self.isZombie(number) { try await Task.sleep(for: .milliseconds(10)) }
+        }
+    }
+
+    private static func isZombie(_ number: Int32) -> Bool {
+        let text = try? String(contentsOfFile: "/proc/\(number)/stat", encoding: .utf8)
+        return text?.contains(") Z ") ?? true
+    }
+
+    @Test("a program has none of our sockets, whose ports would seem to be served by it")
+    func noSockets() async throws {
+        let site = try await LoopbackOrigin.start { _ in .text("") }
+        let folder = try ProfileFolder()
+        let process = try OwnedProcess(["/bin/ls", "-l", "/proc/self/fd"], environment: [:], output: folder["log"])
+        await process.wait()
+        let lines = folder.text("log") ?? ""
+        #expect(process.status == 0)
+        #expect(!lines.contains("socket:"), "\(lines)")
+        await site.stop()
+    }
+
+    @Test("a program that is not there is an error that names it")
+    func noProgram() throws {
+        let folder = try ProfileFolder()
+        let error = #expect(throws: WebDriverError.self) {
+            _ = try OwnedProcess(["/nowhere/driver"], environment: [:], output: folder["log"])
+        }
+        #expect(error?.code == .cannotStart)
+        #expect(error?.message.hasPrefix("/nowhere/driver: ") == true)
+    }
+
+    @Test(
+        "what a driver refuses comes in its own words",
+        arguments: [
+            (
+                404, #"{"value":{"error":"no such window","message":"gone\nstack"}}"#, WebDriverError.Code.ended,
+                "no such window: gone"
+            ),
+            (400, #"{"value":{"error":"invalid argument","message":""}}"#, .refused, "invalid argument"),
+            (500, #"{"value":{"error":"timeout","message":"timeout: slow"}}"#, .timedOut, "timeout: slow"),
+            (200, "<html>", .refused, "the driver answered GET /status with 200, and not in JSON"),
+        ]
+    )
+    func refusals(_ status: Int, _ body: String, _ code: WebDriverError.Code, _ message: String) async throws {
+        let driver = try await LoopbackOrigin.start { _ in .text(body, status: HTTPResponse.Status(code: status)) }
+        let connection = try WebDriverConnection(port: driver.port, limit: .seconds(20))
+        let error = await #expect(throws: WebDriverError.self) { try await connection.send(.get, "/status") }
+        #expect(error?.code == code)
+        #expect(error?.message == message)
+        await connection.close()
+        await driver.stop()
+    }
+
+    @Test("answers that come in another order find their commands, and a closed browser ends those that wait")
+    func biDi() async throws {
+        let browser = try await LoopbackOrigin.start { request in
+            .webSocket(for: request) { connection in
+                var frames: [RawWebSocketFrame] = []
+                while frames.count < 3, let frame = try await connection.receiveWebSocketFrame() {
+                    frames.append(frame)
+                }
+                let numbers = frames.compactMap { JSONValue($0.payload)?["id"]?.integer }.sorted()
+                for number in numbers.dropLast().reversed() {
+                    let text = #"{"type":"success","id":\#(number),"result":{"number":\#(number)}}"#
+                    try await connection.send(RawWebSocketFrame(.text, Array(text.utf8)).bytes)
+                }
+            }
+        }
+        let url = "ws://127.0.0.1:\(browser.port)/session"
+        let connection = try await BiDiConnection(to: url, origin: "http://beeline.invalid", limit: .seconds(20))
+        let commands = ["one", "two", "three"].map { name in Task { try await connection.send(name) } }
+        var ended = 0
+        var numbers: Set<Int64> = []
+        for command in commands {
+            switch await command.result {
+            case .success(let value): numbers.insert(value["number"]?.integer ?? 0)
+            case .failure(let error):
+                #expect((error as? WebDriverError)?.code == .ended)
+                ended += 1
+            }
+        }
+        #expect(numbers == [1, 2])
+        #expect(ended == 1)
+        #expect(!connection.isOpen)
+        await connection.close()
+        await browser.stop()
+    }
+
+    @Test("what drivers write of cookies is read, and written again as it was")
+    func cookieForms() throws {
+        var random = SeededRandom(seed: 7)
+        let rounds = ProcessInfo.processInfo.environment["BEELINE_FUZZ"].flatMap { Int($0) } ?? 5_000
+        for _ in 0..<rounds {
+            let value = Self.cookie(&random)
+            if let cookie = Cookie(devTools: value) {
+                let again = try #require(cookie.devTools.flatMap { JSONValue(Array($0.text.utf8)) })
+                #expect(Cookie(devTools: again)?.pairOctets == cookie.pairOctets)
+            }
+            if let cookie = Cookie(biDi: value), let again = cookie.biDi.flatMap({ JSONValue(Array($0.text.utf8)) }) {
+                var expected = cookie
+                expected.partition = nil
+                #expect(Cookie(biDi: again) == expected)
+            }
+            if let cookie = Cookie(webKit: value), let written = cookie.webKit {
+                let again = try #require(JSONValue(Array(written.text.utf8)))
+                // For a host alone there is no domain in it: that is the page's.
+                #expect(again["domain"] == (cookie.isHostOnly ? nil : .string("." + cookie.domain)))
+                #expect(again["value"]?.string == cookie.value)
+            }
+        }
+    }
+
+    /// A cookie as drivers write it, with fields that are missing, odd or of another kind.
+    private static func cookie(_ random: inout SeededRandom) -> JSONValue {
+        let texts = ["", "a", "a.test", ".a.test", "é\u{1}\"\\", "https://b.test", "None", "lax", "null", "/x"]
+        func odd(_ random: inout SeededRandom) -> JSONValue {
+            switch Int.random(in: 0..<7, using: &random) {
+            case 0: .null
+            case 1: .bool(.random(using: &random))
+            case 2: .number("\(Int64.random(in: -3...2_000_000_000, using: &random)).5")
+            case 3: .array([.string("a")])
+            case 4: ["type": "string", "value": "text"]
+            case 5: ["type": "base64", "value": "/w=="]
+            default: .string(texts.randomElement(using: &random) ?? "")
+            }
+        }
+        var members: [String: JSONValue] = [
+            "name": "n", "value": "v", "domain": ".a.test", "path": "/", "secure": true, "httpOnly": false,
+            "sameSite": "Lax", "expires": .number("1900000000.25"), "expiry": .number(1_900_000_000),
+            "session": false, "partitionKey": ["topLevelSite": "https://b.test", "hasCrossSiteAncestor": true],
+        ]
+        if Bool.random(using: &random) { members["value"] = ["type": "string", "value": "v"] }
+        for name in members.keys.sorted() where Int.random(in: 0..<4, using: &random) == 0 {
+            members[name] = Bool.random(using: &random) ? nil : odd(&random)
+        }
+        return .object(members)
+    }
+}
