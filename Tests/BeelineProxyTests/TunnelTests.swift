@@ -39,6 +39,19 @@ struct TunnelTests {
         await lab.stop()
     }
 
+    @Test("a site that has moved is reached at once, though its old answer is still kept")
+    func movedSite() async throws {
+        let lab = try await ProxyLab(names: ["a.test"])
+        let old = try RefusedEndpoint(address: "127.0.0.9", port: lab.plain.port)
+        try lab.upstream.zone.set("a.test", to: ["127.0.0.9"])
+        _ = try await lab.client.resolver.resolve(Host("a.test"), port: lab.plain.port)
+        try lab.upstream.zone.set("a.test", to: ["127.0.0.1"])
+        let tunnel = try await lab.tunnel(to: "a.test", port: lab.plain.port)
+        await tunnel.close()
+        old.close()
+        await lab.stop()
+    }
+
     @Test("an address that is silent does not hold the others up")
     func blackHole() async throws {
         let lab = try await ProxyLab(names: ["a.test"])

@@ -41,6 +41,9 @@ final class Approach {
     private var done: ((Result<Arrival, Refusal>) -> Void)?
     private var task: Task<Void, Never>?
     private var dial: ChannelDial?
+    /// Where a dial by an answer that was kept has failed: such an answer is asked for again, once.
+    private var failed: (endpoints: Set<Endpoint>, refusal: Refusal)?
+    private var isKeptAnswer = false
 
     /// - Parameters:
     ///   - server: whose resolver and policy it is.
@@ -76,7 +79,10 @@ final class Approach {
         }
         let known = client.resolver.cached(destination.host, port: destination.port)
         // What is stale serves only where nobody says anything newer, and that takes time.
-        if let known, known.source != .stale { return resolved(.success(known), origin) }
+        if let known, known.source != .stale {
+            isKeptAnswer = true
+            return resolved(.success(known), origin)
+        }
         ask(origin)
     }
 
@@ -109,6 +115,9 @@ final class Approach {
     private func resolved(_ result: Result<Resolution, ResolutionError>, _ origin: Origin) {
         switch result {
         case .success(let resolution):
+            if let failed, failed.endpoints.isSuperset(of: resolution.endpoints) {
+                return end(.failure(failed.refusal))
+            }
             judge(resolution.endpoints, source: source(of: resolution), origin)
         case .failure(let error):
             let status: Int
@@ -230,13 +239,22 @@ final class Approach {
                 return
             }
             if route == .direct { learn(result, settings.stagger) }
-            arrived(result, route)
+            arrived(result, route) { refusal in
+                // The site may have moved since: what the resolver just learnt has it ask anew.
+                guard route == .direct, isKeptAnswer, failed == nil else { return end(.failure(refusal)) }
+                failed = (Set(endpoints), refusal)
+                ask(origin)
+            }
         }
         // It may be over already; what is over must not be kept, for it keeps this.
         if done == nil { dial = nil }
     }
 
-    private func arrived(_ result: Result<ChannelDial.Dialed, DirectHTTPError>, _ route: Route) {
+    private func arrived(
+        _ result: Result<ChannelDial.Dialed, DirectHTTPError>,
+        _ route: Route,
+        unreachable: (Refusal) -> Void
+    ) {
         switch result {
         case .success(let dialed):
             do {
@@ -252,9 +270,8 @@ final class Approach {
         case .failure(let error):
             // Only ``check(now:)`` cancels a dial that somebody waits for.
             let isLate = error.code == .connectTimeout || error.code == .cancelled
-            end(
-                .failure(Refusal(isLate ? 504 : 502, isLate ? "\(destination) was not reached in time" : error.message))
-            )
+            let refusal = Refusal(isLate ? 504 : 502, isLate ? "\(destination) was not reached in time" : error.message)
+            if isLate { end(.failure(refusal)) } else { unreachable(refusal) }
         }
     }
 
