@@ -2,7 +2,7 @@
 
 public import Names
 
-/// An upstream that answers several names in one round trip, which ``Resolver/prefetch(_:)`` makes use of.
+/// An upstream that answers several names in one round trip, which ``Resolver/prefetch(_:probing:)`` makes use of.
 public protocol BatchUpstream: Upstream {
     /// Names that one question may have, at least 1.
     var maxNames: Int { get }
