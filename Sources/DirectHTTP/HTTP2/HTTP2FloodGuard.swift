@@ -12,14 +12,18 @@ struct HTTP2FloodGuard {
     private var count = 0
     private var begin = NIODeadline.uptimeNanoseconds(0)
 
-    /// Notes a frame that brings nothing. Returns false when there are too many.
-    mutating func waste(now: NIODeadline) -> Bool {
+    /// Notes a frame that brings nothing.
+    ///
+    /// - Throws: where there are too many, what ends the connection.
+    mutating func waste(now: NIODeadline) throws(HTTP2ConnectionError) {
         if now - begin > Self.period {
             begin = now
             count = 0
         }
         count += 1
-        return count <= Self.limit
+        guard count <= Self.limit else {
+            throw HTTP2ConnectionError(.enhanceYourCalm, "a flood of frames that bring nothing")
+        }
     }
 
     /// Notes that a response or a body went on.

@@ -26,7 +26,7 @@ extension HTTP2Handler {
         guard charged <= receiveWindow else { throw HTTP2ConnectionError(.flowControl, "more DATA than was allowed") }
         receiveWindow -= charged
         uncredited += charged
-        if piece.readableBytes > 0 || endStream { guardian.progress() } else { try waste(now) }
+        if piece.readableBytes > 0 || endStream { guardian.progress() } else { try guardian.waste(now: now) }
         guard let stream = streams[id] else { return }
         guard charged <= stream.receiveWindow else {
             throw HTTP2ConnectionError(.flowControl, "more DATA than was allowed for a stream")
@@ -44,17 +44,8 @@ extension HTTP2Handler {
     ) throws(HTTP2ConnectionError) {
         try checkOpened(id)
         var received = HTTP2Headers.Received()
-        do {
-            // It is decoded whether or not somebody waits for it: the table is the connection's.
-            try block.withUnsafeReadableBytes { bytes in
-                try decoder.decode(bytes) { received.take($0) }
-            }
-        } catch HPACKDecoder.Failure.tooLarge {
-            throw HTTP2ConnectionError(.enhanceYourCalm, "the fields of a header block are too many or too large")
-        } catch {
-            throw HTTP2ConnectionError(.compression, "a header block cannot be decoded")
-        }
-        guard let stream = streams[id] else { return try waste(now) }
+        try decoder.decode(block) { received.take($0) }
+        guard let stream = streams[id] else { return try guardian.waste(now: now) }
         give(stream, now) { stream throws(DirectHTTPError) in
             try stream.take(received, endStream: endStream, now: now)
         }
@@ -86,13 +77,11 @@ extension HTTP2Handler {
         var payload = payload
         switch header.kind {
         case .settings:
-            try waste(now)
+            try guardian.waste(now: now)
             try takeSettings(header, payload)
         case .ping:
-            try waste(now)
-            guard header.length == 8, header.stream == 0, let value = payload.readInteger(as: UInt64.self) else {
-                throw HTTP2ConnectionError(.frameSize, "PING is not of eight bytes")
-            }
+            try guardian.waste(now: now)
+            let value = try header.ping(payload)
             if !header.has(HTTP2Frame.Flags.acknowledgement) { out.writePing(value, isAcknowledgement: true) }
         case .goAway:
             guard let (last, code) = payload.readMultipleIntegers(endianness: .big, as: (UInt32, UInt32).self) else {
@@ -100,22 +89,16 @@ extension HTTP2Handler {
             }
             refuse(after: last & 0x7fff_ffff, HTTP2ErrorCode(rawValue: code))
         case .resetStream:
-            try waste(now)
+            try guardian.waste(now: now)
             try checkOpened(header.stream)
-            guard header.length == 4, let code = payload.readInteger(as: UInt32.self) else {
-                throw HTTP2ConnectionError(.frameSize, "RST_STREAM is not of four bytes")
-            }
-            takeReset(header.stream, HTTP2ErrorCode(rawValue: code))
+            takeReset(header.stream, try header.resetCode(payload))
         case .windowUpdate:
-            try waste(now)
-            guard header.length == 4, let value = payload.readInteger(as: UInt32.self) else {
-                throw HTTP2ConnectionError(.frameSize, "WINDOW_UPDATE is not of four bytes")
-            }
-            try takeWindow(header.stream, Int(value & 0x7fff_ffff), now)
+            try guardian.waste(now: now)
+            try takeWindow(header.stream, header.windowIncrement(payload), now)
         case .pushPromise:
             throw HTTP2ConnectionError(.protocolError, "a push that was refused beforehand")
         case .priority, nil:
-            try waste(now)
+            try guardian.waste(now: now)
         case .data, .headers, .continuation:
             break
         }
@@ -182,12 +165,6 @@ extension HTTP2Handler {
     private func checkOpened(_ id: UInt32) throws(HTTP2ConnectionError) {
         guard id % 2 == 1, id < nextID else {
             throw HTTP2ConnectionError(.protocolError, "a frame for a stream that nobody opened")
-        }
-    }
-
-    private func waste(_ now: NIODeadline) throws(HTTP2ConnectionError) {
-        guard guardian.waste(now: now) else {
-            throw HTTP2ConnectionError(.enhanceYourCalm, "a flood of frames that bring nothing")
         }
     }
 

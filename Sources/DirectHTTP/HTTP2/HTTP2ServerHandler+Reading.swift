@@ -23,24 +23,15 @@ extension HTTP2ServerHandler {
     ) throws(HTTP2ConnectionError) {
         guard id % 2 == 1 else { throw HTTP2ConnectionError(.protocolError, "a client opens odd streams") }
         var head = HTTP2RequestHead(stream: id)
-        do {
-            // It is decoded whether or not the stream is taken: the table is the connection's.
-            try block.withUnsafeReadableBytes { bytes in
-                try decoder.decode(bytes) { head.take($0) }
-            }
-        } catch HPACKDecoder.Failure.tooLarge {
-            throw HTTP2ConnectionError(.enhanceYourCalm, "the fields of a header block are too many or too large")
-        } catch {
-            throw HTTP2ConnectionError(.compression, "a header block cannot be decoded")
-        }
+        try decoder.decode(block) { head.take($0) }
         guard id > lastID else { return try takeTrailers(id, endStream, now) }
         lastID = id
         guard streams.count < limits.streams else {
-            try waste(now)
+            try guardian.waste(now: now)
             return out.writeReset(.refusedStream, stream: id)
         }
         guard let request = head.request else {
-            try waste(now)
+            try guardian.waste(now: now)
             return out.writeReset(.protocolError, stream: id)
         }
         streams[id] = Stream(request: request, sendWindow: initialSendWindow)
@@ -49,7 +40,7 @@ extension HTTP2ServerHandler {
 
     /// Trailers say nothing that we read, but they end a request.
     private func takeTrailers(_ id: UInt32, _ endStream: Bool, _ now: NIODeadline) throws(HTTP2ConnectionError) {
-        try waste(now)
+        try guardian.waste(now: now)
         guard let request = streams[id]?.request else { return }
         if endStream { hand(request) } else { end(id, .protocolError) }
     }
@@ -70,7 +61,7 @@ extension HTTP2ServerHandler {
             out.writeWindowUpdate(uncredited)
             uncredited = 0
         }
-        if piece.readableBytes == 0, !endStream { try waste(now) }
+        if piece.readableBytes == 0, !endStream { try guardian.waste(now: now) }
         guard var request = streams[id]?.request else { return }
         // A stream's window is never opened again: content that needs it is larger than what is read.
         if request.body.count + piece.readableBytes > limits.body {
@@ -88,30 +79,24 @@ extension HTTP2ServerHandler {
         _ payload: ByteBuffer,
         now: NIODeadline
     ) throws(HTTP2ConnectionError) {
-        var payload = payload
         switch header.kind {
         case .settings:
-            try waste(now)
+            try guardian.waste(now: now)
             try takeSettings(header, payload)
         case .ping:
-            try waste(now)
-            guard header.length == 8, header.stream == 0, let value = payload.readInteger(as: UInt64.self) else {
-                throw HTTP2ConnectionError(.frameSize, "PING is not of eight bytes")
-            }
+            try guardian.waste(now: now)
+            let value = try header.ping(payload)
             if !header.has(HTTP2Frame.Flags.acknowledgement) { out.writePing(value, isAcknowledgement: true) }
         case .resetStream:
-            try waste(now)
+            try guardian.waste(now: now)
             try checkOpened(header.stream)
-            guard header.length == 4 else { throw HTTP2ConnectionError(.frameSize, "RST_STREAM is not of four bytes") }
+            _ = try header.resetCode(payload)
             end(header.stream)
         case .windowUpdate:
-            try waste(now)
-            guard header.length == 4, let value = payload.readInteger(as: UInt32.self) else {
-                throw HTTP2ConnectionError(.frameSize, "WINDOW_UPDATE is not of four bytes")
-            }
-            try takeWindow(header.stream, Int(value & 0x7fff_ffff))
+            try guardian.waste(now: now)
+            try takeWindow(header.stream, header.windowIncrement(payload))
         case .pushPromise: throw HTTP2ConnectionError(.protocolError, "a client cannot push")
-        case .priority, .goAway, nil: try waste(now)
+        case .priority, .goAway, nil: try guardian.waste(now: now)
         case .data, .headers, .continuation: break
         }
     }

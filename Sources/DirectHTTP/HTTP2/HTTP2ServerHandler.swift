@@ -64,10 +64,10 @@ package final class HTTP2ServerHandler: ChannelInboundHandler {
     // MARK: Reading
 
     /// Octets of the client's preface that have not come yet.
-    private var preface = Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8)[...]
+    private var preface = HTTP2Frame.preface.withUTF8Buffer { Array($0) }[...]
     private var reader: HTTP2FrameReader
     var decoder: HPACKDecoder
-    private var guardian = HTTP2FloodGuard()
+    var guardian = HTTP2FloodGuard()
     private var isReading = false
     private var hasEnded = false
     /// What came and was not yet allowed again.
@@ -187,12 +187,6 @@ package final class HTTP2ServerHandler: ChannelInboundHandler {
         if let code { out.writeReset(code, stream: id) }
         guard let stream = streams.removeValue(forKey: id) else { return }
         if stream.request == nil { onCancel(id) }
-    }
-
-    func waste(_ now: NIODeadline) throws(HTTP2ConnectionError) {
-        guard guardian.waste(now: now) else {
-            throw HTTP2ConnectionError(.enhanceYourCalm, "a flood of frames that bring nothing")
-        }
     }
 
     // MARK: Channel events

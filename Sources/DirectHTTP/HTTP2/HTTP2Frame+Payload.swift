@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NIOCore
+
+// What payloads say that mean the same from a client and from a server.
+
+extension HTTP2Frame.Header {
+    /// The eight octets of a PING (RFC 9113 §6.7).
+    func ping(_ payload: ByteBuffer) throws(HTTP2ConnectionError) -> UInt64 {
+        guard length == 8, stream == 0, let value = payload.getInteger(at: payload.readerIndex, as: UInt64.self) else {
+            throw HTTP2ConnectionError(.frameSize, "PING is not of eight bytes")
+        }
+        return value
+    }
+
+    /// The code of an RST_STREAM (RFC 9113 §6.4).
+    func resetCode(_ payload: ByteBuffer) throws(HTTP2ConnectionError) -> HTTP2ErrorCode {
+        guard length == 4, let code = payload.getInteger(at: payload.readerIndex, as: UInt32.self) else {
+            throw HTTP2ConnectionError(.frameSize, "RST_STREAM is not of four bytes")
+        }
+        return HTTP2ErrorCode(rawValue: code)
+    }
+
+    /// By how much a WINDOW_UPDATE opens a window (RFC 9113 §6.9), its reserved bit left out.
+    func windowIncrement(_ payload: ByteBuffer) throws(HTTP2ConnectionError) -> Int {
+        guard length == 4, let value = payload.getInteger(at: payload.readerIndex, as: UInt32.self) else {
+            throw HTTP2ConnectionError(.frameSize, "WINDOW_UPDATE is not of four bytes")
+        }
+        return Int(value & 0x7fff_ffff)
+    }
+}
+
+extension HPACKDecoder {
+    /// Decodes a header block. It must be done whether or not anybody wants the fields: the table is the connection's, and so
+    /// what is wrong with a block ends the connection (RFC 9113 §4.3).
+    mutating func decode(_ block: ByteBuffer, _ body: (HPACKField) -> Void) throws(HTTP2ConnectionError) {
+        do {
+            try block.withUnsafeReadableBytes { try decode($0, body) }
+        } catch HPACKDecoder.Failure.tooLarge {
+            throw HTTP2ConnectionError(.enhanceYourCalm, "the fields of a header block are too many or too large")
+        } catch {
+            throw HTTP2ConnectionError(.compression, "a header block cannot be decoded")
+        }
+    }
+}
