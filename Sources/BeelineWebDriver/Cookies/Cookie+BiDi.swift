@@ -12,16 +12,8 @@ extension Cookie {
             let bytes = value["value"].flatMap(Self.octets(biDi:)),
             let domain = value["domain"]?.string, let path = value["path"]?.string
         else { return nil }
-        self.init(
-            nameOctets: name,
-            valueOctets: bytes,
-            domain: domain.hasPrefix(".") ? String(domain.dropFirst()) : domain,
-            isHostOnly: !domain.hasPrefix("."),
-            path: path
-        )
-        isSecure = value["secure"]?.bool ?? false
-        isHTTPOnly = value["httpOnly"]?.bool ?? false
-        sameSite = SameSite(driver: value["sameSite"]?.string)
+        self.init(nameOctets: name, valueOctets: bytes, domain: domain, isHostOnly: true, path: path)
+        takeFlags(ofDriver: value)
         expires = value["expiry"]?.double.map { CookieTime(secondsSince1970: $0.rounded(.down)) }
     }
 
@@ -47,11 +39,11 @@ extension Cookie {
             }
         var members: [String: JSONValue] = [
             "name": .string(name), "value": value, "path": .string(path),
-            "domain": .string(isHostOnly ? domain : "." + domain),
+            "domain": .string(driverDomain),
             "secure": .bool(isSecure), "httpOnly": .bool(isHTTPOnly),
             "sameSite": .string(sameSite.driverName?.lowercased() ?? "default"),
         ]
-        if let expires { members["expiry"] = .number(Int64(expires.secondsSince1970.rounded(.down))) }
+        if let expires { members["expiry"] = .number(expires.wholeSeconds) }
         return .object(members)
     }
 
@@ -59,7 +51,7 @@ extension Cookie {
     var biDiFilter: JSONValue {
         [
             "name": .string(name), "path": .string(path),
-            "domain": .string(isHostOnly ? domain : "." + domain),
+            "domain": .string(driverDomain),
         ]
     }
 }

@@ -11,11 +11,8 @@ extension Cookie {
         guard let name = value["name"]?.string, let text = value["value"]?.string,
             let domain = value["domain"]?.string, let path = value["path"]?.string
         else { return nil }
-        self.init(name, text, domain: domain.hasPrefix(".") ? String(domain.dropFirst()) : domain, path: path)
-        isHostOnly = !domain.hasPrefix(".")
-        isSecure = value["secure"]?.bool ?? false
-        isHTTPOnly = value["httpOnly"]?.bool ?? false
-        sameSite = SameSite(driver: value["sameSite"]?.string)
+        self.init(name, text, domain: domain, path: path)
+        takeFlags(ofDriver: value)
         if value["session"]?.bool != true, let expires = value["expires"]?.double, expires > 0 {
             self.expires = CookieTime(secondsSince1970: expires.rounded(.down))
         }
@@ -33,11 +30,11 @@ extension Cookie {
         else { return nil }
         var members: [String: JSONValue] = [
             "name": .string(name), "value": .string(value), "path": .string(path),
-            "domain": .string(isHostOnly ? domain : "." + domain),
+            "domain": .string(driverDomain),
             "secure": .bool(isSecure), "httpOnly": .bool(isHTTPOnly),
         ]
         if let name = sameSite.driverName { members["sameSite"] = .string(name) }
-        if let expires { members["expires"] = .number(Int64(expires.secondsSince1970.rounded(.down))) }
+        if let expires { members["expires"] = .number(expires.wholeSeconds) }
         if let partition {
             // Whether the page that set it stood below one of another site, which is part of Chromium's key.
             let own = (try? Host(domain)).map { Site(isSecure: partition.isSecure, host: $0) }
@@ -46,28 +43,5 @@ extension Cookie {
             ]
         }
         return .object(members)
-    }
-}
-
-extension Cookie.SameSite {
-    /// As WebDriver and DevTools name it; what is not named is unspecified.
-    init(driver name: String?) {
-        self =
-            switch name?.lowercased() {
-            case "lax": .lax
-            case "strict": .strict
-            case "none": .none
-            default: .unspecified
-            }
-    }
-
-    /// The name; nil where there is no attribute.
-    var driverName: String? {
-        switch self {
-        case .unspecified: nil
-        case .lax: "Lax"
-        case .strict: "Strict"
-        case .none: "None"
-        }
     }
 }

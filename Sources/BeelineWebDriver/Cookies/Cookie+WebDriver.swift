@@ -10,11 +10,9 @@ extension Cookie {
         guard let name = value["name"]?.string, let text = value["value"]?.string,
             let domain = value["domain"]?.string, let path = value["path"]?.string
         else { return nil }
-        self.init(name, text, domain: domain.hasPrefix(".") ? String(domain.dropFirst()) : domain, path: path)
-        isHostOnly = !domain.hasPrefix(".")
-        isSecure = value["secure"]?.bool ?? false
-        isHTTPOnly = value["httpOnly"]?.bool ?? false
-        sameSite = SameSite(driver: value["sameSite"]?.string).inWebKit
+        self.init(name, text, domain: domain, path: path)
+        takeFlags(ofDriver: value)
+        sameSite = sameSite.inWebKit
         expires = value["expiry"]?.double.map { CookieTime(secondsSince1970: $0.rounded(.down)) }
     }
 
@@ -29,9 +27,9 @@ extension Cookie {
             "httpOnly": .bool(isHTTPOnly),
         ]
         // A domain that is named becomes one with a dot: for a host alone there is none, and the page's host counts.
-        if !isHostOnly { members["domain"] = .string("." + domain) }
+        if !isHostOnly { members["domain"] = .string(driverDomain) }
         if let name = sameSite.driverName { members["sameSite"] = .string(name) }
-        if let expires { members["expiry"] = .number(Int64(expires.secondsSince1970.rounded(.down))) }
+        if let expires { members["expiry"] = .number(expires.wholeSeconds) }
         return .object(members)
     }
 }

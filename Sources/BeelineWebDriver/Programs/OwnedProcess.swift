@@ -94,6 +94,7 @@ final class OwnedProcess: Sendable {
     private typealias Actions = posix_spawn_file_actions_t
     /// Has the child close all descriptors from one on. Glibc has it since 2.34, behind a macro that Swift does not set.
     private static let closeFrom: CloseFrom? = dlsym(nil, "posix_spawn_file_actions_addclosefrom_np").map {
+        // dlsym has no types: this is the one of the declaration in spawn.h, and C functions are plain addresses.
         unsafeBitCast($0, to: CloseFrom.self)
     }
     #endif
