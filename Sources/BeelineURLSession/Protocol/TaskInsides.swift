@@ -77,31 +77,33 @@ struct TaskInsides {
 
     /// Stored properties of an object, of its class and of those above it.
     private static func members(_ names: Set<String>, of object: Any) -> [String: Any] {
+        let levels = Array(sequence(first: Mirror(reflecting: object), next: \.superclassMirror))
         let type = ObjectIdentifier(Swift.type(of: object))
-        let known = places.withLockedValue { $0[type] }
-        var found: [String: Any] = [:]
-        var places: [Place] = []
-        var mirror: Mirror? = Mirror(reflecting: object)
-        var level = 0
-        while let reflected = mirror, found.count < names.count, known == nil || level <= known?.last?.level ?? 0 {
-            let children = reflected.children
-            if let known {
-                for place in known where place.level == level {
-                    found[place.name] = children[children.index(children.startIndex, offsetBy: place.index)].value
-                }
-            } else {
-                for (index, child) in children.enumerated() {
-                    guard let label = child.label else { continue }
-                    let name = label.hasPrefix(lazyPrefix) ? String(label.dropFirst(lazyPrefix.count)) : label
-                    guard names.contains(name), found[name] == nil else { continue }
-                    found[name] = child.value
-                    places.append(Place(name: name, level: level, index: index))
-                }
-            }
-            mirror = reflected.superclassMirror
-            level += 1
+        let found = places.withLockedValue { places in
+            if let known = places[type] { return known }
+            let found = search(names, levels)
+            places[type] = found
+            return found
         }
-        if known == nil { Self.places.withLockedValue { $0[type] = places } }
+        var members: [String: Any] = [:]
+        for place in found {
+            let children = levels[place.level].children
+            members[place.name] = children[children.index(children.startIndex, offsetBy: place.index)].value
+        }
+        return members
+    }
+
+    /// Where properties are, the lowest class first.
+    private static func search(_ names: Set<String>, _ levels: [Mirror]) -> [Place] {
+        var missing = names
+        var found: [Place] = []
+        for (level, mirror) in levels.enumerated() {
+            for (index, child) in mirror.children.enumerated() {
+                guard let label = child.label else { continue }
+                let name = label.hasPrefix(lazyPrefix) ? String(label.dropFirst(lazyPrefix.count)) : label
+                if missing.remove(name) != nil { found.append(Place(name: name, level: level, index: index)) }
+            }
+        }
         return found
     }
 
