@@ -177,6 +177,30 @@ extension ProcessTests {
             #expect(result.text == "caught\n")
         }
 
+        @Test("the program has none of our sockets, and the descriptors that it is given")
+        func descriptors() async throws {
+            let folder = try Folder()
+            try folder.write(Data("given".utf8), to: "given")
+            // What `beeline run -- cat <(…)` comes to. The tests beside this one have sockets that get into the shell.
+            let list = "ls -l /proc/self/fd"
+            let script = "\(list); echo --; exec \"$0\" run -- sh -c 'cat <&7; \(list)' 7<given"
+            let result = try await CommandRun.run("/bin/sh", ["-c", script, CommandRun.beeline], in: folder)
+            let parts = result.text.split(separator: "--\n").map { part in
+                part.split { " \n".contains($0) }.filter { $0.hasPrefix("socket:") || $0.hasPrefix("anon_inode:") }
+            }
+            #expect(result.text.contains("--\ngiven"), "\(result.errors)")
+            #expect(parts.count == 2 && Set(parts[1]).isSubset(of: parts[0]), "\(result.text)")
+        }
+
+        @Test("a signal that we were told to ignore is ignored by the program, too")
+        func ignoredSignals() async throws {
+            let folder = try Folder()
+            let script = "trap '' HUP; exec \"$0\" run -- sh -c 'kill -HUP $$; kill -HUP $PPID; echo alive'"
+            let result = try await CommandRun.run("/bin/sh", ["-c", script, CommandRun.beeline], in: folder)
+            #expect(result.text == "alive\n", "\(result.errors)")
+            #expect(result.status == 0)
+        }
+
         @Test("the proxy says where it listens, tells of tunnels with -v, and ends when it is told to")
         func proxy() async throws {
             let lab = try await Self.lab()

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import BeelineWebDriver
 import Dispatch
 
 #if canImport(Darwin)
@@ -12,12 +13,16 @@ import Glibc
 
 /// A program that has our files, our terminal and our signals.
 struct ChildProcess: Sendable {
-    private let arguments: [String]
-    private let environment: [String: String]
+    private let launch: ProgramLaunch
 
-    init(_ arguments: [String], environment: [String: String]) {
-        self.arguments = arguments
-        self.environment = environment
+    /// - Parameters:
+    ///   - arguments: the program and its arguments.
+    ///   - environment: all of its environment.
+    ///   - descriptors: what it gets beside its standard streams.
+    init(_ arguments: [String], environment: [String: String], descriptors: Set<CInt>) {
+        var launch = ProgramLaunch(arguments, environment: environment)
+        launch.descriptors = descriptors
+        self.launch = launch
     }
 
     /// Runs it to its end.
@@ -25,14 +30,17 @@ struct ChildProcess: Sendable {
     /// - Returns: its exit code, 128 and the signal's number where it died of one, 127 where there is none and 126 where it
     ///   cannot be run, as a shell has it.
     func run() async -> Int32 {
-        let forwarded = [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2]
+        // What whoever started us has us ignore (nohup, a script's background) is ignored by the program as well.
+        let forwarded = [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2].filter { !Self.ignore($0) }
+        var launch = launch
+        launch.signals = forwarded
         let number: pid_t
-        switch spawn(defaulting: forwarded + [SIGPIPE]) {
-        case .success(let process): number = process
-        case .failure(let failure):
-            let reason = String(cString: strerror(failure.code))
-            CommandFailure(CommandStatus(rawValue: failure.status), "\(arguments[0]): \(reason)").print()
-            return failure.status
+        do throws(ProgramLaunch.Failure) {
+            number = try launch.start()
+        } catch {
+            let status: Int32 = error.code == ENOENT ? 127 : 126
+            CommandFailure(CommandStatus(rawValue: status), "\(launch.arguments[0]): \(error.reason)").print()
+            return status
         }
         let sources = forwarded.map { signal in Self.forward(signal, to: number) }
         let status = await Self.wait(for: number)
@@ -40,40 +48,14 @@ struct ChildProcess: Sendable {
         return status
     }
 
-    private struct Failure: Error {
-        let code: CInt
-        var status: Int32 { code == ENOENT ? 127 : 126 }
-    }
-
-    private func spawn(defaulting signals: [CInt]) -> Result<pid_t, Failure> {
-        var argv: [UnsafeMutablePointer<CChar>?] = arguments.map { strdup($0) } + [nil]
-        var envp: [UnsafeMutablePointer<CChar>?] = environment.map { strdup("\($0.key)=\($0.value)") } + [nil]
-        defer { for pointer in argv + envp { free(pointer) } }
-        #if canImport(Darwin)
-        var attributes: posix_spawnattr_t?
-        #else
-        var attributes = posix_spawnattr_t()
-        #endif
-        posix_spawnattr_init(&attributes)
-        defer { posix_spawnattr_destroy(&attributes) }
-        // What we ignore for our own sake would be ignored by the program as well.
-        var defaults = sigset_t()
-        sigemptyset(&defaults)
-        for signal in signals { sigaddset(&defaults, signal) }
-        posix_spawnattr_setsigdefault(&attributes, &defaults)
-        // And what the thread blocks on which we happen to be.
-        var mask = sigset_t()
-        sigemptyset(&mask)
-        posix_spawnattr_setsigmask(&attributes, &mask)
-        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK))
-        var number = pid_t()
-        let code = posix_spawnp(&number, arguments[0], nil, &attributes, &argv, &envp)
-        return code == 0 ? .success(number) : .failure(Failure(code: code))
+    /// Ignores a signal; whether it was before.
+    private static func ignore(_ number: CInt) -> Bool {
+        // Handlers cannot be compared, but these are numbers.
+        unsafeBitCast(signal(number, SIG_IGN), to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self)
     }
 
     /// Sends a signal that we get on to the program. One that a terminal's key makes reaches the program by itself.
     private static func forward(_ number: CInt, to process: pid_t) -> any DispatchSourceSignal {
-        signal(number, SIG_IGN)
         let isOfTerminal = number == SIGINT || number == SIGQUIT
         let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
         source.setEventHandler {
@@ -89,8 +71,7 @@ struct ChildProcess: Sendable {
             DispatchQueue(label: "beeline.run").async {
                 var status: CInt = 0
                 while waitpid(process, &status, 0) < 0, errno == EINTR {}
-                let signal = status & 0x7f
-                continuation.resume(returning: signal == 0 ? status >> 8 & 0xff : 128 + signal)
+                continuation.resume(returning: ProgramLaunch.exitCode(status))
             }
         }
     }

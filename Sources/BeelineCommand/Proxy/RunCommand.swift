@@ -3,6 +3,7 @@
 import ArgumentParser
 import Beeline
 import BeelineProxy
+import BeelineWebDriver
 
 /// `beeline run -- COMMAND…`: a program that stays as it is.
 struct RunCommand: AsyncParsableCommand {
@@ -24,6 +25,8 @@ struct RunCommand: AsyncParsableCommand {
     var command: [String]
 
     func run() async throws {
+        // Before we open any: `beeline run -- diff <(…) <(…)` gives descriptors to diff.
+        let descriptors = ProgramLaunch.inherited
         let defaults = try Defaults.load()
         guard !command.isEmpty else { throw CommandFailure(.usage, "no program: write beeline run -- COMMAND") }
         let client = try proxy.client(names, defaults)
@@ -34,7 +37,8 @@ struct RunCommand: AsyncParsableCommand {
         do throws(ProxyError) {
             let proxy = try await BeelineProxy.start(configuration, client: client)
             let environment = Self.environment(defaults.environment, proxy: proxy.url)
-            code = await ChildProcess(command, environment: environment).run()
+            let child = ChildProcess(command, environment: environment, descriptors: descriptors)
+            code = await child.run()
             await proxy.stop()
             await client.shutDown()
         } catch {
