@@ -31,6 +31,7 @@ public final class Browser: Sendable {
     /// Which one it is.
     public let kind: BrowserKind
     private let session: any BrowserSession
+    private let looks = CookieLooks()
     private let cookieInterval: Duration
 
     /// Starts a browser.
@@ -41,6 +42,15 @@ public final class Browser: Sendable {
     ) async throws(WebDriverError) -> Browser {
         let environment = configuration.environment ?? ProcessInfo.processInfo.environment
         let programs = try BrowserPrograms.find(configuration.kind, path: environment["PATH"] ?? "/usr/bin:/bin")
+        #if !canImport(Darwin)
+        let needsDisplay = !configuration.isHeadless || programs.kind == .webKit
+        if needsDisplay, environment["DISPLAY"] == nil, environment["WAYLAND_DISPLAY"] == nil {
+            throw WebDriverError(
+                .cannotStart,
+                "\(programs.kind.title) needs a display, which DISPLAY or WAYLAND_DISPLAY names; xvfb-run makes one"
+            )
+        }
+        #endif
         let profile = try ProfileFolder()
         let session: any BrowserSession =
             switch programs.kind {
@@ -67,7 +77,7 @@ public final class Browser: Sendable {
     }
 
     /// Its cookies.
-    public var cookieStore: WebDriverCookieStore { WebDriverCookieStore(session, interval: cookieInterval) }
+    public var cookieStore: WebDriverCookieStore { WebDriverCookieStore(session, looks, interval: cookieInterval) }
 
     /// Loads a page, and returns when it is there.
     ///

@@ -32,5 +32,19 @@ final class Display: Sendable {
     /// A folder for files that the browser reads.
     var folder: String { files.path }
 
+    /// Presses keys, in the window that is there.
+    func press(_ keys: String) async throws {
+        let arguments = ["xdotool", "key", keys]
+        var environment = ProcessInfo.processInfo.environment
+        environment["DISPLAY"] = name
+        let process = try OwnedProcess(arguments, environment: environment, output: files["xdotool.log"])
+        await process.wait()
+        guard process.status == 0 else { throw KeyFailure(text: files.text("xdotool.log") ?? "") }
+    }
+
+    private struct KeyFailure: Error {
+        let text: String
+    }
+
     func stop() async { await server.end() }
 }

@@ -28,6 +28,15 @@ struct DriverTests {
         #expect(error?.message.contains("apt-get install chromium chromium-driver") == true)
     }
 
+    @Test("without a display a browser with a window is not started, and what is missing is said")
+    func noDisplay() async {
+        var configuration = BrowserConfiguration()
+        configuration.environment = ["PATH": "/usr/bin:/bin"]
+        let error = await #expect(throws: WebDriverError.self) { _ = try await Browser.start(configuration) }
+        #expect(error?.code == .cannotStart)
+        #expect(error?.message.contains("needs a display") == true)
+    }
+
     @Test("a process ends with what it has started, and leaves no zombie")
     func ownedProcess() async throws {
         let folder = try ProfileFolder()
@@ -116,7 +125,12 @@ struct DriverTests {
             }
         }
         let url = "ws://127.0.0.1:\(browser.port)/session"
-        let connection = try await BiDiConnection(to: url, origin: "http://beeline.invalid", limit: .seconds(20))
+        let connection = try await BrowserConnection(
+            to: url,
+            origin: "http://beeline.invalid",
+            event: "tab.closed",
+            limit: .seconds(20)
+        )
         let commands = ["one", "two", "three"].map { name in Task { try await connection.send(name) } }
         var ended = 0
         var numbers: Set<Int64> = []

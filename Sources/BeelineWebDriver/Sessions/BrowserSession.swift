@@ -27,8 +27,17 @@ protocol BrowserSession: Sendable {
     /// Whether it has a window.
     func isOpen() async -> Bool
 
+    /// Returns when a tab closes, and at the latest after `limit`; at once where one closed since the last call. It returns
+    /// early when the browser has gone or the task is cancelled, too.
+    func waitForClosing(within limit: Duration) async
+
     /// Closes it, and returns when its processes have ended.
     func end() async
+}
+
+extension BrowserSession {
+    /// For a driver that tells of nothing.
+    func waitForClosing(within limit: Duration) async { try? await ContinuousClock().sleep(for: limit) }
 }
 
 extension Cookie {

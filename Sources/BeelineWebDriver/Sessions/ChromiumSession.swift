@@ -6,8 +6,12 @@ import Names
 
 /// Chromium, driven by chromedriver. Cookies go by the DevTools protocol (`Storage.getCookies` and its like), which knows all
 /// of them at any time, whatever page is open.
+///
+/// With its last window Chromium would end, and drop the cookies of the session before it does. It is told to do neither, so
+/// that they can be asked for when the window has closed; it goes with ``end()``.
 final class ChromiumSession: BrowserSession {
     private let driver: DriverLaunch
+    private let connection: BrowserConnection
     private let profile: ProfileFolder
 
     init(
@@ -25,6 +29,7 @@ final class ChromiumSession: BrowserSession {
             environment["XDG_DATA_HOME"] = profile["data"]
         }
         var arguments = ["--user-data-dir=\(profile["profile"])", "--no-first-run", "--no-default-browser-check"]
+        arguments.append("--keep-alive-for-test")
         if configuration.isHeadless { arguments.append("--headless=new") }
         // Chromium refuses to run with its sandbox as root.
         if isRoot { arguments.append("--no-sandbox") }
@@ -37,6 +42,8 @@ final class ChromiumSession: BrowserSession {
             "goog:chromeOptions": [
                 "binary": .string(programs.browser),
                 "args": .array(arguments.map { .string($0) }),
+                // Where it left off (1) it would go on the next time: with the cookies of the session.
+                "prefs": ["session.restore_on_startup": .number(1)],
                 "excludeSwitches": ["enable-automation"],
             ],
         ]
@@ -48,6 +55,37 @@ final class ChromiumSession: BrowserSession {
             profile: profile,
             limits: configuration
         )
+        do throws(WebDriverError) {
+            connection = try await Self.connect(profile, limit: configuration.commandLimit)
+        } catch {
+            await driver.end()
+            throw error
+        }
+    }
+
+    /// Connects to the browser itself, which writes down where it listens.
+    private static func connect(
+        _ profile: ProfileFolder,
+        limit: Duration
+    ) async throws(WebDriverError) -> BrowserConnection {
+        let lines = profile.text("profile/DevToolsActivePort")?.split(separator: "\n") ?? []
+        guard lines.count == 2 else {
+            throw WebDriverError(.cannotStart, "Chromium does not say where its DevTools protocol is")
+        }
+        let connection = try await BrowserConnection(
+            to: "ws://127.0.0.1:\(lines[0])\(lines[1])",
+            origin: nil,
+            event: "Target.targetDestroyed",
+            limit: limit
+        )
+        do throws(WebDriverError) {
+            let pages: JSONValue = [["type": "page"]]
+            try await connection.send("Target.setDiscoverTargets", ["discover": true, "filter": pages])
+            return connection
+        } catch {
+            await connection.close()
+            throw error
+        }
     }
 
     func navigate(to url: String) async throws(WebDriverError) { try await driver.navigate(to: url) }
@@ -57,7 +95,7 @@ final class ChromiumSession: BrowserSession {
     }
 
     func cookies() async throws(WebDriverError) -> [Cookie] {
-        let answer = try await devTools("Storage.getCookies")
+        let answer = try await connection.send("Storage.getCookies")
         return (answer["cookies"]?.array ?? []).compactMap { Cookie(devTools: $0) }
     }
 
@@ -65,7 +103,7 @@ final class ChromiumSession: BrowserSession {
         guard let parameters = cookie.devTools else {
             throw WebDriverError(.refused, "Chromium takes no cookie that is not UTF-8: \(cookie.name)")
         }
-        try await devTools("Storage.setCookies", ["cookies": [parameters]])
+        try await connection.send("Storage.setCookies", ["cookies": [parameters]])
     }
 
     func delete(_ cookie: Cookie) async throws(WebDriverError) {
@@ -77,14 +115,21 @@ final class ChromiumSession: BrowserSession {
 
     func kept(of cookie: Cookie) -> Cookie? { cookie.devTools == nil ? nil : cookie.inWholeSeconds }
 
-    func isOpen() async -> Bool { await driver.hasWindow() }
+    func isOpen() async -> Bool {
+        // chromedriver would end a browser without a window.
+        do throws(WebDriverError) {
+            let targets = try await connection.send("Target.getTargets")["targetInfos"]?.array ?? []
+            return targets.contains { $0["type"] == "page" }
+        } catch {
+            return error.code == .timedOut
+        }
+    }
 
-    func end() async { await driver.end() }
+    func waitForClosing(within limit: Duration) async { await connection.waitForEvent(within: limit) }
 
-    @discardableResult
-    private func devTools(_ command: String, _ parameters: JSONValue = [:]) async throws(WebDriverError) -> JSONValue {
-        let body: JSONValue = ["cmd": .string(command), "params": parameters]
-        return try await driver.post("/goog/cdp/execute", body)
+    func end() async {
+        await connection.close()
+        await driver.end()
     }
 }
 

@@ -15,8 +15,11 @@ final class FirefoxSession: BrowserSession {
     /// What the handshake says to come from. Firefox takes it because it is told to.
     private static let origin = "http://beeline.invalid"
 
+    /// What it says when a tab closes.
+    private static let closing = "browsingContext.contextDestroyed"
+
     private let process: OwnedProcess
-    private let connection: BiDiConnection
+    private let connection: BrowserConnection
     private let profile: ProfileFolder
     /// Guards the sites whose partitions there may be.
     private let sites = NIOLockedValueBox<[Site]>([])
@@ -39,7 +42,12 @@ final class FirefoxSession: BrowserSession {
         do throws(WebDriverError) {
             let url = try await Self.address(process, profile, within: configuration.startLimit)
             let limit = configuration.commandLimit
-            connection = try await BiDiConnection(to: "\(url)/session", origin: Self.origin, limit: limit)
+            connection = try await BrowserConnection(
+                to: "\(url)/session",
+                origin: Self.origin,
+                event: Self.closing,
+                limit: limit
+            )
         } catch {
             await process.end()
             throw error
@@ -50,6 +58,7 @@ final class FirefoxSession: BrowserSession {
                 "acceptInsecureCerts": false, "unhandledPromptBehavior": ["default": "ignore"],
             ]
             try await connection.send("session.new", ["capabilities": ["alwaysMatch": capabilities]])
+            try await connection.send("session.subscribe", ["events": [.string(Self.closing)]])
         } catch {
             await end()
             throw error
@@ -148,6 +157,8 @@ final class FirefoxSession: BrowserSession {
             return error.code == .timedOut
         }
     }
+
+    func waitForClosing(within limit: Duration) async { await connection.waitForEvent(within: limit) }
 
     func end() async {
         _ = try? await connection.send("browser.close")

@@ -9,19 +9,32 @@ import NIOCore
 import NIOPosix
 import Names
 
-/// Commands to a browser that speaks WebDriver BiDi: JSON over a WebSocket (https://www.w3.org/TR/webdriver-bidi/ §5).
+/// Commands to a browser itself, in JSON over a WebSocket: WebDriver BiDi (https://www.w3.org/TR/webdriver-bidi/ §5), or
+/// Chromium's DevTools protocol, which has the same form.
 ///
-/// Answers come in any order; each finds its command by its number. Events are passed over.
-final class BiDiConnection: Sendable {
+/// Answers come in any order; each finds its command by its number. Of the events one is told, all others are passed over.
+final class BrowserConnection: Sendable {
     private struct State {
         var next = 1
         var waiters: [Int: EventLoopPromise<JSONValue>] = [:]
+        /// Those of the waiters that wait for the event.
+        var listeners: Set<Int> = []
+        /// Whether the event came when nobody waited for it.
+        var hasEvent = false
         var isOpen = true
+
+        /// - Returns: the waiter's number.
+        mutating func add(_ waiter: EventLoopPromise<JSONValue>) -> Int {
+            defer { next += 1 }
+            waiters[next] = waiter
+            return next
+        }
     }
 
     private let client: BeelineClient
     private let socket: WebSocket
     private let limit: Duration
+    private let event: String
     /// Guards who waits for which answer.
     private let state = NIOLockedValueBox(State())
     /// Reads answers; ended by ``close()`` and with the socket.
@@ -32,9 +45,11 @@ final class BiDiConnection: Sendable {
     /// - Parameters:
     ///   - url: `ws://127.0.0.1:PORT/session`.
     ///   - origin: what the handshake says to come from; the browser must have been told to take it.
+    ///   - event: the event that ``waitForEvent(within:)`` waits for, by its name.
     ///   - limit: how long a command may take.
-    init(to url: String, origin: String, limit: Duration) async throws(WebDriverError) {
+    init(to url: String, origin: String?, event: String, limit: Duration) async throws(WebDriverError) {
         self.limit = limit
+        self.event = event
         var configuration = ClientConfiguration()
         configuration.upstreams = []
         configuration.jar = nil
@@ -42,13 +57,14 @@ final class BiDiConnection: Sendable {
         var settings = WebSocketSettings()
         settings.maximumMessageBytes = 64 << 20
         settings.offersCompression = false
+        let fields: HTTPFields = origin.map { [.origin: $0] } ?? [:]
         do {
             client = try BeelineClient(configuration)
-            socket = try await client.webSocket(url, fields: [.origin: origin], settings: settings)
+            socket = try await client.webSocket(url, fields: fields, settings: settings)
         } catch {
             throw WebDriverError(
                 .cannotStart,
-                "the browser's WebDriver BiDi at \(url): \(error)",
+                "the browser at \(url): \(error)",
                 underlyingError: error
             )
         }
@@ -66,12 +82,7 @@ final class BiDiConnection: Sendable {
     func send(_ method: String, _ parameters: JSONValue = [:]) async throws(WebDriverError) -> JSONValue {
         let loop = MultiThreadedEventLoopGroup.singleton.next()
         let answer = loop.makePromise(of: JSONValue.self)
-        let number = state.withLockedValue { state -> Int? in
-            guard state.isOpen else { return nil }
-            defer { state.next += 1 }
-            state.waiters[state.next] = answer
-            return state.next
-        }
+        let number = state.withLockedValue { $0.isOpen ? $0.add(answer) : nil }
         guard let number else {
             answer.fail(Self.gone)
             throw Self.gone
@@ -92,10 +103,35 @@ final class BiDiConnection: Sendable {
         }
     }
 
+    /// Returns when the event has come since the last call, when the browser has gone or the task is cancelled, and at the
+    /// latest after `limit`. An event below another page, of a frame, does not count.
+    func waitForEvent(within limit: Duration) async {
+        let loop = MultiThreadedEventLoopGroup.singleton.next()
+        let answer = loop.makePromise(of: JSONValue.self)
+        let number = state.withLockedValue { state -> Int? in
+            defer { state.hasEvent = false }
+            guard state.isOpen, !state.hasEvent else { return nil }
+            let number = state.add(answer)
+            state.listeners.insert(number)
+            return number
+        }
+        guard let number else { return answer.succeed(.null) }
+        let timer = loop.scheduleTask(in: TimeAmount(limit)) { [self] in settle(number, .success(.null)) }
+        defer { timer.cancel() }
+        await withTaskCancellationHandler {
+            _ = try? await answer.futureResult.get()
+        } onCancel: {
+            settle(number, .success(.null))
+        }
+    }
+
     private static let gone = WebDriverError(.ended, "the browser has been closed")
 
     private func settle(_ number: Int, _ result: Result<JSONValue, WebDriverError>) {
-        let waiter = state.withLockedValue { $0.waiters.removeValue(forKey: number) }
+        let waiter = state.withLockedValue { state in
+            state.listeners.remove(number)
+            return state.waiters.removeValue(forKey: number)
+        }
         switch result {
         case .success(let value): waiter?.succeed(value)
         case .failure(let error): waiter?.fail(error)
@@ -112,14 +148,27 @@ final class BiDiConnection: Sendable {
             for waiter in waiters.values { waiter.fail(Self.gone) }
             return
         }
-        guard case .text(let text) = message, let value = JSONValue(Array(text.utf8)),
-            let number = value["id"]?.integer.flatMap({ Int(exactly: $0) })
-        else { return }
+        guard case .text(let text) = message, let value = JSONValue(Array(text.utf8)) else { return }
+        guard let number = value["id"]?.integer.flatMap({ Int(exactly: $0) }) else {
+            if value["method"]?.string == event, value["params"]?["parent"]?.string == nil { tellEvent() }
+            return
+        }
         if let result = value["result"] { return settle(number, .success(result)) }
-        let words = [value["error"]?.string, value["message"]?.string].compactMap(\.self)
+        // BiDi has a name and a message, DevTools a message in an object.
+        let words = [value["error"]?.string, (value["error"]?["message"] ?? value["message"])?.string].compactMap(
+            \.self
+        )
         let line = words.joined(separator: ": ").split(whereSeparator: \.isNewline).first ?? "unknown error"
         let code: WebDriverError.Code = words.first == "no such frame" ? .ended : .refused
         settle(number, .failure(WebDriverError(code, String(line))))
+    }
+
+    private func tellEvent() {
+        let listeners = state.withLockedValue { state in
+            state.hasEvent = state.listeners.isEmpty
+            return state.listeners
+        }
+        for listener in listeners { settle(listener, .success(.null)) }
     }
 
     private static func read(_ socket: WebSocket, _ tell: (WebSocketMessage?) -> Void) async {
