@@ -62,7 +62,10 @@ struct BeelineCommand: AsyncParsableCommand {
         case _ where exitCode(for: error) == .success:
             exit(withError: error)
         case _ where exitCode(for: error) == .validationFailure:
-            CommandFailure(.usage, "\(message(for: error)); try `beeline help \(subcommand)`").print()
+            // Some of its messages end in a full stop.
+            let message = message(for: error)
+            let reason = message.hasSuffix(".") ? String(message.dropLast()) : message
+            CommandFailure(.usage, "\(reason); try `beeline help \(subcommand)`").print()
             exit(withError: ExitCode(CommandStatus.usage.rawValue))
         default:
             CommandFailure(.internalFault, message(for: error)).print()

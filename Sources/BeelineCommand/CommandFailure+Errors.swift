@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Beeline
+import Names
 
 extension CommandFailure {
+    /// An argument that is no URL of ours.
+    init(url error: NameError) {
+        self.init(error.code == .unsupportedScheme ? .unsupportedProtocol : .malformedURL, error.message)
+    }
+
     /// A request that brought no response.
     init(_ error: BeelineError) {
         // The resolver's own words say more than that there is no address.

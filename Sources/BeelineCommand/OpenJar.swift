@@ -22,6 +22,12 @@ struct OpenJar: Sendable {
                 // Text would be written over it at the end.
                 throw CommandFailure(.usage, "the jar \(file.path) is an SQLite file; such a jar is named .sqlite")
             }
+            if let found = source?.found, found.cookies.isEmpty, let problem = found.problems.first {
+                throw CommandFailure(
+                    .usage,
+                    "the jar \(file.path) has no cookies but something else, which would be lost (\(problem)); name another file"
+                )
+            }
             jar.insert(source?.found.cookies ?? [], isOfThisSession: false)
             (self.jar, store) = (jar, nil)
             return

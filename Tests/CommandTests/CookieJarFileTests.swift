@@ -48,6 +48,17 @@ extension ProcessTests {
             await lab.stop()
         }
 
+        @Test(arguments: ["notes.txt", "notes.json"])
+        func aFileThatIsNoJarIsNotWrittenOver(_ name: String) async throws {
+            let folder = try Folder()
+            try folder.write(Data("root:x:0:0\n".utf8), to: name)
+            for line in [["http://127.0.0.1:1/"], ["cookies", "clear"], ["cookies", "set", "a.test", "a=b"]] {
+                let run = try await CommandRun.run(CommandRun.beeline, line + ["--jar", name], in: folder)
+                #expect(run.status == 64 && run.errors.contains("the jar \(name) has no cookies"), "\(run.errors)")
+                #expect(try folder.text(name) == "root:x:0:0\n")
+            }
+        }
+
         @Test func verboseOutputHasNoSecret() async throws {
             let lab = try await CommandLab { request in
                 request.path == "/" ? .redirect(to: "/2").adding(.setCookie, "id=s3cret; HttpOnly") : .text("ok")

@@ -80,7 +80,7 @@ extension HTTPURL {
         do throws(NameError) {
             self = try HTTPURL(text.contains("://") ? text : "https://" + text)
         } catch {
-            throw CommandFailure(.malformedURL, error.message)
+            throw CommandFailure(url: error)
         }
     }
 }

@@ -74,12 +74,16 @@ struct DoctorCommand: AsyncParsableCommand {
 
     private static func tell(_ diagnosis: Diagnosis, json: Bool, html: String?) throws(CommandFailure) {
         let text = json ? JSONText.line(DoctorReport(diagnosis)) + "\n" : DoctorText(diagnosis).text
-        do {
-            if let html {
+        if let html {
+            do {
                 let file = try FileDescriptor.open(html, .truncate)
                 try file.write(DoctorPage(diagnosis).text.utf8)
                 try file.close()
+            } catch {
+                throw CommandFailure(.writeFailed, "--html: the file \(html) cannot be written: \(error)")
             }
+        }
+        do {
             try FileDescriptor.standardOutput.write(text.utf8)
         } catch {
             throw CommandFailure(.writeFailed, "\(error)", isQuiet: error.isBrokenPipe)

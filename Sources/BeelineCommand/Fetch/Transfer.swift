@@ -85,10 +85,7 @@ struct Transfer: Sendable {
             }
             return url
         } catch {
-            throw CommandFailure(
-                error.code == .unsupportedScheme ? .unsupportedProtocol : .malformedURL,
-                error.message
-            )
+            throw CommandFailure(url: error)
         }
     }
 
