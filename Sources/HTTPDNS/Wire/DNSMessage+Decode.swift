@@ -46,12 +46,6 @@ private struct DNSReader {
         self.octets = octets
     }
 
-    mutating func u8() throws(DNSMessageError) -> UInt8 {
-        guard offset < octets.count else { throw .truncated(offset: offset) }
-        defer { offset += 1 }
-        return octets[offset]
-    }
-
     mutating func u16() throws(DNSMessageError) -> UInt16 {
         guard offset + 2 <= octets.count else { throw .truncated(offset: offset) }
         defer { offset += 2 }
