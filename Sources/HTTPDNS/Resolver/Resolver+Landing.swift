@@ -118,6 +118,26 @@ extension Resolver {
         }
     }
 
+    /// What a look-up of a name that has just ended left in the cache, or one before.
+    ///
+    /// - Returns: What a caller is given without asking, if anything; and whether there is an address that could be
+    ///   handed out where the upstreams take too long.
+    func atHand(_ wanted: Wanted) -> (result: Result<Landing, ResolutionError>?, isUsable: Bool) {
+        let now = time.now()
+        let hash = AnswerCache.Key.hash(of: wanted.key)
+        let entry = shard(hash).withLockedValue { shard in
+            shard.cache.peek(AnswerCache.Key(wanted.key, realm: shard.realm, hash: hash))
+        }
+        guard let entry else { return (nil, false) }
+        let isUsable = entry.isUsable(wanted.families, now, maxStale: configuration.maxStale)
+        if entry.expiry(wanted.families) > now {
+            return (.success(Landing(entry: entry, source: .cached)), isUsable)
+        }
+        guard entry.retryAt > now else { return (nil, isUsable) }
+        let failure = ResolutionError.failed(wanted.host, entry.provenance.failures)
+        return (isUsable ? .success(Landing(entry: entry, source: .stale)) : .failure(failure), isUsable)
+    }
+
     /// Keeps what a look-up brought.
     ///
     /// - Returns: The entry as it is kept.

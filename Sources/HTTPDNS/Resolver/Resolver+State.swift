@@ -8,6 +8,12 @@ extension Resolver {
         var name: String
         var families: Families
         var realm: Realm
+
+        init(_ wanted: Wanted, _ realm: Realm) {
+            name = wanted.key
+            families = wanted.families
+            self.realm = realm
+        }
     }
 
     /// A look-up under way.
