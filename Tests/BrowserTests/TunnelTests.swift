@@ -107,6 +107,21 @@ extension BrowserTests {
             }
         }
 
+        @Test("a page that is on its way elsewhere can be left", arguments: [BrowserKind.chromium, .firefox])
+        func leaving(_ kind: BrowserKind) async throws {
+            try await withBrowser(kind) { lab in
+                for round in 1...10 {
+                    try await lab.browser.navigate(to: lab.url("www.b.test", "/page?\(round)"))
+                    let count = lab.site.requests.count
+                    let script = "setTimeout(() => location = '\(try lab.url("www.a.test", "/cookies"))', 100)"
+                    _ = try await lab.browser.evaluate(script)
+                    try await lab.site.requests(atLeast: count + 1)
+                }
+                try await lab.browser.navigate(to: lab.url("www.b.test", "/page"))
+                #expect(try await lab.pageText() == "log in first")
+            }
+        }
+
         @Test(
             "from another site a link carries Lax and None, a form that posts None alone",
             arguments: BrowserKind.allCases

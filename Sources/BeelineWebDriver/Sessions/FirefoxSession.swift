@@ -18,11 +18,16 @@ final class FirefoxSession: BrowserSession {
     /// What it says when a tab closes.
     private static let closing = "browsingContext.contextDestroyed"
 
+    /// What it says when a page is there.
+    private static let loaded = "browsingContext.load"
+
     private let process: OwnedProcess
     private let connection: BrowserConnection
     private let profile: ProfileFolder
     /// Guards the sites whose partitions there may be.
     private let sites = NIOLockedValueBox<[Site]>([])
+    /// Guards the name of the last navigation, whose events may come after its answer.
+    private let navigation = NIOLockedValueBox<JSONValue?>(nil)
 
     init(
         _ programs: BrowserPrograms,
@@ -58,7 +63,7 @@ final class FirefoxSession: BrowserSession {
                 "acceptInsecureCerts": false, "unhandledPromptBehavior": ["default": "ignore"],
             ]
             try await connection.send("session.new", ["capabilities": ["alwaysMatch": capabilities]])
-            try await connection.send("session.subscribe", ["events": [.string(Self.closing)]])
+            try await connection.send("session.subscribe", ["events": [.string(Self.closing), .string(Self.loaded)]])
         } catch {
             await end()
             throw error
@@ -93,8 +98,15 @@ final class FirefoxSession: BrowserSession {
     }
 
     func navigate(to url: String) async throws(WebDriverError) {
-        let parameters: JSONValue = ["context": try await page(), "url": .string(url), "wait": "complete"]
-        try await connection.send("browsingContext.navigate", parameters)
+        let page = try await page()
+        let last = navigation.withLockedValue { $0 }
+        let parameters: JSONValue = ["context": page, "url": .string(url), "wait": "complete"]
+        // Where the page is on its way elsewhere, Firefox goes to the new one and never answers.
+        let result = try await connection.send("browsingContext.navigate", parameters) { event in
+            guard event["method"]?.string == Self.loaded, let load = event["params"] else { return false }
+            return load["context"] == page && load["url"]?.string == url && load["navigation"] != last
+        }
+        navigation.withLockedValue { $0 = result["navigation"] }
     }
 
     func evaluate(_ expression: String) async throws(WebDriverError) -> String {

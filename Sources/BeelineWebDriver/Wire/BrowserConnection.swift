@@ -12,21 +12,25 @@ import Names
 /// Commands to a browser itself, in JSON over a WebSocket: WebDriver BiDi (https://www.w3.org/TR/webdriver-bidi/ §5), or
 /// Chromium's DevTools protocol, which has the same form.
 ///
-/// Answers come in any order; each finds its command by its number. Of the events one is told, all others are passed over.
+/// Answers come in any order; each finds its command by its number. Events that nobody waits for are passed over.
 final class BrowserConnection: Sendable {
     private struct State {
         var next = 1
         var waiters: [Int: EventLoopPromise<JSONValue>] = [:]
-        /// Those of the waiters that wait for the event.
-        var listeners: Set<Int> = []
-        /// Whether the event came when nobody waited for it.
+        /// The events that some of the waiters wait for.
+        var awaited: [Int: @Sendable (JSONValue) -> Bool] = [:]
+        /// Whether ``BrowserConnection/event`` came when nobody waited for it.
         var hasEvent = false
         var isOpen = true
 
         /// - Returns: the waiter's number.
-        mutating func add(_ waiter: EventLoopPromise<JSONValue>) -> Int {
+        mutating func add(
+            _ waiter: EventLoopPromise<JSONValue>,
+            _ event: (@Sendable (JSONValue) -> Bool)?
+        ) -> Int {
             defer { next += 1 }
             waiters[next] = waiter
+            awaited[next] = event
             return next
         }
     }
@@ -76,13 +80,21 @@ final class BrowserConnection: Sendable {
 
     /// Sends a command.
     ///
+    /// - Parameters:
+    ///   - session: the page that it is for, as the DevTools protocol names it.
+    ///   - event: whether an event says the same as the answer; then its parameters are the result.
     /// - Returns: the member `result` of the answer.
     /// - Throws: ``WebDriverError``: `refused` with the browser's own words, `timedOut`, `ended`.
     @discardableResult
-    func send(_ method: String, _ parameters: JSONValue = [:]) async throws(WebDriverError) -> JSONValue {
+    func send(
+        _ method: String,
+        _ parameters: JSONValue = [:],
+        session: String? = nil,
+        or event: (@Sendable (JSONValue) -> Bool)? = nil
+    ) async throws(WebDriverError) -> JSONValue {
         let loop = MultiThreadedEventLoopGroup.singleton.next()
         let answer = loop.makePromise(of: JSONValue.self)
-        let number = state.withLockedValue { $0.isOpen ? $0.add(answer) : nil }
+        let number = state.withLockedValue { $0.isOpen ? $0.add(answer, event) : nil }
         guard let number else {
             answer.fail(Self.gone)
             throw Self.gone
@@ -90,7 +102,9 @@ final class BrowserConnection: Sendable {
         let late = WebDriverError(.timedOut, "\(method): the browser took more than \(limit)")
         let timer = loop.scheduleTask(in: TimeAmount(limit)) { [self] in settle(number, .failure(late)) }
         defer { timer.cancel() }
-        let text = JSONValue.object(["id": .number(number), "method": .string(method), "params": parameters]).text
+        var command: [String: JSONValue] = ["id": .number(number), "method": .string(method), "params": parameters]
+        command["sessionId"] = session.map { .string($0) }
+        let text = JSONValue.object(command).text
         do {
             return try await withTaskCancellationHandler {
                 do { try await socket.send(text) } catch { settle(number, .failure(Self.gone)) }
@@ -111,9 +125,7 @@ final class BrowserConnection: Sendable {
         let number = state.withLockedValue { state -> Int? in
             defer { state.hasEvent = false }
             guard state.isOpen, !state.hasEvent else { return nil }
-            let number = state.add(answer)
-            state.listeners.insert(number)
-            return number
+            return state.add(answer) { [event] in Self.isTop($0, event) }
         }
         guard let number else { return answer.succeed(.null) }
         let timer = loop.scheduleTask(in: TimeAmount(limit)) { [self] in settle(number, .success(.null)) }
@@ -125,11 +137,13 @@ final class BrowserConnection: Sendable {
         }
     }
 
+    /// DevTools' code for a page that was closed.
+    private static let noSession: Int64 = -32001
     private static let gone = WebDriverError(.ended, "the browser has been closed")
 
     private func settle(_ number: Int, _ result: Result<JSONValue, WebDriverError>) {
         let waiter = state.withLockedValue { state in
-            state.listeners.remove(number)
+            state.awaited[number] = nil
             return state.waiters.removeValue(forKey: number)
         }
         switch result {
@@ -150,8 +164,7 @@ final class BrowserConnection: Sendable {
         }
         guard case .text(let text) = message, let value = JSONValue(Array(text.utf8)) else { return }
         guard let number = value["id"]?.integer.flatMap({ Int(exactly: $0) }) else {
-            if value["method"]?.string == event, value["params"]?["parent"]?.string == nil { tellEvent() }
-            return
+            return tell(value)
         }
         if let result = value["result"] { return settle(number, .success(result)) }
         // BiDi has a name and a message, DevTools a message in an object.
@@ -159,16 +172,23 @@ final class BrowserConnection: Sendable {
             \.self
         )
         let line = words.joined(separator: ": ").split(whereSeparator: \.isNewline).first ?? "unknown error"
-        let code: WebDriverError.Code = words.first == "no such frame" ? .ended : .refused
+        let isGone = words.first == "no such frame" || value["error"]?["code"]?.integer == Self.noSession
+        let code: WebDriverError.Code = isGone ? .ended : .refused
         settle(number, .failure(WebDriverError(code, String(line))))
     }
 
-    private func tellEvent() {
-        let listeners = state.withLockedValue { state in
-            state.hasEvent = state.listeners.isEmpty
-            return state.listeners
+    /// Whether it is an event of this name, and not one of a frame.
+    private static func isTop(_ value: JSONValue, _ event: String) -> Bool {
+        value["method"]?.string == event && value["params"]?["parent"]?.string == nil
+    }
+
+    private func tell(_ value: JSONValue) {
+        let waiters = state.withLockedValue { state in
+            let waiters = state.awaited.filter { $0.value(value) }.keys
+            if waiters.isEmpty, Self.isTop(value, event) { state.hasEvent = true }
+            return waiters
         }
-        for listener in listeners { settle(listener, .success(.null)) }
+        for waiter in waiters { settle(waiter, .success(value["params"] ?? .null)) }
     }
 
     private static func read(_ socket: WebSocket, _ tell: (WebSocketMessage?) -> Void) async {
