@@ -104,15 +104,14 @@ extension Resolver {
         if isStaleAtHand { plan.staleAfter = configuration.staleAnswerDelay }
         var inquiry = Inquiry(plan, families: key.families, now: now)
         let actions = inquiry.start(now: now)
-        let flight = Flight(
+        let errand = Errand(
             wanted: wanted,
             realm: route.realm,
             network: state.network.id,
-            inquiry: inquiry,
             trustsSystem: route.trustsSystem,
             isFresh: isFresh
         )
-        let id = state.flights.start(key, flight)
+        let id = state.flights.start(key, Flight(errand: errand, inquiry: inquiry))
         effects.started.append((id, actions))
         effects.nextTick = min(effects.nextTick, inquiry.nextTick)
         return id
@@ -165,7 +164,7 @@ extension Resolver {
         for flight in flights {
             for (_, task) in flight.cargo.tasks { task.cancel() }
             for waiter in flight.allWaiters {
-                let error = ResolutionError(.shutDown, "\(flight.cargo.wanted.host): the resolver was shut down")
+                let error = ResolutionError(.shutDown, "\(flight.cargo.errand.wanted.host): the resolver was shut down")
                 waiter.resume(returning: .failure(error))
             }
         }
