@@ -10,13 +10,8 @@ import Names
 /// With its last window Chromium would end, and drop the cookies of the session before it does. It is told to do neither, so
 /// that they can be asked for when the window has closed; it goes with ``end()``.
 final class ChromiumSession: BrowserSession {
-    /// Pages that lead to one another, which ``navigate(to:)`` follows.
-    private static let hopLimit = 20
-
     private let driver: DriverLaunch
     private let connection: BrowserConnection
-    /// The page of the first window.
-    private let first: JSONValue
     private let profile: ProfileFolder
 
     init(
@@ -49,6 +44,8 @@ final class ChromiumSession: BrowserSession {
                 "args": .array(arguments.map { .string($0) }),
                 // Where it left off (1) it would go on the next time: with the cookies of the session.
                 "prefs": ["session.restore_on_startup": .number(1)],
+                // Where chromedriver turns this off, --keep-alive-for-test counts no more.
+                "localState": ["background_mode.enabled": true],
                 "excludeSwitches": ["enable-automation"],
             ],
         ]
@@ -60,7 +57,6 @@ final class ChromiumSession: BrowserSession {
             profile: profile,
             limits: configuration
         )
-        first = (try? await driver.get("/window")) ?? .null
         do throws(WebDriverError) {
             connection = try await Self.connect(profile, limit: configuration.commandLimit)
         } catch {
@@ -94,55 +90,7 @@ final class ChromiumSession: BrowserSession {
         }
     }
 
-    /// Not by chromedriver, which ends the browser when the window closes before the page is there.
-    func navigate(to url: String) async throws(WebDriverError) {
-        let target: JSONValue = ["targetId": try await page(), "flatten": true]
-        let session = try await connection.send("Target.attachToTarget", target)
-        let failure: WebDriverError?
-        do throws(WebDriverError) {
-            try await load(url, session["sessionId"]?.string)
-            failure = nil
-        } catch {
-            failure = error
-        }
-        try? await connection.send("Target.detachFromTarget", session)
-        if let failure { throw failure }
-    }
-
-    private func load(_ url: String, _ session: String?) async throws(WebDriverError) {
-        let answer = try await connection.send("Page.navigate", ["url": .string(url)], session: session)
-        // Aborted is what leads to no page: a download, or a response without content.
-        if let reason = answer["errorText"]?.string, reason != "net::ERR_ABORTED" {
-            throw WebDriverError(.refused, "\(url): \(reason)")
-        }
-        let isLoaded = """
-            document.readyState === "complete" || new Promise(done => addEventListener("load", () => done(true)))
-            """
-        let script: JSONValue = ["expression": .string(isLoaded), "awaitPromise": true]
-        // A page that goes on to another one takes the promise with it.
-        for _ in 0..<Self.hopLimit {
-            do throws(WebDriverError) {
-                try await connection.send("Runtime.evaluate", script, session: session)
-                return
-            } catch {
-                if error.code != .refused { throw error }
-            }
-        }
-    }
-
-    /// The page that chromedriver opened, or another one where that was closed.
-    private func page() async throws(WebDriverError) -> JSONValue {
-        let pages = try await pages()
-        guard let page = pages.first(where: { $0 == first }) ?? pages.first else {
-            throw WebDriverError(.ended, "Chromium has no tab any more")
-        }
-        return page
-    }
-
-    private func pages() async throws(WebDriverError) -> [JSONValue] {
-        let targets = try await connection.send("Target.getTargets")["targetInfos"]?.array ?? []
-        return targets.compactMap { $0["type"] == "page" ? $0["targetId"] : nil }
-    }
+    func navigate(to url: String) async throws(WebDriverError) { try await driver.navigate(to: url) }
 
     func evaluate(_ expression: String) async throws(WebDriverError) -> String {
         try await driver.evaluate(expression)
@@ -172,7 +120,8 @@ final class ChromiumSession: BrowserSession {
     func isOpen() async -> Bool {
         // chromedriver would end a browser without a window.
         do throws(WebDriverError) {
-            return try await !pages().isEmpty
+            let targets = try await connection.send("Target.getTargets")["targetInfos"]?.array ?? []
+            return targets.contains { $0["type"] == "page" }
         } catch {
             return error.code == .timedOut
         }

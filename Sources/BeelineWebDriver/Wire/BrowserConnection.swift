@@ -80,16 +80,13 @@ final class BrowserConnection: Sendable {
 
     /// Sends a command.
     ///
-    /// - Parameters:
-    ///   - session: the page that it is for, as the DevTools protocol names it.
-    ///   - event: whether an event says the same as the answer; then its parameters are the result.
+    /// - Parameter event: whether an event says the same as the answer; then its parameters are the result.
     /// - Returns: the member `result` of the answer.
     /// - Throws: ``WebDriverError``: `refused` with the browser's own words, `timedOut`, `ended`.
     @discardableResult
     func send(
         _ method: String,
         _ parameters: JSONValue = [:],
-        session: String? = nil,
         or event: (@Sendable (JSONValue) -> Bool)? = nil
     ) async throws(WebDriverError) -> JSONValue {
         let loop = MultiThreadedEventLoopGroup.singleton.next()
@@ -102,9 +99,7 @@ final class BrowserConnection: Sendable {
         let late = WebDriverError(.timedOut, "\(method): the browser took more than \(limit)")
         let timer = loop.scheduleTask(in: TimeAmount(limit)) { [self] in settle(number, .failure(late)) }
         defer { timer.cancel() }
-        var command: [String: JSONValue] = ["id": .number(number), "method": .string(method), "params": parameters]
-        command["sessionId"] = session.map { .string($0) }
-        let text = JSONValue.object(command).text
+        let text = JSONValue.object(["id": .number(number), "method": .string(method), "params": parameters]).text
         do {
             return try await withTaskCancellationHandler {
                 do { try await socket.send(text) } catch { settle(number, .failure(Self.gone)) }
@@ -137,8 +132,6 @@ final class BrowserConnection: Sendable {
         }
     }
 
-    /// DevTools' code for a page that was closed.
-    private static let noSession: Int64 = -32001
     private static let gone = WebDriverError(.ended, "the browser has been closed")
 
     private func settle(_ number: Int, _ result: Result<JSONValue, WebDriverError>) {
@@ -172,8 +165,7 @@ final class BrowserConnection: Sendable {
             \.self
         )
         let line = words.joined(separator: ": ").split(whereSeparator: \.isNewline).first ?? "unknown error"
-        let isGone = words.first == "no such frame" || value["error"]?["code"]?.integer == Self.noSession
-        let code: WebDriverError.Code = isGone ? .ended : .refused
+        let code: WebDriverError.Code = words.first == "no such frame" ? .ended : .refused
         settle(number, .failure(WebDriverError(code, String(line))))
     }
 
