@@ -101,7 +101,7 @@ final class FirefoxSession: BrowserSession {
         let page = try await page()
         let last = navigation.withLockedValue { $0 }
         let parameters: JSONValue = ["context": page, "url": .string(url), "wait": "complete"]
-        // Where the page is on its way elsewhere, Firefox goes to the new one and never answers.
+        // Where the page is on its way elsewhere, Firefox may go to the new one and never answer.
         let result = try await connection.send("browsingContext.navigate", parameters) { event in
             guard event["method"]?.string == Self.loaded, let load = event["params"] else { return false }
             return load["context"] == page && load["url"]?.string == url && load["navigation"] != last
