@@ -84,7 +84,7 @@ struct GatewayTests {
         await lab.stop()
     }
 
-    @Test("a listed name that leads to this machine or its network is refused as in a tunnel, unless it is pinned there")
+    @Test("a listed name that leads to this machine or its network is refused as in a tunnel, unless it is pinned")
     func rebinding() async throws {
         let lab = try await ProxyLab(
             names: ["a.test", "b.test", "c.test"],
@@ -95,7 +95,8 @@ struct GatewayTests {
             client: { $0.pinned[.init(try Host("c.test"))] = [IPAddress(v4: 0x7f00_0001)] }
         )
         try lab.upstream.zone.set("b.test", to: ["10.0.0.1"])
-        let upgrade = "Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
+        let key = "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
+        let upgrade = "Upgrade: websocket\r\n\(key)"
         for (name, address) in [("a.test", "127.0.0.1"), ("b.test", "10.0.0.1")] {
             for fields in ["", "Connection: upgrade\r\n\(upgrade)"] {
                 let (head, body) = try await get(lab, "https://\(name):\(lab.site.port)/echo", fields: fields)

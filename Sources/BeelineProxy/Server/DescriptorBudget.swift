@@ -8,7 +8,8 @@ import Musl
 import Glibc
 #endif
 
-/// How the descriptors that the process may have are dealt out, so that they do not run out in the middle of a tunnel.
+/// How the descriptors that the process may have are dealt out, so that they do not run out: tunnels would break off in their
+/// middle, and libdispatch ends a process in which it cannot open a file for itself.
 struct DescriptorBudget {
     /// Clients that are served: a socket each, and one to the origin.
     let connections: Int
