@@ -21,6 +21,8 @@ public final class Engine: Sendable {
     private let group: any EventLoopGroup
     /// One for each loop, as ``EventLoopTaskExecutor``, which older systems have not.
     private let executors: [ObjectIdentifier: any Executor]
+    /// One for each loop.
+    private let wakes: [ObjectIdentifier: WakeQueue]
     private let contexts: TLSContexts
     private let pool: ConnectionPool
     let webSockets = UpgradedChannels()
@@ -34,6 +36,7 @@ public final class Engine: Sendable {
     ) {
         self.configuration = configuration
         self.group = group
+        wakes = Dictionary(uniqueKeysWithValues: group.makeIterator().map { (ObjectIdentifier($0), WakeQueue($0)) })
         contexts = TLSContexts()
         if #available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *) {
             executors = Dictionary(
@@ -53,6 +56,7 @@ public final class Engine: Sendable {
         configuration = other.configuration
         group = other.group
         executors = other.executors
+        wakes = other.wakes
         contexts = other.contexts
         pool = ConnectionPool(configuration: configuration, group: group)
         memory = NIOLockedValueBox(EndpointMemory(configuration.dial))
@@ -194,8 +198,16 @@ public final class Engine: Sendable {
         clock: ExchangeClock
     ) async throws(DirectHTTPError) -> Connection {
         let epoch = pool.epoch
-        return try await dial(key, source, clock: clock) { [configuration, pool] target, won, info in
-            ConnectionMaker(target: target, configuration: configuration, pool: pool, epoch: epoch).make(won, info)
+        return try await dial(key, source, clock: clock) { [configuration, pool, wakes] target, won, info in
+            let loop = won.channel.eventLoop
+            return ConnectionMaker(
+                target: target,
+                configuration: configuration,
+                pool: pool,
+                // A caller on a loop that is not ours dials there.
+                wakes: wakes[ObjectIdentifier(loop)] ?? WakeQueue(loop),
+                epoch: epoch
+            ).make(won, info)
         }
     }
 

@@ -20,6 +20,7 @@ final class HTTP2Handler: ChannelDuplexHandler, ConnectionHandler {
 
     let streamWindow: Int
     private let keepIdle: TimeAmount
+    private let wakes: WakeQueue
     private let notify: (ConnectionNotice) -> Void
     private(set) var context: ChannelHandlerContext?
 
@@ -69,10 +70,12 @@ final class HTTP2Handler: ChannelDuplexHandler, ConnectionHandler {
         silence: TimeAmount?,
         patience: TimeAmount,
         now: NIODeadline,
+        wakes: WakeQueue,
         notify: @escaping (ConnectionNotice) -> Void
     ) {
         self.streamWindow = streamWindow
         self.keepIdle = keepIdle
+        self.wakes = wakes
         self.notify = notify
         reader = HTTP2FrameReader(maximumBlock: limits.headBytes)
         decoder = HPACKDecoder(
@@ -248,7 +251,7 @@ final class HTTP2Handler: ChannelDuplexHandler, ConnectionHandler {
                 if !stream.isRequestSent { out.writeReset(.cancel, stream: stream.id) }
                 remove(stream)
             }
-            stream.deliver()
+            stream.deliver(wakes)
             credit(stream)
         }
         touched.removeAll(keepingCapacity: true)
@@ -264,7 +267,7 @@ final class HTTP2Handler: ChannelDuplexHandler, ConnectionHandler {
         guard let stream = streams[id] else { return }
         remove(stream)
         if stream.pendingEnd == nil { stream.pendingEnd = .failure(error) }
-        stream.deliver()
+        stream.deliver(wakes)
     }
 
     private func failAll(_ error: DirectHTTPError) {
