@@ -64,20 +64,18 @@ final class Exchange: Sendable {
     /// Gives the exchange to a connection and waits for the response's head.
     func head(on carrier: any ExchangeCarrier) async throws(DirectHTTPError) -> ExchangeHead {
         let isCallerOnLoop = carrier.isCallerOnLoop
-        let result = await withTaskCancellationHandler {
-            await withUnsafeContinuation { (waiter: UnsafeContinuation<HeadResult, Never>) in
-                let early = state.withLockedValue { state -> HeadResult? in
-                    guard state.head == nil else { return state.head }
-                    state.headWaiter = waiter
-                    state.carrier = carrier
-                    state.isCallerOnLoop = isCallerOnLoop
-                    return nil
-                }
-                carrier.start(self)
-                // One that was cancelled already is started all the same: that gives its connection back.
-                if let early { return waiter.resume(returning: early) }
-                startUpload(on: carrier)
+        let result = await waitCancellably { (waiter: UnsafeContinuation<HeadResult, Never>) in
+            let early = state.withLockedValue { state -> HeadResult? in
+                guard state.head == nil else { return state.head }
+                state.headWaiter = waiter
+                state.carrier = carrier
+                state.isCallerOnLoop = isCallerOnLoop
+                return nil
             }
+            carrier.start(self)
+            // One that was cancelled already is started all the same: that gives its connection back.
+            if let early { return waiter.resume(returning: early) }
+            startUpload(on: carrier)
         } onCancel: {
             cancel()
         }
@@ -87,10 +85,8 @@ final class Exchange: Sendable {
     /// The next piece of the body as it came from the wire; nil at its end.
     func nextPiece() async throws(DirectHTTPError) -> ByteBuffer? {
         if let ready = takePiece() { return try ready.get() }
-        let result = await withTaskCancellationHandler {
-            await withUnsafeContinuation { (waiter: UnsafeContinuation<PieceResult, Never>) in
-                if let ready = takePiece(orWait: waiter) { waiter.resume(returning: ready) }
-            }
+        let result = await waitCancellably { (waiter: UnsafeContinuation<PieceResult, Never>) in
+            if let ready = takePiece(orWait: waiter) { waiter.resume(returning: ready) }
         } onCancel: {
             cancel()
         }
