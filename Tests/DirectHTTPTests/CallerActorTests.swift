@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import BeelineTesting
 import NIOConcurrencyHelpers
 import NIOCore
 import NIOPosix
@@ -9,29 +10,30 @@ import Testing
 
 /// A caller on an actor is not sent elsewhere and back for what it can have where it is.
 @Suite struct CallerActorTests {
-    /// Runs an actor's jobs on a thread of its own, and counts them: there is one more for each time that the actor was left.
+    /// Runs an actor's jobs on a thread of its own, which is no event loop's, and counts them: there is one more for each time
+    /// that the actor was left.
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
     final class CountingExecutor: SerialExecutor {
-        private let loop: any EventLoop
+        private let thread = NIOThreadPool(numberOfThreads: 1)
         private let jobs = NIOLockedValueBox(0)
 
-        init(_ loop: any EventLoop) { self.loop = loop }
+        init() { thread.start() }
+
+        func end() async throws { try await thread.shutdownGracefully() }
 
         var count: Int { jobs.withLockedValue { $0 } }
 
         func enqueue(_ job: consuming ExecutorJob) {
             jobs.withLockedValue { $0 += 1 }
             let job = UnownedJob(job)
-            loop.execute { job.runSynchronously(on: self.asUnownedSerialExecutor()) }
+            thread.submit { _ in job.runSynchronously(on: self.asUnownedSerialExecutor()) }
         }
     }
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
     actor Caller {
-        let executor: CountingExecutor
+        let executor = CountingExecutor()
         nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
-
-        init(_ executor: CountingExecutor) { self.executor = executor }
 
         func waitForWhatIsThere() async -> (answer: Int, jobs: Int) {
             let before = executor.count
@@ -45,17 +47,41 @@ import Testing
             for try await piece in ResponseBody.bytes(ByteBuffer(string: "there")) { bytes += piece.readableBytes }
             return (bytes, executor.count - before)
         }
+
+        func get(from lab: Lab) async throws -> (isReused: Bool, jobs: Int) {
+            let before = executor.count
+            let response = try await lab.get()
+            let jobs = executor.count - before
+            await response.body.discard()
+            return (response.isReused, jobs)
+        }
     }
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
-    @Test func aWaitThatIsOverAtOnceLeavesTheActorNever() async {
-        let caller = Caller(CountingExecutor(MultiThreadedEventLoopGroup.singleton.next()))
+    @Test func aWaitThatIsOverAtOnceLeavesTheActorNever() async throws {
+        let caller = Caller()
         #expect(await caller.waitForWhatIsThere() == (42, 0))
+        try await caller.executor.end()
     }
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
     @Test func aPieceThatIsThereIsTakenWithoutLeavingTheActor() async throws {
-        let caller = Caller(CountingExecutor(MultiThreadedEventLoopGroup.singleton.next()))
+        let caller = Caller()
         #expect(try await caller.readWhatIsThere() == (5, 0))
+        try await caller.executor.end()
+    }
+
+    @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
+    @Test(arguments: [["http/1.1"], ["h2", "http/1.1"]])
+    func anExchangeLeavesTheActorOnceOnANewConnectionToo(protocols: [String]) async throws {
+        let lab = try await Lab(protocols: protocols) { _ in .text("here") }
+        let caller = Caller()
+        for isReused in [false, true, true] {
+            let (wasReused, jobs) = try await caller.get(from: lab)
+            #expect(wasReused == isReused)
+            #expect(jobs <= 1)
+        }
+        try await caller.executor.end()
+        await lab.stop()
     }
 }

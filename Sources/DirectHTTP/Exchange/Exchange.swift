@@ -30,7 +30,7 @@ final class Exchange: Sendable {
         var isStalled = false
         var isAbandoned = false
         var carrier: (any ExchangeCarrier)?
-        /// Whether the caller lives on the loop: it is resumed at no cost, and need not wait for others.
+        /// Whether the caller waits on the loop: it is resumed at no cost, and need not wait for others.
         var isCallerOnLoop = false
         var upload: Task<Void, Never>?
         var receivedBytes: Int64 = 0
@@ -62,14 +62,13 @@ final class Exchange: Sendable {
     // MARK: The caller's side
 
     /// Gives the exchange to a connection and waits for the response's head.
-    func head(on carrier: any ExchangeCarrier) async throws(DirectHTTPError) -> ExchangeHead {
-        let isCallerOnLoop = carrier.isCallerOnLoop
-        let result = await waitCancellably { (waiter: UnsafeContinuation<HeadResult, Never>) in
+    func head(on carrier: any ExchangeCarrier) async -> HeadResult {
+        await waitCancellably { (waiter: UnsafeContinuation<HeadResult, Never>) in
             let early = state.withLockedValue { state -> HeadResult? in
                 guard state.head == nil else { return state.head }
                 state.headWaiter = waiter
                 state.carrier = carrier
-                state.isCallerOnLoop = isCallerOnLoop
+                state.isCallerOnLoop = carrier.isCallerOnLoop
                 return nil
             }
             carrier.start(self)
@@ -79,7 +78,6 @@ final class Exchange: Sendable {
         } onCancel: {
             cancel()
         }
-        return try result.get()
     }
 
     /// The next piece of the body as it came from the wire; nil at its end.
@@ -148,6 +146,7 @@ final class Exchange: Sendable {
             case .failure(let error): return (.failure(error), nil)
             case nil:
                 state.pieceWaiter = waiter
+                if waiter != nil { state.isCallerOnLoop = state.carrier?.isCallerOnLoop ?? false }
                 return (nil, nil)
             }
         }
