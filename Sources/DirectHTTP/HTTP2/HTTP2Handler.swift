@@ -29,6 +29,8 @@ final class HTTP2Handler: ChannelDuplexHandler, ConnectionHandler {
     private(set) var nextID: UInt32 = 1
     private var isDraining = false
     private var hasSaidGoAway = false
+    /// What the peer did that ended the connection: it may have done so before the first exchange came.
+    private var ruin: DirectHTTPError?
 
     // MARK: Reading
 
@@ -91,7 +93,10 @@ final class HTTP2Handler: ChannelDuplexHandler, ConnectionHandler {
         guard !exchange.isOver else { return notify(.free) }
         guard let context, context.channel.isActive, !isDraining, nextID < UInt32(Int32.max - 2) else {
             notify(.free)
-            return exchange.fail(.unprocessed("the connection takes no further request"))
+            var error = ruin ?? .unprocessed("the connection takes no further request")
+            error.isBeforeResponse = true
+            error.isUnprocessed = true
+            return exchange.fail(error)
         }
         let stream = HTTP2Stream(
             id: nextID,
@@ -285,7 +290,9 @@ final class HTTP2Handler: ChannelDuplexHandler, ConnectionHandler {
         out.writeGoAway(error.code)
         hasSaidGoAway = true
         let code: DirectHTTPError.Code = error.code == .enhanceYourCalm ? .responseTooLarge : .malformedResponse
-        failAll(DirectHTTPError(code, "what the server sent is not HTTP/2: \(error.message) (\(error.code))"))
+        let ruin = DirectHTTPError(code, "what the server sent is not HTTP/2: \(error.message) (\(error.code))")
+        self.ruin = ruin
+        failAll(ruin)
         flush(context)
         closeNow()
     }
