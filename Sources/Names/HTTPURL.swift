@@ -118,6 +118,17 @@ public struct HTTPURL: Hashable, Sendable, CustomStringConvertible {
         try self.init("\(scheme.name)://\(authority)\(path)")
     }
 
+    /// The URL of a request to an origin; that is not read again.
+    ///
+    /// - Parameter target: Path and query; it begins with `/`.
+    /// - Throws: ``NameError`` with code `malformedURL`.
+    package init(origin: Origin, target: String) throws(NameError) {
+        var target = target
+        self = try target.withUTF8 { bytes in
+            Result { () throws(NameError) in try URLReader(bytes, isLenient: false).target(of: origin) }
+        }.get()
+    }
+
     /// The host.
     public var host: Host { origin.host }
 

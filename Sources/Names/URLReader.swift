@@ -46,7 +46,21 @@ struct URLReader {
         let (host, port) = try split(hostAndPort)
         guard !host.isEmpty else { throw malformed("the host is missing after //", .malformedHost) }
         let origin = Origin(scheme: scheme, host: try Host(bytes: host), port: port)
-        let (path, query, fragment) = parts(rest[authority.endIndex...])
+        return url(origin, rest[authority.endIndex...], user: user, password: password)
+    }
+
+    /// Path and query of a request to an origin.
+    func target(of origin: Origin) throws(NameError) -> HTTPURL {
+        try checkCharacters()
+        guard text.first == UInt8(ascii: "/"), !text.contains(UInt8(ascii: "#")) else {
+            throw malformed("what a request asks for begins with / and has no fragment")
+        }
+        return url(origin, text)
+    }
+
+    /// The URL of an origin and what follows its authority.
+    private func url(_ origin: Origin, _ rest: Bytes, user: String? = nil, password: String? = nil) -> HTTPURL {
+        let (path, query, fragment) = parts(rest)
         return HTTPURL(
             origin: origin,
             checkedPath: normalizedPath(path),

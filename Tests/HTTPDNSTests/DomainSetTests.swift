@@ -22,6 +22,15 @@ struct DomainSetTests {
         #expect(Self.set.contains(host(text)) == isInside)
     }
 
+    @Test("names of any length are found, those of a set that was added too")
+    func lengths() {
+        let long = (0..<20).map { "label\($0)" }.joined(separator: ".")
+        var set: DomainSet = ["a.b"]
+        set.formUnion([long, "example.com"])
+        for name in ["a.b", long, "x.\(long)", "example.com"] { #expect(set.contains(host(name)), "\(name)") }
+        #expect(!set.contains(host("other.\(long.dropFirst())")))
+    }
+
     @Test("an empty set holds nothing")
     func empty() {
         #expect(!DomainSet().contains(host("example.com")))

@@ -133,6 +133,22 @@ struct ResolverTests {
         await until { silent.cancelled == 1 }
     }
 
+    /// A caller that missed the cache just before an answer came into it joined no look-up, and asked once more.
+    @Test("who looks just as the answer lands is given it, and nobody is asked again")
+    func nobodyAsksTwice() async throws {
+        let resolver = Self.resolver([ScriptedUpstream("one") { _ in .answer(v4("192.0.2.1")) }])
+        let names = 3_000
+        for name in 0..<names {
+            try await withThrowingTaskGroup { group in
+                for _ in 0..<4 {
+                    group.addTask { try await resolver.resolve(host("n\(name).example.com")) }
+                }
+                try await group.waitForAll()
+            }
+        }
+        #expect(resolver.questionsSent == names)
+    }
+
     @Test("callers at the same time share one question")
     func oneFlight() async throws {
         let gate = Gate()

@@ -154,4 +154,16 @@ struct HTTPURLTests {
             }
         }
     }
+
+    @Test("an origin and what it is asked for make the URL that their text makes")
+    func fromTarget() throws {
+        let origin = Origin(scheme: .https, host: try Host("example.com"), port: 8_443)
+        for target in ["/", "/dns-query?dns=AAAB", "/a/../b?c?d", "/ü?é", "/?"] {
+            #expect(try HTTPURL(origin: origin, target: target) == HTTPURL("https://example.com:8443\(target)"))
+        }
+        for target in ["", "a", "?a", "/a#b", "/a b", "/a\r\nHost: b", "/\\"] {
+            let error = #expect(throws: NameError.self) { try HTTPURL(origin: origin, target: target) }
+            #expect(error?.code == .malformedURL)
+        }
+    }
 }

@@ -60,6 +60,9 @@ public struct Answer: Hashable, Sendable {
 
     /// The families of which something was said.
     public var families: Families {
-        Families(IPAddress.Family.allCases.filter { self[$0] != nil }.map { Families($0) })
+        var families: Families = []
+        if v4 != nil { families.insert(.v4) }
+        if v6 != nil { families.insert(.v6) }
+        return families
     }
 }

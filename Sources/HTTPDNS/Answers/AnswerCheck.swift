@@ -39,11 +39,12 @@ public struct AnswerCheck: Hashable, Sendable {
         var result = answer
         for family in IPAddress.Family.allCases {
             guard case .addresses(let addresses, let ttl) = answer[family] else { continue }
-            var seen: Set<IPAddress> = []
             var kept: [IPAddress] = []
+            kept.reserveCapacity(min(addresses.count, maxAddresses))
             for address in addresses where address.family == family {
                 if kind != .fixed { try check(address) }
-                if kept.count < maxAddresses, seen.insert(address).inserted { kept.append(address) }
+                // Few are kept: looking through them is faster than a set.
+                if kept.count < maxAddresses, !kept.contains(address) { kept.append(address) }
             }
             result[family] = kept.isEmpty ? .absent(.noRecord, ttl: nil) : .addresses(kept, ttl: ttl)
         }

@@ -26,8 +26,18 @@ public struct Families: OptionSet, Hashable, Sendable, CustomStringConvertible {
 
     /// The families in the set, IPv6 first: the order of RFC 6724 where nothing else decides.
     public var members: [IPAddress.Family] {
-        (contains(.v6) ? [.v6] : []) + (contains(.v4) ? [.v4] : [])
+        switch self {
+        case .v4: Self.onlyV4
+        case .v6: Self.onlyV6
+        case .both: Self.bothInOrder
+        default: []
+        }
     }
+
+    // Every look-up goes through them several times.
+    private static let onlyV4 = [IPAddress.Family.v4]
+    private static let onlyV6 = [IPAddress.Family.v6]
+    private static let bothInOrder = [IPAddress.Family.v6, .v4]
 
     /// `IPv4`, `IPv6` or `IPv4 and IPv6`.
     public var description: String {

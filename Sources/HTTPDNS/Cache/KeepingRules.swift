@@ -19,12 +19,12 @@ struct KeepingRules {
         asked families: Families,
         now: Moment
     ) -> (v4: AnswerCache.Kept?, v6: AnswerCache.Kept?) {
-        let partner = families.members
-            .compactMap { family -> Duration? in
-                guard case .addresses(_, let ttl) = answer[family] else { return nil }
-                return clamped(ttl ?? defaultTTL)
-            }
-            .min()
+        var partner: Duration?
+        for family in families.members {
+            guard case .addresses(_, let ttl) = answer[family] else { continue }
+            let time = clamped(ttl ?? defaultTTL)
+            partner = min(partner ?? time, time)
+        }
         func part(_ family: IPAddress.Family) -> AnswerCache.Kept? {
             guard families.contains(Families(family)) else { return nil }
             switch answer[family] {

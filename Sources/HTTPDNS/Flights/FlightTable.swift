@@ -37,8 +37,10 @@ struct FlightTable<Key: Hashable & Sendable, Waiter: Sendable, Cargo: Sendable>:
         return nextID
     }
 
-    /// What a flight's shell keeps.
-    subscript(id: UInt64) -> Cargo? { flights[id]?.cargo }
+    /// Reads what a flight's shell keeps, in its place; nil where the flight has ended.
+    func read<Result>(_ id: UInt64, _ body: (Cargo) -> Result) -> Result? {
+        flights.index(forKey: id).map { body(flights.values[$0].cargo) }
+    }
 
     /// Lets `body` change what a flight's shell keeps; nil where the flight has ended.
     mutating func update<Result>(_ id: UInt64, _ body: (inout Cargo) -> Result) -> Result? {

@@ -5,6 +5,7 @@ public import Names
 /// Values by domain: a name has that of the longest domain that it is in, by whole labels.
 public struct DomainMap<Value: Sendable>: Sendable, ExpressibleByDictionaryLiteral {
     private var values: [String: Value] = [:]
+    private var lengths = DomainLengths()
 
     /// A map without domains.
     public init() {}
@@ -20,6 +21,7 @@ public struct DomainMap<Value: Sendable>: Sendable, ExpressibleByDictionaryLiter
     public mutating func set(_ domain: String, _ value: Value) -> Bool {
         guard let name = DomainName.canonical(domain) else { return false }
         values[name] = value
+        lengths.insert(name)
         return true
     }
 
@@ -29,7 +31,7 @@ public struct DomainMap<Value: Sendable>: Sendable, ExpressibleByDictionaryLiter
     /// The value for a name.
     public subscript(host: Host) -> Value? {
         guard !values.isEmpty else { return nil }
-        return DomainName.first(of: host) { values[$0] }
+        return DomainName.first(of: host, lengths) { values[$0] }
     }
 }
 
@@ -45,17 +47,35 @@ enum DomainName {
     }
 
     /// The first value that is found for the name, its parent, and so on.
-    static func first<Value>(of host: Host, _ value: (String) -> Value?) -> Value? {
+    ///
+    /// - Parameter lengths: The lengths of the names that have values; others are not looked for.
+    static func first<Value>(of host: Host, _ lengths: DomainLengths, _ value: (String) -> Value?) -> Value? {
         let name = host.withoutFinalDot
-        if let value = value(name) { return value }
+        if lengths.contains(name.utf8.count), let value = value(name) { return value }
         guard host.address == nil else { return nil }
-        var rest = name[...]
-        while let dot = rest.firstIndex(of: ".") {
+        var rest = name.utf8[...]
+        while let dot = rest.firstIndex(of: UInt8(ascii: ".")) {
             rest = rest[rest.index(after: dot)...]
-            if let value = value(String(rest)) { return value }
+            if lengths.contains(rest.count), let value = value(String(Substring(rest))) { return value }
         }
         return nil
     }
+}
+
+/// Which lengths the names of a set have: most names that are not in it are told from that, without a string or a hash.
+struct DomainLengths: Hashable, Sendable {
+    /// Bit 63 stands for all lengths from 63.
+    private var bits: UInt64 = 0
+
+    mutating func insert(_ name: String) {
+        bits |= 1 << UInt64(min(name.utf8.count, 63))
+    }
+
+    mutating func formUnion(_ other: DomainLengths) {
+        bits |= other.bits
+    }
+
+    func contains(_ length: Int) -> Bool { bits >> UInt64(min(length, 63)) & 1 == 1 }
 }
 
 extension DomainMap: Equatable where Value: Equatable {}

@@ -19,14 +19,13 @@ extension Resolver {
     }
 
     private func ask(_ index: Int, _ families: Families, _ id: UInt64) {
-        let flight = state.withLockedValue { state in
+        let errand = state.withLockedValue { state in
             state.questionsSent += 1
-            return state.flights[id]
+            return state.flights.read(id, \.errand)
         }
-        guard let flight else { return }
-        let question = Question(flight.wanted.host, families: families, subnet: flight.wanted.subnet)
-        let (isTrusted, isFresh) = (flight.trustsSystem, flight.isFresh)
-        let task = spawn { await self.answer(question, index, isTrusted, isFresh, id) }
+        guard let errand else { return }
+        let question = Question(errand.wanted.host, families: families, subnet: errand.wanted.subnet)
+        let task = spawn { await self.answer(question, index, errand, id) }
         let isOver = state.withLockedValue { state in
             state.flights.update(id) { $0.tasks.append((index, task)) } == nil
         }
@@ -36,34 +35,36 @@ extension Resolver {
     private func answer(
         _ question: Question,
         _ index: Int,
-        _ isTrusted: Bool,
-        _ isFresh: Bool,
+        _ errand: Errand,
         _ id: UInt64
     ) async {
-        if !isFresh, let answer = await sharedAnswer(to: question, index) {
+        if !errand.isFresh, configuration.shared != nil, let answer = await sharedAnswer(to: question, index) {
             return settle(.answered(upstream: index, question.families, answer), id)
         }
         let begin = time.now()
         let event: Inquiry.Event
         do throws(UpstreamError) {
-            let answer = try await checked(question, index, isTrusted)
+            let answer = try await checked(question, index, errand.trustsSystem)
             event = .answered(upstream: index, question.families, answer)
         } catch {
             event = .failed(upstream: index, question.families, error)
         }
         let now = time.now()
         configuration.metrics?.answered(upstream(index).name, event, after: now - begin)
-        state.withLockedValue { $0.health.note(event, after: now - begin, now: now) }
-        settle(event, id)
+        settle(event, id, after: now - begin)
         // Nobody waits for this.
-        if case .answered(_, _, let answer) = event { await share(answer, to: question, index) }
+        if configuration.shared != nil, case .answered(_, _, let answer) = event {
+            await share(answer, to: question, index)
+        }
     }
 
-    /// Lets a look-up go on with what became of a question.
-    private func settle(_ event: Inquiry.Event, _ id: UInt64) {
-        let now = time.now()
+    /// Lets a look-up go on with what became of a question, which was settled by an upstream `time` after it was asked.
+    private func settle(_ event: Inquiry.Event, _ id: UInt64, after time: Duration? = nil) {
+        let now = self.time.now()
         let (actions, next) = state.withLockedValue { state in
-            state.flights.update(id) { ($0.inquiry.event(event, now: now), $0.inquiry.nextTick) } ?? ([], .never)
+            if let time { state.health.note(event, after: time, now: now) }
+            return state.flights.update(id) { ($0.inquiry.event(event, now: now), $0.inquiry.nextTick) }
+                ?? ([], .never)
         }
         perform(actions, id)
         wake(at: next)

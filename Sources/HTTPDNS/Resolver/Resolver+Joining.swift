@@ -11,23 +11,23 @@ extension Resolver {
         var started: [(flight: UInt64, actions: [Inquiry.Action])] = []
         /// When one of them must look at the clock.
         var nextTick = Moment.never
-        var refusal: ResolutionError?
+        /// What the caller is given at once, where it joins no flight.
+        var result: Result<Landing, ResolutionError>?
     }
 
     /// Waits for the look-up of a name, which is started where none is under way.
     ///
     /// - Parameter isFresh: Whether the upstreams themselves are wanted, and not what they said to others.
-    func join(_ wanted: Wanted, isFresh: Bool = false) async throws(ResolutionError) -> Landing {
-        let isStaleAtHand = hasStale(wanted)
+    func join(_ wanted: Wanted, isFresh: Bool) async throws(ResolutionError) -> Landing {
         let waiterID = state.withLockedValue { $0.flights.makeID() }
         let result = await withTaskCancellationHandler {
             await withCheckedContinuation { (waiter: Waiter) in
                 let effects = state.withLockedValue { state in
-                    let effects = start(wanted, isStaleAtHand, isFresh, &state)
-                    if effects.refusal == nil { state.flights.join(effects.flight, waiterID, waiter) }
+                    let effects = joined(wanted, isFresh, &state)
+                    if effects.result == nil { state.flights.join(effects.flight, waiterID, waiter) }
                     return effects
                 }
-                if let refusal = effects.refusal { return waiter.resume(returning: .failure(refusal)) }
+                if let result = effects.result { return waiter.resume(returning: result) }
                 perform(effects)
                 // The handler below may have run before there was anybody to find.
                 if Task.isCancelled { leave(waiterID) }
@@ -41,43 +41,50 @@ extension Resolver {
     /// Looks a name up for the cache alone; see ``join(_:isFresh:)``.
     func refresh(_ wanted: Wanted, isFresh: Bool = false) {
         let effects = state.withLockedValue { state in
-            let effects = start(wanted, false, isFresh, &state)
-            if effects.refusal == nil { state.flights.own(effects.flight) }
+            let effects = found(wanted, &state) ?? started(wanted, isStaleAtHand: false, isFresh, &state)
+            if effects.result == nil { state.flights.own(effects.flight) }
             return effects
         }
         perform(effects)
     }
 
-    /// Finds or starts the look-up of a name.
-    private func start(
-        _ wanted: Wanted,
-        _ isStaleAtHand: Bool,
-        _ isFresh: Bool,
-        _ state: inout State
-    ) -> Effects {
-        var effects = Effects()
+    /// Finds the look-up of a name, or what it has just ended with, or starts it.
+    ///
+    /// The caller missed the cache before it took the lock. A look-up may have ended since: what it brought is in the
+    /// cache before it is out of the table, so that one of the two is found.
+    private func joined(_ wanted: Wanted, _ isFresh: Bool, _ state: inout State) -> Effects {
+        if let effects = found(wanted, &state) { return effects }
+        let atHand = atHand(wanted)
+        if !isFresh, let result = atHand.result { return Effects(result: result) }
+        return started(wanted, isStaleAtHand: atHand.isUsable, isFresh, &state)
+    }
+
+    /// The look-up of a name that is under way; nil where there is none.
+    private func found(_ wanted: Wanted, _ state: inout State) -> Effects? {
         guard !state.isClosed else {
-            effects.refusal = ResolutionError(.shutDown, "\(wanted.host): the resolver was shut down")
-            return effects
+            let error = ResolutionError(.shutDown, "\(wanted.host): the resolver was shut down")
+            return Effects(result: .failure(error))
         }
-        let key = FlightKey(name: wanted.key, families: wanted.families, realm: state.realm)
-        if let flight = state.flights.flight(for: key) {
-            effects.flight = flight
-            return effects
-        }
+        return state.flights.flight(for: FlightKey(wanted, state.realm)).map { Effects(flight: $0) }
+    }
+
+    /// Starts the look-up of a name.
+    private func started(_ wanted: Wanted, isStaleAtHand: Bool, _ isFresh: Bool, _ state: inout State) -> Effects {
         guard !state.flights.isFull else {
-            effects.refusal = ResolutionError(
+            let error = ResolutionError(
                 .tooManyFlights,
                 "\(wanted.host): \(configuration.maxFlights) names are being looked up already"
             )
-            return effects
+            return Effects(result: .failure(error))
         }
+        var effects = Effects()
         let now = time.now()
         let route = route(wanted.host, &state, now)
+        let key = FlightKey(wanted, state.realm)
         effects.flight = start(key, wanted, route, isStaleAtHand, isFresh, now, &state, &effects)
         if let probe = route.probe {
             let route = Route(candidates: [probe], realm: .probe(probe))
-            let key = FlightKey(name: wanted.key, families: wanted.families, realm: route.realm)
+            let key = FlightKey(wanted, route.realm)
             state.flights.own(start(key, wanted, route, false, true, now, &state, &effects))
         }
         return effects
@@ -97,15 +104,14 @@ extension Resolver {
         if isStaleAtHand { plan.staleAfter = configuration.staleAnswerDelay }
         var inquiry = Inquiry(plan, families: key.families, now: now)
         let actions = inquiry.start(now: now)
-        let flight = Flight(
+        let errand = Errand(
             wanted: wanted,
             realm: route.realm,
             network: state.network.id,
-            inquiry: inquiry,
             trustsSystem: route.trustsSystem,
             isFresh: isFresh
         )
-        let id = state.flights.start(key, flight)
+        let id = state.flights.start(key, Flight(errand: errand, inquiry: inquiry))
         effects.started.append((id, actions))
         effects.nextTick = min(effects.nextTick, inquiry.nextTick)
         return id
@@ -158,7 +164,7 @@ extension Resolver {
         for flight in flights {
             for (_, task) in flight.cargo.tasks { task.cancel() }
             for waiter in flight.allWaiters {
-                let error = ResolutionError(.shutDown, "\(flight.cargo.wanted.host): the resolver was shut down")
+                let error = ResolutionError(.shutDown, "\(flight.cargo.errand.wanted.host): the resolver was shut down")
                 waiter.resume(returning: .failure(error))
             }
         }

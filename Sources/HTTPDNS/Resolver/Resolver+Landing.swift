@@ -12,14 +12,14 @@ extension Resolver {
 
     /// Hands out the part of an answer that is there; the look-up goes on for the cache.
     func deliver(_ outcome: Inquiry.Outcome, _ id: UInt64) {
-        guard let flight = state.withLockedValue({ $0.flights[id] }), flight.realm.isKept else { return }
-        hand(land(outcome, flight), to: id)
+        guard let errand = errand(id), errand.realm.isKept else { return }
+        hand(land(outcome, errand), to: id)
     }
 
     /// Hands out what is past its TTL, for the upstreams take too long (RFC 8767 §5).
     func handOutStale(_ id: UInt64) {
-        guard let flight = state.withLockedValue({ $0.flights[id] }), flight.realm.isKept,
-            let landing = fallBack(flight, [], time.now(), isFailure: false)
+        guard let errand = errand(id), errand.realm.isKept,
+            let landing = fallBack(errand, [], time.now(), isFailure: false)
         else { return }
         hand(.success(landing), to: id)
     }
@@ -31,36 +31,40 @@ extension Resolver {
 
     /// Ends a look-up.
     func end(_ outcome: Inquiry.Outcome, _ id: UInt64) {
-        guard let flight = state.withLockedValue({ $0.flights[id] }) else { return }
-        guard flight.realm.isKept else { return _ = state.withLockedValue { $0.flights.land(id) } }
+        guard let errand = errand(id) else { return }
+        guard errand.realm.isKept else { return _ = state.withLockedValue { $0.flights.land(id) } }
         // First into the cache, then out of the table: who comes in between finds one of the two.
-        let result = land(outcome, flight)
+        let result = land(outcome, errand)
         guard let landed = state.withLockedValue({ $0.flights.land(id) }) else { return }
         for waiter in landed.allWaiters { waiter.resume(returning: result) }
     }
 
-    private func land(_ outcome: Inquiry.Outcome, _ flight: Flight) -> Result<Landing, ResolutionError> {
+    private func errand(_ id: UInt64) -> Errand? {
+        state.withLockedValue { $0.flights.read(id, \.errand) }
+    }
+
+    private func land(_ outcome: Inquiry.Outcome, _ errand: Errand) -> Result<Landing, ResolutionError> {
         let now = time.now()
         let failures = outcome.failures.map {
             ResolutionError.Failure(upstream: self.upstream($0.upstream).name, error: $0.error)
         }
         let isDenial = !outcome.answer.families.isEmpty && outcome.answer.isUnvouchedDenial
-        guard let index = outcome.upstream, !(isDenial && hasStale(flight.wanted)) else {
-            if let landing = fallBack(flight, failures, now, isFailure: true) { return .success(landing) }
-            return .failure(outcome.isOverdue ? overdue(flight, failures) : .failed(flight.wanted.host, failures))
+        guard let index = outcome.upstream, !(isDenial && hasStale(errand.wanted)) else {
+            if let landing = fallBack(errand, failures, now, isFailure: true) { return .success(landing) }
+            return .failure(outcome.isOverdue ? overdue(errand, failures) : .failed(errand.wanted.host, failures))
         }
         let upstream = upstream(index)
         let provenance = Provenance(
             upstream: upstream.name,
             kind: upstream.kind,
-            network: flight.network,
+            network: errand.network,
             failures: failures,
             extra: outcome.answer.extra
         )
         var entry = AnswerCache.Entry(provenance: provenance)
-        (entry.v4, entry.v6) = configuration.keepingRules(for: flight.wanted.host)
-            .kept(outcome.answer, asked: flight.wanted.families, now: now)
-        entry = store(flight.wanted, flight.realm, entry)
+        (entry.v4, entry.v6) = configuration.keepingRules(for: errand.wanted.host)
+            .kept(outcome.answer, asked: errand.wanted.families, now: now)
+        entry = store(errand.wanted, errand.realm, entry)
         let source: Resolution.Source =
             switch upstream.kind {
             case .system: .system
@@ -70,10 +74,10 @@ extension Resolver {
         return .success(Landing(entry: entry, source: source))
     }
 
-    private func overdue(_ flight: Flight, _ failures: [ResolutionError.Failure]) -> ResolutionError {
+    private func overdue(_ errand: Errand, _ failures: [ResolutionError.Failure]) -> ResolutionError {
         ResolutionError(
             .timeLimit,
-            "\(flight.wanted.host): no upstream answered within \(configuration.timeLimit)",
+            "\(errand.wanted.host): no upstream answered within \(configuration.timeLimit)",
             failures: failures
         )
     }
@@ -81,25 +85,25 @@ extension Resolver {
     /// What may still be used of a name although its TTL is over and nobody has a new answer. After a failure it is
     /// used without asking again for a while; where there is nothing, the failure itself is kept.
     private func fallBack(
-        _ flight: Flight,
+        _ errand: Errand,
         _ failures: [ResolutionError.Failure],
         _ now: Moment,
         isFailure: Bool
     ) -> Landing? {
-        let name = flight.wanted.key
+        let name = errand.wanted.key
         let hash = AnswerCache.Key.hash(of: name)
-        let key = AnswerCache.Key(name, realm: flight.realm, hash: hash)
+        let key = AnswerCache.Key(name, realm: errand.realm, hash: hash)
         return shard(hash).withLockedValue { shard in
             let kept = shard.cache.find(key) { entry -> Landing? in
-                guard entry.isUsable(flight.wanted.families, now, maxStale: configuration.maxStale) else { return nil }
+                guard entry.isUsable(errand.wanted.families, now, maxStale: configuration.maxStale) else { return nil }
                 if isFailure { entry.retryAt = now + configuration.staleRecheck }
-                let isFresh = entry.expiry(flight.wanted.families) > now
+                let isFresh = entry.expiry(errand.wanted.families) > now
                 return Landing(entry: entry, source: isFresh ? .cached : .stale)
             }
             if let landing = kept ?? nil { return landing }
             guard isFailure else { return nil }
             var entry = AnswerCache.Entry(
-                provenance: Provenance(upstream: "", kind: .service, network: flight.network, failures: failures)
+                provenance: Provenance(upstream: "", kind: .service, network: errand.network, failures: failures)
             )
             entry.retryAt = now + configuration.failureTTL
             shard.cache.store(key, entry)
@@ -116,6 +120,26 @@ extension Resolver {
             let entry = shard.cache.peek(AnswerCache.Key(name, realm: shard.realm, hash: hash))
             return entry?.isUsable(wanted.families, now, maxStale: configuration.maxStale) ?? false
         }
+    }
+
+    /// What a look-up of a name that has just ended left in the cache, or one before.
+    ///
+    /// - Returns: What a caller is given without asking, if anything; and whether there is an address that could be
+    ///   handed out where the upstreams take too long.
+    func atHand(_ wanted: Wanted) -> (result: Result<Landing, ResolutionError>?, isUsable: Bool) {
+        let now = time.now()
+        let hash = AnswerCache.Key.hash(of: wanted.key)
+        let entry = shard(hash).withLockedValue { shard in
+            shard.cache.peek(AnswerCache.Key(wanted.key, realm: shard.realm, hash: hash))
+        }
+        guard let entry else { return (nil, false) }
+        let isUsable = entry.isUsable(wanted.families, now, maxStale: configuration.maxStale)
+        if entry.expiry(wanted.families) > now {
+            return (.success(Landing(entry: entry, source: .cached)), isUsable)
+        }
+        guard entry.retryAt > now else { return (nil, isUsable) }
+        let failure = ResolutionError.failed(wanted.host, entry.provenance.failures)
+        return (isUsable ? .success(Landing(entry: entry, source: .stale)) : .failure(failure), isUsable)
     }
 
     /// Keeps what a look-up brought.

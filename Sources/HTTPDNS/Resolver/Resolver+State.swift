@@ -8,18 +8,29 @@ extension Resolver {
         var name: String
         var families: Families
         var realm: Realm
+
+        init(_ wanted: Wanted, _ realm: Realm) {
+            name = wanted.key
+            families = wanted.families
+            self.realm = realm
+        }
+    }
+
+    /// What a look-up is for.
+    struct Errand {
+        let wanted: Wanted
+        let realm: Realm
+        let network: String
+        /// Whether answers of the system are not checked, for names that belong to it.
+        let trustsSystem: Bool
+        /// Whether shared answers do not count.
+        let isFresh: Bool
     }
 
     /// A look-up under way.
     struct Flight {
-        var wanted: Wanted
-        var realm: Realm
-        var network: String
+        let errand: Errand
         var inquiry: Inquiry
-        /// Whether answers of the system are not checked, for names that belong to it.
-        var trustsSystem: Bool
-        /// Whether shared answers do not count.
-        var isFresh: Bool
         /// Questions to upstreams under way.
         var tasks: [(upstream: Int, task: Task<Void, Never>)] = []
     }

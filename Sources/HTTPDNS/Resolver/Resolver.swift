@@ -28,7 +28,8 @@ public final class Resolver: Sendable {
     let shards: [NIOLockedValueBox<Shard>]
     /// What attempts have shown. Taken inside a shard's lock, never the other way round.
     let ranking: NIOLockedValueBox<EndpointRanking>
-    /// Look-ups under way, the upstreams' health and the switch. Never held together with another lock.
+    /// Look-ups under way, the upstreams' health and the switch. A shard's lock may be taken inside it, never the other
+    /// way round.
     let state: NIOLockedValueBox<State>
     /// Whom addresses belong to. Never held together with another lock.
     let book: NIOLockedValueBox<AddressBook>

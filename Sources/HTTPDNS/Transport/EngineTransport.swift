@@ -31,7 +31,7 @@ public struct EngineTransport: UpstreamTransport {
             limits.whole = [limits.whole, request.timeLimit].compactMap { $0 }.min()
             let prepared = try PreparedRequest(
                 request.method,
-                HTTPURL(scheme: request.origin.scheme.name, authority: request.origin.authority, path: request.target),
+                HTTPURL(origin: request.origin, target: request.target),
                 fields: request.fields,
                 body: request.body.isEmpty ? .none : .bytes(request.body)
             )

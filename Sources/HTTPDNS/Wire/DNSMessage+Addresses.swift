@@ -79,7 +79,7 @@ extension DNSMessage {
 
 extension Host {
     /// The name without a final dot.
-    var withoutFinalDot: String { text.hasSuffix(".") ? String(text.dropLast()) : text }
+    var withoutFinalDot: String { text.utf8.last == UInt8(ascii: ".") ? String(text.dropLast()) : text }
 
     /// The name that a service is asked for, without a final dot.
     func askedName() throws(UpstreamError) -> String {

@@ -27,14 +27,24 @@ package struct DNSName: Sendable, CustomStringConvertible {
     package init?(_ text: String) {
         var wire: [UInt8] = []
         wire.reserveCapacity(text.utf8.count + 2)
-        let labels = text == "." ? [] : text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
-        for (index, label) in labels.enumerated() {
-            if label.isEmpty, index > 0, index == labels.count - 1 { break }
-            guard (1...63).contains(label.count) else { return nil }
-            wire.append(UInt8(label.count))
-            wire.append(contentsOf: label)
-        }
+        guard !text.isEmpty else { return nil }
+        // A final dot belongs to the text alone.
+        let octets = text.utf8.last == UInt8(ascii: ".") ? text.utf8.dropLast() : text.utf8[...]
         wire.append(0)
+        var lengthAt = 0
+        for octet in octets {
+            if octet == UInt8(ascii: ".") {
+                guard wire[lengthAt] > 0 else { return nil }
+                lengthAt = wire.count
+                wire.append(0)
+            } else {
+                guard wire[lengthAt] < 63 else { return nil }
+                wire[lengthAt] += 1
+                wire.append(octet)
+            }
+        }
+        guard octets.isEmpty || wire[lengthAt] > 0 else { return nil }
+        if !octets.isEmpty { wire.append(0) }
         guard wire.count <= Self.maxOctets else { return nil }
         self.wire = wire
     }

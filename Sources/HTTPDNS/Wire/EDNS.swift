@@ -15,42 +15,55 @@ struct EDNS: Hashable, Sendable {
     private static let subnetOption: UInt16 = 8
     private static let paddingOption: UInt16 = 12
 
-    /// The OPT record, for a query that has `length` octets without it.
-    func record(behind length: Int) -> [UInt8] {
-        var options: [UInt8] = []
+    /// Appends the OPT record to a query that has nothing behind its question.
+    func append(to query: inout [UInt8]) {
+        query.append(0)
+        query.append(big: DNSType.opt.rawValue)
+        query.append(big: maxPayload)
+        query.append(contentsOf: [0, 0, 0, 0])
+        let lengthAt = query.count
+        query.append(big: 0)
         if let subnet {
             let octets = subnet.first.octets.prefix((subnet.prefixLength + 7) / 8)
-            options += Self.big(Self.subnetOption) + Self.big(UInt16(4 + octets.count))
-            options += Self.big(subnet.first.family == .v4 ? 1 : 2) + [UInt8(subnet.prefixLength), 0] + octets
+            query.append(big: Self.subnetOption)
+            query.append(big: UInt16(4 + octets.count))
+            query.append(big: subnet.first.family == .v4 ? 1 : 2)
+            query.append(UInt8(subnet.prefixLength))
+            query.append(0)
+            query.append(contentsOf: octets)
         }
         if let block = paddingBlock, block > 1 {
-            // Root, type, class, TTL and length are 11 octets; the option's own head 4.
-            let bare = length + 11 + options.count + 4
-            let padding = (block - bare % block) % block
-            options += Self.big(Self.paddingOption) + Self.big(UInt16(padding))
-            options += [UInt8](repeating: 0, count: padding)
+            // The option's own head has 4 octets.
+            let padding = (block - (query.count + 4) % block) % block
+            query.append(big: Self.paddingOption)
+            query.append(big: UInt16(padding))
+            query.append(contentsOf: repeatElement(0, count: padding))
         }
-        return [0] + Self.big(DNSType.opt.rawValue) + Self.big(maxPayload) + [0, 0, 0, 0]
-            + Self.big(UInt16(options.count)) + options
+        let length = query.count - lengthAt - 2
+        query[lengthAt] = UInt8(length >> 8)
+        query[lengthAt + 1] = UInt8(truncatingIfNeeded: length)
     }
+}
 
-    private static func big(_ value: UInt16) -> [UInt8] {
-        [UInt8(value >> 8), UInt8(truncatingIfNeeded: value)]
+extension [UInt8] {
+    /// Appends a number in network byte order.
+    fileprivate mutating func append(big value: UInt16) {
+        append(UInt8(value >> 8))
+        append(UInt8(truncatingIfNeeded: value))
     }
 }
 
 extension DNSMessage {
     /// The octets of a query for one record type.
     static func query(_ question: DNSQuestion, id: UInt16 = 0, edns: EDNS? = nil) -> [UInt8] {
-        var octets: [UInt8] = [
-            UInt8(id >> 8), UInt8(truncatingIfNeeded: id), 1, 0, 0, 1, 0, 0, 0, 0, 0, edns == nil ? 0 : 1,
-        ]
-        octets += question.name.wire
-        for field in [question.type.rawValue, question.recordClass] {
-            octets.append(UInt8(field >> 8))
-            octets.append(UInt8(truncatingIfNeeded: field))
-        }
-        if let edns { octets += edns.record(behind: octets.count) }
+        var octets: [UInt8] = []
+        octets.reserveCapacity(512)
+        octets.append(big: id)
+        octets.append(contentsOf: [1, 0, 0, 1, 0, 0, 0, 0, 0, edns == nil ? 0 : 1])
+        octets.append(contentsOf: question.name.wire)
+        octets.append(big: question.type.rawValue)
+        octets.append(big: question.recordClass)
+        edns?.append(to: &octets)
         return octets
     }
 }
