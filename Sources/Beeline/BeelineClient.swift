@@ -99,7 +99,8 @@ public final class BeelineClient: Sendable {
     func exchange(
         _ request: PreparedRequest,
         _ route: Route,
-        _ limits: TimeLimits
+        _ limits: TimeLimits,
+        _ screen: EndpointScreen?
     ) async throws(DirectHTTPError) -> ExchangeResponse {
         guard case .direct = route else {
             let source = ProxyEndpoints(system: resolver.configuration.system)
@@ -111,7 +112,7 @@ public final class BeelineClient: Sendable {
                 limits: limits
             )
         }
-        let source = OriginEndpoints(resolver: resolver, pinned: configuration.pinned)
+        let source = OriginEndpoints(resolver: resolver, pinned: configuration.pinned, screen: screen)
         do {
             let response = try await engine.exchange(request, from: source, tls: configuration.tls, limits: limits)
             if !response.isReused { learn(from: response.connection.attempts, of: request.origin.host) }

@@ -2,6 +2,7 @@
 
 public import CookieJar
 public import DirectHTTP
+package import HTTPDNS
 package import HTTPTypes
 package import Names
 
@@ -35,9 +36,16 @@ public struct RequestOptions: Sendable {
     /// Asked before a redirect is followed: what is asked next instead, or nil to make the redirect the response.
     package var onRedirect: (@Sendable (RedirectProposal, HTTPResponse) async -> RedirectProposal?)?
 
+    /// Asked before the URL's host is dialled directly: which of its endpoints may be; the resolution is nil where the host
+    /// is pinned. A connection that is open already serves without a question.
+    package var screen: EndpointScreen?
+
     /// The defaults.
     public init() {}
 }
+
+/// Chooses among the endpoints of a host, or throws why there is none to be dialled.
+package typealias EndpointScreen = @Sendable ([Endpoint], Resolution?) throws -> [Endpoint]
 
 /// The request that a redirect leads to.
 package struct RedirectProposal: Sendable {

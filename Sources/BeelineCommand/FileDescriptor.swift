@@ -46,6 +46,12 @@ struct FileDescriptor: Hashable, Sendable {
         return String(cString: real)
     }
 
+    /// Whether there is a regular file behind a path and its symbolic links: another one may wait for ever to be opened.
+    static func isRegular(_ path: String) -> Bool {
+        var status = stat()
+        return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
+    }
+
     /// Opens a file to read.
     static func open(reading path: String) throws(Failure) -> FileDescriptor {
         let number = openFile(path, O_RDONLY | O_CLOEXEC, 0)

@@ -2,7 +2,8 @@
 
 /// The bounds of a proxy. Nil means: for ever.
 public struct ProxyLimits: Hashable, Sendable {
-    /// Connections of clients at once. Default 10,000; the next ones are answered 503.
+    /// Connections of clients at once; the next ones are answered 503. Default 10,000, but no more than the descriptors do
+    /// that the process may have when the proxy begins to listen: a tunnel takes two, and up to 512 stay free for the rest.
     public var connections = 10_000
     /// How long the head of a request may take to come, the first byte of a kept connection's next one not counted.
     /// Default 30 s.

@@ -3,23 +3,21 @@
 #if canImport(Glibc)
 import BeelineProxy
 import BeelineTesting
+import FoundationEssentials
 import Glibc
+import Names
 import Testing
 
-@Suite("Descriptors run out", .timeLimit(.minutes(1)))
+/// Each in a process of its own, whose limit it may move.
+@Suite("Descriptors run out, and do not", .timeLimit(.minutes(5)))
 struct DescriptorTests {
-    /// In a process of its own, whose limit it may lower.
     @Test("a proxy that has no descriptor left serves again when there are some")
     func recovers() async throws {
         await #expect(processExitsWith: .success) {
             let lab = try await ProxyLab()
             await (try lab.tunnel(to: "a.test", port: lab.plain.port)).close()
-            var limit = rlimit()
-            let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
-            getrlimit(resource, &limit)
-            let before = limit.rlim_cur
-            limit.rlim_cur = rlim_t(OpenDescriptors.count() + 12)
-            setrlimit(resource, &limit)
+            let before = Descriptors.limit
+            Descriptors.limit = OpenDescriptors.count() + 12
             var connections: [RawConnection] = []
             for _ in 0..<12 {
                 if let connection = try? await lab.connect() { connections.append(connection) }
@@ -28,13 +26,102 @@ struct DescriptorTests {
             let counts = await lab.proxy.counts()
             guard counts.connections < 12 else { throw Unexpected(text: "descriptors did not run out: \(counts)") }
             for connection in connections { await connection.close() }
-            limit.rlim_cur = before
-            setrlimit(resource, &limit)
+            Descriptors.limit = before
             try await withTimeLimit(.seconds(20), { "a tunnel" }) {
                 await (try lab.tunnel(to: "a.test", port: lab.plain.port)).close()
             }
             await lab.stop()
         }
+    }
+
+    @Test("a proxy takes no more connections than its descriptors do, tells the next ones, and closes on a flood")
+    func budget() async throws {
+        await #expect(processExitsWith: .success) {
+            let before = Descriptors.limit
+            // The proxy counts on what it sees when it begins to listen: (400 - 100) / 2 clients, and 100 / 2 refusals.
+            Descriptors.limit = 400
+            let lab = try await ProxyLab()
+            Descriptors.limit = before
+            var served: [RawConnection] = []
+            for _ in 0..<150 { served.append(try await lab.connect()) }
+            let request = "CONNECT a.test:\(lab.plain.port) HTTP/1.1\r\nHost: a\r\n\r\n"
+            var told: [RawConnection] = []
+            for _ in 0..<50 { told.append(try await lab.connect()) }
+            while await lab.proxy.counts().connections < 200 { await Task.yield() }
+            let flood = try await lab.connect()
+            guard (try? await flood.receive()) == nil else { throw Unexpected(text: "a flood was served") }
+            for connection in told {
+                try await connection.send(request)
+                let answer = try await connection.receiveAll()
+                guard answer.hasPrefix("HTTP/1.1 503 ") else { throw Unexpected(text: answer) }
+            }
+            try await served[149].send(request)
+            let answer = try await served[149].receiveHead()
+            guard answer.hasPrefix("HTTP/1.1 200 ") else { throw Unexpected(text: answer) }
+            for connection in served + told + [flood] { await connection.close() }
+            await lab.stop()
+        }
+    }
+
+    /// `BEELINE_SOAK=1` has as many as the server of the test takes; each has four descriptors in this process.
+    @Test("as many tunnels at once as there may be all stand, the next are refused, and the end of all leaves nothing")
+    func manyAtOnce() async throws {
+        await #expect(processExitsWith: .success) {
+            let most = ProcessInfo.processInfo.environment["BEELINE_SOAK"] == nil ? 300 : 4_000
+            Descriptors.limit = Descriptors.hardLimit
+            let count = min(most, (Descriptors.limit - 600) / 4)
+            let lab = try await ProxyLab(configure: { $0.limits.connections = count })
+            let server = try await RawServer.start { connection in
+                while let bytes = try await connection.receive() { try await connection.send(bytes) }
+            }
+            let port = server.port
+            let tunnels = try await withThrowingTaskGroup(of: RawConnection.self) { group in
+                for _ in 0..<count { group.addTask { try await lab.tunnel(to: "a.test", port: port) } }
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
+            for _ in 0..<20 {
+                let one = try await lab.connect()
+                try await one.send("CONNECT a.test:\(port) HTTP/1.1\r\nHost: a\r\n\r\n")
+                let answer = try await one.receiveAll()
+                guard answer.hasPrefix("HTTP/1.1 503 "), answer.contains("as many connections as it may") else {
+                    throw Unexpected(text: answer)
+                }
+                await one.close()
+            }
+            for tunnel in [tunnels[0], tunnels[count / 2], tunnels[count - 1]] {
+                try await tunnel.send("through")
+                guard try await tunnel.receive(count: 7) == Array("through".utf8) else {
+                    throw Unexpected(text: "a tunnel among \(count) does not carry")
+                }
+            }
+            for tunnel in tunnels { await tunnel.close() }
+            try await server.connections(within: .seconds(60)) { $0.open == 0 }
+            await (try lab.tunnel(to: "a.test", port: port)).close()
+            await server.stop()
+            await lab.stop()
+        }
+    }
+}
+
+/// How many descriptors this process may have.
+private enum Descriptors {
+    private static let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+
+    static var limit: Int {
+        get { Int(clamping: both.rlim_cur) }
+        set {
+            var limit = both
+            limit.rlim_cur = rlim_t(newValue)
+            setrlimit(resource, &limit)
+        }
+    }
+
+    static var hardLimit: Int { Int(clamping: both.rlim_max) }
+
+    private static var both: rlimit {
+        var limit = rlimit()
+        getrlimit(resource, &limit)
+        return limit
     }
 }
 #endif

@@ -84,6 +84,32 @@ struct GatewayTests {
         await lab.stop()
     }
 
+    @Test("a listed name that leads to this machine or its network is refused as in a tunnel, unless it is pinned")
+    func rebinding() async throws {
+        let lab = try await ProxyLab(
+            names: ["a.test", "b.test", "c.test"],
+            configure: {
+                $0.gatewayHosts = ["a.test", "b.test", "c.test"]
+                $0.policy.allowsLocalAnswers = false
+            },
+            client: { $0.pinned[.init(try Host("c.test"))] = [IPAddress(v4: 0x7f00_0001)] }
+        )
+        try lab.upstream.zone.set("b.test", to: ["10.0.0.1"])
+        let key = "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
+        let upgrade = "Upgrade: websocket\r\n\(key)"
+        for (name, address) in [("a.test", "127.0.0.1"), ("b.test", "10.0.0.1")] {
+            for fields in ["", "Connection: upgrade\r\n\(upgrade)"] {
+                let (head, body) = try await get(lab, "https://\(name):\(lab.site.port)/echo", fields: fields)
+                #expect(head.hasPrefix("HTTP/1.1 403 "), "\(head)")
+                #expect(body.contains("a public name leads to \(address), which is no public address"), "\(body)")
+            }
+        }
+        #expect(lab.site.connections.accepted == 0)
+        let (head, _) = try await get(lab, "https://c.test:\(lab.site.port)/echo")
+        #expect(head.hasPrefix("HTTP/1.1 200 "), "\(head)")
+        await lab.stop()
+    }
+
     @Test("a playlist's links lead back to the gateway, and its length is that of what is sent")
     func playlist() async throws {
         let lab = try await Self.lab { request in

@@ -44,6 +44,8 @@ struct LifeTests {
         }
         let tunnel = try await lab.tunnel(to: "a.test", port: server.port)
         let resting = try await lab.connect()
+        // A connection that was never accepted is reset when its listener closes.
+        while await lab.proxy.counts().connections < 2 { await Task.yield() }
         async let stopped: Void = lab.proxy.stop(within: .seconds(20))
         #expect(try await resting.receive() == nil, "nobody waits for who says nothing")
         try await tunnel.send("last words")
@@ -95,10 +97,7 @@ struct LifeTests {
     func soak() async throws {
         let rounds = ProcessInfo.processInfo.environment["BEELINE_SOAK"].flatMap { Int($0) } ?? 300
         let lab = try await ProxyLab()
-        let server = try await RawServer.start(allowsHalfClosure: true) { connection in
-            while let bytes = try await connection.receive() { try await connection.send(bytes) }
-            try await connection.finishSending()
-        }
+        let server = try await Self.echo()
         let endpoint = Endpoint(IPAddress(v4: 0x7f00_0001), port: server.port)
         // The first tenth fills what the process keeps for itself.
         await Self.abuse(lab, server.port, rounds: rounds / 10, seed: 1)
@@ -121,36 +120,72 @@ struct LifeTests {
         await lab.stop()
     }
 
+    /// A test's time limit cancels its clients wherever they are. What they leave open adds up until there is no descriptor
+    /// left, and libdispatch ends a process that it finds in that state.
+    @Test("clients that are cancelled at random phases leave no descriptor behind")
+    func cancelled() async throws {
+        let lab = try await ProxyLab()
+        let server = try await Self.echo()
+        let endpoint = Endpoint(IPAddress(v4: 0x7f00_0001), port: server.port)
+        try await expectNoLeak(to: [endpoint, lab.proxy.endpoint]) {
+            for round in 0..<3 {
+                let tunnels = await lab.proxy.counts().tunnels
+                let crowd = Task { await Self.abuse(lab, server.port, rounds: 100_000, seed: UInt64(round)) }
+                while await lab.proxy.counts().tunnels < tunnels + 40 { await Task.yield() }
+                crowd.cancel()
+                await crowd.value
+            }
+        }
+        await server.stop()
+        await lab.stop()
+    }
+
+    private static func echo() async throws -> RawServer {
+        try await RawServer.start(allowsHalfClosure: true) { connection in
+            while let bytes = try await connection.receive() { try await connection.send(bytes) }
+            try await connection.finishSending()
+        }
+    }
+
     private static func abuse(_ lab: ProxyLab, _ port: UInt16, rounds: Int, seed: UInt64) async {
         await withTaskGroup(of: Void.self) { group in
             for worker in 0..<8 {
                 group.addTask {
                     var random = SeededRandom(seed: seed + UInt64(worker))
-                    for _ in 0..<(rounds / 8) { try? await Self.abuse(lab, port, &random) }
+                    for _ in 0..<(rounds / 8) where !Task.isCancelled { await Self.abuse(lab, port, &random) }
                 }
             }
         }
     }
 
-    private static func abuse(_ lab: ProxyLab, _ port: UInt16, _ random: inout SeededRandom) async throws {
+    private static func abuse(_ lab: ProxyLab, _ port: UInt16, _ random: inout SeededRandom) async {
+        guard let connection = try? await lab.connect() else { return }
+        try? await abuse(connection, port, &random)
+        // Whoever was cancelled has not come to its end.
+        await connection.close()
+    }
+
+    private static func abuse(
+        _ connection: RawConnection,
+        _ port: UInt16,
+        _ random: inout SeededRandom
+    ) async throws {
         let phase = Int.random(in: 0..<8, using: &random)
-        let connection = try await lab.connect()
         if phase == 0 { return await connection.reset() }
         let request = "CONNECT a.test:\(port) HTTP/1.1\r\nHost: a\r\n\r\n"
         if phase == 1 {
             try await connection.send(String(request.prefix(Int.random(in: 1..<request.count, using: &random))))
-            return await connection.close()
+            return
         }
         try await connection.send(request)
         if phase == 2 { return await connection.reset() }
-        if phase == 3 { return await connection.close() }
+        if phase == 3 { return }
         _ = try await connection.receive(until: "\r\n\r\n")
         if phase == 4 { return await connection.reset() }
         try await connection.send([UInt8](repeating: 1, count: Int.random(in: 1..<100_000, using: &random)))
         if phase == 5 { return await connection.reset() }
-        if phase == 6 { return await connection.close() }
+        if phase == 6 { return }
         try await connection.finishSending()
         try await connection.drain()
-        await connection.close()
     }
 }

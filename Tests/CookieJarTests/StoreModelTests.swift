@@ -75,7 +75,9 @@ struct StoreModelTests {
             if Int.random(in: 0..<4, using: &generator) == 0 {
                 cookie.expires = .after(Double(step + Int.random(in: -20..<200, using: &generator)))
             }
-            cookie.created = now
+            // Some come from elsewhere, and were made before others that are here already.
+            let age = Bool.random(using: &generator) ? 0 : Int.random(in: 0..<50, using: &generator)
+            cookie.created = .after(Double(step - age))
             if case .rejected(let reason) = jar.insert(cookie, now: now) { Issue.record("\(reason)") }
             model.insert(cookie, at: now)
             if step % 3 == 0 {

@@ -41,7 +41,7 @@ extension Call {
                     authorization: answer?.field,
                     traceFields: observation?.fields ?? [:]
                 )
-                response = try await client.exchange(prepared, route, limits.left())
+                response = try await client.exchange(prepared, route, limits.left(), options.screen)
             } catch {
                 let error = BeelineError(error, hops: hops, route: route)
                 observation?.failed(error)

@@ -8,15 +8,21 @@ import Names
 struct OriginEndpoints: EndpointSource {
     let resolver: Resolver
     let pinned: [ClientConfiguration.Pin: [IPAddress]]
+    var screen: EndpointScreen?
 
     func endpoints(for origin: Origin) async throws -> EndpointList {
         if !pinned.isEmpty,
             let addresses = pinned[.init(origin.host, port: origin.port)] ?? pinned[.init(origin.host)]
         {
-            return EndpointList(addresses.map { Endpoint($0, port: origin.port) })
+            return EndpointList(try screened(addresses.map { Endpoint($0, port: origin.port) }, nil))
         }
         let resolution = try await resolver.resolve(origin)
-        return EndpointList(resolution.endpoints, context: resolution)
+        return EndpointList(try screened(resolution.endpoints, resolution), context: resolution)
+    }
+
+    private func screened(_ endpoints: [Endpoint], _ resolution: Resolution?) throws -> [Endpoint] {
+        guard let screen else { return endpoints }
+        return try screen(endpoints, resolution)
     }
 
     func attempted(_ attempt: Attempt, for origin: Origin) {

@@ -1,11 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#if canImport(FoundationEssentials)
-import FoundationEssentials
-#else
-import Foundation
-#endif
-
 #if canImport(Darwin)
 import Darwin
 #elseif canImport(Musl)
@@ -31,8 +25,7 @@ struct InputFiles: Sendable {
             return try file.readToEnd()
         },
         size: { path in
-            let attributes = try? FileManager.default.attributesOfItem(atPath: FileDescriptor.resolved(path))
-            guard attributes?[.type] as? FileAttributeType == .typeRegular else { return nil }
+            guard FileDescriptor.isRegular(path) else { return nil }
             return try? FileDescriptor.size(of: path)
         },
         askPassword: { prompt in

@@ -15,6 +15,8 @@ struct GatewayCarrier: Sendable {
     let body: RequestBody
     /// Whether the player speaks HTTP/1.0.
     let isOld: Bool
+    /// Where the origin may be dialled.
+    let screen: EndpointScreen
 
     /// Sends bytes to the player, and returns when they are out; `closes`: the connection ends behind them.
     typealias Send = @Sendable (_ bytes: ByteBuffer, _ closes: Bool) async throws -> Void
@@ -24,6 +26,7 @@ struct GatewayCarrier: Sendable {
         var options = RequestOptions()
         // The player must see them, so that relative links start at the right place.
         options.redirects = RedirectPolicy.none
+        options.screen = screen
         do {
             let response = try await client.send(request, to: url, body: body, options: options)
             let kind = PlaylistMapper.Kind(contentType: response.fields[.contentType], path: url.path)
@@ -33,6 +36,7 @@ struct GatewayCarrier: Sendable {
                 try await pass(response, send)
             }
         } catch let error as BeelineError {
+            if let refusal = error.underlyingError as? Refusal { throw refusal }
             throw Self.refusal(error.code, error.message)
         } catch let error as DirectHTTPError {
             throw Self.refusal(BeelineError.Code(error.code), error.message)

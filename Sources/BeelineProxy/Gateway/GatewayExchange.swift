@@ -64,7 +64,8 @@ final class GatewayExchange: WireOwner {
             url: url,
             request: HTTPRequest(method: method, scheme: nil, authority: nil, path: nil, headerFields: fields),
             body: body,
-            isOld: head.isOld
+            isOld: head.isOld,
+            screen: server.screen(for: Destination(url.host, port: url.origin.port))
         )
         task = Task {
             do throws(Refusal) {

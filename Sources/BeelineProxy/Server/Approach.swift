@@ -118,7 +118,7 @@ final class Approach {
             if let failed, failed.endpoints.isSuperset(of: resolution.endpoints) {
                 return end(.failure(failed.refusal))
             }
-            judge(resolution.endpoints, source: source(of: resolution), origin)
+            judge(resolution.endpoints, source: .init(resolution, by: server.client.resolver), origin)
         case .failure(let error):
             let status: Int
             switch error.code {
@@ -128,16 +128,6 @@ final class Approach {
             default: status = 502
             }
             end(.failure(Refusal(status, error.message)))
-        }
-    }
-
-    private func source(of resolution: Resolution) -> AccessPolicy.Source {
-        switch resolution.source {
-        case .literal: return .literal
-        case .fixed: return .trusted
-        default:
-            let isOurs = server.client.resolver.configuration.denied.contains(destination.host)
-            return isOurs ? .trusted : .answer
         }
     }
 

@@ -19,6 +19,7 @@ final class ProxyServer {
     private var listener: (any Channel)?
     /// The sockets of clients.
     private var clients: [ObjectIdentifier: Wire] = [:]
+    private var budget: DescriptorBudget
     private var ticker: Scheduled<Void>?
     private var isDraining = false
     private var drained: [EventLoopPromise<Void>] = []
@@ -34,6 +35,7 @@ final class ProxyServer {
         self.client = client
         self.configuration = configuration
         own = OwnEndpoints(listening: configuration.listen)
+        budget = DescriptorBudget(connections: configuration.limits.connections)
         origins = OriginPool(limits: configuration.limits)
     }
 
@@ -75,14 +77,16 @@ final class ProxyServer {
             throw ChannelError.unknownLocalAddress
         }
         listener = channel
+        budget = DescriptorBudget(connections: configuration.limits.connections)
         let interfaces = (try? System.enumerateDevices())?.compactMap { $0.address.flatMap(Endpoint.init)?.address }
         own = OwnEndpoints(listening: endpoint, interfaces: interfaces ?? [])
         return endpoint
     }
 
     private func accept(_ channel: any Channel) throws {
+        let isTooMany = clients.count >= budget.connections
+        if isTooMany, clients.count - budget.connections >= budget.refusals { throw Self.tooMany }
         let wire = Wire(now: loop.now, of: self)
-        let isTooMany = clients.count >= configuration.limits.connections
         let reader = RequestReader(self, client: wire, refusal: isTooMany ? Self.tooMany : nil)
         wire.owner = reader
         // Here, and not with the bootstrap, which goes through a future for each of them.
@@ -103,6 +107,14 @@ final class ProxyServer {
         try Self.keepNoBuffers(channel)
         try channel.pipeline.syncOperations.addHandler(wire)
         return wire
+    }
+
+    /// What the client asks before it dials for the gateway: where tunnels may not lead, its requests may not either.
+    func screen(for destination: Destination) -> EndpointScreen {
+        { [policy = configuration.policy, resolver = client.resolver, own] endpoints, resolution in
+            let source = AccessPolicy.Source(resolution, by: resolver)
+            return try policy.permitted(endpoints, for: destination, source: source, own: own)
+        }
     }
 
     private static func keepNoBuffers(_ channel: any Channel) throws {

@@ -14,6 +14,8 @@ struct CookieMatches: ~Copyable {
         func precedes(_ other: Element) -> Bool {
             let (length, otherLength) = (record.pointee.pathLength, other.record.pointee.pathLength)
             guard length == otherLength else { return length > otherLength }
+            let (rank, otherRank) = (record.pointee.rank, other.record.pointee.rank)
+            if rank != CookieRecord.unranked, otherRank != CookieRecord.unranked { return rank < otherRank }
             return bucket.births[index].precedes(other.bucket.births[other.index])
         }
     }

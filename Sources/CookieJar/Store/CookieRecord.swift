@@ -32,16 +32,19 @@ struct CookieRecord {
     /// An expiry that stands for none.
     static let session = Int64.max
 
+    /// The rank of a cookie that came after one created later, by import for instance: only its birth tells its order.
+    static let unranked: UInt32 = 0
+
     /// Last access in seconds since 1970. It is the first field because readers write it, atomically: ``access(_:at:)``.
     var accessed: UInt32
-    /// The hash of the path (``PathPrefixes``).
-    var pathHash: UInt32 = 0
+    /// The order of creation among the ranked cookies of a store, or ``unranked``.
+    var rank: UInt32
     /// Expiry in microseconds, or ``session``.
     var expires: Int64
-    /// Where `name=value` begins in the texts.
+    /// The hash of the path (``PathPrefixes``).
+    var pathHash: UInt32 = 0
+    /// Where `name=value` begins in the block. The path stands before it.
     var text: UInt32 = 0
-    /// Where the path begins in the texts.
-    var path: UInt32 = 0
     var nameLength: UInt16 = 0
     var valueLength: UInt16 = 0
     var pathLength: UInt16 = 0
@@ -49,7 +52,11 @@ struct CookieRecord {
 
     /// Octets of `name=value`; a nameless cookie is its value.
     var pairLength: Int { Int(nameLength) + Int(valueLength) + (nameLength == 0 ? 0 : 1) }
-    /// Where the value begins in the texts.
+    /// Octets of all texts.
+    var textLength: Int { Int(pathLength) + pairLength }
+    /// Where the path begins in the block.
+    var path: Int { Int(text) - Int(pathLength) }
+    /// Where the value begins in the block.
     var value: Int { Int(text) + (nameLength == 0 ? 0 : Int(nameLength) + 1) }
 
     /// Whether it has expired.
@@ -71,7 +78,7 @@ struct CookieRecord {
     }
 }
 
-/// When a cookie came, by which those of one path length are ordered.
+/// When a cookie came, by which those of one path length are ordered. Ranks say the same without a second look.
 struct CookieBirth {
     /// Creation in microseconds.
     var created: Int64

@@ -51,16 +51,16 @@ extension CookieStore {
         if context.site != .same {
             for sameSite in Cookie.SameSite.allCases where !context.sends(sameSite) { excluded.insert(.init(sameSite)) }
         }
-        PathPrefixes.with(request.path) { paths in
-            table.forEachBucket(of: request.host, isAddress: request.isAddress, partition: partition) {
-                bucket,
-                isHost in
-                let middle = matches.count
-                let excluded = isHost ? excluded : excluded.union(.hostOnly)
-                matches.append(bucket, without: excluded, after: now.microseconds, paths)
-                matches.verifyPaths(from: middle, request.path)
-                // Step 4: each bucket is in order already.
-                matches.merge(from: middle)
+        table.withBuckets(of: request.host, isAddress: request.isAddress, partition: partition) { found in
+            PathPrefixes.with(request.path) { paths in
+                for found in found {
+                    let middle = matches.count
+                    let excluded = found.isOfHostItself ? excluded : excluded.union(.hostOnly)
+                    matches.append(found.bucket, without: excluded, after: now.microseconds, paths)
+                    matches.verifyPaths(from: middle, request.path)
+                    // Step 4: each bucket is in order already.
+                    matches.merge(from: middle)
+                }
             }
         }
     }

@@ -85,15 +85,18 @@ extension CookieStore {
     private mutating func add(_ cookie: ReceivedCookie, partition: Octets, now: CookieTime) -> CookieOutcome {
         let sequence = nextSequence
         nextSequence += 1
+        let created = (cookie.created ?? now).microseconds
+        let rank = rank(created: created, sequence)
         let number = table.make(cookie.domain, partition)
         let place = table.withBucket(number) { bucket in
             bucket.insert(
                 CookieRecord(
                     accessed: CookieRecord.seconds(cookie.accessed ?? now),
+                    rank: rank,
                     expires: cookie.expires?.microseconds ?? CookieRecord.session,
                     flags: cookie.flags
                 ),
-                CookieBirth(created: (cookie.created ?? now).microseconds, sequence: sequence),
+                CookieBirth(created: created, sequence: sequence),
                 name: cookie.name,
                 value: cookie.value,
                 path: cookie.path
@@ -103,6 +106,13 @@ extension CookieStore {
         if !partition.isEmpty { partitionedCount += 1 }
         if let place { note(.added, place, of: number) }
         return evictExcess(of: number, stored: sequence, now: now) ? .kept : .rejected(.noRoom)
+    }
+
+    /// The rank of the cookie that comes next: its sequence number, unless one created later came before it.
+    private mutating func rank(created: Int64, _ sequence: UInt64) -> UInt32 {
+        guard created >= latestRanked, let rank = UInt32(exactly: sequence) else { return CookieRecord.unranked }
+        latestRanked = created
+        return rank
     }
 
     /// Step 16: whether a cookie that came over an insecure connection would hide a Secure one.

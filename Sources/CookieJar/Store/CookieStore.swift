@@ -15,6 +15,8 @@ struct CookieStore: ~Copyable {
     var partitionedCount = 0
     /// The sequence number of the next cookie.
     var nextSequence: UInt64 = 1
+    /// When the last ranked cookie was created, in microseconds (``CookieRecord/rank``).
+    var latestRanked = Int64.min
     /// Those who follow the changes.
     var feeds: [any CookieFollower] = []
     /// Who makes the changes of the operation that runs.

@@ -2,50 +2,46 @@
 
 /// The buckets of a store, found by domain and partition.
 ///
-/// A hash table with open addressing over the domains. The hash of a domain runs from its last octet to its first, so one
-/// pass over a host gives the hash of each domain that it is within, and a look-up needs no public suffix list.
+/// A ``CookieIndex`` leads from the hash of a domain to its bucket. The hash of a domain runs from its last octet to its
+/// first, so one pass over a host gives the hash of each domain that it is within, and a look-up needs no public suffix
+/// list.
 ///
 /// The buckets of a site are chained: the bucket of the registrable domain, which exists as soon as one below it does,
 /// leads to the others. Step 16 of RFC 6265bis §5.7 needs it, for it asks for cookies of all domains *below* another.
 struct CookieTable: ~Copyable {
-    private struct Slot {
-        var hash: UInt32
-        /// The bucket's number plus one; 0 where the slot is free.
-        var bucket: UInt32
+    /// A bucket that a request asks for.
+    struct Found {
+        let bucket: CookieBucket
+        /// Where the bucket's domain begins in the host.
+        fileprivate let start: Int32
+        fileprivate let hash: UInt32
 
-        static let free = Slot(hash: 0, bucket: 0)
+        /// Whether it is the host's own, and not that of a domain above it.
+        var isOfHostItself: Bool { start == 0 }
     }
 
     /// A domain that cookies of a request may have.
     private struct Probe {
-        /// Where the domain begins in the host.
         let start: Int32
         let hash: UInt32
-        /// The slot at which a search begins.
-        let slot: Slot
-        /// The bucket that the slot leads to.
-        var header: UnsafeMutablePointer<CookieBucket.Header>?
+        /// What the index says.
+        let answer: UInt32
     }
 
     /// The buckets by number; nil where a number is free.
     private(set) var buckets: [CookieBucket?] = []
     private var free: [Int] = []
-    private var slots: UnsafeMutablePointer<Slot>
-    private var mask: Int
-    private var used = 0
+    /// The numbers of the buckets plus one.
+    private var index = CookieIndex()
     /// So that nobody can choose domains that fall on one slot.
     private let seed: UInt64
 
     init(seed: UInt64) {
         self.seed = seed
-        mask = 15
-        slots = .allocate(capacity: mask + 1)
-        slots.initialize(repeating: .free, count: mask + 1)
     }
 
     deinit {
         for bucket in buckets { bucket?.release() }
-        slots.deallocate()
     }
 
     // MARK: Hashing
@@ -60,9 +56,10 @@ struct CookieTable: ~Copyable {
         (hash ^ UInt64(octet)) &* 0x0000_0100_0000_01b3
     }
 
+    /// An odd number, as ``CookieIndex`` asks for.
     @inline(__always)
     static func finish(_ hash: UInt64) -> UInt32 {
-        UInt32(truncatingIfNeeded: hash ^ hash >> 29 ^ hash >> 47)
+        UInt32(truncatingIfNeeded: hash ^ hash >> 29 ^ hash >> 47) | 1
     }
 
     private func hash(_ domain: Octets, _ partition: Octets) -> UInt32 {
@@ -72,17 +69,8 @@ struct CookieTable: ~Copyable {
     // MARK: Finding
 
     /// The number of the bucket of a domain whose hash is known.
-    @inline(__always)
-    func find(_ domain: Octets, _ partition: Octets, hash: UInt32) -> Int? {
-        var slot = Int(hash) & mask
-        while slots[slot].bucket != 0 {
-            if slots[slot].hash == hash {
-                let number = Int(slots[slot].bucket) - 1
-                if let bucket = buckets[number], bucket.isOf(domain, partition) { return number }
-            }
-            slot = (slot + 1) & mask
-        }
-        return nil
+    private func find(_ domain: Octets, _ partition: Octets, hash: UInt32) -> Int? {
+        index.first(hash) { buckets[Int($0) - 1]?.isOf(domain, partition) == true }.map { Int($0) - 1 }
     }
 
     func find(_ domain: Octets, _ partition: Octets) -> Int? {
@@ -92,79 +80,80 @@ struct CookieTable: ~Copyable {
     /// How many domains of a host are looked for at once: more than hosts have, but for those made to be odd.
     private static let probesAtOnce = 16
 
-    /// Calls `body` with the bucket of each domain that `host` is or is within, the longest last.
+    /// Calls `body` with the buckets of the domains that `host` is or is within, the longest last; more than once for a
+    /// host of very many labels, and never with none.
     ///
-    /// The slots of all domains are read before one is looked at, and the buckets that they lead to before the cookies of
-    /// one: in a large jar most time is spent waiting for memory, and so it is waited for at once.
+    /// The index is asked for all domains before one answer is looked at, and the buckets that they lead to before the
+    /// cookies of one: in a large jar most time is spent waiting for memory, and so it is waited for at once.
     @inline(__always)
-    func forEachBucket(
+    func withBuckets(
         of host: Octets,
         isAddress: Bool,
         partition: Octets,
-        _ body: (_ bucket: CookieBucket, _ isHostItself: Bool) -> Void
+        _ body: (UnsafeMutableBufferPointer<Found>.SubSequence) -> Void
     ) {
         withUnsafeTemporaryAllocation(of: Probe.self, capacity: Self.probesAtOnce) { probes in
-            var hash = start(partition: partition)
-            var index = host.count
-            // A single label is a public suffix: no cookie is for the hosts below it.
-            var isSingleLabel = host.last != .dot
-            while index > 0 {
-                var count = 0
-                while index > 0, count < Self.probesAtOnce {
-                    index -= 1
-                    hash = Self.step(hash, host[index])
-                    guard index == 0 || (host[index - 1] == .dot && !isAddress) else { continue }
-                    if index == 0 || !isSingleLabel {
-                        let finished = Self.finish(hash)
-                        let slot = slots[Int(finished) & mask]
-                        probes[count] = Probe(
-                            start: Int32(truncatingIfNeeded: index),
-                            hash: finished,
-                            slot: slot,
-                            header: nil
-                        )
-                        count += 1
+            withUnsafeTemporaryAllocation(of: Found.self, capacity: Self.probesAtOnce) { found in
+                var hash = start(partition: partition)
+                var end = host.count
+                // A single label is a public suffix: no cookie is for the hosts below it.
+                var isSingleLabel = host.last != .dot
+                while end > 0 {
+                    var count = 0
+                    while end > 0, count < Self.probesAtOnce {
+                        end -= 1
+                        hash = Self.step(hash, host[end])
+                        guard end == 0 || (host[end - 1] == .dot && !isAddress) else { continue }
+                        if end == 0 || !isSingleLabel {
+                            let finished = Self.finish(hash)
+                            let answer = index.look(for: finished)
+                            probes[count] = Probe(start: Int32(end), hash: finished, answer: answer)
+                            count += answer == CookieIndex.Answer.nothing ? 0 : 1
+                        }
+                        isSingleLabel = false
                     }
-                    isSingleLabel = false
-                }
-                for place in 0..<verify(probes, count, host, partition) {
-                    guard let header = probes[place].header else { continue }
-                    body(CookieBucket(header), probes[place].start == 0)
+                    count = follow(UnsafeMutableBufferPointer(rebasing: probes[..<count]), to: found, host, partition)
+                    if count > 0 { body(found[..<count]) }
                 }
             }
         }
     }
 
-    /// Keeps of the probes those that found their bucket, and says how many.
+    /// Finds the buckets of the probes, and says how many there are.
     @inline(__always)
-    private func verify(
+    private func follow(
         _ probes: UnsafeMutableBufferPointer<Probe>,
-        _ count: Int,
+        to found: UnsafeMutableBufferPointer<Found>,
         _ host: Octets,
         _ partition: Octets
     ) -> Int {
         var hits = 0
-        for place in 0..<count where probes[place].slot.bucket != 0 {
-            var probe = probes[place]
-            probe.header = buckets[Int(probe.slot.bucket) - 1]?.header
-            probes[hits] = probe
+        for probe in probes {
+            var number = Int(probe.answer) - 1
+            if probe.answer == CookieIndex.Answer.unclear {
+                let domain = host.part(Int(probe.start)..<host.count)
+                guard let other = find(domain, partition, hash: probe.hash) else { continue }
+                number = other
+            }
+            guard let bucket = buckets[number] else { continue }
+            found[hits] = Found(bucket: bucket, start: probe.start, hash: probe.hash)
             hits += 1
         }
-        var found = 0
+        var count = 0
         for place in 0..<hits {
-            var probe = probes[place]
-            let domain = host.part(Int(probe.start)..<host.count)
-            // Nearly always it is in the first slot, or nowhere.
-            let isThere =
-                probe.slot.hash == probe.hash && probe.header.map { CookieBucket($0).isOf(domain, partition) } == true
-            if !isThere {
-                guard let number = find(domain, partition, hash: probe.hash) else { continue }
-                probe.header = buckets[number]?.header
+            var hit = found[place]
+            let domain = host.part(Int(hit.start)..<host.count)
+            if !hit.bucket.isOf(domain, partition) {
+                // Another domain has the same hash.
+                guard let number = find(domain, partition, hash: hit.hash), let bucket = buckets[number] else {
+                    continue
+                }
+                hit = Found(bucket: bucket, start: hit.start, hash: hit.hash)
             }
-            probes[found] = probe
-            found += 1
+            found[count] = hit
+            count += 1
         }
-        return found
+        return count
     }
 
     /// Whether a bucket whose domain is `domain`, is above it or is below it meets a condition.
@@ -235,48 +224,16 @@ struct CookieTable: ~Copyable {
     }
 
     private mutating func add(_ domain: Octets, _ partition: Octets) -> Int {
-        if (used + 1) * 2 > mask + 1 { grow() }
         let bucket = CookieBucket(domain: domain, partition: partition, hash: hash(domain, partition))
         let number = free.popLast() ?? buckets.count
         if number == buckets.count { buckets.append(bucket) } else { buckets[number] = bucket }
-        place(number, hash: bucket.header.pointee.hash)
-        used += 1
+        index.insert(UInt32(number + 1), hash: bucket.header.pointee.hash)
         return number
-    }
-
-    private func place(_ number: Int, hash: UInt32) {
-        var slot = Int(hash) & mask
-        while slots[slot].bucket != 0 { slot = (slot + 1) & mask }
-        slots[slot] = Slot(hash: hash, bucket: UInt32(number + 1))
-    }
-
-    private mutating func grow() {
-        let old = (slots, mask)
-        mask = mask * 2 + 1
-        slots = .allocate(capacity: mask + 1)
-        slots.initialize(repeating: .free, count: mask + 1)
-        for slot in 0...old.1 where old.0[slot].bucket != 0 {
-            place(Int(old.0[slot].bucket) - 1, hash: old.0[slot].hash)
-        }
-        old.0.deallocate()
     }
 
     private mutating func remove(_ number: Int) {
         guard let bucket = buckets[number] else { return }
-        var hole = Int(bucket.header.pointee.hash) & mask
-        while slots[hole].bucket != UInt32(number + 1) { hole = (hole + 1) & mask }
-        // Later entries of the run move up, so that a search never meets a hole where there was none.
-        var slot = (hole + 1) & mask
-        while slots[slot].bucket != 0 {
-            let home = Int(slots[slot].hash) & mask
-            if (slot - home) & mask >= (slot - hole) & mask {
-                slots[hole] = slots[slot]
-                hole = slot
-            }
-            slot = (slot + 1) & mask
-        }
-        slots[hole] = .free
-        used -= 1
+        index.remove(UInt32(number + 1), hash: bucket.header.pointee.hash)
         bucket.release()
         buckets[number] = nil
         free.append(number)
