@@ -50,16 +50,21 @@ struct SessionBench {
         let floor = URLSessionConfiguration.ephemeral
         floor.protocolClasses = [ReadyProtocol.self]
         let ready = URLSession(configuration: floor)
+        floor.urlCache = nil
+        let uncached = URLSession(configuration: floor)
         var output = BenchOutput()
         var own: [Double] = []
         var carried: [Double] = []
         var foundation: [Double] = []
-        // Turn by turn, so that both see the same machine.
+        var withoutCache: [Double] = []
+        // Turn by turn, so that all see the same machine.
         for round in 0..<(requests + 200) {
             let first = try await microseconds { _ = try await client.get(text).collect(upTo: 1 << 20) }
             let second = try await microseconds { _ = try await session.data(from: url) }
             let third = try await microseconds { _ = try await ready.data(from: url) }
+            let fourth = try await microseconds { _ = try await uncached.data(from: url) }
             if round >= 200 {
+                withoutCache.append(fourth)
                 foundation.append(third)
                 own.append(first)
                 carried.append(second)
@@ -69,6 +74,7 @@ struct SessionBench {
         output.add("session_us", median(carried))
         output.add("overhead_us", median(carried) - median(own))
         output.add("foundation_us", median(foundation))
+        output.add("foundation_without_cache_us", median(withoutCache))
         output.add("rss_kib", ProcessMemory.kibibytes("VmRSS"))
         try await down(client, origin.port)
         output.add("peak_after_down_kib", ProcessMemory.kibibytes("VmHWM"))

@@ -50,7 +50,7 @@ public struct PreparedRequest: Sendable {
     public init(
         _ method: HTTPRequest.Method,
         _ url: HTTPURL,
-        fields: HTTPFields = [:],
+        fields: HTTPFields = HTTPFields(),
         body: RequestBody = .none,
         authority: String? = nil
     ) throws(DirectHTTPError) {
@@ -60,14 +60,27 @@ public struct PreparedRequest: Sendable {
         guard method != .connect, method != .trace || body.isNone else {
             throw DirectHTTPError(.invalidRequest, "\(method.rawValue) cannot be sent this way")
         }
-        for name in Self.connectionFields where fields[name] != nil {
-            throw DirectHTTPError(.invalidRequest, "the field \(name) belongs to the connection: leave it out")
+        var declaredLength: String?
+        var expects = false
+        for field in fields {
+            switch field.name {
+            case .transferEncoding, .connection, .upgrade:
+                throw DirectHTTPError(
+                    .invalidRequest,
+                    "the field \(field.name) belongs to the connection: leave it out"
+                )
+            case .contentLength:
+                declaredLength = declaredLength.map { "\($0), \(field.value)" } ?? field.value
+            case .expect:
+                expects = expects || field.value.lowercased() == "100-continue"
+            default:
+                break
+            }
         }
         let length = try body.contentLength()
-        let expects = fields[.expect]?.lowercased() == "100-continue"
         expectsContinue = expects && length != 0
         self.body = expectsContinue ? body.streamed : body
-        if let declared = fields[.contentLength] {
+        if let declared = declaredLength {
             guard let number = Int64(declared), number >= 0, length == nil || length == number,
                 !body.isNone || number == 0
             else {
@@ -82,21 +95,18 @@ public struct PreparedRequest: Sendable {
             // RFC 9110 §8.6: a method that expects a body says that there is none.
             framing = method == .post || method == .put || method == .patch ? .length(0) : .none
         default:
-            let declared = fields[.contentLength].flatMap { Int64($0) }
-            framing = (length ?? declared).map(Framing.length) ?? .chunked
+            framing = (length ?? declaredLength.flatMap { Int64($0) }).map(Framing.length) ?? .chunked
+        }
+        if let authority, !authority.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7f }) {
+            throw DirectHTTPError(.invalidRequest, "the Host \"\(authority)\" has a character that no host has")
         }
         self.authority = authority ?? url.origin.authority
-        guard self.authority.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7f }) else {
-            throw DirectHTTPError(.invalidRequest, "the Host \"\(self.authority)\" has a character that no host has")
-        }
         var rest = fields
-        rest[.contentLength] = nil
+        if declaredLength != nil { rest[.contentLength] = nil }
         // RFC 9110 §10.1.1: there is nothing to wait for where there is nothing to send.
         if expects, !expectsContinue { rest[.expect] = nil }
         self.fields = rest
     }
-
-    private static let connectionFields: [HTTPField.Name] = [.transferEncoding, .connection, .upgrade]
 
     /// Whether a request of this kind may be sent again when nobody knows whether it arrived (RFC 9110 §9.2.2).
     public var isIdempotent: Bool {

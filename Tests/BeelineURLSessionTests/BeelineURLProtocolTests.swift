@@ -16,7 +16,7 @@ struct BeelineURLProtocolTests {
     @Test("a request goes to the address, with the name in Host, SNI and certificate, and the URL keeps the name")
     func nameStays() async throws {
         let lab = try await SessionLab()
-        let url = try lab.url("/echo?q=1")
+        let url = try lab.url("/echo?q=1#part")
         let (body, response) = try await lab.session().text(url)
         #expect(response.statusCode == 200 && response.url == url)
         #expect(body.contains("a.test"))
@@ -280,6 +280,19 @@ struct BeelineURLProtocolTests {
         await lab.stop()
     }
 
+    @Test("a task that is cancelled before it begins asks nobody")
+    func cancelledFirst() async throws {
+        let lab = try await SessionLab()
+        let recorder = Recorder()
+        let task = lab.session(delegate: recorder).dataTask(with: try lab.url("/echo"))
+        task.cancel()
+        guard case .failure(let error) = try await recorder.end().end else { throw NoStorage() }
+        #expect((error as? URLError)?.code == .cancelled)
+        _ = try await lab.session().text(try lab.openURL("/echo"))
+        #expect(lab.site.requests.isEmpty && lab.open.requests.count == 1)
+        await lab.stop()
+    }
+
     @Test("a task that is suspended gets nothing, and goes on where it was")
     func suspend() async throws {
         let gate = Gate()
@@ -371,9 +384,13 @@ struct BeelineURLProtocolTests {
     func download() async throws {
         let lab = try await SessionLab()
         let recorder = Recorder()
-        lab.session(delegate: recorder).downloadTask(with: try lab.url("/echo")).resume()
+        let lines = NIOLockedValueBox<[String]>([])
+        var settings = BeelineURLProtocol.Settings()
+        settings.log = { line in lines.withLockedValue { $0.append(line) } }
+        lab.session(settings, delegate: recorder).downloadTask(with: try lab.url("/echo")).resume()
         guard case .failure(let error) = try await recorder.end().end else { throw NoStorage() }
         #expect((error as? URLError)?.localizedDescription.contains("BeelineProxy") == true)
+        #expect(lines.withLockedValue { $0.map { $0.contains("BeelineProxy") } } == [true])
         #expect(lab.site.requests.isEmpty)
         await lab.stop()
     }

@@ -79,6 +79,16 @@ struct ScenarioTests {
                 fault: "-1011 for -1005"
             ),
             Scenario(testDescription: "a body that is cut short", path: "/cut", fault: "-1 for -1005"),
+            Scenario(testDescription: "a cookie that a redirect sets goes to the next hop", path: "/login?to=/cookies"),
+            Scenario(
+                testDescription: "a cookie that a redirect sets does not go to another host",
+                path: "/login?to=//127.0.0.1:PORT/cookies"
+            ),
+            Scenario(
+                testDescription: "a cookie that a redirect deletes",
+                path: "/logout?to=/cookies",
+                fault: "Max-Age=0 does not delete"
+            ),
             redirect(301, "GET", to: "localhost"),
             redirect(302, "GET", to: "localhost"),
             redirect(303, "GET", to: "localhost"),
@@ -103,6 +113,13 @@ struct ScenarioTests {
             return .text(
                 "\(request.method) \(request.bodySize) \(authorization) \(request.fields[.contentType] ?? "-")"
             )
+        case "/login", "/logout":
+            let age = request.path == "/logout" ? "; Max-Age=0" : ""
+            return Reply(
+                status: .seeOther,
+                fields: [.setCookie: "sid=1; Path=/\(age)", .location: request.query["to"] ?? ""]
+            )
+        case "/cookies": return .text(request.fields[.cookie] ?? "none")
         case "/squeezed": return Reply.text(String(repeating: "squeezed ", count: 1000)).compressed(.gzip)
         case "/hangup": return Reply(framing: .none, ending: .hangUp)
         case "/cut": return Reply(fields: [.contentLength: "100"], body: ["half"], ending: .hangUp)
@@ -116,6 +133,7 @@ struct ScenarioTests {
         let path = scenario.path.replacingOccurrences(of: "PORT", with: "\(lab.open.port)")
         let request = URLRequest(scenario.method, try lab.openURL(path), body: scenario.body, scenario.fields)
         let carried = await Self.outcome(lab) { try await Self.load(request, by: lab.session()) }
+        lab.client.configuration.jar?.removeAll()
         let own = await Self.outcome(lab) { try await Self.load(request, by: lab.client) }
         #expect(carried == own)
         #if !canImport(Darwin)
@@ -129,6 +147,39 @@ struct ScenarioTests {
         }
         #endif
         #expect(plain == own)
+        await lab.stop()
+    }
+
+    enum Way: String, CaseIterable {
+        case plain, carried, own
+    }
+
+    @Test("a cancelled load ends the same every way", arguments: Way.allCases, ["before the head", "in the body"])
+    func cancelled(_ way: Way, _ phase: String) async throws {
+        let gate = Gate()
+        let lab = try await SessionLab { _ in
+            if phase == "before the head" { try await gate.wait() }
+            return .chunks("one", .wait(gate), "two")
+        }
+        let url = try lab.openURL("/")
+        let load = Task {
+            switch way {
+            case .plain: _ = try await URLSession(configuration: .ephemeral).data(from: url)
+            case .carried: _ = try await lab.session().data(from: url)
+            case .own: _ = try await lab.client.get(url.absoluteString).collect(upTo: 1 << 20)
+            }
+        }
+        try await gate.arrivals(atLeast: 1)
+        load.cancel()
+        guard case .failure(let error) = await load.result else { throw NoStorage() }
+        switch error {
+        case let error as URLError: #expect(error.code == .cancelled)
+        case let error as BeelineError: #expect(URLError(error, for: nil).code == .cancelled)
+        case let error as DirectHTTPError: #expect(error.code == .cancelled)
+        default: #expect(error is CancellationError)
+        }
+        if way != .plain { _ = try await lab.open.connections { $0.open == 0 } }
+        gate.open()
         await lab.stop()
     }
 

@@ -12,7 +12,8 @@ struct BulkBench {
 
     init(_ arguments: [String]) throws { self.arguments = try EngineArguments(arguments) }
 
-    func run() async throws {
+    /// Not on the main actor, where this program begins: the reader is an ordinary task.
+    @concurrent func run() async throws {
         let engine = Engine()
         let endpoint = try Endpoint(parsing: arguments.connect, defaultPort: nil)
         let request = try PreparedRequest(.get, HTTPURL(arguments.url))

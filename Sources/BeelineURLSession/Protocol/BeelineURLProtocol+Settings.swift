@@ -19,8 +19,8 @@ extension BeelineURLProtocol {
         public var mirrorsCookies = true
         /// The hosts whose requests are carried. Nil, the default: all.
         public var hosts: DomainSet?
-        /// Which requests are carried, of those for ``hosts``. Default all. It is called while Foundation holds a lock of
-        /// its own: it must not make sessions, tasks or classes known to Foundation.
+        /// Which requests are carried, of those for ``hosts``. Default all. It is called, on Linux twice for a request, while
+        /// Foundation holds a lock of its own: it must not make sessions, tasks or classes known to Foundation.
         public var accepts: @Sendable (URLRequest) -> Bool = { _ in true }
         /// The largest body that is gathered, where Foundation takes a body in one piece only (tasks with a completion
         /// handler, on Linux). Default 1 GiB; a larger one is `dataLengthExceedsMaximum`.

@@ -60,20 +60,48 @@ public class BeelineURLProtocol: URLProtocol {
         one == other
     }
 
+    #if canImport(FoundationNetworking)
+    /// As Foundation makes it for a task.
+    ///
+    /// On Linux it does so on the thread that resumes the task, and calls `startLoading` on another one: what begins here
+    /// has no need to wait for that. Where the object is made elsewhere, or for a task that does not run yet, nothing begins.
+    public required convenience init(
+        task: URLSessionTask,
+        cachedResponse: CachedURLResponse?,
+        client: (any URLProtocolClient)?
+    ) {
+        self.init(
+            // Every task of a session that this class is asked about has one.
+            request: task.originalRequest ?? URLRequest(url: URL(fileURLWithPath: "/")),
+            cachedResponse: cachedResponse,
+            client: client
+        )
+        self.task = task
+        guard task is URLSessionDataTask, task.state == .running else { return }
+        let insides = TaskInsides(task)
+        // An error is told by `startLoading`, which tries again: Foundation cannot hear it yet.
+        if insides.isOnWorkQueue { try? begin(insides) }
+    }
+    #endif
+
     /// Begins; or goes on, after a suspension.
     override public func startLoading() {
         if let load { return load.resume() }
         do {
-            guard let door = Doors[type(of: self)] else {
-                throw URLError(.unknown, "BeelineURLProtocol.use(_:) names no client any more", for: request.url)
-            }
-            let plan = try LoadPlan(request, task: task, cachedResponse, door: door)
-            let load = Load(plan, delivery: delivery(plan))
-            self.load = load
-            load.start()
+            try begin()
         } catch {
             client?.urlProtocol(self, didFailWithError: error)
         }
+    }
+
+    private func begin(_ insides: TaskInsides? = nil) throws(URLError) {
+        guard let door = Doors[type(of: self)] else {
+            throw URLError(.unknown, "BeelineURLProtocol.use(_:) names no client any more", for: request.url)
+        }
+        let plan = try LoadPlan(request, task: task, insides, cachedResponse, door: door)
+        let load = Load(plan, delivery: delivery(plan))
+        self.load = load
+        load.start()
     }
 
     /// Ends; or pauses, where the task is suspended.

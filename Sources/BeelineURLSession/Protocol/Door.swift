@@ -35,12 +35,13 @@ final class Door: Sendable {
     // MARK: Choice
 
     /// Whether a request is carried by us.
-    func takes(_ request: URLRequest) -> Bool {
-        guard let url = request.url, let scheme = url.scheme.flatMap({ Scheme($0) }),
-            scheme == .http || scheme == .https
+    ///
+    /// - Parameter isTold: Whether the log gets a line where it is not.
+    func takes(_ request: URLRequest, isTold: Bool = true) -> Bool {
+        guard let url = request.url, let scheme = url.scheme?.lowercased(), scheme == "http" || scheme == "https"
         else { return false }
         guard let reason = reasonToDecline(request, url) else { return true }
-        settings.log?("\(url.host ?? "a URL without host") is left to URLSession: \(reason)")
+        if isTold { settings.log?("\(url.host ?? "a URL without host") is left to URLSession: \(reason)") }
         return false
     }
 

@@ -2,7 +2,6 @@
 
 import Foundation
 import HTTPTypes
-import Names
 
 #if canImport(FoundationNetworking)
 import FoundationNetworking
@@ -10,7 +9,7 @@ import FoundationNetworking
 
 extension HTTPURLResponse {
     /// A response as Foundation has it: under the URL that was asked, fields of one name joined by commas.
-    static func make(_ head: HTTPResponse, for url: HTTPURL, applicationProtocol: String) -> HTTPURLResponse? {
+    static func make(_ head: HTTPResponse, for url: URL?, applicationProtocol: String) -> HTTPURLResponse? {
         var fields: [String: String] = [:]
         for field in head.headerFields {
             let name = field.name.rawName
@@ -24,7 +23,7 @@ extension HTTPURLResponse {
             fields[key] = fields[key].map { ", \($0)" }
         }
         #endif
-        guard let url = URL(string: url.description) else { return nil }
+        guard let url else { return nil }
         return HTTPURLResponse(
             url: url,
             statusCode: head.status.code,

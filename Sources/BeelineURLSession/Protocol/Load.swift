@@ -88,7 +88,7 @@ final class Load: Sendable {
         guard
             let head = HTTPURLResponse.make(
                 response.head,
-                for: response.url,
+                for: response.url == plan.url ? plan.original.url : URL(string: response.url.description),
                 applicationProtocol: response.hop.applicationProtocol
             )
         else { throw URLError(.badServerResponse) }

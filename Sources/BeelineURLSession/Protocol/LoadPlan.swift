@@ -30,8 +30,15 @@ struct LoadPlan: Sendable {
     let delegate: DelegateOfTask?
     #endif
 
+    /// - Parameter insides: What is known of the task already.
     /// - Throws: The error that ends the task at once.
-    init(_ original: URLRequest, task: URLSessionTask?, _ cached: CachedURLResponse?, door: Door) throws(URLError) {
+    init(
+        _ original: URLRequest,
+        task: URLSessionTask?,
+        _ insides: TaskInsides? = nil,
+        _ cached: CachedURLResponse?,
+        door: Door
+    ) throws(URLError) {
         self.original = original
         client = door.client
         maximumGatheredBody = door.settings.maximumGatheredBody
@@ -43,14 +50,13 @@ struct LoadPlan: Sendable {
         }
         #if canImport(FoundationNetworking)
         guard !(task is URLSessionDownloadTask) else {
-            throw URLError(
-                .cannotCreateFile,
+            let remedy =
                 "Foundation on Linux lets no protocol class carry a download: make a data task, set bypassesBeeline, or send "
-                    + "the session through BeelineProxy",
-                for: original.url
-            )
+                + "the session through BeelineProxy"
+            door.settings.log?("\(original.url?.host ?? "") is not carried: \(remedy)")
+            throw URLError(.cannotCreateFile, remedy, for: original.url)
         }
-        let insides = task.map { TaskInsides($0) }
+        let insides = insides ?? task.map { TaskInsides($0) }
         let configuration = insides?.session?.configuration ?? door.configuration ?? .default
         workQueue = insides?.workQueue ?? DispatchQueue(label: "Beeline.Load")
         delegateQueue = insides?.session?.delegateQueue
@@ -59,7 +65,6 @@ struct LoadPlan: Sendable {
         #else
         let configuration = door.configuration ?? .default
         gathersBody = false
-        let insides: TaskInsides? = nil
         #endif
         self.cached = try Self.cached(cached, original)
         let fields = RequestFields(original, configuration)
@@ -83,19 +88,15 @@ struct LoadPlan: Sendable {
         _ cached: CachedURLResponse?,
         _ request: URLRequest
     ) throws(URLError) -> CachedURLResponse? {
-        switch request.cachePolicy {
-        case .returnCacheDataElseLoad: return cached
-        case .returnCacheDataDontLoad:
-            guard let cached else {
-                throw URLError(
-                    .resourceUnavailable,
-                    "there is no cached response, and no other is wanted",
-                    for: request.url
-                )
-            }
-            return cached
-        default: return nil
+        guard request.takesCachedResponse else { return nil }
+        if cached == nil, request.cachePolicy == .returnCacheDataDontLoad {
+            throw URLError(
+                .resourceUnavailable,
+                "there is no cached response, and no other is wanted",
+                for: request.url
+            )
         }
+        return cached
     }
 
     /// Foundation's two: without progress, and in all. On Linux it enforces neither for a protocol class.
@@ -112,4 +113,9 @@ struct LoadPlan: Sendable {
     private static func duration(_ interval: TimeInterval) -> Duration? {
         interval > 0 && interval < 1e9 ? .seconds(interval) : nil
     }
+}
+
+extension URLRequest {
+    /// Whether a cached response may stand in, however old; ours takes no other.
+    var takesCachedResponse: Bool { cachePolicy == .returnCacheDataElseLoad || cachePolicy == .returnCacheDataDontLoad }
 }

@@ -31,7 +31,11 @@ final class PlatformRedirect: Sendable {
         #if canImport(FoundationNetworking)
         guard let delegate = plan.delegate else { return proposal }
         guard let request,
-            let response = HTTPURLResponse.make(head, for: proposal.previous, applicationProtocol: "http/1.1"),
+            let response = HTTPURLResponse.make(
+                head,
+                for: URL(string: proposal.previous.description),
+                applicationProtocol: "http/1.1"
+            ),
             let answer = await delegate.willRedirect(response, to: request, after: { mirror?.sync() })
         else { return nil }
         return answer == request ? proposal : proposal.taking(answer)

@@ -13,12 +13,14 @@ import NIOConcurrencyHelpers
 struct TaskInsides {
     /// The session of the task: its configuration, delegate and delegate queue.
     let session: URLSession?
-    /// The queue on which Foundation calls protocols and wants to be called by them.
+    /// The session's queue, on which Foundation calls protocols and wants to be called by them.
     let workQueue: DispatchQueue?
     /// The body of an upload task; nil where Foundation would ask the delegate for a stream.
     let body: Body?
     /// Whether pieces of the response go to a delegate; nil: not known.
     let isForDelegate: Bool?
+    /// Whether this was made on the work queue, where all can be read that Foundation does not lock.
+    let isOnWorkQueue: Bool
 
     /// Where the body of a task is.
     enum Body {
@@ -30,20 +32,23 @@ struct TaskInsides {
         case unknown
     }
 
-    /// Must be made on the task's work queue, as in `startLoading`: the table of the session's tasks is read.
+    /// Looks into a task. All is found on its work queue alone, as in `startLoading`.
     init(_ task: URLSessionTask) {
         let isUpload = task is URLSessionUploadTask
-        let members = Self.members(isUpload ? Self.names.union(["knownBody"]) : Self.names, of: task)
-        let session = members["session"].flatMap(Self.unwrapped) as? URLSession
+        let members = Self.members(isUpload ? ["session", "knownBody"] : ["session"], of: task)
+        let session = members["session"] as? URLSession
+        let insides = session.map(SessionInsides.of)
         self.session = session
-        workQueue = members["workQueue"].flatMap(Self.unwrapped) as? DispatchQueue
+        workQueue = insides?.workQueue
+        isOnWorkQueue = insides?.isOnWorkQueue ?? false
         body = isUpload ? Self.body(members["knownBody"]) : Body.none
-        // Without a delegate there is nobody who could get pieces.
-        let hasDelegate = session?.delegate != nil || task.delegate != nil
-        isForDelegate = hasDelegate ? session.flatMap { Self.isForDelegate(task, of: $0) } : false
+        if session?.delegate == nil, task.delegate == nil {
+            // There is nobody who could get pieces.
+            isForDelegate = false
+        } else {
+            isForDelegate = isOnWorkQueue ? insides?.registry.flatMap { Self.isForDelegate(task, in: $0) } : nil
+        }
     }
-
-    private static let names: Set<String> = ["session", "workQueue"]
 
     private static func body(_ member: Any?) -> Body? {
         guard let member else { return .unknown }
@@ -57,10 +62,8 @@ struct TaskInsides {
         return "\(body)" == "none" ? Body.none : .unknown
     }
 
-    private static func isForDelegate(_ task: URLSessionTask, of session: URLSession) -> Bool? {
-        guard let registry = members(["taskRegistry"], of: session)["taskRegistry"].flatMap(unwrapped),
-            let table = members(["behaviours"], of: registry)["behaviours"]
-        else { return nil }
+    private static func isForDelegate(_ task: URLSessionTask, in registry: AnyObject) -> Bool? {
+        guard let table = members(["behaviours"], of: registry)["behaviours"] else { return nil }
         for entry in Mirror(reflecting: table).children {
             guard let pair = Self.pair(entry.value), pair.key == task.taskIdentifier else { continue }
             // Printing one that holds a closure costs more than all the rest.
@@ -75,29 +78,34 @@ struct TaskInsides {
         return (key, pair[1])
     }
 
-    /// Stored properties of an object, of its class and of those above it.
-    private static func members(_ names: Set<String>, of object: Any) -> [String: Any] {
-        let levels = Array(sequence(first: Mirror(reflecting: object), next: \.superclassMirror))
+    /// Stored properties of an object, of its class and of those above it. The same ones are to be asked for each time.
+    static func members(_ names: [String], of object: Any) -> [String: Any] {
         let type = ObjectIdentifier(Swift.type(of: object))
         let found = places.withLockedValue { places in
             if let known = places[type] { return known }
-            let found = search(names, levels)
+            let found = search(names, object)
             places[type] = found
             return found
         }
         var members: [String: Any] = [:]
+        var mirror: Mirror? = Mirror(reflecting: object)
+        var level = 0
         for place in found {
-            let children = levels[place.level].children
+            while level < place.level {
+                mirror = mirror?.superclassMirror
+                level += 1
+            }
+            guard let children = mirror?.children else { break }
             members[place.name] = children[children.index(children.startIndex, offsetBy: place.index)].value
         }
         return members
     }
 
     /// Where properties are, the lowest class first.
-    private static func search(_ names: Set<String>, _ levels: [Mirror]) -> [Place] {
-        var missing = names
+    private static func search(_ names: [String], _ object: Any) -> [Place] {
+        var missing = Set(names)
         var found: [Place] = []
-        for (level, mirror) in levels.enumerated() {
+        for (level, mirror) in sequence(first: Mirror(reflecting: object), next: \.superclassMirror).enumerated() {
             for (index, child) in mirror.children.enumerated() {
                 guard let label = child.label else { continue }
                 let name = label.hasPrefix(lazyPrefix) ? String(label.dropFirst(lazyPrefix.count)) : label

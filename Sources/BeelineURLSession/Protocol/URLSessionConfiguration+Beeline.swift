@@ -25,7 +25,11 @@ extension URLSessionConfiguration {
         base: URLSessionConfiguration = .default
     ) -> URLSessionConfiguration {
         let type = Doors.makeClass()
-        Doors[type] = Door(client, settings, base)
+        let door = Door(client, settings, base)
+        Doors[type] = door
+        #if canImport(FoundationNetworking)
+        base.urlCache = base.urlCache.map { SparedCache($0, door) }
+        #endif
         base.protocolClasses = [type] + (base.protocolClasses ?? [])
         return base
     }

@@ -41,6 +41,17 @@ public struct ResponseBody: AsyncSequence, Sendable {
         ///
         /// - Throws: ``DirectHTTPError``, e.g. `connectionLost` where the body is cut short.
         public mutating func next() async throws(DirectHTTPError) -> ByteBuffer? {
+            try await next(isolation: #isolation)
+        }
+
+        /// The next piece, for a caller who stays on its actor: this is what `for try await` calls. A piece that is there costs no
+        /// change of threads.
+        ///
+        /// - Parameter actor: where the caller runs.
+        /// - Throws: ``DirectHTTPError``.
+        public mutating func next(
+            isolation actor: isolated (any Actor)?
+        ) async throws(DirectHTTPError) -> ByteBuffer? {
             guard let inflater else { return try await source.nextPiece() }
             while true {
                 if let plain = try inflater.next() { return plain }

@@ -7,6 +7,8 @@ struct ConnectionMaker: Sendable {
     let target: DialTarget
     let configuration: EngineConfiguration
     let pool: ConnectionPool
+    /// Of the loop that the channel lives on.
+    let wakes: WakeQueue
     /// The pool's epoch before the endpoints were asked for: what is retired meanwhile is not kept.
     let epoch: Int
 
@@ -58,6 +60,7 @@ struct ConnectionMaker: Sendable {
                 targetForm: targetForm,
                 limits: configuration.headLimits,
                 keepIdle: keepIdle,
+                wakes: wakes,
                 notify: notify
             )
             try channel.pipeline.syncOperations.addHandler(handler)
@@ -70,6 +73,7 @@ struct ConnectionMaker: Sendable {
             silence: configuration.pingAfter.map { TimeAmount($0) },
             patience: TimeAmount(configuration.pingPatience),
             now: channel.eventLoop.now,
+            wakes: wakes,
             notify: notify
         )
         try channel.pipeline.syncOperations.addHandler(handler)

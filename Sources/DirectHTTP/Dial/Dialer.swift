@@ -21,24 +21,22 @@ struct Dialer: Sendable {
     ) async throws(DirectHTTPError) -> Made {
         typealias Outcome = Result<Made, DirectHTTPError>
         let cancellation = RaceCancellation(loop: loop)
-        let outcome = await withTaskCancellationHandler {
-            await withUnsafeContinuation { (waiter: UnsafeContinuation<Outcome, Never>) in
-                loop.execute {
-                    let race = DialRace(
-                        on: loop,
-                        to: list.endpoints,
-                        of: target,
-                        settings: settings,
-                        deadline: deadline,
-                        ended: attempted
-                    ) { result in
-                        cancellation.race = nil
-                        waiter.resume(returning: result.flatMap { make($0, info(of: $0)) })
-                    }
-                    guard !cancellation.isCancelled else { return race.cancel() }
-                    cancellation.race = NIOLoopBound(race, eventLoop: loop)
-                    race.start()
+        let outcome = await waitCancellably { (waiter: UnsafeContinuation<Outcome, Never>) in
+            loop.execute {
+                let race = DialRace(
+                    on: loop,
+                    to: list.endpoints,
+                    of: target,
+                    settings: settings,
+                    deadline: deadline,
+                    ended: attempted
+                ) { result in
+                    cancellation.race = nil
+                    waiter.resume(returning: result.flatMap { make($0, info(of: $0)) })
                 }
+                guard !cancellation.isCancelled else { return race.cancel() }
+                cancellation.race = NIOLoopBound(race, eventLoop: loop)
+                race.start()
             }
         } onCancel: {
             cancellation.cancel()

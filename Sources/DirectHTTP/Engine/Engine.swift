@@ -18,14 +18,16 @@ package import Names
 /// One engine serves any number of origins and tasks. ``shutDown(after:)`` ends it; what is under way then fails.
 public final class Engine: Sendable {
     let configuration: EngineConfiguration
-    private let group: any EventLoopGroup
+    let group: any EventLoopGroup
     /// One for each loop, as ``EventLoopTaskExecutor``, which older systems have not.
-    private let executors: [ObjectIdentifier: any Executor]
-    private let contexts: TLSContexts
-    private let pool: ConnectionPool
+    let executors: [ObjectIdentifier: any Executor]
+    /// One for each loop.
+    let wakes: [ObjectIdentifier: WakeQueue]
+    let contexts: TLSContexts
+    let pool: ConnectionPool
     let webSockets = UpgradedChannels()
     /// Guards which endpoints failed lately.
-    private let memory: NIOLockedValueBox<EndpointMemory>
+    let memory: NIOLockedValueBox<EndpointMemory>
 
     /// An engine on event loops of the process, or on some of your own.
     public init(
@@ -34,6 +36,7 @@ public final class Engine: Sendable {
     ) {
         self.configuration = configuration
         self.group = group
+        wakes = Dictionary(uniqueKeysWithValues: group.makeIterator().map { (ObjectIdentifier($0), WakeQueue($0)) })
         contexts = TLSContexts()
         if #available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *) {
             executors = Dictionary(
@@ -53,6 +56,7 @@ public final class Engine: Sendable {
         configuration = other.configuration
         group = other.group
         executors = other.executors
+        wakes = other.wakes
         contexts = other.contexts
         pool = ConnectionPool(configuration: configuration, group: group)
         memory = NIOLockedValueBox(EndpointMemory(configuration.dial))
@@ -85,7 +89,6 @@ public final class Engine: Sendable {
         var fresh = false
         var refusals = 0
         while true {
-            let lease = try await lease(key, source, fresh: fresh, clock: clock)
             let exchange = Exchange(
                 request: request,
                 limits: ExchangeLimits(
@@ -94,27 +97,27 @@ public final class Engine: Sendable {
                     deadline: clock.deadline
                 )
             )
-            let sent = NIODeadline.now()
-            do {
-                let head = try await exchange.head(on: lease.connection)
+            let sent = try await send(exchange, key, source, fresh: fresh, clock: clock)
+            switch sent.head {
+            case .success(let head):
                 return ExchangeResponse(
                     head: head.response,
                     exchange: exchange,
                     decodes: request.decodesContent,
-                    connection: lease.connection.info,
-                    isReused: lease.isReused,
+                    connection: sent.connection.info,
+                    isReused: sent.isReused,
                     timings: ExchangeTimings(
-                        info: lease.connection.info,
-                        isReused: lease.isReused,
-                        firstByte: Duration(head.firstByte - sent),
+                        info: sent.connection.info,
+                        isReused: sent.isReused,
+                        firstByte: Duration(head.firstByte - sent.time),
                         begin: clock.begin
                     )
                 )
-            } catch {
+            case .failure(let error):
                 guard request.body.isReplayable, refusals < Self.maximumRefusals,
-                    error.isUnprocessed || mayRepeat(request, after: error, isReused: lease.isReused)
+                    error.isUnprocessed || mayRepeat(request, after: error, isReused: sent.isReused)
                 else {
-                    throw error.with(attempts: lease.connection.info.attempts)
+                    throw error.with(attempts: sent.connection.info.attempts)
                 }
                 refusals += 1
                 fresh = true
@@ -165,125 +168,6 @@ public final class Engine: Sendable {
         let limit = group.next().scheduleTask(in: TimeAmount(grace)) { [pool] in pool.shutDown(isGraceful: false) }
         await pool.allClosed()
         limit.cancel()
-    }
-
-    // MARK: Leasing
-
-    private func lease(
-        _ key: PoolKey,
-        _ source: some EndpointSource,
-        fresh: Bool,
-        clock: ExchangeClock
-    ) async throws(DirectHTTPError) -> (connection: Connection, isReused: Bool) {
-        switch try await pool.lease(key, fresh: fresh, deadline: clock.connectDeadline) {
-        case .reuse(let connection):
-            return (connection, true)
-        case .open:
-            do {
-                return (try await open(key, source, clock: clock), false)
-            } catch {
-                pool.openingFailed(key)
-                throw error
-            }
-        }
-    }
-
-    private func open(
-        _ key: PoolKey,
-        _ source: some EndpointSource,
-        clock: ExchangeClock
-    ) async throws(DirectHTTPError) -> Connection {
-        let epoch = pool.epoch
-        return try await dial(key, source, clock: clock) { [configuration, pool] target, won, info in
-            ConnectionMaker(target: target, configuration: configuration, pool: pool, epoch: epoch).make(won, info)
-        }
-    }
-
-    /// Resolves, dials and makes something of the channel.
-    func dial<Made: Sendable>(
-        _ key: PoolKey,
-        _ source: some EndpointSource,
-        clock: ExchangeClock,
-        make: @escaping @Sendable (DialTarget, DialRace.Won, ConnectionInfo) -> Result<Made, DirectHTTPError>
-    ) async throws(DirectHTTPError) -> Made {
-        let start = NIODeadline.now()
-        let list = try await resolve(key, source, deadline: clock.connectDeadline)
-        let resolveTime = Duration(NIODeadline.now() - start)
-        let target = try DialTarget(key: key, contexts: contexts)
-        let dialer = Dialer(
-            target: target,
-            list: remembering(list, of: key.origin),
-            resolveTime: resolveTime,
-            settings: configuration.dial,
-            attempted: { source.attempted($0, for: key.origin) }
-        )
-        let loop = MultiThreadedEventLoopGroup.currentEventLoop ?? group.next()
-        do {
-            return try await dialer.dial(on: loop, deadline: clock.connectDeadline) { [self] won, info in
-                note(info.attempts, of: key.origin)
-                return make(target, won, info)
-            }
-        } catch {
-            note(error.attempts, of: key.origin)
-            throw error
-        }
-    }
-
-    /// The list with those endpoints last that failed lately.
-    private func remembering(_ list: EndpointList, of origin: Origin) -> EndpointList {
-        var list = list
-        list.endpoints = memory.withLockedValue { $0.ordered(list.endpoints, for: origin, now: .now()) }
-        return list
-    }
-
-    private func note(_ attempts: [Attempt], of origin: Origin) {
-        memory.withLockedValue { $0.note(attempts, of: origin, now: .now()) }
-    }
-
-    private func resolve(
-        _ key: PoolKey,
-        _ source: some EndpointSource,
-        deadline: NIODeadline?
-    ) async throws(DirectHTTPError) -> EndpointList {
-        let dialled: Origin
-        switch key.route {
-        case .direct: dialled = key.origin
-        case .proxy(let proxy): dialled = proxy.origin
-        case .unixSocket: return EndpointList([Endpoint(IPAddress(v4: 0), port: 0)])
-        }
-        if let list = source as? EndpointList, !list.endpoints.isEmpty { return list }
-        // A task of its own, so that the time limit can cancel the question without cancelling the caller.
-        let question = Task { try await source.endpoints(for: dialled) }
-        let timer = deadline.map { group.next().scheduleTask(deadline: $0) { question.cancel() } }
-        let answer = await withTaskCancellationHandler {
-            await question.result
-        } onCancel: {
-            question.cancel()
-        }
-        timer?.cancel()
-        switch answer {
-        case .success(let list):
-            guard !list.endpoints.isEmpty else {
-                throw DirectHTTPError(.unresolved, "nobody knows an address of \(dialled.host)")
-            }
-            return list
-        case .failure(let error as DirectHTTPError):
-            throw error
-        case .failure where Task.isCancelled:
-            throw DirectHTTPError(.cancelled, "the request to \(key.origin) was cancelled")
-        case .failure(let error) where deadline.map({ $0 <= .now() }) ?? false:
-            throw DirectHTTPError(
-                .connectTimeout,
-                "\(dialled.host) was not resolved in time",
-                underlyingError: error
-            )
-        case .failure(let error):
-            throw DirectHTTPError(
-                .unresolved,
-                "\(dialled.host) was not resolved: \(error)",
-                underlyingError: error
-            )
-        }
     }
 }
 

@@ -25,15 +25,13 @@ final class ContinueGate: Sendable {
     func mayPass(within limit: Duration) async -> Bool {
         let timer = MultiThreadedEventLoopGroup.singleton.any().scheduleTask(in: TimeAmount(limit)) { self.open() }
         defer { timer.cancel() }
-        return await withTaskCancellationHandler {
-            await withUnsafeContinuation { waiter in
-                let decision = state.withLockedValue { state -> Bool? in
-                    if case .decided(let decision) = state { return decision }
-                    state = .shut(waiter)
-                    return nil
-                }
-                if let decision { waiter.resume(returning: decision) }
+        return await waitCancellably { waiter in
+            let decision = state.withLockedValue { state -> Bool? in
+                if case .decided(let decision) = state { return decision }
+                state = .shut(waiter)
+                return nil
             }
+            if let decision { waiter.resume(returning: decision) }
         } onCancel: {
             refuse()
         }

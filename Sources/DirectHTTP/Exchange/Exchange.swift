@@ -30,6 +30,8 @@ final class Exchange: Sendable {
         var isStalled = false
         var isAbandoned = false
         var carrier: (any ExchangeCarrier)?
+        /// Whether the caller waits on the loop: it is resumed at no cost, and need not wait for others.
+        var isCallerOnLoop = false
         var upload: Task<Void, Never>?
         var receivedBytes: Int64 = 0
         var ending: Ending?
@@ -60,33 +62,29 @@ final class Exchange: Sendable {
     // MARK: The caller's side
 
     /// Gives the exchange to a connection and waits for the response's head.
-    func head(on carrier: any ExchangeCarrier) async throws(DirectHTTPError) -> ExchangeHead {
-        let result = await withTaskCancellationHandler {
-            await withUnsafeContinuation { (waiter: UnsafeContinuation<HeadResult, Never>) in
-                let early = state.withLockedValue { state -> HeadResult? in
-                    guard state.head == nil else { return state.head }
-                    state.headWaiter = waiter
-                    state.carrier = carrier
-                    return nil
-                }
-                carrier.start(self)
-                // One that was cancelled already is started all the same: that gives its connection back.
-                if let early { return waiter.resume(returning: early) }
-                startUpload(on: carrier)
+    func head(on carrier: any ExchangeCarrier) async -> HeadResult {
+        await waitCancellably { (waiter: UnsafeContinuation<HeadResult, Never>) in
+            let early = state.withLockedValue { state -> HeadResult? in
+                guard state.head == nil else { return state.head }
+                state.headWaiter = waiter
+                state.carrier = carrier
+                state.isCallerOnLoop = carrier.isCallerOnLoop
+                return nil
             }
+            carrier.start(self)
+            // One that was cancelled already is started all the same: that gives its connection back.
+            if let early { return waiter.resume(returning: early) }
+            startUpload(on: carrier)
         } onCancel: {
             cancel()
         }
-        return try result.get()
     }
 
     /// The next piece of the body as it came from the wire; nil at its end.
     func nextPiece() async throws(DirectHTTPError) -> ByteBuffer? {
         if let ready = takePiece() { return try ready.get() }
-        let result = await withTaskCancellationHandler {
-            await withUnsafeContinuation { (waiter: UnsafeContinuation<PieceResult, Never>) in
-                if let ready = takePiece(orWait: waiter) { waiter.resume(returning: ready) }
-            }
+        let result = await waitCancellably { (waiter: UnsafeContinuation<PieceResult, Never>) in
+            if let ready = takePiece(orWait: waiter) { waiter.resume(returning: ready) }
         } onCancel: {
             cancel()
         }
@@ -148,6 +146,7 @@ final class Exchange: Sendable {
             case .failure(let error): return (.failure(error), nil)
             case nil:
                 state.pieceWaiter = waiter
+                if waiter != nil { state.isCallerOnLoop = state.carrier?.isCallerOnLoop ?? false }
                 return (nil, nil)
             }
         }
@@ -167,16 +166,20 @@ final class Exchange: Sendable {
     }
 
     /// Takes what one read of the socket gave. Returns false where the caller should read first.
+    ///
+    /// - Parameter wakes: what resumes the caller; nil: it is resumed at once.
     func deliver(
         head: ExchangeHead?,
         pieces: some Collection<ByteBuffer>,
-        end: Result<HTTPFields?, DirectHTTPError>?
+        end: Result<HTTPFields?, DirectHTTPError>?,
+        wakes: WakeQueue?
     ) -> Bool {
         var headWaiter: UnsafeContinuation<HeadResult, Never>?
         var headResult: HeadResult?
         var pieceWaiter: UnsafeContinuation<PieceResult, Never>?
         var piece: PieceResult?
         var upload: Task<Void, Never>?
+        var isLater = false
         var told: (observer: @Sendable (Ending) -> Void, of: Ending)?
         let wantsMore = state.withLockedValue { state -> Bool in
             guard state.end == nil else { return true }
@@ -215,22 +218,28 @@ final class Exchange: Sendable {
                 }
                 if piece != nil { pieceWaiter = state.pieceWaiter.take() }
             }
+            isLater = !state.isCallerOnLoop
             state.isStalled = state.end == nil && state.bufferedBytes >= limits.bufferedBytes
             return !state.isStalled
         }
         if let told {
             // The observer first: whoever reads the end finds the log, the metrics and the span complete.
             told.observer(told.of)
-            return deliver(head: head, pieces: pieces, end: end)
+            return deliver(head: head, pieces: pieces, end: end, wakes: wakes)
         }
         upload?.cancel()
-        if let headWaiter, let headResult { headWaiter.resume(returning: headResult) }
-        if let pieceWaiter, let piece { pieceWaiter.resume(returning: piece) }
+        let queue = isLater ? wakes : nil
+        if let headWaiter, let headResult { Self.wake(.head(headWaiter, headResult), by: queue) }
+        if let pieceWaiter, let piece { Self.wake(.piece(pieceWaiter, piece), by: queue) }
         return wantsMore
+    }
+
+    private static func wake(_ wake: WakeQueue.Wake, by queue: WakeQueue?) {
+        if let queue { queue.append(wake) } else { wake.resume() }
     }
 
     /// Ends the exchange with an error, unless it is over.
     func fail(_ error: DirectHTTPError) {
-        _ = deliver(head: nil, pieces: EmptyCollection(), end: .failure(error))
+        _ = deliver(head: nil, pieces: EmptyCollection(), end: .failure(error), wakes: nil)
     }
 }

@@ -4,6 +4,8 @@ import NIOCore
 
 /// What carries an exchange: a connection (HTTP/1.1) or a stream of one (HTTP/2). Each call may come from any thread.
 protocol ExchangeCarrier: Sendable {
+    /// Whether the caller runs on the event loop of the connection.
+    var isCallerOnLoop: Bool { get }
     /// Sends the request.
     func start(_ exchange: Exchange)
     /// Reads on, after the caller took what had piled up.

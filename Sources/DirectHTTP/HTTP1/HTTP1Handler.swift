@@ -15,6 +15,7 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
 
     private let targetForm: HTTP1RequestWriter.TargetForm
     private let keepIdle: TimeAmount
+    private let wakes: WakeQueue
     private let notify: (ConnectionNotice) -> Void
     private var parser: HTTP1ResponseParser
     private var context: ChannelHandlerContext?
@@ -43,10 +44,12 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
         targetForm: HTTP1RequestWriter.TargetForm,
         limits: HTTP1ResponseParser.Limits,
         keepIdle: TimeAmount,
+        wakes: WakeQueue,
         notify: @escaping (ConnectionNotice) -> Void
     ) {
         self.targetForm = targetForm
         self.keepIdle = keepIdle
+        self.wakes = wakes
         self.notify = notify
         parser = HTTP1ResponseParser(limits: limits)
     }
@@ -249,7 +252,7 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
     private func deliver() {
         guard let exchange, pendingHead != nil || !pendingPieces.isEmpty || pendingEnd != nil else { return }
         guard let end = pendingEnd else {
-            isStalled = !exchange.deliver(head: pendingHead, pieces: pendingPieces, end: nil)
+            isStalled = !exchange.deliver(head: pendingHead, pieces: pendingPieces, end: nil, wakes: wakes)
             return clearPending()
         }
         self.exchange = nil
@@ -261,7 +264,7 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
             closeNow()
         }
         sendWaiter.take()?(false)
-        _ = exchange.deliver(head: pendingHead, pieces: pendingPieces, end: end)
+        _ = exchange.deliver(head: pendingHead, pieces: pendingPieces, end: end, wakes: wakes)
         clearPending()
     }
 

@@ -70,6 +70,9 @@ enum HTTP1HeadParser {
         guard line.count >= 12, line[..<7].elementsEqual(version) else {
             throw .malformed("it does not begin with a status line")
         }
+        if line[9...].elementsEqual(okText), line[7] == UInt8(ascii: "1"), line[8] == UInt8(ascii: " ") {
+            return HTTP1ResponseHead(response: okResponse, keepAlive: true)
+        }
         let code = line[9..<12].reduce(0) { result, digit in result * 10 + Int(digit) - 48 }
         guard line[7] == UInt8(ascii: "1") || line[7] == UInt8(ascii: "0"), line[8] == UInt8(ascii: " "),
             line[9..<12].allSatisfy({ (48...57).contains($0) }), (100...999).contains(code),
@@ -85,6 +88,9 @@ enum HTTP1HeadParser {
     }
 
     private static let version = Array("HTTP/1.".utf8)
+    private static let okText = Array("200 OK".utf8)
+    /// What most responses begin as: its parts are in memory once.
+    private static let okResponse = HTTPResponse(status: .ok)
 
     /// Calls `body` with each field; a value continued on the next line is joined (RFC 9112 §5.2).
     private static func forEachField(
@@ -126,9 +132,13 @@ enum HTTP1HeadParser {
         while start < end, isBlank(value[start]) { start += 1 }
         while start < end, isBlank(value[end - 1]) { end -= 1 }
         let value = Bytes(rebasing: value[start..<end])
-        guard !value.contains(where: { $0 == 0 || $0 == 0x0d }) else {
-            throw .malformed("the field \(name) holds a control character")
+        var isPlain = true
+        for byte in value {
+            guard byte != 0, byte != 0x0d else { throw .malformed("the field \(name) holds a control character") }
+            if byte < 0x20 || byte > 0x7e { isPlain = false }
         }
+        // Nearly all are, and making a string of bytes that may be in any encoding costs more than the rest of the line.
+        if isPlain { return HTTPField(name: name, value: String(decoding: value, as: UTF8.self)) }
         // Lenient: a cookie with a control character must reach the jar as it came, to be refused there by the rules.
         return HTTPField(name: name, lenientValue: value)
     }

@@ -20,6 +20,7 @@ final class HTTP2Handler: ChannelDuplexHandler, ConnectionHandler {
 
     let streamWindow: Int
     private let keepIdle: TimeAmount
+    private let wakes: WakeQueue
     private let notify: (ConnectionNotice) -> Void
     private(set) var context: ChannelHandlerContext?
 
@@ -28,6 +29,8 @@ final class HTTP2Handler: ChannelDuplexHandler, ConnectionHandler {
     private(set) var nextID: UInt32 = 1
     private var isDraining = false
     private var hasSaidGoAway = false
+    /// What the peer did that ended the connection: it may have done so before the first exchange came.
+    private var ruin: DirectHTTPError?
 
     // MARK: Reading
 
@@ -69,10 +72,12 @@ final class HTTP2Handler: ChannelDuplexHandler, ConnectionHandler {
         silence: TimeAmount?,
         patience: TimeAmount,
         now: NIODeadline,
+        wakes: WakeQueue,
         notify: @escaping (ConnectionNotice) -> Void
     ) {
         self.streamWindow = streamWindow
         self.keepIdle = keepIdle
+        self.wakes = wakes
         self.notify = notify
         reader = HTTP2FrameReader(maximumBlock: limits.headBytes)
         decoder = HPACKDecoder(
@@ -88,7 +93,10 @@ final class HTTP2Handler: ChannelDuplexHandler, ConnectionHandler {
         guard !exchange.isOver else { return notify(.free) }
         guard let context, context.channel.isActive, !isDraining, nextID < UInt32(Int32.max - 2) else {
             notify(.free)
-            return exchange.fail(.unprocessed("the connection takes no further request"))
+            var error = ruin ?? .unprocessed("the connection takes no further request")
+            error.isBeforeResponse = true
+            error.isUnprocessed = true
+            return exchange.fail(error)
         }
         let stream = HTTP2Stream(
             id: nextID,
@@ -248,7 +256,7 @@ final class HTTP2Handler: ChannelDuplexHandler, ConnectionHandler {
                 if !stream.isRequestSent { out.writeReset(.cancel, stream: stream.id) }
                 remove(stream)
             }
-            stream.deliver()
+            stream.deliver(wakes)
             credit(stream)
         }
         touched.removeAll(keepingCapacity: true)
@@ -264,7 +272,7 @@ final class HTTP2Handler: ChannelDuplexHandler, ConnectionHandler {
         guard let stream = streams[id] else { return }
         remove(stream)
         if stream.pendingEnd == nil { stream.pendingEnd = .failure(error) }
-        stream.deliver()
+        stream.deliver(wakes)
     }
 
     private func failAll(_ error: DirectHTTPError) {
@@ -282,7 +290,9 @@ final class HTTP2Handler: ChannelDuplexHandler, ConnectionHandler {
         out.writeGoAway(error.code)
         hasSaidGoAway = true
         let code: DirectHTTPError.Code = error.code == .enhanceYourCalm ? .responseTooLarge : .malformedResponse
-        failAll(DirectHTTPError(code, "what the server sent is not HTTP/2: \(error.message) (\(error.code))"))
+        let ruin = DirectHTTPError(code, "what the server sent is not HTTP/2: \(error.message) (\(error.code))")
+        self.ruin = ruin
+        failAll(ruin)
         flush(context)
         closeNow()
     }

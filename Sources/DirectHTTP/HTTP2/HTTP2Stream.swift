@@ -119,10 +119,10 @@ final class HTTP2Stream {
     }
 
     /// Hands over what was read.
-    func deliver() {
+    func deliver(_ wakes: WakeQueue) {
         guard pendingHead != nil || !pendingPieces.isEmpty || pendingEnd != nil else { return }
         let isLast = pendingEnd != nil
-        isStalled = !exchange.deliver(head: pendingHead, pieces: pendingPieces, end: pendingEnd)
+        isStalled = !exchange.deliver(head: pendingHead, pieces: pendingPieces, end: pendingEnd, wakes: wakes)
         pendingHead = nil
         pendingPieces.removeAll(keepingCapacity: true)
         pendingEnd = nil

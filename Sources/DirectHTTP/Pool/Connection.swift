@@ -23,6 +23,8 @@ final class Connection: ExchangeCarrier {
         self.handler = NIOLoopBound(handler, eventLoop: eventLoop)
     }
 
+    var isCallerOnLoop: Bool { eventLoop.inEventLoop }
+
     func start(_ exchange: Exchange) { onLoop { $0.start(exchange) } }
 
     func resumeReading(_ exchange: Exchange) { onLoop { $0.resumeReading(exchange) } }

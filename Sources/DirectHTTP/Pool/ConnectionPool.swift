@@ -208,25 +208,23 @@ final class ConnectionPool: Sendable {
         _ key: PoolKey,
         deadline: NIODeadline?
     ) async throws(DirectHTTPError) -> Lease {
-        let turn = await withTaskCancellationHandler {
-            await withUnsafeContinuation { (continuation: UnsafeContinuation<Turn, Never>) in
-                let timer = deadline.map { deadline in
-                    group.next().scheduleTask(deadline: deadline) { [self] in
-                        leave(waiter, key, .poolExhausted, "every connection to \(key.origin) stayed busy")
-                    }
+        let turn = await waitCancellably { (continuation: UnsafeContinuation<Turn, Never>) in
+            let timer = deadline.map { deadline in
+                group.next().scheduleTask(deadline: deadline) { [self] in
+                    leave(waiter, key, .poolExhausted, "every connection to \(key.origin) stayed busy")
                 }
-                let early = shared.withLockedValue { shared -> Turn? in
-                    guard !shared.isShutDown else { return .failure(.shutDown) }
-                    if let early = shared.early.removeValue(forKey: waiter) { return early }
-                    shared.waiters[waiter] = Waiter(continuation: continuation, timer: timer)
-                    return nil
-                }
-                if let early {
-                    timer?.cancel()
-                    continuation.resume(returning: early)
-                } else if Task.isCancelled {
-                    leave(waiter, key, .cancelled, "the request to \(key.origin) was cancelled")
-                }
+            }
+            let early = shared.withLockedValue { shared -> Turn? in
+                guard !shared.isShutDown else { return .failure(.shutDown) }
+                if let early = shared.early.removeValue(forKey: waiter) { return early }
+                shared.waiters[waiter] = Waiter(continuation: continuation, timer: timer)
+                return nil
+            }
+            if let early {
+                timer?.cancel()
+                continuation.resume(returning: early)
+            } else if Task.isCancelled {
+                leave(waiter, key, .cancelled, "the request to \(key.origin) was cancelled")
             }
         } onCancel: {
             leave(waiter, key, .cancelled, "the request to \(key.origin) was cancelled")

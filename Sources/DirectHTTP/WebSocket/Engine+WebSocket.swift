@@ -35,8 +35,9 @@ extension Engine {
             deadline: clock.connectDeadline
         )
         let opened = OneShot<WebSocket>()
-        let channel = try await dial(key, source, clock: clock) {
-            [webSockets] _, won, info -> Result<any Channel, DirectHTTPError> in
+        let dialer = try await dialer(key, source, clock: clock)
+        let channel = try await dial(by: dialer, clock: clock) {
+            [webSockets] won, info -> Result<any Channel, DirectHTTPError> in
             guard webSockets.add(won.channel) else {
                 won.channel.close(promise: nil)
                 return .failure(.shutDown)

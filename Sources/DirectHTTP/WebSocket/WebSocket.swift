@@ -135,6 +135,16 @@ public struct WebSocketMessages: AsyncSequence, Sendable {
         public mutating func next() async throws(DirectHTTPError) -> WebSocketMessage? {
             try await socket.receive()
         }
+
+        /// The next message, for a caller who stays on its actor: this is what `for try await` calls.
+        ///
+        /// - Parameter actor: where the caller runs.
+        /// - Throws: ``DirectHTTPError``.
+        public mutating func next(
+            isolation actor: isolated (any Actor)?
+        ) async throws(DirectHTTPError) -> WebSocketMessage? {
+            try await socket.receive()
+        }
     }
 
     /// Readers share the messages: each goes to one of them.

@@ -113,18 +113,16 @@ final class OneShot<Value: Sendable>: Sendable {
 
     /// Waits for it. A task that is cancelled stops waiting.
     func value(orCancelled why: String) async throws(DirectHTTPError) -> Value {
-        let result = await withTaskCancellationHandler {
-            await withUnsafeContinuation { (waiter: UnsafeContinuation<Result<Value, DirectHTTPError>, Never>) in
-                let known = state.withLockedValue { state -> Result<Value, DirectHTTPError>? in
-                    if case .known(let result) = state {
-                        state = .over
-                        return result
-                    }
-                    state = .waiting(waiter)
-                    return nil
+        let result = await waitCancellably { (waiter: UnsafeContinuation<Result<Value, DirectHTTPError>, Never>) in
+            let known = state.withLockedValue { state -> Result<Value, DirectHTTPError>? in
+                if case .known(let result) = state {
+                    state = .over
+                    return result
                 }
-                if let known { waiter.resume(returning: known) }
+                state = .waiting(waiter)
+                return nil
             }
+            if let known { waiter.resume(returning: known) }
         } onCancel: {
             resolve(.failure(DirectHTTPError(.cancelled, why)))
         }

@@ -37,6 +37,20 @@ struct TaskInsidesTests {
         #expect(insides.session?.delegate is Recorder && insides.workQueue != nil)
     }
 
+    @Test("an object without a cache to ask is made on the work queue, by who resumes the task")
+    func madeOnQueue() async throws {
+        #expect(try await insides { $0.dataTask(with: $1) }.isOnWorkQueue)
+        let session = URLSession(configuration: .ephemeral)
+        let task = session.dataTask(with: try URL(fromTest: "http://a.test/"))
+        #expect(!TaskInsides(task).isOnWorkQueue)
+        TaskInsides(task).workQueue?.sync { #expect(TaskInsides(task).isOnWorkQueue) }
+        let other = TaskInsides(
+            URLSession(configuration: .ephemeral).dataTask(with: try URL(fromTest: "http://a.test/"))
+        )
+        other.workQueue?.sync { #expect(!TaskInsides(task).isOnWorkQueue) }
+        #expect(other.workQueue != nil)
+    }
+
     @Test("whether a delegate or a handler gets the response")
     func receiver() async throws {
         #expect(try await insides { $0.dataTask(with: $1) }.isForDelegate == true)

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NIOConcurrencyHelpers
+import NIOCore
+import NIOPosix
+import Names
+
+extension Engine {
+    /// A request on its connection, and what came of it.
+    struct Sent: Sendable {
+        let connection: Connection
+        let isReused: Bool
+        let time: NIODeadline
+        let head: Exchange.HeadResult
+    }
+
+    /// Leases a connection, sends the request and waits for the head of its response.
+    func send(
+        _ exchange: Exchange,
+        _ key: PoolKey,
+        _ source: some EndpointSource,
+        fresh: Bool,
+        clock: ExchangeClock
+    ) async throws(DirectHTTPError) -> Sent {
+        switch try await pool.lease(key, fresh: fresh, deadline: clock.connectDeadline) {
+        case .reuse(let connection):
+            return await send(exchange, on: connection, isReused: true)
+        case .open:
+            do {
+                let epoch = pool.epoch
+                let dialer = try await dialer(key, source, clock: clock)
+                return try await onLoop { () async throws(DirectHTTPError) in
+                    let connection = try await open(by: dialer, epoch: epoch, clock: clock)
+                    return await send(exchange, on: connection, isReused: false)
+                }
+            } catch {
+                pool.openingFailed(key)
+                throw error
+            }
+        }
+    }
+
+    private func send(_ exchange: Exchange, on connection: Connection, isReused: Bool) async -> Sent {
+        let time = NIODeadline.now()
+        let head = await exchange.head(on: connection)
+        return Sent(connection: connection, isReused: isReused, time: time, head: head)
+    }
+
+    /// Runs what goes to and fro between its caller and an event loop on a loop, so that the caller changes threads once there
+    /// and once back.
+    private func onLoop<Value: Sendable>(
+        _ body: () async throws(DirectHTTPError) -> Value
+    ) async throws(DirectHTTPError) -> Value {
+        guard #available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *),
+            MultiThreadedEventLoopGroup.currentEventLoop == nil,
+            let executor = executors[ObjectIdentifier(group.next())] as? any TaskExecutor
+        else { return try await body() }
+        return try await withTaskExecutorPreference(executor, operation: body)
+    }
+
+    private func open(
+        by dialer: Dialer,
+        epoch: Int,
+        clock: ExchangeClock
+    ) async throws(DirectHTTPError) -> Connection {
+        try await dial(by: dialer, clock: clock) { [configuration, pool, wakes] won, info in
+            let loop = won.channel.eventLoop
+            return ConnectionMaker(
+                target: dialer.target,
+                configuration: configuration,
+                pool: pool,
+                // A caller on a loop that is not ours dials there.
+                wakes: wakes[ObjectIdentifier(loop)] ?? WakeQueue(loop),
+                epoch: epoch
+            ).make(won, info)
+        }
+    }
+
+    /// Resolves.
+    func dialer(
+        _ key: PoolKey,
+        _ source: some EndpointSource,
+        clock: ExchangeClock
+    ) async throws(DirectHTTPError) -> Dialer {
+        let start = NIODeadline.now()
+        let list = try await resolve(key, source, deadline: clock.connectDeadline)
+        let resolveTime = Duration(NIODeadline.now() - start)
+        return Dialer(
+            target: try DialTarget(key: key, contexts: contexts),
+            list: remembering(list, of: key.origin),
+            resolveTime: resolveTime,
+            settings: configuration.dial,
+            attempted: { source.attempted($0, for: key.origin) }
+        )
+    }
+
+    /// Dials and makes something of the channel.
+    func dial<Made: Sendable>(
+        by dialer: Dialer,
+        clock: ExchangeClock,
+        make: @escaping @Sendable (DialRace.Won, ConnectionInfo) -> Result<Made, DirectHTTPError>
+    ) async throws(DirectHTTPError) -> Made {
+        let loop = MultiThreadedEventLoopGroup.currentEventLoop ?? group.next()
+        let origin = dialer.target.key.origin
+        do {
+            return try await dialer.dial(on: loop, deadline: clock.connectDeadline) { [self] won, info in
+                note(info.attempts, of: origin)
+                return make(won, info)
+            }
+        } catch {
+            note(error.attempts, of: origin)
+            throw error
+        }
+    }
+
+    /// The list with those endpoints last that failed lately.
+    private func remembering(_ list: EndpointList, of origin: Origin) -> EndpointList {
+        var list = list
+        list.endpoints = memory.withLockedValue { $0.ordered(list.endpoints, for: origin, now: .now()) }
+        return list
+    }
+
+    private func note(_ attempts: [Attempt], of origin: Origin) {
+        memory.withLockedValue { $0.note(attempts, of: origin, now: .now()) }
+    }
+
+    private func resolve(
+        _ key: PoolKey,
+        _ source: some EndpointSource,
+        deadline: NIODeadline?
+    ) async throws(DirectHTTPError) -> EndpointList {
+        let dialled: Origin
+        switch key.route {
+        case .direct: dialled = key.origin
+        case .proxy(let proxy): dialled = proxy.origin
+        case .unixSocket: return EndpointList([Endpoint(IPAddress(v4: 0), port: 0)])
+        }
+        if let list = source as? EndpointList, !list.endpoints.isEmpty { return list }
+        // A task of its own, so that the time limit can cancel the question without cancelling the caller.
+        let question = Task { try await source.endpoints(for: dialled) }
+        let timer = deadline.map { group.next().scheduleTask(deadline: $0) { question.cancel() } }
+        let answer = await withTaskCancellationHandler {
+            await question.result
+        } onCancel: {
+            question.cancel()
+        }
+        timer?.cancel()
+        switch answer {
+        case .success(let list):
+            guard !list.endpoints.isEmpty else {
+                throw DirectHTTPError(.unresolved, "nobody knows an address of \(dialled.host)")
+            }
+            return list
+        case .failure(let error as DirectHTTPError):
+            throw error
+        case .failure where Task.isCancelled:
+            throw DirectHTTPError(.cancelled, "the request to \(key.origin) was cancelled")
+        case .failure(let error) where deadline.map({ $0 <= .now() }) ?? false:
+            throw DirectHTTPError(
+                .connectTimeout,
+                "\(dialled.host) was not resolved in time",
+                underlyingError: error
+            )
+        case .failure(let error):
+            throw DirectHTTPError(
+                .unresolved,
+                "\(dialled.host) was not resolved: \(error)",
+                underlyingError: error
+            )
+        }
+    }
+}
