@@ -154,14 +154,28 @@ struct ScenarioTests {
         case plain, carried, own
     }
 
-    @Test("a cancelled load ends the same every way", arguments: Way.allCases, ["before the head", "in the body"])
-    func cancelled(_ way: Way, _ phase: String) async throws {
+    enum Phase: String, CaseIterable {
+        case asking, connecting, head, body
+    }
+
+    @Test("a cancelled load ends the same every way, in each phase", arguments: Way.allCases, Phase.allCases)
+    func cancelled(_ way: Way, _ phase: Phase) async throws {
         let gate = Gate()
         let lab = try await SessionLab { _ in
-            if phase == "before the head" { try await gate.wait() }
+            if phase == .head { try await gate.wait() }
             return .chunks("one", .wait(gate), "two")
         }
-        let url = try lab.openURL("/")
+        let hole = try BlackHole()
+        lab.upstream.zone.set("silent.test", fault: .silence)
+        try lab.upstream.zone.set("hole.test", to: ["127.0.0.1"])
+        let url =
+            switch phase {
+            // Plain URLSession asks the system, which nobody can keep waiting here: it is cancelled as it begins.
+            case .asking: try URL(fromTest: "http://silent.test/")
+            case .connecting where way == .plain: try URL(fromTest: "http://\(hole.endpoint)/")
+            case .connecting: try URL(fromTest: "http://hole.test:\(hole.endpoint.port)/")
+            case .head, .body: try lab.openURL("/")
+            }
         let load = Task {
             switch way {
             case .plain: _ = try await URLSession(configuration: .ephemeral).data(from: url)
@@ -169,7 +183,10 @@ struct ScenarioTests {
             case .own: _ = try await lab.client.get(url.absoluteString).collect(upTo: 1 << 20)
             }
         }
-        try await gate.arrivals(atLeast: 1)
+        switch phase {
+        case .asking, .connecting: if way != .plain { _ = try await lab.upstream.queries(atLeast: 1) }
+        case .head, .body: try await gate.arrivals(atLeast: 1)
+        }
         load.cancel()
         guard case .failure(let error) = await load.result else { throw NoStorage() }
         switch error {
@@ -180,6 +197,7 @@ struct ScenarioTests {
         }
         if way != .plain { _ = try await lab.open.connections { $0.open == 0 } }
         gate.open()
+        hole.close()
         await lab.stop()
     }
 
