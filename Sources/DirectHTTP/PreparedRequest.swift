@@ -37,8 +37,8 @@ public struct PreparedRequest: Sendable {
 
     /// Checks a request.
     ///
-    /// `Content-Length` must agree with the body; `Transfer-Encoding`, `Connection`, `Keep-Alive` and `Upgrade`
-    /// belong to the connection and are refused.
+    /// `Content-Length` must agree with the body; `Transfer-Encoding`, `Connection` and `Upgrade` belong to the
+    /// connection and are refused. Other fields of that kind, such as `Keep-Alive`, do not go into HTTP/2.
     ///
     /// - Parameter authority: what the Host header says instead of the origin's own. It changes the header only, never SNI,
     ///   certificate, cookies or connection.

@@ -4,6 +4,14 @@ import NIOCore
 import NIOPosix
 import Names
 
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
 /// One query over UDP, sent to one server after the other until one answers.
 ///
 /// Each try has a socket of its own, connected and with a port that the kernel picks. A datagram is taken for the
@@ -96,7 +104,8 @@ final class UDPExchange {
         guard !isOver else { return }
         failures += 1
         if failures >= Self.maxTries {
-            promise.fail(UpstreamError(.unreachable, "no DNS server at \(server): \(error)"))
+            let reason = (error as? IOError).map { String(cString: strerror($0.errnoCode)) } ?? "\(error)"
+            promise.fail(UpstreamError(.unreachable, "no DNS server at \(server): \(reason)"))
         } else if failures == tries {
             tryNext()
         }
