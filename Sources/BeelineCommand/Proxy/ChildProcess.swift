@@ -50,7 +50,7 @@ struct ChildProcess: Sendable {
 
     /// Ignores a signal; whether it was before.
     private static func ignore(_ number: CInt) -> Bool {
-        // Handlers cannot be compared, but these are numbers.
+        // A handler is a C function, which Swift cannot compare; `SIG_IGN` is none but the number 1, in the place of one.
         unsafeBitCast(signal(number, SIG_IGN), to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self)
     }
 

@@ -1,13 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
-
 /// How the descriptors that the process may have are dealt out, so that they do not run out: tunnels would break off in their
 /// middle, and libdispatch ends a process in which it cannot open a file for itself.
 struct DescriptorBudget {
@@ -19,22 +11,10 @@ struct DescriptorBudget {
     /// - Parameters:
     ///   - connections: those that the configuration allows.
     ///   - descriptors: those that the process may have; nil: nobody knows.
-    init(connections: Int, descriptors: Int? = Self.descriptors) {
+    init(connections: Int, descriptors: Int? = DescriptorLimit.current) {
         // Half of this is for whatever else the process does.
         let reserve = min(512, (descriptors ?? .max) / 4)
         refusals = reserve / 2
         self.connections = min(connections, max(1, ((descriptors ?? .max) - reserve) / 2))
-    }
-
-    /// The limit as it stands.
-    private static var descriptors: Int? {
-        var limit = rlimit()
-        #if canImport(Glibc)
-        let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
-        #else
-        let resource = RLIMIT_NOFILE
-        #endif
-        guard getrlimit(resource, &limit) == 0 else { return nil }
-        return Int(clamping: limit.rlim_cur)
     }
 }

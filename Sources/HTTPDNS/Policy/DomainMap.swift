@@ -25,6 +25,12 @@ public struct DomainMap<Value: Sendable>: Sendable, ExpressibleByDictionaryLiter
         return true
     }
 
+    /// Takes all domains of another map; of those that both have, its values count.
+    mutating func merge(_ other: DomainMap) {
+        values.merge(other.values) { $1 }
+        lengths.formUnion(other.lengths)
+    }
+
     /// Whether the map is empty.
     public var isEmpty: Bool { values.isEmpty }
 
@@ -62,7 +68,7 @@ enum DomainName {
     }
 }
 
-/// Which lengths the names of a set have: most names that are not in it are told from that, without a string or a hash.
+/// Which lengths the names of a map have: most names that are not in it are told from that, without a string or a hash.
 struct DomainLengths: Hashable, Sendable {
     /// Bit 63 stands for all lengths from 63.
     private var bits: UInt64 = 0

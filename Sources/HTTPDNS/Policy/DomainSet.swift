@@ -4,8 +4,7 @@ public import Names
 
 /// A set of domains with everything below them: `example.com` holds `www.example.com` and not `notexample.com`.
 public struct DomainSet: Hashable, Sendable, ExpressibleByArrayLiteral {
-    private var domains: Set<String> = []
-    private var lengths = DomainLengths()
+    private var domains: DomainMap<Bool> = [:]
 
     /// The set of these domains; a leading dot or `*.` and a final dot are not minded, and the domain itself always
     /// belongs. Texts that are not domains are left out.
@@ -21,16 +20,12 @@ public struct DomainSet: Hashable, Sendable, ExpressibleByArrayLiteral {
     /// Adds a domain; whether the text was one.
     @discardableResult
     public mutating func insert(_ domain: String) -> Bool {
-        guard let name = DomainName.canonical(domain) else { return false }
-        domains.insert(name)
-        lengths.insert(name)
-        return true
+        domains.set(domain, true)
     }
 
     /// Adds all domains of another set.
     public mutating func formUnion(_ other: DomainSet) {
-        domains.formUnion(other.domains)
-        lengths.formUnion(other.lengths)
+        domains.merge(other.domains)
     }
 
     /// Whether the set is empty.
@@ -38,7 +33,6 @@ public struct DomainSet: Hashable, Sendable, ExpressibleByArrayLiteral {
 
     /// Whether the name is one of the domains or below one, by whole labels.
     public func contains(_ host: Host) -> Bool {
-        guard !domains.isEmpty else { return false }
-        return DomainName.first(of: host, lengths) { domains.contains($0) ? true : nil } ?? false
+        domains[host] ?? false
     }
 }

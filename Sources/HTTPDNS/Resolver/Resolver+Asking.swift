@@ -38,7 +38,7 @@ extension Resolver {
         _ errand: Errand,
         _ id: UInt64
     ) async {
-        if !errand.isFresh, configuration.shared != nil, let answer = await sharedAnswer(to: question, index) {
+        if !errand.isFresh, let answer = await sharedAnswer(to: question, index) {
             return settle(.answered(upstream: index, question.families, answer), id)
         }
         let begin = time.now()
@@ -53,9 +53,7 @@ extension Resolver {
         configuration.metrics?.answered(upstream(index).name, event, after: now - begin)
         settle(event, id, after: now - begin)
         // Nobody waits for this.
-        if configuration.shared != nil, case .answered(_, _, let answer) = event {
-            await share(answer, to: question, index)
-        }
+        if case .answered(_, _, let answer) = event { await share(answer, to: question, index) }
     }
 
     /// Lets a look-up go on with what became of a question, which was settled by an upstream `time` after it was asked.

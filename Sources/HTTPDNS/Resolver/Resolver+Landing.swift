@@ -49,7 +49,7 @@ extension Resolver {
             ResolutionError.Failure(upstream: self.upstream($0.upstream).name, error: $0.error)
         }
         let isDenial = !outcome.answer.families.isEmpty && outcome.answer.isUnvouchedDenial
-        guard let index = outcome.upstream, !(isDenial && hasStale(errand.wanted)) else {
+        guard let index = outcome.upstream, !(isDenial && atHand(errand.wanted).isUsable) else {
             if let landing = fallBack(errand, failures, now, isFailure: true) { return .success(landing) }
             return .failure(outcome.isOverdue ? overdue(errand, failures) : .failed(errand.wanted.host, failures))
         }
@@ -108,17 +108,6 @@ extension Resolver {
             entry.retryAt = now + configuration.failureTTL
             shard.cache.store(key, entry)
             return nil
-        }
-    }
-
-    /// Whether something past its TTL could be handed out for a name.
-    func hasStale(_ wanted: Wanted) -> Bool {
-        let now = time.now()
-        let name = wanted.key
-        let hash = AnswerCache.Key.hash(of: name)
-        return shard(hash).withLockedValue { shard in
-            let entry = shard.cache.peek(AnswerCache.Key(name, realm: shard.realm, hash: hash))
-            return entry?.isUsable(wanted.families, now, maxStale: configuration.maxStale) ?? false
         }
     }
 

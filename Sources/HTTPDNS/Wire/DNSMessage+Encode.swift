@@ -36,6 +36,14 @@ extension DNSMessage.Flags {
     }
 }
 
+extension [UInt8] {
+    /// Appends a number in network byte order.
+    mutating func append(big value: UInt16) {
+        append(UInt8(value >> 8))
+        append(UInt8(truncatingIfNeeded: value))
+    }
+}
+
 private struct DNSWriter {
     var octets: [UInt8] = []
     /// Where each name, and each of its ends, was first written, in the exact case that it was written in.
@@ -48,10 +56,7 @@ private struct DNSWriter {
         octets.reserveCapacity(512)
     }
 
-    mutating func u16(_ value: UInt16) {
-        octets.append(UInt8(value >> 8))
-        octets.append(UInt8(truncatingIfNeeded: value))
-    }
+    mutating func u16(_ value: UInt16) { octets.append(big: value) }
 
     mutating func u32(_ value: UInt32) {
         u16(UInt16(value >> 16))

@@ -25,11 +25,14 @@ package struct DNSName: Sendable, CustomStringConvertible {
     /// Reads `www.example.com` or `www.example.com.`; nil where a label is empty or longer than 63 octets, or the whole
     /// is longer than 255.
     package init?(_ text: String) {
-        var wire: [UInt8] = []
-        wire.reserveCapacity(text.utf8.count + 2)
-        guard !text.isEmpty else { return nil }
+        if text == "." {
+            self = .root
+            return
+        }
         // A final dot belongs to the text alone.
         let octets = text.utf8.last == UInt8(ascii: ".") ? text.utf8.dropLast() : text.utf8[...]
+        var wire: [UInt8] = []
+        wire.reserveCapacity(octets.count + 2)
         wire.append(0)
         var lengthAt = 0
         for octet in octets {
@@ -43,8 +46,8 @@ package struct DNSName: Sendable, CustomStringConvertible {
                 wire.append(octet)
             }
         }
-        guard octets.isEmpty || wire[lengthAt] > 0 else { return nil }
-        if !octets.isEmpty { wire.append(0) }
+        guard wire[lengthAt] > 0 else { return nil }
+        wire.append(0)
         guard wire.count <= Self.maxOctets else { return nil }
         self.wire = wire
     }

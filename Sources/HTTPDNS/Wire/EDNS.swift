@@ -45,14 +45,6 @@ struct EDNS: Hashable, Sendable {
     }
 }
 
-extension [UInt8] {
-    /// Appends a number in network byte order.
-    fileprivate mutating func append(big value: UInt16) {
-        append(UInt8(value >> 8))
-        append(UInt8(truncatingIfNeeded: value))
-    }
-}
-
 extension DNSMessage {
     /// The octets of a query for one record type.
     static func query(_ question: DNSQuestion, id: UInt16 = 0, edns: EDNS? = nil) -> [UInt8] {

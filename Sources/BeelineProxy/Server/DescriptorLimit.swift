@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+/// How many descriptors the process may have.
+package enum DescriptorLimit {
+    #if canImport(Glibc)
+    private static let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+    #else
+    private static let resource = RLIMIT_NOFILE
+    #endif
+
+    /// The limit as it stands; nil: nobody knows.
+    static var current: Int? { limits.map { Int(clamping: $0.rlim_cur) } }
+
+    /// Raises it as far as the system lets everyone: a tunnel takes two.
+    package static func raise() {
+        guard var limit = limits else { return }
+        #if canImport(Darwin)
+        limit.rlim_cur = min(limit.rlim_max, rlim_t(OPEN_MAX))
+        #else
+        limit.rlim_cur = limit.rlim_max
+        #endif
+        _ = setrlimit(resource, &limit)
+    }
+
+    private static var limits: rlimit? {
+        var limit = rlimit()
+        return getrlimit(resource, &limit) == 0 ? limit : nil
+    }
+}
