@@ -39,6 +39,8 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
     private var sendWaiter: ((Bool) -> Void)?
     private var watch = ActivityWatch()
     private var timer: Scheduled<Void>?
+    private var bursts = BurstReading()
+    private var burstCheck: Scheduled<Void>?
 
     init(
         targetForm: HTTP1RequestWriter.TargetForm,
@@ -159,12 +161,15 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
 
     func handlerRemoved(context: ChannelHandlerContext) {
         timer?.cancel()
+        burstCheck?.cancel()
         self.context = nil
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        guard exchange != nil else { return closeNow() }
-        parser.feed(unwrapInboundIn(data))
+        guard let exchange else { return closeNow() }
+        let bytes = unwrapInboundIn(data)
+        let count = bytes.readableBytes
+        parser.feed(bytes)
         let now = context.eventLoop.now
         watch.note(now: now)
         do {
@@ -175,6 +180,9 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
             pendingEnd = .failure(error)
             keepAlive = false
         }
+        // A reader who wants little in advance is given little.
+        let rest = exchange.limits.bufferedBytes >= 2 * BurstReading.size ? parser.restOfBody : nil
+        change(bursts.received(count, rest: rest, now: now), context)
         if pendingEnd != nil { deliver() }
     }
 
@@ -284,7 +292,22 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
         notify(.free)
     }
 
+    private func change(_ change: BurstReading.Change?, _ context: ChannelHandlerContext) {
+        guard let change else { return }
+        change.apply(to: context.channel)
+        burstCheck?.cancel()
+        if change == .begin { planBurstCheck(context) }
+    }
+
     // MARK: Time
+
+    private func planBurstCheck(_ context: ChannelHandlerContext) {
+        burstCheck = context.eventLoop.assumeIsolated().scheduleTask(in: BurstReading.period) { [weak self] in
+            guard let self, let context = self.context else { return }
+            change(bursts.check(), context)
+            if bursts.isOn { planBurstCheck(context) }
+        }
+    }
 
     /// One timer serves the connection for its life: it is moved only where something falls due earlier than it fires.
     private func armTimer(_ context: ChannelHandlerContext) {
