@@ -109,28 +109,32 @@ struct BurstReadingTests {
             .connect(to: SocketAddress(try #require(origin.endpoints.first))).get()
         let lowWater = ChannelOptions.socketOption(NIOBSDSocket.Option(rawValue: SO_RCVLOWAT))
         for (change, bytes) in [(BurstReading.Change.begin, BurstReading.size), (.end, 1)] {
-            try await channel.eventLoop.submit { change.apply(to: channel) }.get()
+            try await channel.eventLoop.submit { SocketBursts.apply(change, to: channel) }.get()
             #expect(try await channel.getOption(lowWater).get() == .init(bytes))
         }
         try await channel.close()
         await origin.stop()
     }
 
-    @Test("a pause in the middle of a fast body holds nothing back of what was sent", arguments: [false, true])
-    func pause(isSecure: Bool) async throws {
+    @Test(
+        "a pause in the middle of a fast body holds nothing back of what was sent",
+        arguments: ["plain", "http/1.1", "h2"]
+    )
+    func pause(kind: String) async throws {
         let size = 16 << 20
         // Not a whole number of bursts.
         let first = size / 2 + 100_001
         let gate = Gate()
         let reply = Reply(body: [.zeros(first), .wait(gate), .zeros(size - first)])
-        let lab = try await Lab { _ in reply }
+        let lab = try await Lab(protocols: [kind]) { _ in reply }
         let plain = try await LoopbackOrigin.start { _ in reply }
-        let origin = isSecure ? lab.origin : plain
+        let (scheme, origin) = kind == "plain" ? ("http", plain) : ("https", lab.origin)
         let response = try await lab.engine.exchange(
-            PreparedRequest(.get, HTTPURL("\(isSecure ? "https" : "http")://a.test:\(origin.port)/")),
+            PreparedRequest(.get, HTTPURL("\(scheme)://a.test:\(origin.port)/")),
             from: EndpointList(origin.endpoints),
             tls: lab.tls
         )
+        #expect(response.connection.applicationProtocol == (kind == "h2" ? "h2" : "http/1.1"))
         var count = 0
         for try await piece in response.body {
             count += piece.readableBytes
@@ -139,5 +143,18 @@ struct BurstReadingTests {
         #expect(count == size)
         await lab.stop()
         await plain.stop()
+    }
+
+    @Test("a small body that is kept keeps no large buffer of TLS with it", arguments: ["http/1.1", "h2"])
+    func retention(kind: String) async throws {
+        let lab = try await Lab(protocols: [kind]) { request in
+            Reply(body: [.zeros(request.path == "/large" ? 4 << 20 : 1000)])
+        }
+        for (path, size) in [("/large", 4 << 20), ("/small", 1000)] {
+            let body = try await lab.get("a.test", path).body.collect(upTo: 8 << 20)
+            #expect(body.readableBytes == size)
+            #expect(body.storageCapacity <= max(4096, 2 * size))
+        }
+        await lab.stop()
     }
 }

@@ -15,6 +15,7 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
 
     private let targetForm: HTTP1RequestWriter.TargetForm
     private let keepIdle: TimeAmount
+    private let isSecured: Bool
     private let wakes: WakeQueue
     private let notify: (ConnectionNotice) -> Void
     private var parser: HTTP1ResponseParser
@@ -39,18 +40,19 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
     private var sendWaiter: ((Bool) -> Void)?
     private var watch = ActivityWatch()
     private var timer: Scheduled<Void>?
-    private var bursts = BurstReading()
-    private var burstCheck: Scheduled<Void>?
+    private let bursts = SocketBursts()
 
     init(
         targetForm: HTTP1RequestWriter.TargetForm,
         limits: HTTP1ResponseParser.Limits,
         keepIdle: TimeAmount,
+        isSecured: Bool,
         wakes: WakeQueue,
         notify: @escaping (ConnectionNotice) -> Void
     ) {
         self.targetForm = targetForm
         self.keepIdle = keepIdle
+        self.isSecured = isSecured
         self.wakes = wakes
         self.notify = notify
         parser = HTTP1ResponseParser(limits: limits)
@@ -161,7 +163,7 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
 
     func handlerRemoved(context: ChannelHandlerContext) {
         timer?.cancel()
-        burstCheck?.cancel()
+        bursts.stop()
         self.context = nil
     }
 
@@ -169,7 +171,7 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
         guard let exchange else { return closeNow() }
         let bytes = unwrapInboundIn(data)
         let count = bytes.readableBytes
-        parser.feed(bytes)
+        parser.feed(isSecured ? bytes.detached() : bytes)
         let now = context.eventLoop.now
         watch.note(now: now)
         do {
@@ -182,7 +184,7 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
         }
         // A reader who wants little in advance is given little.
         let rest = exchange.limits.bufferedBytes >= 2 * BurstReading.size ? parser.restOfBody : nil
-        change(bursts.received(count, rest: rest, now: now), context)
+        bursts.received(count, rest: rest, now: now, context)
         if pendingEnd != nil { deliver() }
     }
 
@@ -292,22 +294,7 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
         notify(.free)
     }
 
-    private func change(_ change: BurstReading.Change?, _ context: ChannelHandlerContext) {
-        guard let change else { return }
-        change.apply(to: context.channel)
-        burstCheck?.cancel()
-        if change == .begin { planBurstCheck(context) }
-    }
-
     // MARK: Time
-
-    private func planBurstCheck(_ context: ChannelHandlerContext) {
-        burstCheck = context.eventLoop.assumeIsolated().scheduleTask(in: BurstReading.period) { [weak self] in
-            guard let self, let context = self.context else { return }
-            change(bursts.check(), context)
-            if bursts.isOn { planBurstCheck(context) }
-        }
-    }
 
     /// One timer serves the connection for its life: it is moved only where something falls due earlier than it fires.
     private func armTimer(_ context: ChannelHandlerContext) {

@@ -2,14 +2,6 @@
 
 import NIOCore
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
-
 /// When the socket of a large body that comes fast is read in bursts, so that neither the event loop nor the reader nor the sender
 /// is woken for every few kilobytes.
 ///
@@ -66,28 +58,5 @@ struct BurstReading {
         guard isOn else { return nil }
         isOn = false
         return .end
-    }
-}
-
-extension BurstReading.Change {
-    /// Makes the change.
-    func apply(to channel: any Channel) {
-        guard let options = channel.syncOptions else { return }
-        let lowWater = ChannelOptions.socketOption(NIOBSDSocket.Option(rawValue: SO_RCVLOWAT))
-        let size = BurstReading.size
-        switch self {
-        case .begin:
-            try? options.setOption(lowWater, value: .init(size))
-            // Two buffers take turns: more of them would not stay in the processor's cache.
-            try? options.setOption(.maxMessagesPerRead, value: 2)
-            let buffers = AdaptiveRecvByteBufferAllocator(minimum: 64, initial: size, maximum: size)
-            try? options.setOption(.recvAllocator, value: buffers)
-        case .end:
-            try? options.setOption(lowWater, value: 1)
-            try? options.setOption(.recvAllocator, value: AdaptiveRecvByteBufferAllocator())
-            // The channel keeps as many buffers as it may read at a time: of the large ones it shall keep one.
-            try? options.setOption(.maxMessagesPerRead, value: 1)
-            try? options.setOption(.maxMessagesPerRead, value: 4)
-        }
     }
 }
