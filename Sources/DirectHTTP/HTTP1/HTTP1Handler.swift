@@ -182,9 +182,7 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
             pendingEnd = .failure(error)
             keepAlive = false
         }
-        // A reader who wants little in advance is given little.
-        let rest = exchange.limits.bufferedBytes >= 2 * BurstReading.size ? parser.restOfBody : nil
-        bursts.received(count, rest: rest, now: now, context)
+        bursts.received(count, rest: restOfBody(of: exchange), now: now, context)
         if pendingEnd != nil { deliver() }
     }
 
@@ -235,6 +233,11 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
     }
 
     // MARK: Inside
+
+    /// What is still to come of a body that may be read in bursts: a reader who wants little in advance is given little.
+    private func restOfBody(of exchange: Exchange) -> Int64? {
+        exchange.limits.bufferedBytes >= 2 * BurstReading.size ? parser.restOfBody : nil
+    }
 
     private func take(_ event: HTTP1ResponseParser.Event, now: NIODeadline) throws(DirectHTTPError) {
         hasReadResponse = true
