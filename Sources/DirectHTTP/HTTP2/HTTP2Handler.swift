@@ -13,7 +13,7 @@ final class HTTP2Handler: ChannelDuplexHandler, ConnectionHandler {
     typealias OutboundIn = Never
     typealias OutboundOut = ByteBuffer
 
-    /// What we may have unread of the whole connection. The bound of one stream is ``streamWindow``.
+    /// What we may have unread of the whole connection. One stream begins with ``streamWindow``.
     static let connectionWindow = 16 << 20
     /// How many exchanges are begun before the peer has said how many it takes (RFC 9113 §6.5.2 recommends at least 100).
     static let presumedCapacity = 100

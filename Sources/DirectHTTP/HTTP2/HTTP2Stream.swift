@@ -34,10 +34,7 @@ final class HTTP2Stream {
     /// What is left of Content-Length; nil where none was told or the response has no body.
     private(set) var restOfBody: Int64?
     var isStalled = false
-    /// What the peer may send.
-    var receiveWindow: Int
-    /// Received bytes that the peer has not been allowed to replace.
-    var uncredited = 0
+    var receiveWindow: HTTP2ReceiveWindow
 
     /// What was read since the last delivery.
     private var pendingHead: Exchange.ExchangeHead?
@@ -50,7 +47,7 @@ final class HTTP2Stream {
         self.id = id
         self.exchange = exchange
         self.sendWindow = sendWindow
-        self.receiveWindow = receiveWindow
+        self.receiveWindow = HTTP2ReceiveWindow(receiveWindow)
         switch exchange.request.body.storage {
         case .none:
             isBodyWhole = true
