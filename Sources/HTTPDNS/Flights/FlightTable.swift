@@ -9,9 +9,29 @@ struct FlightTable<Key: Hashable & Sendable, Waiter: Sendable, Cargo: Sendable>:
         let key: Key
         /// What the shell keeps with it.
         var cargo: Cargo
-        fileprivate(set) var waiters: [UInt64: Waiter] = [:]
+        fileprivate var waiters = Waiters()
         /// The resolver wants the answer itself: to refresh the cache, or to complete an answer that was handed out.
         fileprivate(set) var isOwn = false
+    }
+
+    /// Those who wait for one look-up: mostly one, who needs no table.
+    fileprivate struct Waiters: Sendable {
+        private var first: (id: UInt64, waiter: Waiter)?
+        private var others: [UInt64: Waiter] = [:]
+
+        var ids: [UInt64] { (first.map { [$0.id] } ?? []) + others.keys }
+        var all: [Waiter] { (first.map { [$0.waiter] } ?? []) + others.values }
+        var isEmpty: Bool { first == nil && others.isEmpty }
+
+        mutating func add(_ id: UInt64, _ waiter: Waiter) {
+            if isEmpty { first = (id, waiter) } else { others[id] = waiter }
+        }
+
+        mutating func remove(_ id: UInt64) -> Waiter? {
+            guard let first, first.id == id else { return others.removeValue(forKey: id) }
+            self.first = nil
+            return first.waiter
+        }
     }
 
     private var flights: [UInt64: Flight] = [:]
@@ -37,12 +57,7 @@ struct FlightTable<Key: Hashable & Sendable, Waiter: Sendable, Cargo: Sendable>:
         return nextID
     }
 
-    /// Reads what a flight's shell keeps, in its place; nil where the flight has ended.
-    func read<Result>(_ id: UInt64, _ body: (Cargo) -> Result) -> Result? {
-        flights.index(forKey: id).map { body(flights.values[$0].cargo) }
-    }
-
-    /// Lets `body` change what a flight's shell keeps; nil where the flight has ended.
+    /// Lets `body` read or change what a flight's shell keeps, in its place; nil where the flight has ended.
     mutating func update<Result>(_ id: UInt64, _ body: (inout Cargo) -> Result) -> Result? {
         guard let index = flights.index(forKey: id) else { return nil }
         return body(&flights.values[index].cargo)
@@ -64,40 +79,43 @@ struct FlightTable<Key: Hashable & Sendable, Waiter: Sendable, Cargo: Sendable>:
 
     /// Adds a waiter to a flight.
     mutating func join(_ id: UInt64, _ waiterID: UInt64, _ waiter: Waiter) {
-        flights[id]?.waiters[waiterID] = waiter
+        guard let index = flights.index(forKey: id) else { return }
+        flights.values[index].waiters.add(waiterID, waiter)
         places[waiterID] = id
     }
 
     /// Makes a flight the resolver's own: it goes on when nobody waits.
     mutating func own(_ id: UInt64) {
-        flights[id]?.isOwn = true
+        guard let index = flights.index(forKey: id) else { return }
+        flights.values[index].isOwn = true
     }
 
     /// Takes a waiter who does not want to wait any more out of its flight.
     ///
     /// - Returns: The waiter, if it was still there, and the flight's cargo, if nobody is left and it was ended.
     mutating func leave(_ waiterID: UInt64) -> (waiter: Waiter?, abandoned: Cargo?) {
-        guard let id = places.removeValue(forKey: waiterID),
-            let waiter = flights[id]?.waiters.removeValue(forKey: waiterID)
+        guard let id = places.removeValue(forKey: waiterID), let index = flights.index(forKey: id),
+            let waiter = flights.values[index].waiters.remove(waiterID)
         else { return (nil, nil) }
-        guard let flight = flights[id], flight.waiters.isEmpty, !flight.isOwn else { return (waiter, nil) }
-        return (waiter, land(id)?.cargo)
+        let isWanted = flights.values[index].isOwn || !flights.values[index].waiters.isEmpty
+        return (waiter, isWanted ? nil : land(id)?.cargo)
     }
 
     /// Takes all waiters out of a flight, which goes on as the resolver's own.
     mutating func deliver(_ id: UInt64) -> [Waiter] {
-        guard let waiters = flights[id]?.waiters else { return [] }
-        flights[id]?.waiters = [:]
-        flights[id]?.isOwn = true
-        for waiter in waiters.keys { places[waiter] = nil }
-        return Array(waiters.values)
+        guard let index = flights.index(forKey: id) else { return [] }
+        let waiters = flights.values[index].waiters
+        flights.values[index].waiters = Waiters()
+        flights.values[index].isOwn = true
+        for waiter in waiters.ids { places[waiter] = nil }
+        return waiters.all
     }
 
     /// Ends a flight.
     mutating func land(_ id: UInt64) -> Flight? {
         guard let flight = flights.removeValue(forKey: id) else { return nil }
         ids[flight.key] = nil
-        for waiter in flight.waiters.keys { places[waiter] = nil }
+        for waiter in flight.waiters.ids { places[waiter] = nil }
         return flight
     }
 
@@ -109,5 +127,5 @@ struct FlightTable<Key: Hashable & Sendable, Waiter: Sendable, Cargo: Sendable>:
 
 extension FlightTable.Flight {
     /// The waiters, in no order.
-    var allWaiters: some Collection<Waiter> { waiters.values }
+    var allWaiters: [Waiter] { waiters.all }
 }

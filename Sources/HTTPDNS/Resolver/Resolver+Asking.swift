@@ -18,18 +18,29 @@ extension Resolver {
         }
     }
 
+    /// Asks in a task that ``shutdown()`` waits for. It runs on an event loop, the caller's where the caller is on one: there it
+    /// needs no other thread to write the question and read the answer.
     private func ask(_ index: Int, _ families: Families, _ id: UInt64) {
-        let errand = state.withLockedValue { state in
+        state.withLockedValue { state in
+            let task = state.flights.update(id) { flight in
+                let errand = flight.errand
+                let question = Question(errand.wanted.host, families: families, subnet: errand.wanted.subnet)
+                let task = makeTask(question, index, errand, id)
+                flight.tasks.append((index, task))
+                return task
+            }
+            guard task != nil else { return }
             state.questionsSent += 1
-            return state.flights.read(id, \.errand)
+            state.running += 1
         }
-        guard let errand else { return }
-        let question = Question(errand.wanted.host, families: families, subnet: errand.wanted.subnet)
-        let task = spawn { await self.answer(question, index, errand, id) }
-        let isOver = state.withLockedValue { state in
-            state.flights.update(id) { $0.tasks.append((index, task)) } == nil
+    }
+
+    private func makeTask(_ question: Question, _ index: Int, _ errand: Errand, _ id: UInt64) -> Task<Void, Never> {
+        guard #available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *) else {
+            return Task { await self.answer(question, index, errand, id) }
         }
-        if isOver { task.cancel() }
+        let executor = EventLoopTaskExecutor(MultiThreadedEventLoopGroup.currentEventLoop ?? loop)
+        return Task(executorPreference: executor) { await self.answer(question, index, errand, id) }
     }
 
     private func answer(
@@ -38,6 +49,7 @@ extension Resolver {
         _ errand: Errand,
         _ id: UInt64
     ) async {
+        defer { answered() }
         if !errand.isFresh, let answer = await sharedAnswer(to: question, index) {
             return settle(.answered(upstream: index, question.families, answer), id)
         }
@@ -54,6 +66,17 @@ extension Resolver {
         settle(event, id, after: now - begin)
         // Nobody waits for this.
         if case .answered(_, _, let answer) = event { await share(answer, to: question, index) }
+    }
+
+    /// A task of ``ask(_:_:_:)`` is at its end.
+    private func answered() {
+        let idlers = state.withLockedValue { state -> [CheckedContinuation<Void, Never>] in
+            state.running -= 1
+            guard state.running == 0 else { return [] }
+            defer { state.idlers = [] }
+            return state.idlers
+        }
+        for idler in idlers { idler.resume() }
     }
 
     /// Lets a look-up go on with what became of a question, which was settled by an upstream `time` after it was asked.
@@ -87,35 +110,15 @@ extension Resolver {
         for task in tasks { task.cancel() }
     }
 
-    /// A task that ``shutdown()`` waits for. It runs on an event loop, the caller's where the caller is on one: there it
-    /// needs no other thread to write the question and read the answer.
-    private func spawn(_ work: @escaping @Sendable () async -> Void) -> Task<Void, Never> {
-        state.withLockedValue { $0.running += 1 }
-        let counted: @Sendable () async -> Void = {
-            await work()
-            let idlers = self.state.withLockedValue { state -> [CheckedContinuation<Void, Never>] in
-                state.running -= 1
-                guard state.running == 0 else { return [] }
-                defer { state.idlers = [] }
-                return state.idlers
-            }
-            for idler in idlers { idler.resume() }
-        }
-        guard #available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *) else { return Task { await counted() } }
-        let executor = EventLoopTaskExecutor(MultiThreadedEventLoopGroup.currentEventLoop ?? loop)
-        return Task(executorPreference: executor) { await counted() }
-    }
-
     // MARK: Time
 
     /// Sees to it that somebody looks at the clock at `first`, or before.
     func wake(at first: Moment) {
         guard first < .never else { return }
-        let now = time.now()
         state.withLockedValue { state in
             guard !state.isClosed, first < state.ticker?.at ?? .never else { return }
             state.ticker?.task.cancel()
-            let delay = max(first - now, .zero)
+            let delay = max(first - time.now(), .zero)
             let sleep = time.sleep
             state.ticker = (
                 Task { [weak self] in

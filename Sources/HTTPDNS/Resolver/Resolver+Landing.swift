@@ -40,7 +40,7 @@ extension Resolver {
     }
 
     private func errand(_ id: UInt64) -> Errand? {
-        state.withLockedValue { $0.flights.read(id, \.errand) }
+        state.withLockedValue { $0.flights.update(id) { $0.errand } }
     }
 
     private func land(_ outcome: Inquiry.Outcome, _ errand: Errand) -> Result<Landing, ResolutionError> {
