@@ -10,32 +10,37 @@ package enum Base64 {
 
     /// The ordinary form (§4), with padding.
     package static func encode(_ octets: some Collection<UInt8>) -> String {
-        var text = digits(of: Array(octets), standardAlphabet)
-        text += repeatElement(padding, count: (4 - text.count % 4) % 4)
-        return String(decoding: text, as: UTF8.self)
+        text(of: Array(octets), standardAlphabet, isPadded: true)
     }
 
     /// The form for URLs (§5), without padding.
     package static func urlSafe(_ octets: some Collection<UInt8>) -> String {
-        String(decoding: digits(of: Array(octets), urlAlphabet), as: UTF8.self)
+        text(of: Array(octets), urlAlphabet, isPadded: false)
     }
 
     // What loops over octets takes arrays: generic code of another module is slow.
-    private static func digits(of octets: [UInt8], _ alphabet: [UInt8]) -> [UInt8] {
-        var text: [UInt8] = []
-        text.reserveCapacity((octets.count + 2) / 3 * 4)
-        var bits: UInt32 = 0
-        var held = 0
-        for octet in octets {
-            bits = bits << 8 | UInt32(octet)
-            held += 8
-            while held >= 6 {
-                held -= 6
-                text.append(alphabet[Int(bits >> UInt32(held) & 63)])
+    private static func text(of octets: [UInt8], _ alphabet: [UInt8], isPadded: Bool) -> String {
+        let digits = (octets.count * 8 + 5) / 6
+        let length = isPadded ? (digits + 3) / 4 * 4 : digits
+        return String(unsafeUninitializedCapacity: length) { text in
+            alphabet.withUnsafeBufferPointer { alphabet in
+                var bits: UInt32 = 0
+                var held: UInt32 = 0
+                var count = 0
+                for octet in octets {
+                    bits = bits &<< 8 | UInt32(octet)
+                    held &+= 8
+                    while held >= 6 {
+                        held &-= 6
+                        text[count] = alphabet[Int(bits &>> held & 63)]
+                        count &+= 1
+                    }
+                }
+                if held > 0 { text[count] = alphabet[Int(bits &<< (6 - held) & 63)] }
+                for index in digits..<length { text[index] = padding }
+                return length
             }
         }
-        if held > 0 { text.append(alphabet[Int(bits << UInt32(6 - held) & 63)]) }
-        return text
     }
 
     /// The octets of a text in the ordinary form or the form for URLs, with or without padding; nil where a character

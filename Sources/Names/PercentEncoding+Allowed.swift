@@ -19,6 +19,8 @@ extension PercentEncoding {
 
         /// What browsers send of a path as it is (the complement of WHATWG URL §1.3's path set).
         static let pathOfURL = Allowed("!$%&'()*+,-./:;=@[\\]_|~")
+        /// Of that, what neither begins a dot segment nor is taken for a slash by anybody.
+        static let plainPath = Allowed("!$&'()*+,-/:;=@[]_|~")
         /// What browsers send of a query as it is (the special-query set).
         static let queryOfURL = Allowed("!$%&()*+,-./:;=?@[\\]^_`{|}~")
         /// What browsers keep of a fragment as it is (the fragment set).

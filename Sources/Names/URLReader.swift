@@ -51,11 +51,31 @@ struct URLReader {
 
     /// Path and query of a request to an origin.
     func target(of origin: Origin) throws(NameError) -> HTTPURL {
+        if let plain = plainTarget(of: origin) { return plain }
         try checkCharacters()
         guard text.first == UInt8(ascii: "/"), !text.contains(UInt8(ascii: "#")) else {
             throw malformed("what a request asks for begins with / and has no fragment")
         }
         return url(origin, text)
+    }
+
+    /// The URL of a target that is in its final form beyond doubt, as nearly all are that programs make: one pass tells it.
+    private func plainTarget(of origin: Origin) -> HTTPURL? {
+        let bytes = UnsafeBufferPointer(rebasing: text)
+        guard bytes.first == UInt8(ascii: "/"), bytes.count <= HTTPURL.maximumLength else { return nil }
+        var mark: Int?
+        var allowed = PercentEncoding.Allowed.plainPath
+        for index in bytes.indices where !allowed.contains(bytes[index]) {
+            guard bytes[index] == UInt8(ascii: "?") else { return nil }
+            mark = index
+            allowed = .queryOfURL
+        }
+        return HTTPURL(
+            origin: origin,
+            checkedPath: String(decoding: bytes[..<(mark ?? bytes.count)], as: UTF8.self),
+            query: mark.map { String(decoding: bytes[($0 + 1)...], as: UTF8.self) },
+            fragment: nil
+        )
     }
 
     /// The URL of an origin and what follows its authority.

@@ -180,6 +180,31 @@ struct ResolverTests {
         #expect(try await stayer.value.addresses == addresses("192.0.2.1"))
     }
 
+    @Test("callers that leave in any order take nobody along")
+    func manyCallersLeave() async throws {
+        let gate = Gate()
+        let resolver = Self.resolver([ScriptedUpstream("one", .hold(gate, v4("192.0.2.1")))])
+        var callers: [Task<Resolution, any Error>] = []
+        for count in 1...9 {
+            callers.append(Task { try await resolver.resolve(Self.www) })
+            await until { resolver.waitingCallers == count }
+        }
+        let leavers = [0, 8, 4, 1, 7]
+        for (count, index) in leavers.enumerated() {
+            callers[index].cancel()
+            await until { resolver.waitingCallers == 8 - count }
+        }
+        gate.open()
+        for index in callers.indices {
+            let result = await callers[index].result.map(\.addresses)
+            if leavers.contains(index) {
+                #expect(throws: ResolutionError.self) { try result.get() }
+            } else {
+                #expect(try result.get() == addresses("192.0.2.1"))
+            }
+        }
+    }
+
     @Test("when the last caller leaves, the upstream's question is cancelled")
     func lastCallerLeaves() async throws {
         let gate = Gate()

@@ -158,7 +158,11 @@ struct HTTPURLTests {
     @Test("an origin and what it is asked for make the URL that their text makes")
     func fromTarget() throws {
         let origin = Origin(scheme: .https, host: try Host("example.com"), port: 8_443)
-        for target in ["/", "/dns-query?dns=AAAB", "/a/../b?c?d", "/ü?é", "/?"] {
+        for target in [
+            "/", "/dns-query?dns=AAAB", "/a/../b?c?d", "/ü?é", "/?", "/.", "/./a", "/a/.b", "/%2E/a", "/a?%zz..",
+            "/a?b\\c",
+            "/[x]|~;@", "/a\"b<", "/a?b'c\"d{e}|`", "//a//?", "/d?dn=www.example.com&ip=192.0.2.1",
+        ] {
             #expect(try HTTPURL(origin: origin, target: target) == HTTPURL("https://example.com:8443\(target)"))
         }
         for target in ["", "a", "?a", "/a#b", "/a b", "/a\r\nHost: b", "/\\"] {

@@ -72,8 +72,8 @@ struct CookieWorkload {
     }
 
     /// The octets of a field.
-    func octets(of store: Store) -> UnsafeBufferPointer<UInt8> {
-        UnsafeBufferPointer(start: octets + store.field.lowerBound, count: store.field.count)
+    func octets(of field: Range<Int>) -> UnsafeBufferPointer<UInt8> {
+        UnsafeBufferPointer(start: octets + field.lowerBound, count: field.count)
     }
 
     private static func value(of key: String, in json: String) -> String {

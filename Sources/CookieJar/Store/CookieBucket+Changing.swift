@@ -85,9 +85,9 @@ extension CookieBucket {
         let needed = count + more
         let texts = (0..<count).reduce(text) { $0 + records[$1].textLength }
         rebuild(
-            capacity: needed <= Int(old.capacity) ? Int(old.capacity) : max(needed + needed / 2, 2),
+            capacity: needed <= Int(old.capacity) ? Int(old.capacity) : max(needed + needed / 4, 2),
             // A multiple of eight, for the births behind the texts.
-            textCapacity: (texts + texts / 2 + 7) & ~7
+            textCapacity: (texts + texts / 4 + 7) & ~7
         )
     }
 

@@ -60,6 +60,7 @@ struct ConnectionMaker: Sendable {
                 targetForm: targetForm,
                 limits: configuration.headLimits,
                 keepIdle: keepIdle,
+                isSecured: target.isSecured,
                 wakes: wakes,
                 notify: notify
             )

@@ -31,6 +31,11 @@ struct DialTarget: Sendable {
         self.steps = steps
     }
 
+    /// Whether what is read comes out of TLS.
+    var isSecured: Bool {
+        steps.contains { if case .tls = $0 { true } else { false } }
+    }
+
     /// Whether requests are forwarded by a proxy: then they carry the whole URL.
     var forwarder: Proxy? {
         guard case .proxy(let proxy) = key.route, proxy.kind == .http, key.origin.scheme == .http else { return nil }

@@ -15,6 +15,7 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
 
     private let targetForm: HTTP1RequestWriter.TargetForm
     private let keepIdle: TimeAmount
+    private let isSecured: Bool
     private let wakes: WakeQueue
     private let notify: (ConnectionNotice) -> Void
     private var parser: HTTP1ResponseParser
@@ -39,16 +40,19 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
     private var sendWaiter: ((Bool) -> Void)?
     private var watch = ActivityWatch()
     private var timer: Scheduled<Void>?
+    private let bursts = SocketBursts()
 
     init(
         targetForm: HTTP1RequestWriter.TargetForm,
         limits: HTTP1ResponseParser.Limits,
         keepIdle: TimeAmount,
+        isSecured: Bool,
         wakes: WakeQueue,
         notify: @escaping (ConnectionNotice) -> Void
     ) {
         self.targetForm = targetForm
         self.keepIdle = keepIdle
+        self.isSecured = isSecured
         self.wakes = wakes
         self.notify = notify
         parser = HTTP1ResponseParser(limits: limits)
@@ -159,12 +163,15 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
 
     func handlerRemoved(context: ChannelHandlerContext) {
         timer?.cancel()
+        bursts.stop()
         self.context = nil
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        guard exchange != nil else { return closeNow() }
-        parser.feed(unwrapInboundIn(data))
+        guard let exchange else { return closeNow() }
+        let bytes = unwrapInboundIn(data)
+        let count = bytes.readableBytes
+        parser.feed(isSecured ? bytes.detached() : bytes)
         let now = context.eventLoop.now
         watch.note(now: now)
         do {
@@ -175,6 +182,7 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
             pendingEnd = .failure(error)
             keepAlive = false
         }
+        bursts.received(count, rest: restOfBody(of: exchange), now: now, context)
         if pendingEnd != nil { deliver() }
     }
 
@@ -225,6 +233,11 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
     }
 
     // MARK: Inside
+
+    /// What is still to come of a body that may be read in bursts: a reader who wants little in advance is given little.
+    private func restOfBody(of exchange: Exchange) -> Int64? {
+        exchange.limits.bufferedBytes >= 2 * BurstReading.size ? parser.restOfBody : nil
+    }
 
     private func take(_ event: HTTP1ResponseParser.Event, now: NIODeadline) throws(DirectHTTPError) {
         hasReadResponse = true

@@ -49,6 +49,11 @@ struct HTTP1ResponseParser {
     /// Whether bytes wait that no response explains.
     var hasUnexplainedBytes: Bool { state == .done && buffer.readableBytes > 0 }
 
+    /// How many bytes of the body are still to come; nil where that is not known, or no body is.
+    var restOfBody: Int64? {
+        if case .fixed(let remaining) = state { remaining } else { nil }
+    }
+
     /// Begins the response to a request of this method.
     mutating func expect(method: HTTPRequest.Method) {
         self.method = method

@@ -28,11 +28,9 @@ extension HTTP2Handler {
         uncredited += charged
         if piece.readableBytes > 0 || endStream { guardian.progress() } else { try guardian.waste(now: now) }
         guard let stream = streams[id] else { return }
-        guard charged <= stream.receiveWindow else {
+        guard stream.receiveWindow.take(charged) else {
             throw HTTP2ConnectionError(.flowControl, "more DATA than was allowed for a stream")
         }
-        stream.receiveWindow -= charged
-        stream.uncredited += charged
         give(stream, now) { stream throws(DirectHTTPError) in try stream.take(piece, endStream: endStream) }
     }
 
@@ -170,12 +168,11 @@ extension HTTP2Handler {
 
     // MARK: Windows
 
-    /// Allows the peer as much again as the caller has taken, half a window at a time.
+    /// Allows the peer to send more on a stream, where its reader keeps up.
     func credit(_ stream: HTTP2Stream) {
-        guard !stream.isStalled, stream.uncredited >= streamWindow / 2, streams[stream.id] != nil else { return }
-        out.writeWindowUpdate(stream.uncredited, stream: stream.id)
-        stream.receiveWindow += stream.uncredited
-        stream.uncredited = 0
+        guard streams[stream.id] != nil else { return }
+        guard let credit = stream.receiveWindow.credit(isStalled: stream.isStalled) else { return }
+        out.writeWindowUpdate(credit, stream: stream.id)
     }
 
     func creditConnection() {

@@ -13,7 +13,7 @@ final class HTTP2Handler: ChannelDuplexHandler, ConnectionHandler {
     typealias OutboundIn = Never
     typealias OutboundOut = ByteBuffer
 
-    /// What we may have unread of the whole connection. The bound of one stream is ``streamWindow``.
+    /// What we may have unread of the whole connection. One stream begins with ``streamWindow``.
     static let connectionWindow = 16 << 20
     /// How many exchanges are begun before the peer has said how many it takes (RFC 9113 §6.5.2 recommends at least 100).
     static let presumedCapacity = 100
@@ -43,6 +43,7 @@ final class HTTP2Handler: ChannelDuplexHandler, ConnectionHandler {
     /// What the peer may send on all streams together, and what of it was received and not yet allowed again.
     var receiveWindow = connectionWindow
     var uncredited = 0
+    private let bursts = SocketBursts()
 
     // MARK: Sending
 
@@ -196,6 +197,7 @@ final class HTTP2Handler: ChannelDuplexHandler, ConnectionHandler {
 
     func handlerRemoved(context: ChannelHandlerContext) {
         timer?.cancel()
+        bursts.stop()
         self.context = nil
     }
 
@@ -203,12 +205,16 @@ final class HTTP2Handler: ChannelDuplexHandler, ConnectionHandler {
         isReading = true
         let now = context.eventLoop.now
         liveness.hear(now: now)
-        reader.feed(unwrapInboundIn(data))
+        let bytes = unwrapInboundIn(data)
+        let count = bytes.readableBytes
+        // ALPN has agreed on HTTP/2: this comes out of TLS.
+        reader.feed(bytes.detached())
         do throws(HTTP2ConnectionError) {
             while let event = try reader.next() { try take(event, now: now) }
         } catch {
-            fail(with: error)
+            return fail(with: error)
         }
+        bursts.received(count, rest: restOfBodies, now: now, context)
     }
 
     func channelReadComplete(context: ChannelHandlerContext) {
@@ -245,6 +251,12 @@ final class HTTP2Handler: ChannelDuplexHandler, ConnectionHandler {
 
     private func stream(of exchange: Exchange) -> HTTP2Stream? {
         ids[ObjectIdentifier(exchange)].flatMap { streams[$0] }
+    }
+
+    /// What is still to come of the one body that is read; nil where others must not wait for it.
+    private var restOfBodies: Int64? {
+        guard streams.count == 1, streamWindow >= 2 * BurstReading.size else { return nil }
+        return streams.first?.value.restOfBody
     }
 
     func deliverTouched() {

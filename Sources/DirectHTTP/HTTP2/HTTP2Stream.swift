@@ -32,12 +32,9 @@ final class HTTP2Stream {
     var hasHead = false
     private var informationalCount = 0
     /// What is left of Content-Length; nil where none was told or the response has no body.
-    private var expectedBytes: Int64?
+    private(set) var restOfBody: Int64?
     var isStalled = false
-    /// What the peer may send.
-    var receiveWindow: Int
-    /// Received bytes that the peer has not been allowed to replace.
-    var uncredited = 0
+    var receiveWindow: HTTP2ReceiveWindow
 
     /// What was read since the last delivery.
     private var pendingHead: Exchange.ExchangeHead?
@@ -50,7 +47,7 @@ final class HTTP2Stream {
         self.id = id
         self.exchange = exchange
         self.sendWindow = sendWindow
-        self.receiveWindow = receiveWindow
+        self.receiveWindow = HTTP2ReceiveWindow(receiveWindow)
         switch exchange.request.body.storage {
         case .none:
             isBodyWhole = true
@@ -90,7 +87,7 @@ final class HTTP2Stream {
         hasHead = true
         // RFC 9113 §8.1.1: DATA must be as long as Content-Length says, where the response can have a body.
         let hasBody = exchange.request.method != .head && response.status.code != 204 && response.status.code != 304
-        expectedBytes = hasBody ? block.contentLength : 0
+        restOfBody = hasBody ? block.contentLength : 0
         exchange.gate?.refuse()
         pendingHead = Exchange.ExchangeHead(response: response, firstByte: now)
         if endStream { try end() }
@@ -99,9 +96,9 @@ final class HTTP2Stream {
     func take(_ piece: ByteBuffer, endStream: Bool) throws(DirectHTTPError) {
         guard hasHead else { throw .malformed("a body stands before its head") }
         guard pendingEnd == nil else { throw .malformed("frames follow the end of the stream") }
-        if let expected = expectedBytes {
+        if let expected = restOfBody {
             guard piece.readableBytes <= expected else { throw .malformed("the body is longer than Content-Length") }
-            expectedBytes = expected - Int64(piece.readableBytes)
+            restOfBody = expected - Int64(piece.readableBytes)
         }
         if piece.readableBytes > 0 { pendingPieces.append(piece) }
         if endStream { try end() }
@@ -113,7 +110,7 @@ final class HTTP2Stream {
     }
 
     private func checkLength() throws(DirectHTTPError) {
-        guard expectedBytes ?? 0 == 0 else {
+        guard restOfBody ?? 0 == 0 else {
             throw .malformed("the body is shorter than Content-Length")
         }
     }

@@ -56,15 +56,19 @@ enum DomainName {
     ///
     /// - Parameter lengths: The lengths of the names that have values; others are not looked for.
     static func first<Value>(of host: Host, _ lengths: DomainLengths, _ value: (String) -> Value?) -> Value? {
-        let name = host.withoutFinalDot
+        var name = host.withoutFinalDot
         if lengths.contains(name.utf8.count), let value = value(name) { return value }
         guard host.address == nil else { return nil }
-        var rest = name.utf8[...]
-        while let dot = rest.firstIndex(of: UInt8(ascii: ".")) {
-            rest = rest[rest.index(after: dot)...]
-            if lengths.contains(rest.count), let value = value(String(Substring(rest))) { return value }
+        return name.withUTF8 { name in
+            var rest = name[...]
+            while let dot = rest.firstIndex(of: UInt8(ascii: ".")) {
+                rest = rest[(dot + 1)...]
+                if lengths.contains(rest.count), let value = value(String(decoding: rest, as: UTF8.self)) {
+                    return value
+                }
+            }
+            return nil
         }
-        return nil
     }
 }
 

@@ -38,6 +38,7 @@ struct UpstreamHealth {
     /// The upstreams that may be asked now. Those that are down are left out, but for one question each
     /// `probeInterval`: one of them is then asked besides, or, where all are down, alone.
     mutating func choose(among order: [Int], now: Moment) -> Choice {
+        if !order.contains(where: { isDown($0, now: now) }) { return Choice(upstreams: order) }
         let ready = order.filter { states[$0].pausedUntil <= now }
         let up = ready.filter { states[$0].probeAt == nil }
         let due = ready.first { states[$0].probeAt.map { $0 <= now } ?? false }

@@ -6,65 +6,85 @@ import NIOPosix
 import Names
 
 extension Resolver {
-    func perform(_ actions: [Inquiry.Action], _ id: UInt64) {
+    func perform(_ actions: [Inquiry.Action], _ flight: Flight) {
         for action in actions {
             switch action {
-            case .ask(let upstream, let families): ask(upstream, families, id)
-            case .cancel(let upstream, let timedOut): cancel(upstream, timedOut, id)
-            case .handOutStale: handOutStale(id)
-            case .deliver(let outcome): deliver(outcome, id)
-            case .end(let outcome): end(outcome, id)
+            case .ask(let upstream, let families): ask(upstream, families, flight)
+            case .cancel(let upstream, let timedOut): cancel(upstream, timedOut, flight)
+            case .handOutStale: handOutStale(flight)
+            case .deliver(let outcome): deliver(outcome, flight)
+            case .end(let outcome): end(outcome, flight)
             }
         }
     }
 
-    private func ask(_ index: Int, _ families: Families, _ id: UInt64) {
-        let errand = state.withLockedValue { state in
+    /// Asks in a task that ``shutdown()`` waits for. It runs on an event loop, the caller's where the caller is on one: there it
+    /// needs no other thread to write the question and read the answer.
+    private func ask(_ index: Int, _ families: Families, _ flight: Flight) {
+        let wanted = flight.errand.wanted
+        let question = Question(wanted.host, families: families, subnet: wanted.subnet)
+        state.withLockedValue { state in
+            guard !flight.isOver else { return }
             state.questionsSent += 1
-            return state.flights.read(id, \.errand)
+            state.running += 1
+            flight.tasks.append((index, makeTask(question, index, flight)))
         }
-        guard let errand else { return }
-        let question = Question(errand.wanted.host, families: families, subnet: errand.wanted.subnet)
-        let task = spawn { await self.answer(question, index, errand, id) }
-        let isOver = state.withLockedValue { state in
-            state.flights.update(id) { $0.tasks.append((index, task)) } == nil
+    }
+
+    private func makeTask(_ question: Question, _ index: Int, _ flight: Flight) -> Task<Void, Never> {
+        guard #available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *) else {
+            return Task { await self.answer(question, index, flight) }
         }
-        if isOver { task.cancel() }
+        let executor = EventLoopTaskExecutor(MultiThreadedEventLoopGroup.currentEventLoop ?? loop)
+        return Task(executorPreference: executor) { await self.answer(question, index, flight) }
     }
 
     private func answer(
         _ question: Question,
         _ index: Int,
-        _ errand: Errand,
-        _ id: UInt64
+        _ flight: Flight
     ) async {
-        if !errand.isFresh, let answer = await sharedAnswer(to: question, index) {
-            return settle(.answered(upstream: index, question.families, answer), id)
+        defer { answered() }
+        if configuration.shared != nil, !flight.errand.isFresh, let answer = await sharedAnswer(to: question, index) {
+            return settle(.answered(upstream: index, question.families, answer), flight)
         }
         let begin = time.now()
         let event: Inquiry.Event
         do throws(UpstreamError) {
-            let answer = try await checked(question, index, errand.trustsSystem)
+            let answer = try await checked(question, index, flight.errand.trustsSystem)
             event = .answered(upstream: index, question.families, answer)
         } catch {
             event = .failed(upstream: index, question.families, error)
         }
         let now = time.now()
         configuration.metrics?.answered(upstream(index).name, event, after: now - begin)
-        settle(event, id, after: now - begin)
+        settle(event, flight, after: now - begin)
         // Nobody waits for this.
-        if case .answered(_, _, let answer) = event { await share(answer, to: question, index) }
+        if configuration.shared != nil, case .answered(_, _, let answer) = event {
+            await share(answer, to: question, index)
+        }
+    }
+
+    /// A task of ``ask(_:_:_:)`` is at its end.
+    private func answered() {
+        let idlers = state.withLockedValue { state -> [CheckedContinuation<Void, Never>] in
+            state.running -= 1
+            guard state.running == 0 else { return [] }
+            defer { state.idlers = [] }
+            return state.idlers
+        }
+        for idler in idlers { idler.resume() }
     }
 
     /// Lets a look-up go on with what became of a question, which was settled by an upstream `time` after it was asked.
-    private func settle(_ event: Inquiry.Event, _ id: UInt64, after time: Duration? = nil) {
+    private func settle(_ event: Inquiry.Event, _ flight: Flight, after time: Duration? = nil) {
         let now = self.time.now()
-        let (actions, next) = state.withLockedValue { state in
+        let (actions, next) = state.withLockedValue { state -> ([Inquiry.Action], Moment) in
             if let time { state.health.note(event, after: time, now: now) }
-            return state.flights.update(id) { ($0.inquiry.event(event, now: now), $0.inquiry.nextTick) }
-                ?? ([], .never)
+            guard !flight.isOver else { return ([], .never) }
+            return (flight.inquiry.event(event, now: now), flight.inquiry.nextTick)
         }
-        perform(actions, id)
+        perform(actions, flight)
         wake(at: next)
     }
 
@@ -75,35 +95,14 @@ extension Resolver {
         return try configuration.check.checked(answer, from: isTrusted ? .fixed : upstream.kind)
     }
 
-    private func cancel(_ index: Int, _ timedOut: Bool, _ id: UInt64) {
+    private func cancel(_ index: Int, _ timedOut: Bool, _ flight: Flight) {
         let now = time.now()
-        let tasks = state.withLockedValue { state -> [Task<Void, Never>] in
+        let tasks = state.withLockedValue { state in
             if timedOut { state.health.failed(index, .tryElsewhere, now: now) }
-            return state.flights.update(id) { flight in
-                defer { flight.tasks.removeAll { $0.upstream == index } }
-                return flight.tasks.filter { $0.upstream == index }.map(\.task)
-            } ?? []
+            defer { flight.tasks.removeAll { $0.upstream == index } }
+            return flight.tasks.filter { $0.upstream == index }.map(\.task)
         }
         for task in tasks { task.cancel() }
-    }
-
-    /// A task that ``shutdown()`` waits for. It runs on an event loop, the caller's where the caller is on one: there it
-    /// needs no other thread to write the question and read the answer.
-    private func spawn(_ work: @escaping @Sendable () async -> Void) -> Task<Void, Never> {
-        state.withLockedValue { $0.running += 1 }
-        let counted: @Sendable () async -> Void = {
-            await work()
-            let idlers = self.state.withLockedValue { state -> [CheckedContinuation<Void, Never>] in
-                state.running -= 1
-                guard state.running == 0 else { return [] }
-                defer { state.idlers = [] }
-                return state.idlers
-            }
-            for idler in idlers { idler.resume() }
-        }
-        guard #available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *) else { return Task { await counted() } }
-        let executor = EventLoopTaskExecutor(MultiThreadedEventLoopGroup.currentEventLoop ?? loop)
-        return Task(executorPreference: executor) { await counted() }
     }
 
     // MARK: Time
@@ -111,11 +110,10 @@ extension Resolver {
     /// Sees to it that somebody looks at the clock at `first`, or before.
     func wake(at first: Moment) {
         guard first < .never else { return }
-        let now = time.now()
         state.withLockedValue { state in
             guard !state.isClosed, first < state.ticker?.at ?? .never else { return }
             state.ticker?.task.cancel()
-            let delay = max(first - now, .zero)
+            let delay = max(first - time.now(), .zero)
             let sleep = time.sleep
             state.ticker = (
                 Task { [weak self] in
@@ -128,13 +126,13 @@ extension Resolver {
 
     private func tick(_ planned: Moment) {
         let now = time.now()
-        let due = state.withLockedValue { state -> [(UInt64, [Inquiry.Action])] in
+        let due = state.withLockedValue { state in
             if state.ticker?.at == planned { state.ticker = nil }
-            let ids = state.flights.all.filter { $0.cargo.inquiry.nextTick <= now }.map(\.id)
-            return ids.map { id in (id, state.flights.update(id) { $0.inquiry.event(.tick, now: now) } ?? []) }
+            return state.flights.all.filter { $0.inquiry.nextTick <= now }
+                .map { (flight: $0, actions: $0.inquiry.event(.tick, now: now)) }
         }
-        for (id, actions) in due { perform(actions, id) }
-        wake(at: state.withLockedValue { $0.flights.all.lazy.map(\.cargo.inquiry.nextTick).min() } ?? .never)
+        for (flight, actions) in due { perform(actions, flight) }
+        wake(at: state.withLockedValue { $0.flights.all.lazy.map(\.inquiry.nextTick).min() } ?? .never)
     }
 }
 

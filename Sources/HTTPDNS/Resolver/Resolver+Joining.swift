@@ -4,11 +4,16 @@ import NIOConcurrencyHelpers
 import Names
 
 extension Resolver {
+    /// A look-up that has begun, and what it does first.
+    private typealias Started = (flight: Flight, actions: [Inquiry.Action])
+
     /// Work that follows from a change of state, and is done when its lock is free again.
     private struct Effects {
-        var flight: UInt64 = 0
-        /// The first actions of the flights that were started.
-        var started: [(flight: UInt64, actions: [Inquiry.Action])] = []
+        /// The flight to wait for; nil where there is a result.
+        var flight: Flight?
+        var started: Started?
+        /// The flight that only looks whether an upstream is back.
+        var probe: Started?
         /// When one of them must look at the clock.
         var nextTick = Moment.never
         /// What the caller is given at once, where it joins no flight.
@@ -19,21 +24,21 @@ extension Resolver {
     ///
     /// - Parameter isFresh: Whether the upstreams themselves are wanted, and not what they said to others.
     func join(_ wanted: Wanted, isFresh: Bool) async throws(ResolutionError) -> Landing {
-        let waiterID = state.withLockedValue { $0.flights.makeID() }
+        let caller = Caller()
         let result = await withTaskCancellationHandler {
-            await withCheckedContinuation { (waiter: Waiter) in
+            await withCheckedContinuation { (waiter: Caller.Waiter) in
                 let effects = state.withLockedValue { state in
                     let effects = joined(wanted, isFresh, &state)
-                    if effects.result == nil { state.flights.join(effects.flight, waiterID, waiter) }
+                    effects.flight?.add(caller, waiter)
                     return effects
                 }
                 if let result = effects.result { return waiter.resume(returning: result) }
                 perform(effects)
                 // The handler below may have run before there was anybody to find.
-                if Task.isCancelled { leave(waiterID) }
+                if Task.isCancelled { leave(caller) }
             }
         } onCancel: {
-            leave(waiterID)
+            leave(caller)
         }
         return try result.get()
     }
@@ -42,7 +47,7 @@ extension Resolver {
     func refresh(_ wanted: Wanted, isFresh: Bool = false) {
         let effects = state.withLockedValue { state in
             let effects = found(wanted, &state) ?? started(wanted, isStaleAtHand: false, isFresh, &state)
-            if effects.result == nil { state.flights.own(effects.flight) }
+            effects.flight?.isOwn = true
             return effects
         }
         perform(effects)
@@ -65,12 +70,12 @@ extension Resolver {
             let error = ResolutionError(.shutDown, "\(wanted.host): the resolver was shut down")
             return Effects(result: .failure(error))
         }
-        return state.flights.flight(for: FlightKey(wanted, state.realm)).map { Effects(flight: $0) }
+        return state.flights[FlightKey(wanted, state.realm)].map { Effects(flight: $0) }
     }
 
     /// Starts the look-up of a name.
     private func started(_ wanted: Wanted, isStaleAtHand: Bool, _ isFresh: Bool, _ state: inout State) -> Effects {
-        guard !state.flights.isFull else {
+        guard state.flights.count < configuration.maxFlights else {
             let error = ResolutionError(
                 .tooManyFlights,
                 "\(wanted.host): \(configuration.maxFlights) names are being looked up already"
@@ -81,11 +86,17 @@ extension Resolver {
         let now = time.now()
         let route = route(wanted.host, &state, now)
         let key = FlightKey(wanted, state.realm)
-        effects.flight = start(key, wanted, route, isStaleAtHand, isFresh, now, &state, &effects)
+        let started = start(key, wanted, route, isStaleAtHand, isFresh, now, &state, &effects)
+        effects.flight = started.flight
+        effects.started = started
         if let probe = route.probe {
             let route = Route(candidates: [probe], realm: .probe(probe))
             let key = FlightKey(wanted, route.realm)
-            state.flights.own(start(key, wanted, route, false, true, now, &state, &effects))
+            // The last one may still be waiting.
+            if state.flights[key] == nil {
+                effects.probe = start(key, wanted, route, false, true, now, &state, &effects)
+                effects.probe?.flight.isOwn = true
+            }
         }
         return effects
     }
@@ -99,11 +110,9 @@ extension Resolver {
         _ now: Moment,
         _ state: inout State,
         _ effects: inout Effects
-    ) -> UInt64 {
+    ) -> Started {
         var plan = plan(route, state.health)
         if isStaleAtHand { plan.staleAfter = configuration.staleAnswerDelay }
-        var inquiry = Inquiry(plan, families: key.families, now: now)
-        let actions = inquiry.start(now: now)
         let errand = Errand(
             wanted: wanted,
             realm: route.realm,
@@ -111,10 +120,11 @@ extension Resolver {
             trustsSystem: route.trustsSystem,
             isFresh: isFresh
         )
-        let id = state.flights.start(key, Flight(errand: errand, inquiry: inquiry))
-        effects.started.append((id, actions))
-        effects.nextTick = min(effects.nextTick, inquiry.nextTick)
-        return id
+        let flight = Flight(key, errand, Inquiry(plan, families: key.families, now: now))
+        let actions = flight.inquiry.start(now: now)
+        effects.nextTick = min(effects.nextTick, flight.inquiry.nextTick)
+        state.flights.start(flight)
+        return (flight, actions)
     }
 
     private func plan(_ route: Route, _ health: UpstreamHealth) -> Inquiry.Plan {
@@ -140,33 +150,40 @@ extension Resolver {
     }
 
     private func perform(_ effects: Effects) {
-        guard !effects.started.isEmpty else { return }
-        for (flight, actions) in effects.started { perform(actions, flight) }
+        if let started = effects.started { perform(started.actions, started.flight) }
+        if let probe = effects.probe { perform(probe.actions, probe.flight) }
         wake(at: effects.nextTick)
     }
 
     /// Takes a caller who was cancelled out; the look-up ends with its last caller.
-    private func leave(_ waiterID: UInt64) {
-        let (waiter, abandoned) = state.withLockedValue { $0.flights.leave(waiterID) }
-        for (_, task) in abandoned?.tasks ?? [] { task.cancel() }
-        waiter?.resume(returning: .failure(ResolutionError(.cancelled, "the resolution was cancelled")))
+    private func leave(_ caller: Caller) {
+        let (isWaiting, tasks) = state.withLockedValue { state -> (Bool, [(upstream: Int, task: Task<Void, Never>)]) in
+            guard let flight = caller.flight else { return (false, []) }
+            flight.remove(caller)
+            guard flight.callers.isEmpty, !flight.isOwn else { return (true, []) }
+            _ = state.flights.land(flight)
+            return (true, flight.tasks)
+        }
+        guard isWaiting else { return }
+        for (_, task) in tasks { task.cancel() }
+        caller.resume(returning: .failure(ResolutionError(.cancelled, "the resolution was cancelled")))
     }
 
     /// Ends everything, for ``shutdown()``.
     func close() {
-        let (flights, ticker, watchers) = state.withLockedValue { state in
+        let (landed, tasks, ticker, watchers) = state.withLockedValue { state in
             state.isClosed = true
             defer { (state.ticker, state.onClose) = (nil, []) }
-            return (state.flights.landAll(), state.ticker?.task, state.onClose)
+            let flights = Array(state.flights.all)
+            let landed = flights.map { (host: $0.errand.wanted.host, callers: state.flights.land($0)) }
+            return (landed, flights.flatMap(\.tasks), state.ticker?.task, state.onClose)
         }
         ticker?.cancel()
         for watcher in watchers { watcher.finish() }
-        for flight in flights {
-            for (_, task) in flight.cargo.tasks { task.cancel() }
-            for waiter in flight.allWaiters {
-                let error = ResolutionError(.shutDown, "\(flight.cargo.errand.wanted.host): the resolver was shut down")
-                waiter.resume(returning: .failure(error))
-            }
+        for (_, task) in tasks { task.cancel() }
+        for (host, callers) in landed {
+            let error = ResolutionError(.shutDown, "\(host): the resolver was shut down")
+            for caller in callers { caller.resume(returning: .failure(error)) }
         }
     }
 }

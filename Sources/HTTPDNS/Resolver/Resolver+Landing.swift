@@ -11,36 +11,34 @@ extension Resolver {
     }
 
     /// Hands out the part of an answer that is there; the look-up goes on for the cache.
-    func deliver(_ outcome: Inquiry.Outcome, _ id: UInt64) {
-        guard let errand = errand(id), errand.realm.isKept else { return }
-        hand(land(outcome, errand), to: id)
+    func deliver(_ outcome: Inquiry.Outcome, _ flight: Flight) {
+        guard flight.errand.realm.isKept else { return }
+        hand(land(outcome, flight.errand), to: flight)
     }
 
     /// Hands out what is past its TTL, for the upstreams take too long (RFC 8767 §5).
-    func handOutStale(_ id: UInt64) {
-        guard let errand = errand(id), errand.realm.isKept,
-            let landing = fallBack(errand, [], time.now(), isFailure: false)
+    func handOutStale(_ flight: Flight) {
+        guard flight.errand.realm.isKept,
+            let landing = fallBack(flight.errand, [], time.now(), isFailure: false)
         else { return }
-        hand(.success(landing), to: id)
+        hand(.success(landing), to: flight)
     }
 
-    private func hand(_ result: Result<Landing, ResolutionError>, to id: UInt64) {
-        let waiters = state.withLockedValue { $0.flights.deliver(id) }
-        for waiter in waiters { waiter.resume(returning: result) }
+    private func hand(_ result: Result<Landing, ResolutionError>, to flight: Flight) {
+        let callers = state.withLockedValue { _ in
+            flight.isOwn = true
+            return flight.takeCallers()
+        }
+        for caller in callers { caller.resume(returning: result) }
     }
 
     /// Ends a look-up.
-    func end(_ outcome: Inquiry.Outcome, _ id: UInt64) {
-        guard let errand = errand(id) else { return }
-        guard errand.realm.isKept else { return _ = state.withLockedValue { $0.flights.land(id) } }
+    func end(_ outcome: Inquiry.Outcome, _ flight: Flight) {
         // First into the cache, then out of the table: who comes in between finds one of the two.
-        let result = land(outcome, errand)
-        guard let landed = state.withLockedValue({ $0.flights.land(id) }) else { return }
-        for waiter in landed.allWaiters { waiter.resume(returning: result) }
-    }
-
-    private func errand(_ id: UInt64) -> Errand? {
-        state.withLockedValue { $0.flights.read(id, \.errand) }
+        let result = flight.errand.realm.isKept ? land(outcome, flight.errand) : nil
+        let callers = state.withLockedValue { $0.flights.land(flight) }
+        guard let result else { return }
+        for caller in callers { caller.resume(returning: result) }
     }
 
     private func land(_ outcome: Inquiry.Outcome, _ errand: Errand) -> Result<Landing, ResolutionError> {
@@ -136,8 +134,10 @@ extension Resolver {
     /// - Returns: The entry as it is kept.
     @discardableResult
     func store(_ wanted: Wanted, _ realm: Realm, _ entry: AnswerCache.Entry) -> AnswerCache.Entry {
-        let addresses = (entry.v4?.addresses ?? []) + (entry.v6?.addresses ?? [])
-        book.withLockedValue { $0.note(addresses, of: wanted.host) }
+        book.withLockedValue { book in
+            if let v4 = entry.v4 { book.note(v4.addresses, of: wanted.host) }
+            if let v6 = entry.v6 { book.note(v6.addresses, of: wanted.host) }
+        }
         let name = wanted.key
         let hash = AnswerCache.Key.hash(of: name)
         let key = AnswerCache.Key(name, realm: realm, hash: hash)
@@ -158,6 +158,7 @@ extension Resolver {
 extension Answer {
     /// Whether there is nothing in it but "there is none", and nobody vouches for that.
     var isUnvouchedDenial: Bool {
-        IPAddress.Family.allCases.compactMap { self[$0] }.allSatisfy { $0.addresses.isEmpty && $0.ttl == nil }
+        let isOfUse = { (records: Records) in !records.addresses.isEmpty || records.ttl != nil }
+        return !(v4.map(isOfUse) ?? false) && !(v6.map(isOfUse) ?? false)
     }
 }

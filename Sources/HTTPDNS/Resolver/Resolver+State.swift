@@ -27,16 +27,6 @@ extension Resolver {
         let isFresh: Bool
     }
 
-    /// A look-up under way.
-    struct Flight {
-        let errand: Errand
-        var inquiry: Inquiry
-        /// Questions to upstreams under way.
-        var tasks: [(upstream: Int, task: Task<Void, Never>)] = []
-    }
-
-    typealias Waiter = CheckedContinuation<Result<Landing, ResolutionError>, Never>
-
     /// Everything that changes but the cache and the ranking.
     struct State {
         /// The switch of this program.
@@ -48,7 +38,7 @@ extension Resolver {
         var isClosed = false
         var network = Network.unknown
         var realms = RealmTable()
-        var flights: FlightTable<FlightKey, Waiter, Flight>
+        var flights = FlightTable()
         var health: UpstreamHealth
         var questionsSent = 0
         /// Tasks that ask upstreams.
@@ -62,7 +52,6 @@ extension Resolver {
 
         init(_ configuration: ResolverConfiguration) {
             policy = configuration.names
-            flights = FlightTable(maxFlights: configuration.maxFlights)
             health = UpstreamHealth(count: configuration.upstreams.count + 1, limits: configuration.healthLimits)
         }
 

@@ -204,6 +204,6 @@ public final class Resolver: Sendable {
 
     /// Callers that wait for a look-up.
     package var waitingCallers: Int {
-        state.withLockedValue { $0.flights.all.reduce(0) { $0 + $1.allWaiters.count } }
+        state.withLockedValue { $0.flights.all.reduce(0) { $0 + $1.callers.count } }
     }
 }

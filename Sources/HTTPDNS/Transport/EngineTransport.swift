@@ -28,7 +28,7 @@ public struct EngineTransport: UpstreamTransport {
     public func exchange(_ request: UpstreamRequest) async throws(UpstreamError) -> UpstreamReply {
         do {
             var limits = limits
-            limits.whole = [limits.whole, request.timeLimit].compactMap { $0 }.min()
+            if let limit = request.timeLimit { limits.whole = min(limit, limits.whole ?? limit) }
             let prepared = try PreparedRequest(
                 request.method,
                 HTTPURL(origin: request.origin, target: request.target),

@@ -29,13 +29,20 @@ package struct DNSName: Sendable, CustomStringConvertible {
             self = .root
             return
         }
+        var text = text
+        guard let wire = text.withUTF8(Self.wire) else { return nil }
+        self.wire = wire
+    }
+
+    private static func wire(of text: UnsafeBufferPointer<UInt8>) -> [UInt8]? {
         // A final dot belongs to the text alone.
-        let octets = text.utf8.last == UInt8(ascii: ".") ? text.utf8.dropLast() : text.utf8[...]
+        let count = text.last == UInt8(ascii: ".") ? text.count - 1 : text.count
+        guard count + 2 <= maxOctets else { return nil }
         var wire: [UInt8] = []
-        wire.reserveCapacity(octets.count + 2)
+        wire.reserveCapacity(count + 2)
         wire.append(0)
         var lengthAt = 0
-        for octet in octets {
+        for octet in text[..<count] {
             if octet == UInt8(ascii: ".") {
                 guard wire[lengthAt] > 0 else { return nil }
                 lengthAt = wire.count
@@ -48,8 +55,7 @@ package struct DNSName: Sendable, CustomStringConvertible {
         }
         guard wire[lengthAt] > 0 else { return nil }
         wire.append(0)
-        guard wire.count <= Self.maxOctets else { return nil }
-        self.wire = wire
+        return wire
     }
 
     /// The labels, without their lengths and without the root's.

@@ -88,7 +88,7 @@ struct HPACKEncoder {
             let length = HPACKHuffman.encodedLength(of: bytes)
             if length < bytes.count {
                 HPACKInteger.write(length, prefix: 7, flags: 0x80, into: &buffer)
-                HPACKHuffman.encode(bytes, into: &buffer)
+                HPACKHuffman.encode(bytes, length: length, into: &buffer)
             } else {
                 HPACKInteger.write(bytes.count, prefix: 7, flags: 0, into: &buffer)
                 buffer.writeBytes(bytes)

@@ -33,7 +33,8 @@ enum HPACKHuffman {
 
     /// What follows from the lengths.
     private struct Tables: Sendable {
-        var codes = [UInt32](repeating: 0, count: 257)
+        /// By symbol.
+        var codes = [(bits: UInt32, length: UInt32)](repeating: (0, 0), count: 257)
         /// By the next eight bits: symbol and length of a short code; a length of 0 where the code is longer.
         var short = [(symbol: UInt8, length: UInt8)](repeating: (0, 0), count: 256)
         /// By length: the first code, where its symbol stands in `symbols`, and how many there are.
@@ -47,7 +48,7 @@ enum HPACKHuffman {
                 ranges[length].code = code
                 ranges[length].index = symbols.count
                 for symbol in 0...256 where Int(lengths[symbol]) == length {
-                    codes[symbol] = code
+                    codes[symbol] = (code, UInt32(length))
                     symbols.append(UInt16(symbol))
                     if length <= shortest {
                         let spare = shortest - length
@@ -71,22 +72,35 @@ enum HPACKHuffman {
         }
     }
 
-    /// Appends the code of these bytes; the last octet is filled with ones.
-    static func encode(_ bytes: UnsafeRawBufferPointer, into buffer: inout ByteBuffer) {
-        var bits: UInt64 = 0
-        var count = 0
-        for byte in bytes {
-            let length = Int(lengths[Int(byte)])
-            bits = bits << UInt64(length) | UInt64(tables.codes[Int(byte)])
-            count += length
-            while count >= 8 {
-                count -= 8
-                buffer.writeInteger(UInt8(truncatingIfNeeded: bits >> UInt64(count)))
+    /// Appends the code of these bytes, which has ``encodedLength(of:)`` octets; the last one is filled with ones.
+    static func encode(_ bytes: UnsafeRawBufferPointer, length: Int, into buffer: inout ByteBuffer) {
+        tables.codes.withUnsafeBufferPointer { codes in
+            _ = buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: length) { output in
+                var bits: UInt64 = 0
+                var count: UInt64 = 0
+                var written = 0
+                for byte in bytes {
+                    let code = codes[Int(byte)]
+                    bits = bits &<< UInt64(code.length) | UInt64(code.bits)
+                    count &+= UInt64(code.length)
+                    if count >= 32 {
+                        count &-= 32
+                        let word = UInt32(truncatingIfNeeded: bits &>> count)
+                        output.storeBytes(of: word.bigEndian, toByteOffset: written, as: UInt32.self)
+                        written += 4
+                    }
+                }
+                let spare = (8 - count % 8) % 8
+                bits = bits &<< spare | (1 &<< spare - 1)
+                count += spare
+                while count > 0 {
+                    count -= 8
+                    output[written] = UInt8(truncatingIfNeeded: bits &>> count)
+                    written += 1
+                }
+                return written
             }
         }
-        guard count > 0 else { return }
-        let spare = UInt64(8 - count)
-        buffer.writeInteger(UInt8(truncatingIfNeeded: bits << spare | (1 << spare - 1)))
     }
 
     /// Decodes a string into `output`, which has room for two octets for each of the code and one more.

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NIOCore
+
+extension ByteBuffer {
+    /// The same bytes in memory of their own, where they stand in a large buffer.
+    ///
+    /// NIOSSL decrypts into one buffer again and again. Where a reader still has a piece of it, it is copied whole, with what is not
+    /// filled, and a piece that is kept keeps all of it. It begins with 32 KiB, and has some hundred once much was read at a time.
+    func detached() -> ByteBuffer {
+        guard storageCapacity > 32 * 1024 else { return self }
+        var copy = ByteBufferAllocator().buffer(capacity: readableBytes)
+        copy.writeImmutableBuffer(self)
+        return copy
+    }
+}

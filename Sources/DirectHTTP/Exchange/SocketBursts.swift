@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NIOCore
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+/// Does what ``BurstReading`` says to one connection's socket, on its event loop.
+final class SocketBursts {
+    private var reading = BurstReading()
+    private var check: Scheduled<Void>?
+
+    /// Reads of a body that comes fast are larger. What is smaller, as most responses are, shall cost nothing.
+    private static let smallest = 16 * 1024
+
+    /// Bytes of a body came.
+    ///
+    /// - Parameter rest: how many are still to come; nil where that is not known.
+    func received(_ bytes: Int, rest: @autoclosure () -> Int64?, now: NIODeadline, _ context: ChannelHandlerContext) {
+        guard bytes >= Self.smallest || reading.isOn else { return }
+        guard let change = reading.received(bytes, rest: rest(), now: now) else { return }
+        make(change, on: context.channel)
+    }
+
+    /// The connection is gone.
+    func stop() { check?.cancel() }
+
+    private func make(_ change: BurstReading.Change, on channel: any Channel) {
+        Self.apply(change, to: channel)
+        check?.cancel()
+        if change == .begin { planCheck(channel) }
+    }
+
+    private func planCheck(_ channel: any Channel) {
+        check = channel.eventLoop.assumeIsolated().scheduleTask(in: BurstReading.period) { [weak self] in
+            guard let self else { return }
+            if let change = reading.check() { make(change, on: channel) } else { planCheck(channel) }
+        }
+    }
+
+    static func apply(_ change: BurstReading.Change, to channel: any Channel) {
+        guard let options = channel.syncOptions else { return }
+        let lowWater = ChannelOptions.socketOption(NIOBSDSocket.Option(rawValue: SO_RCVLOWAT))
+        let size = BurstReading.size
+        switch change {
+        case .begin:
+            try? options.setOption(lowWater, value: .init(size))
+            // Two buffers take turns: more of them would not stay in the processor's cache.
+            try? options.setOption(.maxMessagesPerRead, value: 2)
+            let buffers = AdaptiveRecvByteBufferAllocator(minimum: 64, initial: size, maximum: size)
+            try? options.setOption(.recvAllocator, value: buffers)
+        case .end:
+            try? options.setOption(lowWater, value: 1)
+            try? options.setOption(.recvAllocator, value: AdaptiveRecvByteBufferAllocator())
+            // The channel keeps as many buffers as it may read at a time: of the large ones it shall keep one.
+            try? options.setOption(.maxMessagesPerRead, value: 1)
+            try? options.setOption(.maxMessagesPerRead, value: 4)
+        }
+    }
+}

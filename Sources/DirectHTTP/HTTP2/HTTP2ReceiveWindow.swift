@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What the peer may send on one stream (RFC 9113 §5.2), and when it is allowed more.
+///
+/// It grows while the reader takes all that comes: on a long way no more than one window is carried in a round trip. A reader who
+/// falls behind has the first size again, which is all that then waits for it beside what was on its way.
+struct HTTP2ReceiveWindow {
+    /// How many times the first size it may reach.
+    static let growth = 4
+
+    private let first: Int
+    private var size: Int
+    /// What the peer may still send.
+    private(set) var left: Int
+
+    /// - Parameter first: the size that SETTINGS told.
+    init(_ first: Int) {
+        self.first = first
+        size = first
+        left = first
+    }
+
+    /// The peer sent something. False where that is more than it was allowed.
+    mutating func take(_ bytes: Int) -> Bool {
+        guard bytes <= left else { return false }
+        left -= bytes
+        return true
+    }
+
+    /// What to allow the peer now; nil: nothing yet. Half a window at a time.
+    ///
+    /// - Parameter isStalled: whether the reader has as much before it as may wait.
+    mutating func credit(isStalled: Bool) -> Int? {
+        guard !isStalled else {
+            size = first
+            return nil
+        }
+        guard size - left >= size / 2 else { return nil }
+        size = min(2 * size, Self.growth * first)
+        let credit = size - left
+        left = size
+        return credit
+    }
+}

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import BeelineTesting
+import HTTPTypes
+import NIOCore
+import NIOPosix
+import Names
+import Testing
+
+@testable import DirectHTTP
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+@Suite("Large bodies that come fast are read in bursts", .timeLimit(.minutes(1)))
+struct BurstReadingTests {
+    /// Bytes that came at a time, in milliseconds, while so many were still to come.
+    struct Arrival {
+        var time: Int64
+        var bytes: Int
+        var rest: Int64?
+    }
+
+    struct Case: CustomTestStringConvertible {
+        var testDescription: String
+        var arrivals: [Arrival]
+        var isOn: Bool
+    }
+
+    static let cases = [
+        Case(
+            testDescription: "a megabyte in a period is fast",
+            arrivals: [
+                Arrival(time: 1, bytes: BurstReading.threshold / 2, rest: 1 << 30),
+                Arrival(time: 10, bytes: BurstReading.threshold / 2, rest: 1 << 30),
+            ],
+            isOn: true
+        ),
+        Case(
+            testDescription: "the same in more than a period is not",
+            arrivals: [
+                Arrival(time: 1, bytes: BurstReading.threshold / 2, rest: 1 << 30),
+                Arrival(time: 12, bytes: BurstReading.threshold / 2, rest: 1 << 30),
+            ],
+            isOn: false
+        ),
+        Case(
+            testDescription: "a period begins with what comes after the last",
+            arrivals: [
+                Arrival(time: 1, bytes: 1, rest: 1 << 30),
+                Arrival(time: 500, bytes: BurstReading.threshold / 2, rest: 1 << 30),
+                Arrival(time: 509, bytes: BurstReading.threshold / 2, rest: 1 << 30),
+            ],
+            isOn: true
+        ),
+        Case(
+            testDescription: "a body of unknown length is never read so: its end might be waited for in vain",
+            arrivals: [Arrival(time: 1, bytes: BurstReading.threshold, rest: nil)],
+            isOn: false
+        ),
+        Case(
+            testDescription: "neither is one that is nearly whole",
+            arrivals: [Arrival(time: 1, bytes: BurstReading.threshold, rest: 2 * Int64(BurstReading.size) - 1)],
+            isOn: false
+        ),
+        Case(
+            testDescription: "the end of a fast body is read as ever",
+            arrivals: [
+                Arrival(time: 1, bytes: BurstReading.threshold, rest: 1 << 30),
+                Arrival(time: 2, bytes: 1, rest: 1000),
+            ],
+            isOn: false
+        ),
+    ]
+
+    @Test(arguments: cases)
+    func begins(_ testCase: Case) {
+        var bursts = BurstReading()
+        for arrival in testCase.arrivals {
+            let now = NIODeadline.uptimeNanoseconds(UInt64(arrival.time) * 1_000_000)
+            let before = bursts.isOn
+            let change = bursts.received(arrival.bytes, rest: arrival.rest, now: now)
+            #expect(change == (bursts.isOn == before ? nil : bursts.isOn ? .begin : .end))
+        }
+        #expect(bursts.isOn == testCase.isOn)
+    }
+
+    @Test("they go on for as long as each period brings as much, and end with the first that does not")
+    func ends() {
+        var bursts = BurstReading()
+        let now = NIODeadline.uptimeNanoseconds(1_000_000)
+        #expect(bursts.received(BurstReading.threshold, rest: 1 << 30, now: now) == .begin)
+        #expect(bursts.received(BurstReading.threshold, rest: 1 << 30, now: now) == nil)
+        #expect(bursts.check() == nil)
+        #expect(bursts.received(BurstReading.threshold - 1, rest: 1 << 30, now: now) == nil)
+        #expect(bursts.check() == .end)
+        #expect(!bursts.isOn)
+    }
+
+    @Test("the socket waits for a burst, and afterwards for nothing again")
+    func socket() async throws {
+        let origin = try await LoopbackOrigin.start { _ in .text("unused") }
+        let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .connect(to: SocketAddress(try #require(origin.endpoints.first))).get()
+        let lowWater = ChannelOptions.socketOption(NIOBSDSocket.Option(rawValue: SO_RCVLOWAT))
+        for (change, bytes) in [(BurstReading.Change.begin, BurstReading.size), (.end, 1)] {
+            try await channel.eventLoop.submit { SocketBursts.apply(change, to: channel) }.get()
+            #expect(try await channel.getOption(lowWater).get() == .init(bytes))
+        }
+        try await channel.close()
+        await origin.stop()
+    }
+
+    @Test(
+        "a pause in the middle of a fast body holds nothing back of what was sent",
+        arguments: ["plain", "http/1.1", "h2"]
+    )
+    func pause(kind: String) async throws {
+        let size = 16 << 20
+        // Not a whole number of bursts.
+        let first = size / 2 + 100_001
+        let gate = Gate()
+        let reply = Reply(body: [.zeros(first), .wait(gate), .zeros(size - first)])
+        let lab = try await Lab(protocols: [kind]) { _ in reply }
+        let plain = try await LoopbackOrigin.start { _ in reply }
+        let (scheme, origin) = kind == "plain" ? ("http", plain) : ("https", lab.origin)
+        let response = try await lab.engine.exchange(
+            PreparedRequest(.get, HTTPURL("\(scheme)://a.test:\(origin.port)/")),
+            from: EndpointList(origin.endpoints),
+            tls: lab.tls
+        )
+        #expect(response.connection.applicationProtocol == (kind == "h2" ? "h2" : "http/1.1"))
+        var count = 0
+        for try await piece in response.body {
+            count += piece.readableBytes
+            if count == first { gate.open() }
+        }
+        #expect(count == size)
+        await lab.stop()
+        await plain.stop()
+    }
+
+    @Test("a small body that is kept keeps no large buffer of TLS with it", arguments: ["http/1.1", "h2"])
+    func retention(kind: String) async throws {
+        let lab = try await Lab(protocols: [kind]) { request in
+            Reply(body: [.zeros(request.path == "/large" ? 4 << 20 : 1000)])
+        }
+        for (path, size) in [("/large", 4 << 20), ("/small", 1000)] {
+            let body = try await lab.get("a.test", path).body.collect(upTo: 8 << 20)
+            #expect(body.readableBytes == size)
+            #expect(body.storageCapacity <= max(4096, 2 * size))
+        }
+        await lab.stop()
+    }
+}
