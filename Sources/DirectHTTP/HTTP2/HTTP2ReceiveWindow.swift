@@ -11,7 +11,7 @@ struct HTTP2ReceiveWindow {
     private let first: Int
     private var size: Int
     /// What the peer may still send.
-    private(set) var left: Int
+    private var left: Int
 
     /// - Parameter first: the size that SETTINGS told.
     init(_ first: Int) {

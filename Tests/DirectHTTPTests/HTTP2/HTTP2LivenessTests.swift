@@ -82,7 +82,7 @@ private struct SilentLab {
         self.server = server
         var configuration = EngineConfiguration()
         configuration.pingAfter = .milliseconds(50)
-        configuration.pingPatience = .milliseconds(500)
+        configuration.pingPatience = .seconds(2)
         engine = Engine(configuration: configuration)
     }
 

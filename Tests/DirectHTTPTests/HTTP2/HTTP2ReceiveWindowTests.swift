@@ -1,50 +1,88 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import BeelineTesting
+import HTTPTypes
+import NIOConcurrencyHelpers
+import NIOCore
+import Names
 import Testing
 
 @testable import DirectHTTP
 
-@Suite("What a peer may send on a stream")
+@Suite("What a peer may send on a stream", .timeLimit(.minutes(1)))
 struct HTTP2ReceiveWindowTests {
-    @Test("half a window is taken before more is allowed")
-    func half() {
+    /// What a window of 1,000 allows after each piece; nil is nothing.
+    @Test(
+        "a window opens by halves, grows while its reader keeps up, and begins anew where he does not",
+        arguments: [
+            ("half a window is taken before more is allowed", [(499, false, nil), (1, false, 1500)]),
+            (
+                "with one size, a download was no faster than that size in a round trip",
+                [(1000, false, 2000), (2000, false, 4000), (4000, false, 4000), (4000, false, 4000)]
+            ),
+            (
+                "a reader who falls behind has the first size again, less what is still under way",
+                [(1000, false, 2000), (2000, false, 4000), (3000, true, nil), (0, false, nil), (500, false, 1500)]
+            ),
+        ] as [(String, [(bytes: Int, isStalled: Bool, credit: Int?)])]
+    )
+    func opens(_ rule: String, _ steps: [(bytes: Int, isStalled: Bool, credit: Int?)]) {
         var window = HTTP2ReceiveWindow(1000)
-        #expect(window.take(499) && window.credit(isStalled: false) == nil)
-        #expect(window.take(1) && window.credit(isStalled: false) == 1500)
-        #expect(window.left == 2000)
+        for step in steps {
+            let isAllowed = window.take(step.bytes)
+            let credit = window.credit(isStalled: step.isStalled)
+            #expect(isAllowed && credit == step.credit, "\(rule)")
+        }
     }
 
     @Test("more than was allowed is refused, and changes nothing")
     func exceeded() {
         var window = HTTP2ReceiveWindow(1000)
-        #expect(!window.take(1001))
-        #expect(window.left == 1000 && window.take(1000) && !window.take(1))
+        let tooMuch = window.take(1001)
+        let all = window.take(1000)
+        let more = window.take(1)
+        #expect(!tooMuch && all && !more)
     }
 
-    /// With a window of one size, a download was no faster than that size in a round trip: 5 MB/s at 50 ms.
-    @Test("it grows to four times its size while the reader takes all that comes")
-    func grows() {
-        var window = HTTP2ReceiveWindow(1000)
-        var largest = 0
-        for _ in 0..<20 {
-            largest = max(largest, window.left)
-            #expect(window.take(window.left))
-            #expect(window.credit(isStalled: false) != nil)
+    @Test("a server that fills each window is given larger ones, and its body arrives whole")
+    func told() async throws {
+        let authority = try TestAuthority()
+        var tls = ServerTLS(try authority.certificate(for: "a.test"))
+        tls.applicationProtocols = ["h2"]
+        let largest = NIOLockedValueBox(0)
+        let server = try await RawServer.start(tls: tls) { connection in
+            _ = try await connection.receive(count: RawFrame.preface.count)
+            try await connection.send(RawFrame(.settings).bytes)
+            guard let request = try await connection.receiveFrame(where: { $0.kind == .headers }) else { return }
+            try await connection.send(RawFrame.headers([(":status", "200")], stream: request.stream).bytes)
+            let piece = [UInt8](repeating: 1, count: 16_384)
+            var window = HTTP2Frame.defaultWindow
+            for number in 1...64 {
+                while window < piece.count {
+                    let isUpdate = { (frame: RawFrame) in frame.kind == .windowUpdate && frame.stream == request.stream
+                    }
+                    guard let update = try await connection.receiveFrame(where: isUpdate) else { return }
+                    window += update.payload.reduce(0) { $0 << 8 | Int($1) }
+                    largest.withLockedValue { [window] in $0 = max($0, window) }
+                }
+                window -= piece.count
+                let flags = number == 64 ? RawFrame.endStream : 0
+                try await connection.send(RawFrame(.data, flags: flags, stream: request.stream, payload: piece).bytes)
+            }
+            while try await connection.receiveFrame() != nil {}
         }
-        #expect(largest == 4000)
-    }
-
-    @Test("a reader who falls behind has the first size again")
-    func shrinks() {
-        var window = HTTP2ReceiveWindow(1000)
-        for _ in 0..<5 {
-            #expect(window.take(window.left))
-            _ = window.credit(isStalled: false)
-        }
-        #expect(window.left == 4000 && window.take(3000))
-        #expect(window.credit(isStalled: true) == nil)
-        // As much is under way as the first size has: nothing more.
-        #expect(window.credit(isStalled: false) == nil)
-        #expect(window.take(500) && window.credit(isStalled: false) == 1500)
+        var configuration = EngineConfiguration()
+        configuration.bufferedBodyBytes = HTTP2Frame.defaultWindow
+        let engine = Engine(configuration: configuration)
+        var trust = TLSSettings()
+        trust.rootPEMs = [authority.rootPEM]
+        let request = try PreparedRequest(.get, HTTPURL("https://a.test:\(server.port)/"))
+        let response = try await engine.exchange(request, from: EndpointList(server.endpoints), tls: trust)
+        var size = 0
+        for try await piece in response.body { size += piece.readableBytes }
+        #expect(size == 1 << 20)
+        #expect(largest.withLockedValue { $0 } > HTTP2Frame.defaultWindow)
+        await engine.shutDown()
+        await server.stop()
     }
 }
