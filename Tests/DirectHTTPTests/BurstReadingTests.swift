@@ -23,7 +23,7 @@ struct BurstReadingTests {
     struct Arrival {
         var time: Int64
         var bytes: Int
-        var rest: Int64?
+        var rest: Int64? = 1 << 30
     }
 
     struct Case: CustomTestStringConvertible {
@@ -36,25 +36,25 @@ struct BurstReadingTests {
         Case(
             testDescription: "a megabyte in a period is fast",
             arrivals: [
-                Arrival(time: 1, bytes: BurstReading.threshold / 2, rest: 1 << 30),
-                Arrival(time: 10, bytes: BurstReading.threshold / 2, rest: 1 << 30),
+                Arrival(time: 1, bytes: BurstReading.threshold / 2),
+                Arrival(time: 10, bytes: BurstReading.threshold / 2),
             ],
             isOn: true
         ),
         Case(
             testDescription: "the same in more than a period is not",
             arrivals: [
-                Arrival(time: 1, bytes: BurstReading.threshold / 2, rest: 1 << 30),
-                Arrival(time: 12, bytes: BurstReading.threshold / 2, rest: 1 << 30),
+                Arrival(time: 1, bytes: BurstReading.threshold / 2),
+                Arrival(time: 12, bytes: BurstReading.threshold / 2),
             ],
             isOn: false
         ),
         Case(
             testDescription: "a period begins with what comes after the last",
             arrivals: [
-                Arrival(time: 1, bytes: 1, rest: 1 << 30),
-                Arrival(time: 500, bytes: BurstReading.threshold / 2, rest: 1 << 30),
-                Arrival(time: 509, bytes: BurstReading.threshold / 2, rest: 1 << 30),
+                Arrival(time: 1, bytes: 1),
+                Arrival(time: 500, bytes: BurstReading.threshold / 2),
+                Arrival(time: 509, bytes: BurstReading.threshold / 2),
             ],
             isOn: true
         ),
@@ -71,7 +71,7 @@ struct BurstReadingTests {
         Case(
             testDescription: "the end of a fast body is read as ever",
             arrivals: [
-                Arrival(time: 1, bytes: BurstReading.threshold, rest: 1 << 30),
+                Arrival(time: 1, bytes: BurstReading.threshold),
                 Arrival(time: 2, bytes: 1, rest: 1000),
             ],
             isOn: false
