@@ -43,7 +43,7 @@ struct SlowSourceTests {
     private func exchange() throws -> Exchange {
         let body = RequestBody.stream(length: nil) { PieceSequence(ByteBuffer(), count: 0) }
         let request = try PreparedRequest(.post, HTTPURL("http://a.test/"), body: body)
-        return Exchange(request: request, limits: ExchangeLimits(idle: .seconds(60)))
+        return Exchange(request: request, limits: ExchangeLimits(bufferedBytes: 64 * 1024, idle: .seconds(60)))
     }
 
     @Test("the server is not blamed for the silence of the body's own source", arguments: [false, true])
