@@ -25,7 +25,7 @@ struct HopRequest: Sendable {
     private static let host = HTTPField.Name("Host")
 
     /// The first hop: the caller's request with the client's habits added where it says nothing.
-    init(_ request: ClientRequest, configuration: ClientConfiguration) {
+    init(_ request: ClientRequest, configuration: borrowing ClientConfiguration) {
         method = request.method
         url = request.url
         body = request.body
