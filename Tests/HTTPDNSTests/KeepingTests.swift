@@ -300,6 +300,24 @@ struct KeepingTests {
         #expect(resolution.upstream == "one")
     }
 
+    @Test("a host's own bound for TTLs holds for what is restored too")
+    func restoreUnderOverride() async throws {
+        let store = MemoryStore()
+        let part = StoredAnswer.Part(addresses: ["192.0.2.1"], storedAt: 1_000, expiresAt: 1_600)
+        store.answers.withLockedValue {
+            $0 = ["www.example.com", "www.other.example"].map {
+                StoredAnswer(name: $0, network: "", upstream: "one", v4: part)
+            }
+        }
+        let resolver = Self.resolver([ScriptedUpstream("one")], clock: ManualClock(), at: 1_000) {
+            $0.store = store
+            $0.ttlOverrides = ["example.com": .zero ... .seconds(60)]
+        }
+        await resolver.restore()
+        #expect(resolver.cached(Self.www)?.ttl == .seconds(60))
+        #expect(resolver.cached(host("www.other.example"))?.ttl == .seconds(600))
+    }
+
     @Test("what is too old, from the future, bogus, or of an upstream that is gone is not restored")
     func restoreRefuses() async throws {
         let part = { (text: String, stored: Int64) in
