@@ -113,6 +113,18 @@ struct DNSTransportTests {
         await server.stop()
     }
 
+    @Test("a server from before EDNS is asked without it")
+    func withoutEDNS() async throws {
+        let server = try await DNSServer.start(udp: { query in
+            guard query.additionals.isEmpty else {
+                return [DNSServer.Datagram(octets: DNSServer.reply(to: query, [], bits: 0x8181).encoded() ?? [])]
+            }
+            return [DNSServer.answer(query, "192.0.2.1")]
+        })
+        #expect(try await DNSUpstream(at: [server.endpoint]).answer(Self.www) == v4("192.0.2.1"))
+        await server.stop()
+    }
+
     @Test("a lost datagram is sent again, a dead server followed by the next")
     func retransmission() async throws {
         let count = NIOLockedValueBox(0)
