@@ -114,7 +114,7 @@ let package = Package(
         .target(
             name: "BeelineProxy",
             dependencies: [
-                "Names", "CookieJar", "DirectHTTP", "HTTPDNS", "Beeline", nio("NIOConcurrencyHelpers"), nio("NIOCore"),
+                "Names", "DirectHTTP", "HTTPDNS", "Beeline", nio("NIOConcurrencyHelpers"), nio("NIOCore"),
                 nio("NIOPosix"), httpTypes,
             ],
             swiftSettings: settings
@@ -122,7 +122,7 @@ let package = Package(
         .target(
             name: "BeelineURLSession",
             dependencies: [
-                "Names", "CookieJar", "DirectHTTP", "HTTPDNS", "Beeline", "BeelineProxy", nio("NIOConcurrencyHelpers"),
+                "Names", "CookieJar", "HTTPDNS", "Beeline", "BeelineProxy", nio("NIOConcurrencyHelpers"),
                 nio("NIOCore"), httpTypes,
             ],
             swiftSettings: settings
@@ -137,9 +137,7 @@ let package = Package(
         ),
         .target(
             name: "BeelineAsyncHTTPClient",
-            dependencies: [
-                "Names", "DirectHTTP", "Beeline", nio("NIOCore"), nio("NIOHTTP1"), httpTypes, asyncHTTPClient,
-            ],
+            dependencies: ["Beeline", nio("NIOCore"), nio("NIOHTTP1"), httpTypes, asyncHTTPClient],
             swiftSettings: settings
         ),
         .target(
@@ -152,7 +150,7 @@ let package = Package(
         ),
         .target(
             name: "BeelineStore",
-            dependencies: ["Names", "CookieJar", "HTTPDNS", nio("NIOConcurrencyHelpers"), grdb],
+            dependencies: ["CookieJar", "HTTPDNS", nio("NIOConcurrencyHelpers"), grdb],
             swiftSettings: settings
         ),
         .target(
@@ -178,8 +176,8 @@ let package = Package(
         .target(
             name: "BeelineTesting",
             dependencies: [
-                "Names", "HTTPDNS", nio("NIOConcurrencyHelpers"), nio("NIOCore"), nio("NIOPosix"), nio("NIOHTTP1"),
-                nio("NIOTLS"), nio("NIOWebSocket"), nioHTTP2, nioHPACK, nioSSL, httpTypes, crypto,
+                "Names", "HTTPDNS", nio("NIOConcurrencyHelpers"), nio("NIOCore"), nio("NIOPosix"),
+                nio("NIOTLS"), nioHTTP2, nioHPACK, nioSSL, httpTypes, crypto,
                 .product(name: "X509", package: "swift-certificates"),
                 .product(name: "SwiftASN1", package: "swift-asn1"),
             ],
@@ -217,8 +215,8 @@ let package = Package(
         .testTarget(
             name: "BeelineURLSessionTests",
             dependencies: [
-                "BeelineURLSession", "Beeline", "BeelineProxy", "BeelineTesting", "Names", "CookieJar", "HTTPDNS",
-                httpTypes, nio("NIOCore"), nio("NIOConcurrencyHelpers"),
+                "BeelineURLSession", "Beeline", "BeelineProxy", "BeelineTesting", httpTypes, nio("NIOCore"),
+                nio("NIOConcurrencyHelpers"),
             ],
             swiftSettings: settings
         ),
@@ -257,17 +255,14 @@ let package = Package(
         ),
         .testTarget(
             name: "CommandTests",
-            dependencies: [
-                "BeelineCommand", "Beeline", "BeelineProxy", "BeelineTesting", argumentParser, grdb,
-                nio("NIOConcurrencyHelpers"),
-            ],
+            dependencies: ["BeelineCommand", "Beeline", "BeelineProxy", "BeelineTesting", argumentParser, grdb],
             swiftSettings: settings
         ),
         .testTarget(
             name: "BrowserTests",
             dependencies: [
                 "BeelineWebDriver", "BeelineWebView", "BeelineCommand", "Beeline", "BeelineProxy", "BeelineTesting",
-                "CookieJar", "HTTPDNS", "Names", nio("NIOConcurrencyHelpers"), nio("NIOCore"), httpTypes, crypto,
+                "CookieJar", "HTTPDNS", "Names", nio("NIOCore"), httpTypes, crypto,
             ],
             swiftSettings: settings
         ),
@@ -303,10 +298,7 @@ let package = Package(
         ),
         .testTarget(
             name: "BeelineRedisTests",
-            dependencies: [
-                "BeelineRedis", "BeelineServer", "BeelineTesting", "DirectHTTP", "HTTPDNS", "Names",
-                nio("NIOConcurrencyHelpers"), nio("NIOCore"),
-            ],
+            dependencies: ["BeelineRedis", "BeelineServer", "BeelineTesting", "HTTPDNS", "Names"],
             swiftSettings: settings
         ),
         .testTarget(
@@ -336,7 +328,7 @@ if isCheck || Context.environment["BEELINE_BENCHMARKS"] == "1" {
         ),
         .executableTarget(
             name: "SessionBench",
-            dependencies: ["BenchSupport", "Names", "Beeline", "BeelineTesting", "BeelineURLSession", nio("NIOCore")],
+            dependencies: ["BenchSupport", "Beeline", "BeelineTesting", "BeelineURLSession", nio("NIOCore")],
             path: "Benchmarks/SessionBench",
             swiftSettings: settings
         ),

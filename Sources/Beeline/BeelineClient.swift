@@ -57,10 +57,20 @@ public final class BeelineClient: Sendable {
         resolver.isEnabled = configuration.isHTTPDNSEnabled
     }
 
-    /// What runs a task that sends a request to an origin with the fewest changes of threads; nil where code of others, which
-    /// may block, is called on the way.
+    /// What runs a task that sends requests to an origin with the fewest changes of threads: the event loop that carries its
+    /// connection, or would carry the next one.
+    ///
+    /// ```swift
+    /// try await withTaskExecutorPreference(client.executor(for: url.origin)) {
+    ///     let response = try await client.get(url.description)
+    /// }
+    /// ```
+    ///
+    /// Such a task must not block: whatever else the loop carries waits for it.
+    ///
+    /// - Returns: nil, which is no preference, where interceptors or credentials are called on the way: they may block.
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
-    package func executor(for origin: Origin) -> (any TaskExecutor)? {
+    public func executor(for origin: Origin) -> (any TaskExecutor)? {
         guard configuration.interceptors.isEmpty, configuration.credentials.isEmpty else { return nil }
         return engine.executor(for: origin, tls: configuration.tls)
     }

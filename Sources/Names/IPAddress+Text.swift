@@ -17,7 +17,7 @@ extension IPAddress: CustomStringConvertible, LosslessStringConvertible {
     public var description: String {
         switch family {
         case .v4:
-            return "\(low >> 24 & 255).\(low >> 16 & 255).\(low >> 8 & 255).\(low & 255)"
+            return String(unsafeUninitializedCapacity: Self.longestV4, initializingUTF8With: describeV4)
         case .v6:
             return describeV6()
         }
@@ -111,6 +111,25 @@ extension IPAddress: CustomStringConvertible, LosslessStringConvertible {
             value = value << 4 | UInt16(nibble)
         }
         return value
+    }
+
+    /// "255." four times, without the last dot: it fits into a string that needs no memory of its own.
+    private static let longestV4 = 15
+
+    private func describeV4(to text: UnsafeMutableBufferPointer<UInt8>) -> Int {
+        var end = 0
+        func append(_ byte: UInt8) {
+            text[end] = byte
+            end += 1
+        }
+        for shift in stride(from: 24, through: 0, by: -8) {
+            let octet = UInt8(truncatingIfNeeded: low >> UInt64(shift))
+            if octet >= 100 { append(UInt8(ascii: "0") + octet / 100) }
+            if octet >= 10 { append(UInt8(ascii: "0") + octet / 10 % 10) }
+            append(UInt8(ascii: "0") + octet % 10)
+            if shift > 0 { append(UInt8(ascii: ".")) }
+        }
+        return end
     }
 
     private func describeV6() -> String {

@@ -3,6 +3,7 @@
 import Beeline
 import BeelineTesting
 import Foundation
+import HTTPTypes
 import Testing
 
 @testable import BeelineURLSession
@@ -63,6 +64,41 @@ struct DirectRequestTests {
         #expect(direct.request.value(forHTTPHeaderField: "Cookie") == "sid=1; theme=dark")
         #expect(!direct.request.httpShouldHandleCookies)
         #expect(direct.host.text == "www.a.test" && direct.address.description == "192.0.2.1")
+        await resolver.shutdown()
+    }
+
+    @Test("where its fields hold the address they hold the name, as do fields of the program's own and a parameter")
+    func form() async throws {
+        let resolver = Self.resolver("192.0.2.1 www.a.test")
+        let url = try URL(fromTest: "http://www.a.test:8080/x?q=%20&host=other#host")
+        let fields = [
+            "Referer": "http://192.0.2.1:8080/from?a=b", "Origin": "http://192.0.2.1:8080",
+            "X-Link": "http://192.0.2.1:8080/",
+            "X-Online-Host": "192.0.2.1",
+        ]
+        var form = DirectForm()
+        form.linkFields.append(try #require(HTTPField.Name("X-Link")))
+        form.hostFields = [try #require(HTTPField.Name("X-Online-Host"))]
+        form.queryParameter = "host"
+        let direct = try await URLRequest("GET", url, fields)
+            .direct(via: resolver, form: form, cookies: HTTPDNSCookieManager())
+        #expect(direct.request.url?.absoluteString == "http://192.0.2.1:8080/x?q=%20&host=www.a.test#host")
+        #expect(direct.request.value(forHTTPHeaderField: "Referer") == "http://www.a.test:8080/from?a=b")
+        #expect(direct.request.value(forHTTPHeaderField: "Origin") == "http://www.a.test:8080")
+        #expect(direct.request.value(forHTTPHeaderField: "X-Link") == "http://www.a.test:8080/")
+        #expect(direct.request.value(forHTTPHeaderField: "X-Online-Host") == "www.a.test:8080")
+        await resolver.shutdown()
+    }
+
+    @Test("in a network without IPv4, an IPv4 address in the URL gives way to the one that stands for it")
+    func translated() async throws {
+        let system = FixedUpstream(HostsTable(parsing: "64:ff9b::c000:aa ipv4only.arpa"))
+        let resolver = Resolver(ResolverConfiguration(upstreams: [], system: system))
+        await resolver.networkChanged(to: Network(id: "v6", families: .v6))
+        let request = URLRequest(url: try URL(fromTest: "http://192.0.2.33:8080/x"))
+        let direct = try await request.direct(via: resolver, cookies: HTTPDNSCookieManager())
+        #expect(direct.request.url?.absoluteString == "http://[64:ff9b::c000:221]:8080/x")
+        #expect(direct.request.value(forHTTPHeaderField: "Host") == "192.0.2.33:8080")
         await resolver.shutdown()
     }
 

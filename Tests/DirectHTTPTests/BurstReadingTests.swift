@@ -52,7 +52,7 @@ struct BurstReadingTests {
         Case(
             testDescription: "a period begins with what comes after the last",
             arrivals: [
-                Arrival(time: 1, bytes: 1),
+                Arrival(time: 1, bytes: BurstReading.smallest),
                 Arrival(time: 500, bytes: BurstReading.threshold / 2),
                 Arrival(time: 509, bytes: BurstReading.threshold / 2),
             ],
@@ -66,6 +66,11 @@ struct BurstReadingTests {
         Case(
             testDescription: "neither is one that is nearly whole",
             arrivals: [Arrival(time: 1, bytes: BurstReading.threshold, rest: 2 * Int64(BurstReading.size) - 1)],
+            isOn: false
+        ),
+        Case(
+            testDescription: "small reads are none of a fast body, however many there are",
+            arrivals: (0..<100).map { _ in Arrival(time: 1, bytes: BurstReading.smallest - 1) },
             isOn: false
         ),
         Case(

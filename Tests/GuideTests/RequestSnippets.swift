@@ -151,3 +151,18 @@ func timings(_ client: BeelineClient) async throws {
     let timings = response.timings  // nanoseconds; nil for what a kept connection spared
     print(timings.resolve ?? 0, timings.connect ?? 0, timings.tls ?? 0, timings.firstByte, timings.body ?? 0)
 }
+
+@available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
+func onTheLoop(_ client: BeelineClient, _ paths: [String]) async throws {
+    let origin = try HTTPURL("https://api.example.com/").origin
+    try await withTaskExecutorPreference(client.executor(for: origin)) {
+        for path in paths {
+            let response = try await client.get("\(origin)\(path)")
+            print(response.status, try await response.collect(upTo: 1 << 20).readableBytes)
+        }
+    }
+}
+
+func windows(_ configuration: inout ClientConfiguration) {
+    configuration.engine.bufferedBodyBytes = 2 << 20
+}

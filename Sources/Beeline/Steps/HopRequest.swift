@@ -22,7 +22,7 @@ struct HopRequest: Sendable {
     private let continueLimit: Duration?
 
     /// The first hop: the caller's request with the client's habits added where it says nothing.
-    init(_ request: ClientRequest, configuration: ClientConfiguration) {
+    init(_ request: ClientRequest, configuration: borrowing ClientConfiguration) {
         method = request.method
         url = request.url
         body = request.body

@@ -100,14 +100,14 @@ final class Wire: ChannelInboundHandler, ChannelOutboundHandler {
     func closeAfterFlush(within limit: Duration? = nil) {
         guard let context, !isClosing else { return }
         isClosing = true
-        var isFlushed = false
-        let written = context.eventLoop.makePromise(of: Void.self)
-        written.futureResult.assumeIsolated().whenComplete { [self] _ in
-            isFlushed = true
-            self.context?.close(promise: nil)
+        context.flush()
+        if (try? context.channel.syncOptions?.getOption(.bufferedWritableBytes)) == 0 {
+            return context.close(promise: nil)
         }
+        let written = context.eventLoop.makePromise(of: Void.self)
+        written.futureResult.assumeIsolated().whenComplete { [self] _ in self.context?.close(promise: nil) }
         context.writeAndFlush(wrapOutboundOut(ByteBuffer()), promise: written)
-        guard let limit, !isFlushed else { return }
+        guard let limit else { return }
         let timer = context.eventLoop.assumeIsolated().scheduleTask(in: TimeAmount(limit)) { [self] in close() }
         written.futureResult.whenComplete { _ in timer.cancel() }
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import Beeline
+import HTTPTypes
 
 #if canImport(FoundationNetworking)
 import Foundation
@@ -52,19 +53,23 @@ public struct DirectRequest: Sendable {
 }
 
 extension URLRequest {
-    /// The request in the old form: the address of its host in the place of the name, and nothing else of the URL changed.
+    /// The request in the old form: the address of its host in the place of the name. Nothing else of the URL is changed but
+    /// the parameter that the form may add.
     ///
     /// Foundation is told to leave the request's cookies alone; on Linux that takes a session without `httpCookieStorage`
     /// besides. ``DirectRequest/receive(_:)`` keeps those of the response.
     ///
     /// - Parameters:
-    ///   - resolver: Who says where the host is.
+    ///   - resolver: Who says where the host is. In a network without IPv4 it answers with what stands for an IPv4 address,
+    ///     one in the URL included.
+    ///   - form: Which fields and which parameter name the host.
     ///   - cookies: Whose cookies go with it.
     ///   - fields: Further header fields, which the program's gateway may want.
     /// - Throws: `ResolutionError`; `BeelineError` with code `malformedURL`, or `addressShared` where the resolver knows
     ///   several hosts of the address: what the stack keeps under it, connections among others, would be mixed.
     public func direct(
         via resolver: Resolver,
+        form: DirectForm = DirectForm(),
         cookies: HTTPDNSCookieManager = .shared,
         fields: [String: String] = [:]
     ) async throws -> DirectRequest {
@@ -75,13 +80,20 @@ extension URLRequest {
             )
         }
         let resolution = try await resolver.resolve(named.origin)
-        guard let address = resolution.addresses.first else {
+        guard let endpoint = resolution.endpoints.first else {
             throw BeelineError(.malformedURL, "\(named.host) has no address")
         }
+        let address = endpoint.address
         if named.host.address == nil { _ = try resolver.onlyHost(of: address) }
         var request = self
-        request.url = url.replacingHost(with: address)
-        request.setValue(named.origin.authority, forHTTPHeaderField: "Host")
+        request.url = url.replacingHost(with: address, query: form.queryParameter == nil ? nil : form.query(of: named))
+        let direct = Origin(scheme: named.origin.scheme, host: Names.Host(address), port: endpoint.port)
+        let changes = form.changes(
+            of: { value(forHTTPHeaderField: $0.rawName) },
+            from: named.origin,
+            to: direct
+        )
+        for (name, value) in changes { request.setValue(value, forHTTPHeaderField: name.rawName) }
         for (name, value) in fields { request.setValue(value, forHTTPHeaderField: name) }
         if request.httpShouldHandleCookies {
             let own = request.value(forHTTPHeaderField: "Cookie").map(CookiePair.pairs) ?? []
@@ -98,8 +110,8 @@ extension URLRequest {
 }
 
 extension URL {
-    /// The URL with its authority's host replaced; every other octet stays as it is.
-    func replacingHost(with address: IPAddress) -> URL? {
+    /// The URL with its authority's host replaced, and its query where another is given; every other octet stays as it is.
+    func replacingHost(with address: IPAddress, query: String? = nil) -> URL? {
         let text = absoluteString
         guard let mark = text.range(of: "//") else { return nil }
         let rest = text[mark.upperBound...]
@@ -108,6 +120,12 @@ extension URL {
         // The port's colon, and not one within brackets.
         let bracket = rest[start..<end].lastIndex(of: "]") ?? start
         let port = rest[bracket..<end].lastIndex(of: ":") ?? end
-        return URL(string: text[..<start] + Names.Host(address).urlForm + text[port...])
+        var tail = String(text[port...])
+        if let query {
+            let fragment = tail.firstIndex(of: "#") ?? tail.endIndex
+            let mark = tail[..<fragment].firstIndex(of: "?") ?? fragment
+            tail.replaceSubrange(mark..<fragment, with: "?" + query)
+        }
+        return URL(string: text[..<start] + Names.Host(address).urlForm + tail)
     }
 }

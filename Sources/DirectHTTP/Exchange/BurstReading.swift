@@ -22,6 +22,12 @@ struct BurstReading {
     static let period = TimeAmount.milliseconds(10)
     /// What must come in a period, about 100 MB a second.
     static let threshold = 4 * size
+    /// What is read of a body that comes fast has this many bytes or more. What is smaller, as most responses are, shall cost
+    /// nothing.
+    static let smallest = 16 * 1024
+
+    /// Whether so much may wait for the reader that bursts fit in: one is read while another is taken.
+    static func fits(_ bufferedBytes: Int) -> Bool { bufferedBytes >= 2 * size }
 
     private(set) var isOn = false
     private var count = 0
@@ -30,9 +36,10 @@ struct BurstReading {
     /// Bytes of a body came.
     ///
     /// - Parameter rest: how many are still to come; nil where that is not known, and then there are no bursts.
-    mutating func received(_ bytes: Int, rest: Int64?, now: NIODeadline) -> Change? {
+    mutating func received(_ bytes: Int, rest: @autoclosure () -> Int64?, now: NIODeadline) -> Change? {
+        guard bytes >= Self.smallest || isOn else { return nil }
         // Twice the size, because TLS may have some of them already.
-        guard let rest, rest >= 2 * Int64(Self.size) else { return end() }
+        guard let rest = rest(), rest >= 2 * Int64(Self.size) else { return end() }
         if !isOn, now - since > Self.period {
             since = now
             count = 0

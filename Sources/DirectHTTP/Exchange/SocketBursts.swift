@@ -15,14 +15,10 @@ final class SocketBursts {
     private var reading = BurstReading()
     private var check: Scheduled<Void>?
 
-    /// Reads of a body that comes fast are larger. What is smaller, as most responses are, shall cost nothing.
-    private static let smallest = 16 * 1024
-
     /// Bytes of a body came.
     ///
     /// - Parameter rest: how many are still to come; nil where that is not known.
     func received(_ bytes: Int, rest: @autoclosure () -> Int64?, now: NIODeadline, _ context: ChannelHandlerContext) {
-        guard bytes >= Self.smallest || reading.isOn else { return }
         guard let change = reading.received(bytes, rest: rest(), now: now) else { return }
         make(change, on: context.channel)
     }

@@ -236,7 +236,7 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
 
     /// What is still to come of a body that may be read in bursts: a reader who wants little in advance is given little.
     private func restOfBody(of exchange: Exchange) -> Int64? {
-        exchange.limits.bufferedBytes >= 2 * BurstReading.size ? parser.restOfBody : nil
+        BurstReading.fits(exchange.limits.bufferedBytes) ? parser.restOfBody : nil
     }
 
     private func take(_ event: HTTP1ResponseParser.Event, now: NIODeadline) throws(DirectHTTPError) {

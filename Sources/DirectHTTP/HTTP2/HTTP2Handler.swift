@@ -255,7 +255,7 @@ final class HTTP2Handler: ChannelDuplexHandler, ConnectionHandler {
 
     /// What is still to come of the one body that is read; nil where others must not wait for it.
     private var restOfBodies: Int64? {
-        guard streams.count == 1, streamWindow >= 2 * BurstReading.size else { return nil }
+        guard streams.count == 1, BurstReading.fits(streamWindow) else { return nil }
         return streams.first?.value.restOfBody
     }
 

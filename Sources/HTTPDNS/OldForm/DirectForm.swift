@@ -15,7 +15,7 @@ public struct DirectForm: Hashable, Sendable {
     /// Fields of the program's own that hold the name, such as one that a gateway routes by. Default: none.
     public var hostFields: [HTTPField.Name] = []
     /// A parameter of the query that holds the name, for servers that cooperate; one that is there is replaced.
-    /// Default: nil, none.
+    /// Default: nil, none; so is an empty one.
     public var queryParameter: String?
 
     /// The defaults.
@@ -32,7 +32,7 @@ public struct DirectForm: Hashable, Sendable {
     /// The request for a URL at an endpoint that its host was resolved to. In a network without IPv4 that is the
     /// address which stands for an IPv4 one; see ``Resolver/resolve(_:port:families:subnet:fresh:)``.
     ///
-    /// - Throws: `NameError` where the URL's scheme is none of HTTP's, or the parameter's name is empty.
+    /// - Throws: `NameError` where the URL's scheme is none of HTTP's.
     public func request(
         for url: HTTPURL,
         at endpoint: Endpoint,
@@ -40,17 +40,28 @@ public struct DirectForm: Hashable, Sendable {
     ) throws(NameError) -> Request {
         let origin = Origin(scheme: url.origin.scheme, host: Host(endpoint.address), port: endpoint.port)
         let direct = try HTTPURL(origin: origin, path: url.path, query: query(of: url), fragment: url.fragment)
-        var fields = fields
-        for name in linkFields {
-            guard let value = fields[name], let renamed = renamed(value, origin, url.origin) else { continue }
-            fields[name] = renamed
-        }
-        for name in hostFields { fields[name] = url.origin.authority }
-        if let host = HTTPField.Name("Host") { fields[host] = url.origin.authority }
-        return Request(url: direct, fields: fields)
+        var changed = fields
+        for (name, value) in changes(of: { fields[$0] }, from: url.origin, to: origin) { changed[name] = value }
+        return Request(url: direct, fields: changed)
     }
 
-    private func query(of url: HTTPURL) -> String? {
+    /// The fields that the form sets, `Host` among them.
+    ///
+    /// - Parameter value: what the request has in a field.
+    package func changes(
+        of value: (HTTPField.Name) -> String?,
+        from named: Origin,
+        to direct: Origin
+    ) -> [(name: HTTPField.Name, value: String)] {
+        let links = linkFields.compactMap { name in
+            value(name).flatMap { renamed($0, direct, named) }.map { (name, $0) }
+        }
+        let hosts = hostFields + [HTTPField.Name("Host")].compactMap(\.self)
+        return links + hosts.map { ($0, named.authority) }
+    }
+
+    /// The query of the request for a URL.
+    package func query(of url: HTTPURL) -> String? {
         guard let queryParameter, !queryParameter.isEmpty else { return url.query }
         let name = PercentEncoding.encode(queryParameter, keeping: .unreserved)
         let others = (url.query ?? "").split(separator: "&").filter { $0 != name && !$0.hasPrefix("\(name)=") }
