@@ -56,7 +56,13 @@ extension BeelineClient {
         options: RequestOptions = RequestOptions()
     ) async throws(BeelineError) -> WebSocket {
         let jar = options.jar ?? configuration.jar
-        let cookies = CookieStep.outgoing(options.sendsCookies ? jar : nil, url: url, explicit: fields[.cookie])
+        let context = options.cookieContext(of: url, .get)
+        let cookies = CookieStep.outgoing(
+            options.sendsCookies ? jar : nil,
+            url: url,
+            explicit: fields[.cookie],
+            context: context
+        )
         let route = configuration.route(to: url.origin)
         let keeps = options.keepsCookies ? jar : nil
         do {
@@ -66,10 +72,12 @@ extension BeelineClient {
                 subprotocols: subprotocols
             )
             let socket = try await open(request, route, settings, options.limits ?? configuration.limits)
-            _ = CookieStep.incoming(keeps, url: url, fields: socket.response.headerFields)
+            _ = CookieStep.incoming(keeps, url: url, fields: socket.response.headerFields, context: context)
             return socket
         } catch {
-            if let response = error.response { _ = CookieStep.incoming(keeps, url: url, fields: response.headerFields) }
+            if let response = error.response {
+                _ = CookieStep.incoming(keeps, url: url, fields: response.headerFields, context: context)
+            }
             throw BeelineError(error, route: route)
         }
     }

@@ -4,7 +4,7 @@ public import CookieJar
 public import DirectHTTP
 package import HTTPDNS
 package import HTTPTypes
-package import Names
+public import Names
 
 /// What one request does otherwise than the client's configuration says. Nil means: as configured.
 public struct RequestOptions: Sendable {
@@ -27,6 +27,10 @@ public struct RequestOptions: Sendable {
     public var redirects: RedirectPolicy?
     /// Whose cookies are sent and kept, such as those of another account. Nil: the client's.
     public var jar: CookieJar?
+    /// The page for which something of it is asked: its site decides which of the jar's cookies are sent and kept
+    /// (SameSite, Partitioned, `CookieAcceptPolicy.onlyFromMainDocumentSite`), at each hop anew. Nil, the default: what is
+    /// asked for is itself the main document.
+    public var mainDocument: HTTPURL?
     /// Whether the jar's cookies are sent. Default true.
     public var sendsCookies = true
     /// Whether the response's cookies are kept. Default true.
@@ -42,6 +46,12 @@ public struct RequestOptions: Sendable {
 
     /// The defaults.
     public init() {}
+
+    /// Who asks for a URL, as a jar sees it.
+    func cookieContext(of url: HTTPURL, _ method: HTTPRequest.Method) -> CookieContext {
+        guard let mainDocument else { return CookieContext() }
+        return CookieContext(request: url, from: mainDocument, isTopLevelNavigation: false, method: method.rawValue)
+    }
 }
 
 /// Chooses among the endpoints of a host, or throws why there is none to be dialled.

@@ -26,10 +26,12 @@ extension Hop {
     /// ``cookiesReceived`` says why.
     public var cookies: [ResponseCookie] {
         response.headerFields[fields: .setCookie].enumerated().compactMap { index, field in
-            let cookie = field.withUnsafeBytesOfValue { octets in
-                try? Cookie(setCookieOctets: octets, from: url, now: receivedAt)
-            }
             let outcome = cookiesReceived.indices.contains(index) ? cookiesReceived[index].outcome : nil
+            // What a jar took is a cookie.
+            let isTaken = outcome == .kept || outcome == .replaced
+            let cookie = field.withUnsafeBytesOfValue { octets in
+                try? Cookie(setCookieOctets: octets, from: url, now: receivedAt, acceptsInsecureNone: isTaken)
+            }
             return cookie.map { ResponseCookie($0, outcome: outcome) }
         }
     }

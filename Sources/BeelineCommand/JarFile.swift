@@ -27,7 +27,11 @@ struct JarFile: Hashable, Sendable {
     /// - Throws: ``CommandFailure`` where there is a file that cannot be read.
     func source() async throws(CommandFailure) -> CookieSource? {
         guard path == "-" || access(path, F_OK) == 0 || errno != ENOENT else { return nil }
-        return try await CookieSource.read(path)
+        let source = try await CookieSource.read(path)
+        guard format == nil, source.isText, source.found.cookies.isEmpty, !source.found.problems.isEmpty else {
+            return source
+        }
+        throw CommandFailure(.readFailed, "\(path) is not a database, or is damaged; name another file")
     }
 
     /// The file's cookies; none where there is no file. Lines that are no cookies are passed over, as by curl.

@@ -14,8 +14,11 @@ extension CookieJar {
     /// - Parameter now: The time; default what the jar's clock says.
     public func documentCookieScript(for url: HTTPURL, now: CookieTime? = nil) -> String {
         var script = ""
-        for cookie in cookies(for: url, context: CookieContext(api: .dom), now: now) where cookie.partition == nil {
-            guard let field = String(validating: cookie.setCookieOctets, as: UTF8.self) else { continue }
+        for cookie in cookies(for: url, context: CookieContext(api: .dom), now: now) {
+            // A filter that widens lets HttpOnly cookies through.
+            guard cookie.partition == nil, !cookie.isHTTPOnly,
+                let field = String(validating: cookie.setCookieOctets, as: UTF8.self)
+            else { continue }
             script += "document.cookie=\(Self.literal(field));\n"
         }
         return script

@@ -127,6 +127,43 @@ struct GatewayTests {
         await lab.stop()
     }
 
+    @Test("a player that asks for a part of a playlist whose path is no playlist's gets it whole and mapped")
+    func partOfAPlaylist() async throws {
+        let lab = try await Self.lab { request in
+            let port = request.connection.local.port
+            var reply = Reply.text(
+                "https://b.test:\(port)/1.ts\n",
+                status: request.fields[.range] == nil ? .ok : .partialContent
+            )
+            reply.fields[.contentType] = "application/vnd.apple.mpegurl"
+            return reply
+        }
+        let url = "https://a.test:\(lab.site.port)/live?channel=1"
+        let (head, body) = try await get(lab, url, fields: "Range: bytes=0-\r\n")
+        #expect(head.hasPrefix("HTTP/1.1 200 "), "\(head)")
+        let segment = try HTTPURL("https://b.test:\(lab.site.port)/1.ts")
+        #expect(body == (try #require(lab.proxy.gateway).localURL(for: segment).target + "\n"))
+        // The length of what was not mapped would be another's.
+        let (only, _) = try await get(lab, url, method: "HEAD")
+        #expect(only.hasPrefix("HTTP/1.1 200 ") && !only.contains("Content-Length"), "\(only)")
+        await lab.stop()
+    }
+
+    @Test("an exchange that rests for too long ends, as a tunnel does")
+    func idle() async throws {
+        let lab = try await ProxyLab(configure: {
+            $0.gatewayHosts = ["a.test"]
+            $0.limits.idle = .milliseconds(200)
+        })
+        let silent = try await RawServer.start { connection in
+            _ = try await connection.receive(until: "\r\n\r\n")
+            _ = try await connection.receive(until: "never")
+        }
+        #expect(try await get(lab, "http://a.test:\(silent.port)/").head.hasPrefix("HTTP/1.1 504 "))
+        await silent.stop()
+        await lab.stop()
+    }
+
     @Test("a body whose length nobody says is carried on as it comes, without its chunks' framing")
     func chunkedBody() async throws {
         let lab = try await Self.lab()

@@ -56,4 +56,45 @@ struct ResponseCookieTests {
         #expect(jar.allCookies().isEmpty)
         await other.stop()
     }
+
+    @Test("SameSite=None without Secure is among a response's cookies where the jar takes it")
+    func insecureNone() async throws {
+        var lenient = CookieJarConfiguration()
+        lenient.acceptsInsecureSameSiteNone = true
+        for (jar, names) in [(CookieJar(configuration: lenient), ["old"]), (CookieJar(), [])] {
+            let lab = try await ClientLab(configure: { $0.jar = jar }) { _ in
+                .text("").adding(.setCookie, "old=1; SameSite=None")
+            }
+            #expect(try await lab.client.get(lab.url("a.test", "/")).cookies.map(\.cookie.name) == names)
+            await lab.stop()
+        }
+    }
+
+    @Test("the page for which something is asked decides what is sent and kept, at each hop anew")
+    func mainDocument() async throws {
+        let lab = try await ClientLab(
+            configure: {
+                var policy = CookieJarConfiguration()
+                policy.acceptPolicy = .onlyFromMainDocumentSite
+                $0.jar = CookieJar(configuration: policy)
+            },
+            handler: { request in
+                guard request.path == "/go" else {
+                    return .text("").adding(.setCookie, "own=1; Path=/")
+                        .adding(.setCookie, "wide=1; Path=/; Secure; SameSite=None")
+                }
+                return .redirect(to: "https://\(request.authority?.replacing("b.test", with: "a.test") ?? "")/")
+            }
+        )
+        for host in ["a.test", "b.test"] { _ = try await lab.client.get(lab.url(host, "/")) }
+        var options = RequestOptions()
+        options.mainDocument = try HTTPURL("https://www.a.test/")
+        let foreign = try await lab.client.get(lab.url("b.test", "/"), options: options)
+        #expect(foreign.hop.cookiesSent == ["wide"])
+        #expect(foreign.cookies.map(\.outcome) == [.rejected(.crossSite), .rejected(.policy)])
+        let redirected = try await lab.client.get(lab.url("b.test", "/go"), options: options)
+        #expect(redirected.hops.map(\.cookiesSent) == [["wide"], ["own", "wide"]])
+        #expect(redirected.cookies.map(\.outcome) == [.replaced, .replaced])
+        await lab.stop()
+    }
 }

@@ -118,6 +118,18 @@ struct HTTPDNSCookieManagerTests {
         #expect(try header("https://203.0.113.7/login") == nil)
     }
 
+    @Test("a jar that takes SameSite=None without Secure does so here too")
+    func insecureNone() throws {
+        var configuration = CookieJarConfiguration()
+        configuration.acceptsInsecureSameSiteNone = true
+        let url = try URL(fromTest: "https://www.test.com/")
+        for (jar, header) in [(CookieJar(configuration: configuration), "a=1"), (CookieJar(), nil)] {
+            let manager = HTTPDNSCookieManager(jar: jar)
+            manager.handle(headerFields: ["Set-Cookie": "a=1; SameSite=None"], for: url)
+            #expect(manager.requestCookieHeader(for: url) == header)
+        }
+    }
+
     @Test("there is one shared manager")
     func shared() {
         #expect(HTTPDNSCookieManager.shared === HTTPDNSCookieManager.shared)

@@ -53,10 +53,28 @@ struct FormatTests {
 
                 #HttpOnly_.example.com\tTRUE\t/x\tFALSE\t1772452800\ta\t1
                 www.example.com\tFALSE\t/\tTRUE\t0\t__Host-b\tv w\t"x"
-                [2001:db8::1]\tFALSE\t/\tFALSE\t0\t\tonly
+                2001:db8::1\tFALSE\t/\tFALSE\t0\t\tonly
 
                 """
         )
+    }
+
+    @Test(arguments: [
+        (
+            "curl writes IPv6 addresses without brackets", "::1\tFALSE\t/\tFALSE\t0\ta\t1",
+            Cookie("a", "1", domain: "[::1]")
+        ),
+        ("brackets are read too", "[::1]\tFALSE\t/\tFALSE\t0\ta\t1", Cookie("a", "1", domain: "[::1]")),
+        (
+            "Python writes no expiry for a session", "example.com\tFALSE\t/\tFALSE\t\ta\t1",
+            Cookie("a", "1", domain: "example.com")
+        ),
+    ])
+    func netscapeFilesOfOthersAreRead(_ sentence: String, _ line: String, _ cookie: Cookie) {
+        let read = NetscapeCookieFile.read(Array(line.utf8))
+        #expect(read.cookies == [cookie] && read.problems.isEmpty, "\(sentence)")
+        let written = NetscapeCookieFile.write(read.cookies)
+        #expect(NetscapeCookieFile.read(written).cookies == [cookie], "\(sentence)")
     }
 
     @Test func aNameWithATabCannotStandInANetscapeFile() {
@@ -105,6 +123,41 @@ struct FormatTests {
         #expect(read.cookies[0].expires == CookieTime(secondsSince1970: 1_800_000_000.5))
         #expect(read.cookies[1].isHostOnly && read.cookies[1].isHTTPOnly && read.cookies[1].expires == nil)
         #expect(read.cookies[2].expires == nil && read.cookies[2].sameSite == .lax)
+    }
+
+    @Test func jsonOfDriversKeepsExpiryAndPartition() throws {
+        let file = """
+            [
+              {"name": "a", "value": "1", "domain": ".example.com", "expiry": 1800000000},
+              {"name": "b", "value": "1", "domain": "ad.test", "secure": true, "partitionKey": "https://a.test"},
+              {"name": "c", "value": "1", "domain": "ad.test", "secure": true,
+               "partitionKey": {"topLevelSite": "https://b.test", "hasCrossSiteAncestor": true}},
+              {"name": "d", "value": "1", "domain": "ad.test", "secure": true,
+               "partitionKey": {"sourceOrigin": "https://c.test"}},
+              {"name": "e", "value": "1", "domain": "ad.test", "partitionKey": null},
+              {"name": "f", "value": "1", "domain": "ad.test", "secure": true, "partitionKey": "null"}
+            ]
+            """
+        let read = CookieJSON.read(Array(file.utf8), now: noon)
+        #expect(read.cookies.map(\.name) == ["a", "b", "c", "d", "e"])
+        #expect(read.problems.map(\.line) == [6])
+        #expect(read.cookies[0].expires == CookieTime(secondsSince1970: 1_800_000_000))
+        #expect(
+            read.cookies.map(\.partition) == [
+                nil, Site("https://a.test"), Site("https://b.test"), Site("https://c.test"), nil,
+            ]
+        )
+    }
+
+    @Test func anHTTPArchiveOfSafariHasFieldsJoinedByCommas() {
+        let file = """
+            {"log": {"creator": {"name": "WebKit Web Inspector", "version": "1.0"}, "entries": [
+              {"request": {"url": "https://example.com/x/"}, "response": {"headers": [
+                {"name": "Set-Cookie", "value": "a=1; Path=/, b=2; Expires=Mon, 01 Mar 2027 12:00:00 GMT, c=3"}]}}
+            ]}}
+            """
+        let cookies = CookieJSON.read(Array(file.utf8), now: noon).cookies
+        #expect(cookies.map { "\($0.name)=\($0.value) \($0.path)" }.sorted() == ["a=1 /", "b=2 /x", "c=3 /x"])
     }
 
     @Test func anHTTPArchiveGivesWhatABrowserWouldHave() {

@@ -128,6 +128,10 @@ struct JarTests {
         #expect(try jar.set("a=1", url, foreign) == .rejected(.policy))
         #expect(try jar.set("a=1", url, own) == .kept)
         #expect(try jar.set("b=1", url) == .kept)
+        configuration.acceptPolicy = .custom { cookie, _ in cookie.partition == foreign.topLevelSite }
+        let partitioned = CookieJar(configuration: configuration)
+        #expect(try partitioned.set("a=1; Secure; Partitioned", url, foreign) == .kept)
+        #expect(try partitioned.set("a=1; Secure", url, foreign) == .rejected(.policy))
         configuration.acceptPolicy = .custom { cookie, url in cookie.name != "track" && url.host.text == "example.com" }
         let custom = CookieJar(configuration: configuration)
         #expect(try custom.set("track=1", url) == .rejected(.policy))
@@ -238,6 +242,17 @@ struct JarTests {
         #expect(moved.isHTTPOnly && moved.expires == .after(60) && moved.created == noon)
     }
 
+    @Test func whatMovesStaysOfItsSessionAndOfItsPartition() throws {
+        let jar = CookieJar()
+        let address = try #require(IPAddress("192.0.2.7"))
+        jar.insert(Cookie("before", "1", domain: "192.0.2.7"), isOfThisSession: false, now: noon)
+        try jar.set("own=1; Secure; Partitioned", "https://192.0.2.7/")
+        #expect(jar.rehome(from: address, to: try Host("www.example.com"), now: noon).moved == 2)
+        #expect(try jar.get("https://www.example.com/") == "before=1; own=1")
+        #expect(jar.clearSession() == 1)
+        #expect(try jar.get("https://www.example.com/") == "before=1")
+    }
+
     @Test func cookiesOfAnIPv6AddressMoveToo() throws {
         let jar = CookieJar()
         try jar.set("a=1", "http://[2001:db8::7]/")
@@ -270,6 +285,16 @@ struct JarTests {
 
                 """#
         )
+    }
+
+    @Test func noFilterPutsAnHTTPOnlyCookieIntoAScript() throws {
+        var configuration = CookieJarConfiguration()
+        configuration.matchFilter = .widening { _, _ in true }
+        let jar = CookieJar(configuration: configuration)
+        try jar.set("secret=1; HttpOnly", "https://example.com/")
+        try jar.set("open=1", "https://example.com/")
+        let script = jar.documentCookieScript(for: try HTTPURL("https://example.com/"), now: noon)
+        #expect(script == "document.cookie=\"open=1; Path=/\";\n")
     }
 
     // MARK: Pure

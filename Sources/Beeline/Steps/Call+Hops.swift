@@ -22,10 +22,12 @@ extension Call {
         var challenges = 0
         while true {
             // 2 Cookies and credentials out.
+            let context = options.cookieContext(of: hop.url, hop.method)
             let cookies = CookieStep.outgoing(
                 options.sendsCookies ? jar : nil,
                 url: hop.url,
-                explicit: hop.explicitCookies
+                explicit: hop.explicitCookies,
+                context: context
             )
             let credentials =
                 hop.fields[.authorization] == nil
@@ -51,7 +53,8 @@ extension Call {
             let received = CookieStep.incoming(
                 options.keepsCookies && options.keepsCookiesOf?(hop.url) ?? true ? jar : nil,
                 url: hop.url,
-                fields: response.head.headerFields
+                fields: response.head.headerFields,
+                context: context
             )
             hops.append(Hop(hop, prepared, response, route, cookiesSent: cookies.names, cookiesReceived: received))
             observation?.answered(response, hops[hops.count - 1])

@@ -18,14 +18,15 @@ package enum CookieStep {
     package static func outgoing(
         _ jar: CookieJar?,
         url: HTTPURL,
-        explicit: String?
+        explicit: String?,
+        context: CookieContext = CookieContext()
     ) -> (field: HTTPField?, names: [String]) {
         guard let explicit, !explicit.isEmpty else {
-            guard let octets = jar?.headerOctets(for: url) else { return (nil, []) }
+            guard let octets = jar?.headerOctets(for: url, context: context) else { return (nil, []) }
             return (HTTPField(name: .cookie, lenientValue: octets), names(of: octets[...]))
         }
         let own = Set(names(of: Array(explicit.utf8)[...]))
-        let kept = (jar?.cookies(for: url) ?? []).filter { !own.contains($0.name) }
+        let kept = (jar?.cookies(for: url, context: context) ?? []).filter { !own.contains($0.name) }
         var octets = Array(explicit.utf8)
         for cookie in kept { octets += Array("; ".utf8) + cookie.pairOctets }
         return (HTTPField(name: .cookie, lenientValue: octets), names(of: octets[...]))
@@ -35,12 +36,16 @@ package enum CookieStep {
     package static func incoming(
         _ jar: CookieJar?,
         url: HTTPURL,
-        fields: HTTPFields
+        fields: HTTPFields,
+        context: CookieContext = CookieContext()
     ) -> [ReceivedCookieOutcome] {
         guard let jar, fields.contains(.setCookie) else { return [] }
         return fields[fields: .setCookie].map { field in
             field.withUnsafeBytesOfValue { octets in
-                ReceivedCookieOutcome(name: name(of: octets), outcome: jar.store(octets: octets, from: url))
+                ReceivedCookieOutcome(
+                    name: name(of: octets),
+                    outcome: jar.store(octets: octets, from: url, context: context)
+                )
             }
         }
     }

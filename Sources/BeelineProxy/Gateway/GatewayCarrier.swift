@@ -28,12 +28,21 @@ struct GatewayCarrier: Sendable {
         options.redirects = RedirectPolicy.none
         options.screen = screen
         do {
-            let response = try await client.send(request, to: url, body: body, options: options)
+            var response = try await client.send(request, to: url, body: body, options: options)
             let kind = PlaylistMapper.Kind(contentType: response.fields[.contentType], path: url.path)
+            if kind != nil, response.status == .partialContent, request.method == .get {
+                // A part of a playlist is none, and its path did not tell what it is.
+                await response.body.discard()
+                var whole = request
+                whole.headerFields[.range] = nil
+                whole.headerFields[.ifRange] = nil
+                response = try await client.send(whole, to: url, body: body, options: options)
+            }
             if let kind, response.status == .ok, request.method == .get {
                 try await send(playlist(response, kind), false)
             } else {
-                try await pass(response, send)
+                // How long a playlist is when it is mapped, nobody has said.
+                try await pass(response, hidesLength: kind != nil && request.method == .head, send)
             }
         } catch let error as BeelineError {
             if let refusal = error.underlyingError as? Refusal { throw refusal }
@@ -58,10 +67,10 @@ struct GatewayCarrier: Sendable {
         return bytes
     }
 
-    private func pass(_ response: Response, _ send: Send) async throws {
+    private func pass(_ response: Response, hidesLength: Bool, _ send: Send) async throws {
         let status = response.status.code
         let hasBody = request.method != .head && status != 204 && status != 304
-        let length = response.fields[.contentLength].flatMap { Int64($0) }
+        let length = hidesLength ? nil : response.fields[.contentLength].flatMap { Int64($0) }
         if let length {
             try await send(head(response, framing: "Content-Length: \(length)\r\n"), false)
         } else if !hasBody {

@@ -21,6 +21,7 @@ final class GatewayExchange: WireOwner {
     private var hasResponseBegun = false
     private var isOver = false
     private var closes = false
+    private var lastSent: NIODeadline
 
     init(
         _ server: ProxyServer,
@@ -37,6 +38,7 @@ final class GatewayExchange: WireOwner {
         self.head = head
         self.url = url
         request = BodyTracker(head.framing)
+        lastSent = server.loop.now
     }
 
     /// Takes the player's socket over, with what came behind the head.
@@ -99,6 +101,7 @@ final class GatewayExchange: WireOwner {
     private func send(_ bytes: ByteBuffer, closes: Bool) -> EventLoopFuture<Void> {
         guard !isOver else { return server.loop.makeFailedFuture(ChannelError.ioOnClosedChannel) }
         hasResponseBegun = true
+        lastSent = server.loop.now
         self.closes = self.closes || closes
         return client.sendAll(bytes, on: server.loop)
     }
@@ -156,5 +159,10 @@ final class GatewayExchange: WireOwner {
         upload?.end(isWhole: false)
     }
 
-    func check(_ wire: Wire, now: NIODeadline) {}
+    func check(_ wire: Wire, now: NIODeadline) {
+        guard let limit = server.configuration.limits.idle else { return }
+        if now - max(client.lastActivity, lastSent) >= TimeAmount(limit) {
+            fail(Refusal(504, "nothing was heard for too long"))
+        }
+    }
 }

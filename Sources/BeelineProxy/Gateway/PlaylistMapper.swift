@@ -8,7 +8,7 @@ struct PlaylistMapper: Sendable {
     enum Kind: Sendable {
         /// An HLS playlist (RFC 8216).
         case hls
-        /// A DASH manifest (ISO/IEC 23009-1).
+        /// A DASH manifest or a patch of one (ISO/IEC 23009-1).
         case dash
 
         /// What a response's type and path say; nil for other documents.
@@ -17,7 +17,7 @@ struct PlaylistMapper: Sendable {
             let path = path.lowercased()
             if type.hasSuffix("mpegurl") || path.hasSuffix(".m3u8") {
                 self = .hls
-            } else if type.hasPrefix("application/dash+xml") || path.hasSuffix(".mpd") {
+            } else if ["application/dash+xml", "application/dash-patch+xml"].contains(type) || path.hasSuffix(".mpd") {
                 self = .dash
             } else {
                 return nil
@@ -44,12 +44,14 @@ struct PlaylistMapper: Sendable {
     private func mappedHLS(_ text: String) -> String {
         var result = ""
         result.reserveCapacity(text.utf8.count * 2)
+        var variables = PlaylistVariables()
         var rest = text[...]
         while !rest.isEmpty {
             // A carriage return and a line feed are one character.
             let end = rest.firstIndex { $0 == "\n" || $0 == "\r\n" } ?? rest.endIndex
             let line = rest[..<end]
-            result += line.hasPrefix("#") ? mappedTag(line) : mappedReference(line)
+            result += line.hasPrefix("#") ? mappedTag(line, &variables) : mappedReference(line, &variables)
+            variables.note(line)
             if end < rest.endIndex {
                 result.append(rest[end])
                 rest = rest[rest.index(after: end)...]
@@ -60,14 +62,22 @@ struct PlaylistMapper: Sendable {
         return result
     }
 
-    private func mappedReference(_ line: Substring) -> String {
+    private func mappedReference(_ line: Substring, _ variables: inout PlaylistVariables) -> String {
         let link = line.drop { $0 == " " || $0 == "\t" }
-        return links.mapped(link, base: base) ?? String(line)
+        return mappedLink(link, &variables) ?? String(line)
     }
 
-    /// A tag's attributes whose names end in URI (RFC 8216 §4.2: quoted strings have no quotes in them).
-    private func mappedTag(_ line: Substring) -> String {
-        guard line.hasPrefix("#EXT"), line.contains("URI=\"") else { return String(line) }
+    /// A link with its variables put in, mapped where it leads to a listed host; nil where it stays as it is.
+    private func mappedLink(_ link: Substring, _ variables: inout PlaylistVariables) -> String? {
+        guard let resolved = variables.resolved(link) else { return links.mapped(link, base: base) }
+        return links.mapped(resolved[...], base: base) ?? resolved
+    }
+
+    /// A tag's attributes whose names end in URI (RFC 8216 §4.2: quoted strings have no quotes in them), and variables that
+    /// are the beginning of a link, which other playlists may import.
+    private func mappedTag(_ line: Substring, _ variables: inout PlaylistVariables) -> String {
+        let isDefinition = line.hasPrefix("#EXT-X-DEFINE:")
+        guard isDefinition || line.hasPrefix("#EXT") && line.contains("URI=\"") else { return String(line) }
         var result = ""
         var rest = line
         while let quote = rest.firstIndex(of: "\"") {
@@ -76,7 +86,9 @@ struct PlaylistMapper: Sendable {
             guard let end = inside.firstIndex(of: "\"") else { break }
             let value = inside[..<end]
             result += before
-            result += before.hasSuffix("URI=\"") ? links.mapped(value, base: base) ?? String(value) : String(value)
+            let isLink =
+                isDefinition ? before.hasSuffix("VALUE=\"") && value.contains("://") : before.hasSuffix("URI=\"")
+            result += isLink ? mappedLink(value, &variables) ?? String(value) : String(value)
             result += "\""
             rest = inside[inside.index(after: end)...]
         }
@@ -85,11 +97,15 @@ struct PlaylistMapper: Sendable {
 
     // MARK: DASH
 
-    /// Attributes and elements that hold a URL (ISO/IEC 23009-1 §5.3.9, §5.6; XLink).
+    /// Attributes and elements that hold a URL (ISO/IEC 23009-1 §5.3.9, §5.6; XLink; DASH-IF's of licences).
     private static let attributes: Set<String> = [
         "media", "initialization", "index", "sourceURL", "mediaRange", "bitstreamSwitching", "xlink:href", "href",
+        "licenseUrl",
     ]
-    private static let elements: Set<String> = ["BaseURL", "Location", "PatchLocation", "RemoteUri"]
+    private static let elements: Set<String> = [
+        "BaseURL", "Location", "PatchLocation", "RemoteUri", "ImportedMPD", "ContentSteering", "Laurl", "laurl",
+        "Authzurl", "Certurl",
+    ]
 
     private func mappedDASH(_ text: String) -> String {
         var result = ""
@@ -111,10 +127,18 @@ struct PlaylistMapper: Sendable {
             }
             guard let end else { return result + tag }
             let markup = tag[..<end]
-            let isElement = !markup.hasPrefix("<!") && !markup.hasPrefix("<?") && !markup.hasPrefix("</")
-            element = isElement && !markup.hasSuffix("/>") ? Self.localName(markup) : ""
-            result += isElement ? mappedAttributes(markup) : String(markup)
             rest = tag[end...]
+            if markup.hasPrefix("<!") {
+                // It stands within the element, and its data are the element's text.
+                let isLink = markup.hasPrefix("<![CDATA[") && Self.elements.contains(element)
+                let data = markup.dropFirst("<![CDATA[".count).dropLast("]]>".count)
+                result += isLink ? "<![CDATA[\(mappedContent(data))]]>" : String(markup)
+                continue
+            }
+            let isElement = !markup.hasPrefix("<?") && !markup.hasPrefix("</")
+            let name = Self.localName(markup)
+            element = isElement && !markup.hasSuffix("/>") ? name : ""
+            result += isElement ? mappedAttributes(markup, isClock: name == "UTCTiming") : String(markup)
         }
         return result + rest
     }
@@ -148,7 +172,8 @@ struct PlaylistMapper: Sendable {
         return String(name.split(separator: ":").last ?? "")
     }
 
-    private func mappedAttributes(_ tag: Substring) -> String {
+    /// - Parameter isClock: whether the tag's `value` is where to ask for the time: links, parted by blanks.
+    private func mappedAttributes(_ tag: Substring, isClock: Bool) -> String {
         var result = ""
         var rest = tag
         while let quote = rest.firstIndex(where: { $0 == "\"" || $0 == "'" }) {
@@ -158,8 +183,14 @@ struct PlaylistMapper: Sendable {
             let value = inside[..<end]
             result += before
             result.append(rest[quote])
-            let isLink = Self.attributes.contains(Self.attributeName(before))
-            result += isLink ? links.mapped(value, base: base) ?? String(value) : String(value)
+            let name = Self.attributeName(before)
+            if isClock, name == "value" {
+                result += value.split(separator: " ", omittingEmptySubsequences: false)
+                    .map { links.mapped($0, base: base) ?? String($0) }.joined(separator: " ")
+            } else {
+                let isLink = Self.attributes.contains(name)
+                result += isLink ? links.mapped(value, base: base) ?? String(value) : String(value)
+            }
             result.append(rest[quote])
             rest = inside[inside.index(after: end)...]
         }

@@ -21,10 +21,15 @@ struct HeadLines {
 
     /// A field line's name and value; nil where it is none: folded, without a name, a blank before the colon, control
     /// characters.
-    static func field(_ line: Bytes) -> (name: Bytes, value: Bytes)? {
-        guard let colon = line.firstIndex(of: UInt8(ascii: ":")), colon > line.startIndex else { return nil }
-        let name = line[..<colon]
-        guard name.allSatisfy(Characters.isToken) else { return nil }
+    ///
+    /// - Parameter allowsBlankBeforeColon: leaves blanks before the colon out, as a proxy must in responses (RFC 9112 §5.1).
+    static func field(_ line: Bytes, allowsBlankBeforeColon: Bool = false) -> (name: Bytes, value: Bytes)? {
+        guard let colon = line.firstIndex(of: UInt8(ascii: ":")) else { return nil }
+        var name = line[..<colon]
+        if allowsBlankBeforeColon {
+            while let last = name.last, last == 0x20 || last == 0x09 { name = name.dropLast() }
+        }
+        guard !name.isEmpty, name.allSatisfy(Characters.isToken) else { return nil }
         let value = trimmed(line[(colon + 1)...])
         guard value.allSatisfy(Characters.isFieldValue) else { return nil }
         return (name, value)

@@ -28,13 +28,19 @@ struct MessageFields {
 
     /// Names that Connection lists; such fields are for us alone.
     private var listed: [String] = []
+    private let isResponse: Bool
 
     /// Reads all that is left of `lines`.
-    init(_ lines: inout HeadLines, fieldLimit: Int) throws(Fault) {
+    ///
+    /// - Parameter isResponse: takes what RFC 9112 has a proxy mend in responses, and refuse in requests.
+    init(_ lines: inout HeadLines, fieldLimit: Int, isResponse: Bool = false) throws(Fault) {
+        self.isResponse = isResponse
         var all: [(name: Bytes, value: Bytes)] = []
         while let line = lines.next() {
             guard all.count < fieldLimit else { throw Fault("it has more than \(fieldLimit) fields") }
-            guard let field = HeadLines.field(line) else { throw Fault("a field line is malformed") }
+            guard let field = HeadLines.field(line, allowsBlankBeforeColon: isResponse) else {
+                throw Fault("a field line is malformed")
+            }
             all.append(field)
             if HeadLines.is(field.name, "connection") || HeadLines.is(field.name, "proxy-connection") {
                 connection(field.value)
@@ -112,7 +118,20 @@ struct MessageFields {
     }
 
     private mutating func length(_ value: Bytes) throws(Fault) {
-        guard contentLength == nil else { throw Fault("it has several Content-Length fields") }
+        var rest = value
+        repeat {
+            // A response may say the same length twice (RFC 9112 §6.3).
+            let comma = isResponse ? rest.firstIndex(of: UInt8(ascii: ",")) ?? rest.endIndex : rest.endIndex
+            let length = try Self.number(HeadLines.trimmed(rest[..<comma]))
+            guard contentLength == nil || isResponse && contentLength == length else {
+                throw Fault("it has several Content-Length fields")
+            }
+            contentLength = length
+            rest = rest[comma...].dropFirst()
+        } while !rest.isEmpty
+    }
+
+    private static func number(_ value: Bytes) throws(Fault) -> Int64 {
         guard !value.isEmpty, value.count <= 18 else { throw Fault("Content-Length is no number") }
         var length: Int64 = 0
         for byte in value {
@@ -121,7 +140,7 @@ struct MessageFields {
             }
             length = length * 10 + Int64(byte - UInt8(ascii: "0"))
         }
-        contentLength = length
+        return length
     }
 
     private mutating func forward(_ name: Bytes, _ value: Bytes) {

@@ -35,7 +35,7 @@ struct ResponseHead {
         status = digits[0] * 100 + digits[1] * 10 + digits[2]
         reason = ByteBuffer(bytes: bytes.dropFirst(13))
         do throws(MessageFields.Fault) {
-            fields = try MessageFields(&lines, fieldLimit: Self.fieldLimit)
+            fields = try MessageFields(&lines, fieldLimit: Self.fieldLimit, isResponse: true)
         } catch {
             throw .badOrigin(error.message)
         }

@@ -62,7 +62,11 @@ public final class HTTPDNSCookieManager: Sendable {
         let filter = filter.withLockedValue { $0 }
         return Self.setCookies(in: headerFields).compactMap { field in
             let now = CookieTime.now
-            guard let cookie = try? Cookie(setCookie: field, from: httpURL, now: now) else { return nil }
+            // The jar has the last word.
+            let cookie = Array(field.utf8).withUnsafeBufferPointer { octets in
+                try? Cookie(setCookieOctets: octets, from: httpURL, now: now, acceptsInsecureNone: true)
+            }
+            guard let cookie else { return nil }
             let object = HTTPCookie(cookie)
             if let filter, !(object.map { filter($0, url) } ?? false) { return nil }
             switch jar.store(field, from: httpURL, now: now) {

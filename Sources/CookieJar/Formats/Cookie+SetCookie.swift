@@ -50,19 +50,30 @@ extension Cookie {
     }
 
     /// As ``init(setCookie:from:context:now:)``, of octets that need not be UTF-8.
+    ///
+    /// - Parameter acceptsInsecureNone: whether SameSite=None may be without Secure, as some jars have it
+    ///   (``CookieJarConfiguration/acceptsInsecureSameSiteNone``).
     package init(
         setCookieOctets field: UnsafeBufferPointer<UInt8>,
         from url: HTTPURL,
-        now: CookieTime
+        now: CookieTime,
+        acceptsInsecureNone: Bool = false
     ) throws(CookieRejection) {
-        self = try Self.read(field, from: url, context: CookieContext(), now: now).get()
+        self = try Self.read(
+            field,
+            from: url,
+            context: CookieContext(),
+            now: now,
+            acceptsInsecureNone: acceptsInsecureNone
+        ).get()
     }
 
     static func read(
         _ field: Octets,
         from url: HTTPURL,
         context: CookieContext,
-        now: CookieTime
+        now: CookieTime,
+        acceptsInsecureNone: Bool = false
     ) -> Result<Cookie, CookieRejection> {
         let parsed: ParsedSetCookie
         do throws(CookieRejection) {
@@ -78,7 +89,8 @@ extension Cookie {
                         of: field,
                         domain: domain,
                         request: request,
-                        context: context
+                        context: context,
+                        acceptsInsecureNone: acceptsInsecureNone
                     )
                     let partition = parsed.isPartitioned ? context.topLevelSite ?? Site(of: url) : nil
                     return .success(Cookie(received, partition: partition, now: now))

@@ -5,8 +5,8 @@
 /// Members: `name`, `value`, `domain`, `hostOnly`, `path`, `expires` (seconds since 1970, absent for a session cookie),
 /// `created`, `lastAccessed`, `secure`, `httpOnly`, `sameSite` (`lax`, `strict`, `none`), `partition`. What is not UTF-8
 /// stands in `nameOctets` and `valueOctets` as numbers. What browser extensions and drivers of browsers write is read too:
-/// `expirationDate`, `session`, a leading dot of the domain instead of `hostOnly`, `no_restriction`, the array in a member
-/// `cookies`, and an HTTP Archive (HAR), whose entries count as lines.
+/// `expirationDate`, `expiry`, `session`, a leading dot of the domain instead of `hostOnly`, `no_restriction`,
+/// `partitionKey`, the array in a member `cookies`, and an HTTP Archive (HAR), whose entries count as lines.
 public enum CookieJSON {
     /// Reads a file. Objects that are no cookies are reported by their place from 1 on, and the rest is read.
     public static func read(_ octets: [UInt8], now: CookieTime) -> CookieImport {
@@ -43,7 +43,7 @@ public enum CookieJSON {
         }
         let hasDot = domain.hasPrefix(".")
         let isSession = value["session"]?.bool ?? false
-        let expires = (value["expires"] ?? value["expirationDate"])?.number
+        let expires = (value["expires"] ?? value["expirationDate"] ?? value["expiry"])?.number
         var cookie = Cookie(
             nameOctets: try octets("name", value),
             valueOctets: try octets("value", value),
@@ -58,11 +58,18 @@ public enum CookieJSON {
         )
         if let created = value["created"]?.number { cookie.created = CookieTime(secondsSince1970: created) }
         if let accessed = value["lastAccessed"]?.number { cookie.lastAccessed = CookieTime(secondsSince1970: accessed) }
-        if let text = value["partition"]?.string {
+        if let text = partition(value) {
             guard let partition = Site(text) else { throw Problem(reason: "partition \"\(text)\" is no site") }
             cookie.partition = partition
         }
         return cookie
+    }
+
+    /// Our own member, or what browsers call the key: a site, or an object that has it.
+    private static func partition(_ value: JSONValue) -> String? {
+        if let own = value["partition"]?.string { return own }
+        let key = value["partitionKey"]
+        return key?.string ?? key?["topLevelSite"]?.string ?? key?["sourceOrigin"]?.string
     }
 
     private static func octets(_ name: String, _ value: JSONValue) throws(Problem) -> [UInt8] {

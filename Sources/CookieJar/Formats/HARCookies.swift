@@ -13,6 +13,8 @@ enum HARCookies {
         var result = CookieImport()
         let jar = CookieJar()
         var lines: [Cookie.Key: Int] = [:]
+        // Safari has no list of fields, but a text for each name.
+        let isJoined = log["creator"]?["name"]?.string?.hasPrefix("WebKit") ?? false
         for (index, entry) in (log["entries"]?.array ?? []).enumerated() {
             let line = index + 1
             guard let text = entry["request"]?["url"]?.string, let url = try? HTTPURL(text) else {
@@ -20,7 +22,7 @@ enum HARCookies {
                 continue
             }
             let time = entry["startedDateTime"]?.string.flatMap(CookieTime.init(iso8601:)) ?? now
-            for field in fields(of: entry["response"]) {
+            for field in fields(of: entry["response"]).flatMap({ isJoined ? SetCookieSplitter.split($0) : [$0] }) {
                 switch (Cookie.read(field, from: url, now: time), jar.store(field, from: url, now: time)) {
                 case (_, .rejected(let reason)): result.skip(line: line, reason.description)
                 case (.success(let cookie), _): lines[cookie.key] = line

@@ -2,9 +2,10 @@
 
 /// The `cookies.txt` of Netscape, as curl, wget and yt-dlp read and write it.
 ///
-/// A line is a cookie: domain, whether hosts below it get it, path, Secure, expiry in seconds since 1970 (0: a session
-/// cookie), name and value, parted by tabs. `#HttpOnly_` before the domain marks an HttpOnly cookie. The format has no
-/// place for SameSite, Partitioned and the times of creation and access, nor for a name or path with a tab.
+/// A line is a cookie: domain (an IPv6 address without brackets), whether hosts below it get it, path, Secure, expiry in
+/// seconds since 1970 (0, or nothing as Python writes it: a session cookie), name and value, parted by tabs. `#HttpOnly_`
+/// before the domain marks an HttpOnly cookie. The format has no place for SameSite, Partitioned and the times of creation
+/// and access, nor for a name or path with a tab.
 public enum NetscapeCookieFile {
     private static let httpOnlyMark: StaticString = "#httponly_"
 
@@ -32,14 +33,15 @@ public enum NetscapeCookieFile {
         guard let isForSubdomains = boolean(fields[1]), let isSecure = boolean(fields[3]) else {
             return result.skip(line: number, "fields 2 and 4 must be TRUE or FALSE")
         }
-        guard let expires = Double(text(4)), !expires.isNaN else {
+        guard let expires = fields[4].isEmpty ? 0 : Double(text(4)), !expires.isNaN else {
             return result.skip(line: number, "expiry \"\(text(4))\" is not a number of seconds")
         }
+        let domain = text(0).hasPrefix(".") ? String(text(0).dropFirst()) : text(0)
         result.add(
             Cookie(
                 nameOctets: Array(fields[5]),
                 valueOctets: fields.count > 6 ? Array(fields[6]) : [],
-                domain: text(0).hasPrefix(".") ? String(text(0).dropFirst()) : text(0),
+                domain: domain.contains(":") && !domain.hasPrefix("[") ? "[\(domain)]" : domain,
                 isHostOnly: !isForSubdomains,
                 path: text(2),
                 expires: expires == 0 ? nil : CookieTime(secondsSince1970: expires),
@@ -61,8 +63,10 @@ public enum NetscapeCookieFile {
         for cookie in cookies where !cookie.nameOctets.contains(.tab) && !cookie.path.utf8.contains(.tab) {
             // A session cookie has expiry 0, so one that expired before 1970 must not round to it.
             let expires = cookie.expires.map { max(1, $0.microseconds / 1_000_000) } ?? 0
+            // Others compare it with a host that has no brackets.
+            let domain = cookie.domain.hasPrefix("[") ? String(cookie.domain.dropFirst().dropLast()) : cookie.domain
             let fields = [
-                (cookie.isHTTPOnly ? "#HttpOnly_" : "") + (cookie.isHostOnly ? "" : ".") + cookie.domain,
+                (cookie.isHTTPOnly ? "#HttpOnly_" : "") + (cookie.isHostOnly ? "" : ".") + domain,
                 cookie.isHostOnly ? "FALSE" : "TRUE",
                 cookie.path,
                 cookie.isSecure ? "TRUE" : "FALSE",

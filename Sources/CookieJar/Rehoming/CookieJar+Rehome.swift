@@ -29,7 +29,8 @@ extension CookieJar {
             var result = CookieRehoming()
             for old in store.cookies(at: now) where old.domain == origin {
                 if let cookie = old.rehomed(to: host, unless: { store.cookie(like: $0, at: now) }) {
-                    if case .rejected(let reason) = store.insert(cookie, isOfThisSession: false, now: now) {
+                    let isOfThisSession = store.isOfThisSession(old)
+                    if case .rejected(let reason) = store.insert(cookie, isOfThisSession: isOfThisSession, now: now) {
                         result.refused.append(reason)
                         continue
                     }

@@ -45,6 +45,10 @@ extension Cookie {
         cookie.domain = host.urlForm
         // A Domain that is an address never reached another host, and must not begin to.
         cookie.isHostOnly = true
+        // The page at the top was that host's, too.
+        if let partition, partition.domain == domain {
+            cookie.partition = Site(isSecure: partition.isSecure, host: host)
+        }
         if let present = present(cookie), present.created >= created { return nil }
         return cookie
     }

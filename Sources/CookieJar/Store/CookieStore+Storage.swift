@@ -29,7 +29,7 @@ extension CookieStore {
                             context: context,
                             acceptsInsecureNone: configuration.acceptsInsecureSameSiteNone
                         )
-                        try checkPolicy(cookie, from: url, context: context, now: now)
+                        try checkPolicy(cookie, partition, from: url, context: context, now: now)
                         // Step 16.
                         if !request.isSecure, !cookie.isSecure, overlaysSecureCookie(cookie, partition, now) {
                             throw .overlaysSecureCookie
@@ -128,6 +128,7 @@ extension CookieStore {
     /// Step 1.
     private func checkPolicy(
         _ cookie: ReceivedCookie,
+        _ partition: Octets,
         from url: HTTPURL,
         context: CookieContext,
         now: CookieTime
@@ -137,7 +138,8 @@ extension CookieStore {
             case .all: true
             case .none: false
             case .mainDocumentOnly: context.topLevelSite.map { $0 == Site(of: url) } ?? true
-            case .custom(let accepts): accepts(Cookie(cookie, partition: nil, now: now), url)
+            case .custom(let accepts):
+                accepts(Cookie(cookie, partition: Site(String(decoding: partition, as: UTF8.self)), now: now), url)
             }
         guard isAccepted else { throw .policy }
     }

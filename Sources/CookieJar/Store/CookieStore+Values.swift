@@ -31,6 +31,16 @@ extension CookieStore {
         }
     }
 
+    /// Whether the session that runs stored the cookie of this cookie's name, domain, host-only flag, path and partition.
+    func isOfThisSession(_ cookie: Cookie) -> Bool {
+        cookie.withReceived { received, partition in
+            guard let number = table.find(received.domain, partition), let bucket = table.buckets[number],
+                let index = bucket.find(name: received.name, path: received.path, isHostOnly: received.isHostOnly)
+            else { return false }
+            return bucket.records[index].flags.contains(.ofThisSession)
+        }
+    }
+
     /// Takes out the cookie of this cookie's name, domain, host-only flag, path and partition.
     mutating func remove(_ cookie: Cookie) -> Bool {
         cookie.withReceived { received, partition in
