@@ -56,6 +56,7 @@ public final class HTTPDNSServer: Sendable {
                 try zones.reload()
             } catch {
                 service.noteReloadFailure()
+                configuration.reloadFailed?(error)
             }
         }
         await stop()
@@ -68,8 +69,10 @@ public final class HTTPDNSServer: Sendable {
     /// - Throws: ``ServerError`` of the first thing that is wrong.
     public func reload(accounts: [ServerAccount]? = nil) throws(ServerError) {
         do throws(ServerError) {
-            try zones.reload(always: true)
-            try listener.reload()
+            // All of it is read before any of it is used.
+            let (set, tls) = (try zones.read(), try listener.read())
+            zones.use(set)
+            listener.use(tls)
         } catch {
             service.noteReloadFailure()
             throw error

@@ -55,6 +55,9 @@ public struct ServerConfiguration: Sendable {
     public var subnetPrefixes = (v4: 24, v6: 56)
     /// Told of every question that was answered; called on event loops, so it must not wait. Default: nil.
     public var accessLog: (@Sendable (AccessRecord) -> Void)?
+    /// Told of zone files that have changed and cannot be used, while ``HTTPDNSServer/run()`` runs; what they said before is
+    /// served on. Default: nil.
+    public var reloadFailed: (@Sendable (ServerError) -> Void)?
 
     /// The defaults.
     public init() {}

@@ -3,6 +3,7 @@
 import BeelineTesting
 import DirectHTTP
 import HTTPDNS
+import HTTPTypes
 import Names
 import Testing
 
@@ -58,6 +59,47 @@ struct DialectTests {
         await lab.stop()
     }
 
+    @Test("queries whose EDNS is of another version, or there twice, are told so (RFC 6891 §6.1)")
+    func badEDNS() async throws {
+        let lab = try await ServerLab()
+        func said(_ options: [DNSRecord]) async throws -> DNSMessage {
+            var query = DNSMessage(questions: [DNSQuestion(try #require(DNSName("www.a.test")), .a)])
+            query.additionals = options
+            let octets = try #require(query.encoded())
+            return try DNSMessage(octets: try await lab.get("/dns-query", method: .post, message: octets).body)
+        }
+        let option = { (ttl: UInt32) in DNSRecord(.root, ttl: ttl, .other(.opt, []), recordClass: 1_232) }
+        let good = try await said([option(0)])
+        #expect(good.answers.count == 2 && good.additionals.map(\.ttl) == [0])
+        let version1 = try await said([option(1 << 16)])
+        #expect(version1.flags.responseCode == .noError && version1.answers.isEmpty)
+        // BADVERS is 16: its lower bits are in the header, the others in OPT.
+        #expect(version1.additionals.map(\.ttl) == [1 << 24])
+        #expect(try await said([option(0), option(0)]).flags.responseCode == .formatError)
+        await lab.stop()
+    }
+
+    @Test("records of other types are written in JSON as master files have them")
+    func jsonRecords() async throws {
+        let lab = try await ServerLab()
+        for (query, data) in [
+            ("a.deep.corp.test&type=TXT", #""data":"\"one text\" \"second\"""#),
+            ("a.deep.corp.test&type=MX", #""data":"10 mx.corp.test.""#),
+            ("_s._tcp.corp.test&type=33", #""data":"0 5 5060 sip.corp.test.""#),
+            ("corp.test&type=ns", #""data":"ns.corp.test.""#), ("www.corp.test&type=ANY", #""data":"2001:db8::10""#),
+        ] {
+            let text = String(decoding: try await lab.get("/resolve?name=\(query)").body, as: UTF8.self)
+            #expect(text.contains(data), "\(text)")
+        }
+        #expect(RecordText.write(DNSType(rawValue: 16), [3, 0x22, 0x07, 0x5c]) == #""\"\007\\""#)
+        // What is not in the form of its type, and types that have none here.
+        for (type, octets) in [(16, [5, 1]), (15, [0, 1]), (2, [1, 97, 0, 0]), (33, [0, 1]), (257, [0, 5])] {
+            let text = RecordText.write(DNSType(rawValue: UInt16(type)), octets.map { UInt8($0) })
+            #expect(text.hasPrefix("\\# \(octets.count) "))
+        }
+        await lab.stop()
+    }
+
     @Test("DNS in JSON")
     func json() async throws {
         let lab = try await ServerLab()
@@ -92,6 +134,13 @@ struct DialectTests {
             try await Self.expectAnswers(aes)
             #expect(try await aes.answer(Question(try Host("www.a.test"))).clientAddress?.description == "127.0.0.1")
         }
+        for encrypts in [false, true] {
+            options.encryptsSubnet = encrypts
+            let form = DNSPodForm.aes(id: "100000", key: Self.secret)
+            let aes = try DNSPodUpstream(form, at: [paid.endpoint], options: options, transport: paid.transport)
+            let near = Question(try Host("near\(encrypts).test"), families: .v4, subnet: IPNetwork("203.0.113.0/24"))
+            #expect(try await aes.answer(near).v4?.addresses.first?.description == "198.51.100.9")
+        }
         let wrong = try DNSPodUpstream(.aes(id: "100000", key: "wrong"), at: [paid.endpoint], transport: paid.transport)
         await #expect(throws: UpstreamError.self) { try await wrong.answer(Question(try Host("www.a.test"))) }
         await paid.stop()
@@ -110,6 +159,9 @@ struct DialectTests {
         try await Self.expectAnswers(signed)
         let batch = try await signed.answers([try Host("www.a.test"), try Host("www.corp.test")], families: .v4)
         #expect(batch[try Host("www.corp.test")]?.v4?.addresses.first?.description == "192.0.2.10")
+        // What nobody could find out is not answered by "none".
+        let part = try await signed.answers([try Host("broken.test"), try Host("www.a.test")], families: .v4)
+        #expect(part.keys.map(\.text) == ["www.a.test"])
         let refused: [(String, AliyunUpstream)] = [
             (
                 "InvalidSignature",
@@ -200,6 +252,8 @@ struct DialectTests {
             try await Self.expectAnswers(upstream)
             let zone = try await upstream.answer(Question(try Host("nobody.corp.test"), families: .v4))
             #expect(zone.v4 == .absent(.noName, ttl: .seconds(300)))
+            let half = try await upstream.answer(Question(try Host("half.test")))
+            #expect(half.v4?.addresses.count == 2 && half.v6 == nil)
         }
         let wrong = try Aliyun2Upstream(
             account: "100000",

@@ -12,6 +12,8 @@ import Names
 /// A server over TLS with a zone, in front of a scripted upstream, and what its clients need.
 final class ServerLab: Sendable {
     let folder: String
+    /// The file of the private key; nil without TLS.
+    let keyPath: String?
     let authority: TestAuthority
     let upstream: ScriptedUpstream
     let resolver: Resolver
@@ -33,6 +35,8 @@ final class ServerLab: Sendable {
         away    60  CNAME www.a.test.
         *.wild  A   192.0.2.77
         a.deep  TXT "one text" second
+                MX  10 mx
+        _s._tcp SRV 0 5 5060 sip
         Case    A   192.0.2.11
         below   NS  ns.below
         ns.below A  192.0.2.54
@@ -58,6 +62,7 @@ final class ServerLab: Sendable {
         self.log = log
         configuration.accessLog = { record in log.withLockedValue { $0.append(record) } }
         try change(&configuration)
+        keyPath = configuration.tls?.key
         server = try HTTPDNSServer(configuration, resolver: resolver)
         endpoint = try await server.start()
         var tls = TLSSettings()
@@ -75,14 +80,20 @@ final class ServerLab: Sendable {
     }
 
     /// The status and body of a request for a path.
-    func get(_ target: String, method: String = "GET") async throws -> UpstreamReply {
+    func get(
+        _ target: String,
+        method: HTTPRequest.Method = .get,
+        scheme: Names.Scheme = .https,
+        message: [UInt8] = []
+    ) async throws -> UpstreamReply {
         var request = UpstreamRequest(
-            origin: Origin(scheme: .https, host: try Host("dns.test"), port: endpoint.port),
+            origin: Origin(scheme: scheme, host: try Host("dns.test"), port: endpoint.port),
             endpoints: [endpoint],
             target: target
         )
-        if method == "POST" { request.method = .post }
-        if method == "PUT" { request.method = .put }
+        request.method = method
+        request.body = message
+        if !message.isEmpty { request.fields[.contentType] = "application/dns-message" }
         return try await transport.exchange(request)
     }
 
@@ -100,6 +111,7 @@ extension ScriptedUpstream.Step {
         let has = { (family: Families, records: Answer.Records) in question.families.contains(family) ? records : nil }
         switch question.host.text {
         case "broken.test": return .fail(UpstreamError(.lookupFailed, "SERVFAIL"))
+        case "half.test" where question.families == .v6: return .fail(UpstreamError(.lookupFailed, "SERVFAIL"))
         case "none.test":
             let none = Answer.Records.absent(.noName, ttl: .seconds(30))
             return .answer(Answer(v4: has(.v4, none), v6: has(.v6, none)))

@@ -3,6 +3,7 @@
 import BeelineTesting
 import Foundation
 import HTTPDNS
+import HTTPTypes
 import NIOConcurrencyHelpers
 import Names
 import Testing
@@ -16,15 +17,42 @@ struct ServerTests {
         let lab = try await ServerLab()
         #expect(try await lab.get("/health").body == Array("ok\n".utf8))
         #expect(try await lab.get("/nothing").status == 404)
-        #expect(try await lab.get("/dns-query", method: "PUT").status == 405)
+        #expect(try await lab.get("/dns-query", method: .put).status == 405)
         #expect(try await lab.get("/dns-query?dns=AAAA").status == 400)
-        #expect(try await lab.get("/dns-query", method: "POST").status == 415)
+        #expect(try await lab.get("/dns-query", method: .post).status == 415)
         #expect(try await lab.get("/resolve?name=www.a.test").status == 200)
         let text = String(decoding: try await lab.get("/metrics").body, as: UTF8.self)
         #expect(text.contains("beeline_server_questions_total{form=\"json\",status=\"200\"} 1\n"))
         #expect(text.contains("beeline_server_connections_open 1\n"))
-        #expect(text.contains("beeline_server_zone_names 10\n"), "\(text)")
+        #expect(text.contains("beeline_server_zone_names 11\n"), "\(text)")
         await lab.stop()
+    }
+
+    @Test("a HEAD is answered as a GET without content, and the connection goes on", arguments: ["HTTP/1.1", "HTTP/2"])
+    func head(_ version: String) async throws {
+        let lab = try await ServerLab { if version == "HTTP/1.1" { $0.tls = nil } }
+        let scheme: Scheme = version == "HTTP/1.1" ? .http : .https
+        for target in ["/health", "/resolve?name=www.corp.test", "/nothing"] {
+            let whole = try await lab.get(target, scheme: scheme)
+            let head = try await lab.get(target, method: .head, scheme: scheme)
+            #expect(head.status == whole.status && head.body.isEmpty && !whole.body.isEmpty)
+            #expect(head.fields[.contentLength] == "\(whole.body.count)")
+        }
+        let text = String(decoding: try await lab.get("/metrics", scheme: scheme).body, as: UTF8.self)
+        #expect(text.contains("beeline_server_connections_total 1\n"))
+        await lab.stop()
+    }
+
+    @Test("a target may be a whole URL")
+    func absoluteTarget() throws {
+        let client = IPAddress(v4: 1)
+        for (target, path, query) in [
+            ("http://dns.test:80/resolve?name=a", "/resolve", "name=a"), ("https://dns.test", "/", ""),
+            ("/resolve?url=http://x/y", "/resolve", "url=http://x/y"),
+        ] {
+            let request = ServerRequest(.get, target: target, client: client)
+            #expect(request.path == path && request.query == query)
+        }
     }
 
     @Test("each question is logged, with where its answer was from")
@@ -60,7 +88,10 @@ struct ServerTests {
 
     @Test("a zone file that changes is served; one that became wrong is not")
     func zoneReload() async throws {
-        let lab = try await ServerLab()
+        let told = NIOLockedValueBox<[ServerError]>([])
+        let lab = try await ServerLab {
+            $0.reloadFailed = { error in told.withLockedValue { $0.append(error) } }
+        }
         let running = Task { await lab.server.run() }
         let path = "\(lab.folder)/corp.zone"
         @Sendable func address() async throws -> String {
@@ -82,9 +113,39 @@ struct ServerTests {
             }
         }
         #expect(try await address() == "192.0.2.99")
+        #expect(told.withLockedValue { $0 }.map(\.code) == [.badZone])
         #expect(throws: ServerError.self) { try lab.server.reload() }
         running.cancel()
         await running.value
+        await lab.stop()
+    }
+
+    @Test("a reload of which a part is wrong changes nothing, the parts before it included")
+    func reloadIsWhole() async throws {
+        let lab = try await ServerLab()
+        let path = "\(lab.folder)/corp.zone"
+        try Data(ServerLab.zone.replacingOccurrences(of: "192.0.2.10", with: "192.0.2.99").utf8)
+            .write(to: URL(fileURLWithPath: path))
+        let key = try #require(lab.keyPath)
+        let good = try Data(contentsOf: URL(fileURLWithPath: key))
+        try Data("no key".utf8).write(to: URL(fileURLWithPath: key))
+        #expect(throws: ServerError.self) { try lab.server.reload() }
+        #expect(try await lab.get("/d?dn=www.corp.test").body == Array("192.0.2.10".utf8))
+        try good.write(to: URL(fileURLWithPath: key))
+        try lab.server.reload()
+        #expect(try await lab.get("/d?dn=www.corp.test").body == Array("192.0.2.99".utf8))
+        await lab.stop()
+    }
+
+    @Test("in a network without IPv4 clients are told what upstreams said, and not what stands for it there")
+    func translatedAddresses() async throws {
+        let lab = try await ServerLab()
+        let prefix = try #require(IPNetwork("64:ff9b::/96").flatMap { NAT64Prefix($0) })
+        await lab.resolver.networkChanged(to: Network(id: "v6", families: .v6, nat64: [prefix]))
+        for _ in 0..<2 {
+            let body = try await lab.get("/d?dn=www.a.test&type=addrs").body
+            #expect(String(decoding: body, as: UTF8.self) == "198.51.100.1;198.51.100.2-2001:db8::1")
+        }
         await lab.stop()
     }
 

@@ -30,6 +30,7 @@ struct ZoneTests {
             ("a name between names", "deep.corp.test", .a, "NOERROR soa"),
             ("no such name", "nobody.corp.test", .a, "NXDOMAIN soa"),
             ("text", "a.deep.corp.test", DNSType(rawValue: 16), "NOERROR 16 octets of 16/3600"),
+            ("all that there is", "www.corp.test", DNSType(rawValue: 255), "NOERROR 192.0.2.10/300 2001:db8::10/3600"),
         ] as [(String, String, DNSType, String)]
     )
     func lookUps(_ what: String, _ name: String, _ type: DNSType, _ expected: String) throws {
@@ -46,6 +47,25 @@ struct ZoneTests {
         let outside = finding.outside.map { ["→ \($0)"] } ?? []
         let said = ([finding.answer.code.description] + answers + soa + outside).joined(separator: " ")
         #expect(said == expected, "\(what)")
+    }
+
+    @Test(
+        "the SOA of a negative answer has the TTL of that answer (RFC 2308 §3), and that of the zone where it is asked for"
+    )
+    func negativeTTL() throws {
+        let set = try Self.set()
+        let none = set.lookUp(try Self.name("nobody.corp.test"), .a)?.answer
+        #expect(none?.authorities.map(\.ttl) == [300] && none?.ttl == 300)
+        #expect(set.lookUp(try Self.name("corp.test"), .soa)?.answer.answers.map(\.ttl) == [3_600])
+    }
+
+    @Test(
+        "a record without TTL: the last one that was written, the SOA's MINIMUM only where there was none",
+        arguments: [("7200 SOA a b 1 1 1 1 60", 7_200), ("SOA a b 1 1 1 1 60", 60)] as [(String, UInt32)]
+    )
+    func missingTTL(_ soa: String, _ seconds: UInt32) throws {
+        let set = try Self.set("$ORIGIN c.test.\n@ \(soa)\nx A 192.0.2.1\n")
+        #expect(set.lookUp(try Self.name("x.c.test"), .a)?.answer.answers.map(\.ttl) == [seconds])
     }
 
     @Test("names of others, and those that the zone leaves to others, are not answered from it")

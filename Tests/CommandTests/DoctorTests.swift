@@ -109,6 +109,26 @@ extension ProcessTests {
             await world.stop()
         }
 
+        @Test func anAddressInTheURLIsExaminedWithoutAName() async throws {
+            let world = try await World()
+            let resolver = Resolver(ResolverConfiguration(system: nil))
+            var tls = TLSSettings()
+            tls.trustsSystemRoots = false
+            tls.rootPEMs = [world.lab.authority.rootPEM]
+            let examination = Examination(resolver: resolver, tls: tls)
+            let plain = try await LoopbackOrigin.start(handler: Routes.standard)
+            let good = await examination.run(try HTTPURL("http://\(plain.endpoint)/"))
+            #expect(good.verdict.level == .well && good.verdict.status == .ok)
+            #expect(good.verdict.headline == "127.0.0.1 is well: its address serves it.")
+            // The site's certificate is for a name.
+            let bad = await examination.run(try HTTPURL("https://127.0.0.1:\(world.lab.site.port)/"))
+            #expect(bad.verdict.level == .broken && bad.verdict.status == .certificateRejected)
+            #expect(bad.verdict.headline == "127.0.0.1 gives no response that can be used.")
+            await resolver.shutdown()
+            await plain.stop()
+            await world.stop()
+        }
+
         @Test func nobodyKnowsTheName() async throws {
             let world = try await World()
             let verdict = try await world.diagnosis(("one", "")).verdict

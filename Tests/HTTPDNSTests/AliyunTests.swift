@@ -99,13 +99,20 @@ struct AliyunTests {
             """#
         let transport = ScriptedTransport(.text(body))
         let hosts = [host("a.example"), host("b.example"), host("c.example")]
-        let answers = try await Self.upstream("secret", transport).answers(hosts, families: .both)
+        let answers = try await Self.upstream("secret", transport).answers(hosts, families: .v4)
         #expect(answers[hosts[0]]?.v4 == .addresses(addresses("192.0.2.1"), ttl: .seconds(106)))
         #expect(answers[hosts[0]]?.v6 == .addresses(addresses("2001:db8::1"), ttl: .seconds(60)))
         #expect(answers[hosts[1]]?.v4 == .addresses(addresses("192.0.2.2"), ttl: .seconds(30)))
         #expect(answers[hosts[2]] == nil)
         let target = try #require(transport.requests.first?.target)
         #expect(target.hasPrefix("/100000/sign_resolve?host=a.example%2Cb.example%2Cc.example&t=1700000600&s="))
+    }
+
+    @Test("several names are asked for IPv4 alone, so that nothing is taken for \"no IPv6\" that was never asked")
+    func batchOfBothFamilies() async throws {
+        let transport = ScriptedTransport()
+        #expect(try await Self.upstream(transport).answers([host("a.example")], families: .both).isEmpty)
+        #expect(transport.requests.isEmpty)
     }
 
     @Test(

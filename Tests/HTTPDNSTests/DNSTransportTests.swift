@@ -3,6 +3,8 @@
 import BeelineTesting
 import DirectHTTP
 import NIOConcurrencyHelpers
+import NIOCore
+import NIOPosix
 import Names
 import Testing
 
@@ -111,6 +113,18 @@ struct DNSTransportTests {
         await server.stop()
     }
 
+    @Test("a server from before EDNS is asked without it")
+    func withoutEDNS() async throws {
+        let server = try await DNSServer.start(udp: { query in
+            guard query.additionals.isEmpty else {
+                return [DNSServer.Datagram(octets: DNSServer.reply(to: query, [], bits: 0x8181).encoded() ?? [])]
+            }
+            return [DNSServer.answer(query, "192.0.2.1")]
+        })
+        #expect(try await DNSUpstream(at: [server.endpoint]).answer(Self.www) == v4("192.0.2.1"))
+        await server.stop()
+    }
+
     @Test("a lost datagram is sent again, a dead server followed by the next")
     func retransmission() async throws {
         let count = NIOLockedValueBox(0)
@@ -185,11 +199,25 @@ struct DNSTransportTests {
             server = try await RawServer.start(tls: tls, serve: serve)
         }
 
-        func upstream(_ name: String = "dns.test") throws -> DoTUpstream {
+        var settings: TLSSettings {
             var settings = TLSSettings()
             settings.trustsSystemRoots = false
             settings.rootPEMs = [authority.rootPEM]
-            return try DoTUpstream(
+            return settings
+        }
+
+        func stream(_ endpoints: [Endpoint], silence: TimeAmount = .seconds(1)) -> DNSStream {
+            let contexts = TLSContextSource(settings)
+            return DNSStream(
+                endpoints,
+                group: MultiThreadedEventLoopGroup.singleton,
+                tls: { (try contexts.context(), "dns.test") },
+                silence: silence
+            )
+        }
+
+        func upstream(_ name: String = "dns.test") throws -> DoTUpstream {
+            try DoTUpstream(
                 host(name),
                 at: [server.endpoint.address],
                 port: server.port,
@@ -197,6 +225,8 @@ struct DNSTransportTests {
             )
         }
     }
+
+    static let question = DNSQuestion(name("www.example.com"), .a)
 
     static func answered(_ query: DNSMessage) -> DNSMessage {
         DNSServer.reply(to: query, [DNSRecord(query.questions[0].name, ttl: 60, .address(address("192.0.2.1")))])
@@ -275,6 +305,51 @@ struct DNSTransportTests {
         let error = await #expect(throws: UpstreamError.self) { try await lab.upstream().answer(Self.www) }
         #expect(error?.code == .untrusted)
         #expect(queries.withLockedValue { $0 } == 0)
+        await lab.server.stop()
+    }
+
+    @Test("a server that takes the connection and never speaks TLS is followed by the next, which is then the first")
+    func silentHandshake() async throws {
+        let silent = try await RawServer.start { try await $0.hold() }
+        let lab = try await TLSLab { connection in
+            let length = try await connection.receive(count: 2)
+            let octets = try await connection.receive(count: Int(length[0]) << 8 | Int(length[1]))
+            let reply = Self.answered(try DNSMessage(octets: octets)).encoded() ?? []
+            try await connection.send([UInt8(reply.count >> 8), UInt8(reply.count & 255)] + reply)
+        }
+        let stream = lab.stream([silent.endpoint, lab.server.endpoint])
+        for _ in 0..<2 {
+            let octets = try await stream.ask { DNSMessage.query(Self.question, id: $0) }
+            #expect(try DNSMessage(octets: octets).answers.count == 1)
+        }
+        #expect(silent.connections.accepted == 1)
+        #expect(lab.server.connections.accepted == 2)
+        await silent.stop()
+        await lab.server.stop()
+    }
+
+    @Test("a connection on which nothing comes any more is given up with the query that waited on it in vain")
+    func deadConnection() async throws {
+        let connections = NIOLockedValueBox(0)
+        let queries = NIOLockedValueBox(0)
+        let lab = try await TLSLab { connection in
+            let isFirst = connections.withLockedValue { count in
+                count += 1
+                return count == 1
+            }
+            try await DNSServer.serve(connection) { query in
+                queries.withLockedValue { $0 += 1 }
+                return isFirst ? DNSMessage(id: query.id &+ 1, questions: []) : Self.answered(query)
+            }
+        }
+        let stream = lab.stream([lab.server.endpoint], silence: .nanoseconds(-1))
+        let lost = Task { try await stream.ask { DNSMessage.query(Self.question, id: $0) } }
+        await until { queries.withLockedValue { $0 } == 1 }
+        lost.cancel()
+        await #expect(throws: UpstreamError.self) { try await lost.value }
+        try await lab.server.connections { $0.open == 0 }
+        let octets = try await stream.ask { DNSMessage.query(Self.question, id: $0) }
+        #expect(try DNSMessage(octets: octets).answers.count == 1)
         await lab.server.stop()
     }
 

@@ -109,6 +109,21 @@ struct DoHTests {
         #expect(message.additionals.map(\.recordClass) == [1_232])
     }
 
+    @Test("an address that takes the connection and says nothing is followed by the next, which is then the first")
+    func silentAddress() async throws {
+        let silence = ScriptedTransport.Reply.failure(UpstreamError(.timeLimit, "silent"))
+        let transport = ScriptedTransport(silence, .octets(Self.good), .octets(Self.good))
+        let upstream = try Self.upstream(at: "192.0.2.53 192.0.2.54", through: transport)
+        for _ in 0..<2 {
+            let answer = try await upstream.answer(Question(host("example.com"), families: .v4))
+            #expect(answer.v4?.addresses == addresses("192.0.2.1"))
+        }
+        #expect(
+            transport.requests.map { "\($0.endpoints[0])" } == ["192.0.2.53:443", "192.0.2.54:443", "192.0.2.54:443"]
+        )
+        #expect(transport.requests[0].timeLimit == .milliseconds(1_200))
+    }
+
     @Test("a URL whose host is an address needs no other")
     func addressURL() async throws {
         let transport = ScriptedTransport(.octets(Self.good))

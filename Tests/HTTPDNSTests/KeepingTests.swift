@@ -217,6 +217,22 @@ struct KeepingTests {
         #expect(try await resolution.upstream == "next")
     }
 
+    @Test("that there is no answer for one family leaves what is known of the other, and lets it be asked for")
+    func failureOfOneFamily() async throws {
+        let failure = ScriptedUpstream.Step.fail(UpstreamError(.lookupFailed, "SERVFAIL"))
+        let upstream = ScriptedUpstream("one") { $0.families == .v6 ? failure : .answer(v4("192.0.2.1")) }
+        let resolver = Self.resolver([upstream], clock: ManualClock())
+        for name in ["before", "after"].map({ host("\($0).example") }) {
+            if name == host("before.example") { _ = try await resolver.resolve(name, families: .v4) }
+            await #expect(throws: ResolutionError.self) { try await resolver.resolve(name, families: .v6) }
+            #expect(try await resolver.resolve(name, families: .v4).addresses == addresses("192.0.2.1"))
+            #expect(try await resolver.resolve(name, families: .v4).source == .cached)
+            // The failure is remembered all the same.
+            await #expect(throws: ResolutionError.self) { try await resolver.resolve(name, families: .v6) }
+        }
+        #expect(upstream.questions.map(\.families) == [.v4, .v6, .v6, .v4])
+    }
+
     // MARK: Prefetch and comparison
 
     /// An upstream that answers several names at once.
@@ -266,6 +282,22 @@ struct KeepingTests {
         #expect(resolver.cachedNames == 0)
     }
 
+    @Test("services are not told of private and denied names by who asks all; the system's word on them is not doubted")
+    func askAllOfPrivateNames() async throws {
+        for name in ["printer.local", "intranet", "pay.example.com"] {
+            let service = ScriptedUpstream("one")
+            let resolver = Self.resolver([service], clock: ManualClock()) {
+                $0.denied = ["pay.example.com"]
+                $0.names.canary = Canary(percentage: 0, installation: "x")
+                $0.system = ScriptedUpstream("system", kind: .system, .answer(v4("127.0.1.1")))
+            }
+            let reports = await resolver.askAll(host(name))
+            #expect(reports.map(\.upstream) == ["system"])
+            #expect(try reports.first?.result.get() == v4("127.0.1.1"))
+            #expect(service.questions.isEmpty)
+        }
+    }
+
     // MARK: The store
 
     /// A store in memory.
@@ -298,6 +330,24 @@ struct KeepingTests {
         #expect(resolution.age == .seconds(30))
         #expect(resolution.ttl == .seconds(30))
         #expect(resolution.upstream == "one")
+    }
+
+    @Test("a host's own bound for TTLs holds for what is restored too")
+    func restoreUnderOverride() async throws {
+        let store = MemoryStore()
+        let part = StoredAnswer.Part(addresses: ["192.0.2.1"], storedAt: 1_000, expiresAt: 1_600)
+        store.answers.withLockedValue {
+            $0 = ["www.example.com", "www.other.example"].map {
+                StoredAnswer(name: $0, network: "", upstream: "one", v4: part)
+            }
+        }
+        let resolver = Self.resolver([ScriptedUpstream("one")], clock: ManualClock(), at: 1_000) {
+            $0.store = store
+            $0.ttlOverrides = ["example.com": .zero ... .seconds(60)]
+        }
+        await resolver.restore()
+        #expect(resolver.cached(Self.www)?.ttl == .seconds(60))
+        #expect(resolver.cached(host("www.other.example"))?.ttl == .seconds(600))
     }
 
     @Test("what is too old, from the future, bogus, or of an upstream that is gone is not restored")

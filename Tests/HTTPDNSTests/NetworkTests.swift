@@ -147,6 +147,30 @@ struct NetworkTests {
         #expect(try await resolver.resolve(host("2001:db8::1")).addresses == addresses("2001:db8::1"))
     }
 
+    @Test(
+        "in a network of one family, all that it leads to having failed forces a refresh: the others are never dialled",
+        arguments: [
+            Network(id: "v4", families: .v4),
+            Network(
+                id: "v6",
+                families: .v6,
+                nat64: IPNetwork("64:ff9b::/96").flatMap { NAT64Prefix($0) }.map { [$0] } ?? []
+            ),
+        ]
+    )
+    func allThatCanBeDialledFailed(_ network: Network) async throws {
+        let old = network.families == .v4 ? Answer.both("192.0.2.1", "2001:db8::1") : v4("192.0.2.1")
+        let upstream = ScriptedUpstream("one", .answer(old), .answer(v4("192.0.2.2")))
+        let resolver = Self.resolver([upstream], families: .both) { $0.refreshedOnChange = 0 }
+        await resolver.networkChanged(to: network)
+        for endpoint in try await resolver.resolve(host("a.example")).endpoints {
+            resolver.report(.failed, at: endpoint, for: host("a.example"))
+        }
+        let expected = network.families == .v4 ? "192.0.2.2" : "64:ff9b::c000:202"
+        #expect(try await resolver.resolve(host("a.example")).addresses == addresses(expected))
+        #expect(upstream.questions.count == 2)
+    }
+
     @Test("real IPv6 addresses come before translated ones")
     func nativeFirst() {
         var ranking = EndpointRanking(limits: .init())

@@ -183,6 +183,15 @@ struct EndpointRankingTests {
         #expect(Self.order(ranking, "192.0.2.1", "fd00::1") == "fd00::1 192.0.2.1")
     }
 
+    @Test("a machine whose only IPv6 address is a unique local one tries IPv4 first for native IPv6 (RFC 6724 rule 5)")
+    func uniqueLocalSource() {
+        var ranking = EndpointRanking(limits: .init())
+        ranking.networkChanged(to: Network(id: "x", families: .both, localV6: address("fd00::99")))
+        #expect(Self.order(ranking, "192.0.2.1", "2001:db8::1") == "192.0.2.1 2001:db8::1")
+        ranking.networkChanged(to: Network(id: "x", families: .both, localV6: address("2001:db8:9::99")))
+        #expect(Self.order(ranking, "192.0.2.1", "2001:db8::1") == "2001:db8::1 192.0.2.1")
+    }
+
     @Test("it remembers no more endpoints than it may")
     func bounded() {
         var limits = EndpointRanking.Limits()

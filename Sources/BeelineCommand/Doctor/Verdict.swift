@@ -34,9 +34,10 @@ struct Verdict: Hashable, Sendable {
         findings =
             Self.impostors(diagnosis) + Self.dead(diagnosis) + Self.disagreement(answering, diagnosis)
             + Self.silent(diagnosis) + Self.certificates(serving) + Self.slow(serving)
-        // What a request would dial: the first answer in the order of asking.
-        let first = answering.first.map(diagnosis.places(of:)) ?? []
-        if answering.isEmpty {
+        // What a request would dial: the first answer in the order of asking, or the address that the URL has for a host.
+        let isAddress = host.address != nil
+        let first = isAddress ? diagnosis.places : answering.first.map(diagnosis.places(of:)) ?? []
+        if answering.isEmpty, !isAddress {
             level = .broken
             status = .hostUnresolved
             headline =
@@ -44,7 +45,10 @@ struct Verdict: Hashable, Sendable {
         } else if serving.isEmpty {
             level = .broken
             status = Self.status(diagnosis.places)
-            headline = "\(host) has addresses, and none of them serves it."
+            headline =
+                isAddress
+                ? "\(host) gives no response that can be used."
+                : "\(host) has addresses, and none of them serves it."
         } else if !first.contains(where: \.serves) {
             level = .broken
             status = Self.status(first)

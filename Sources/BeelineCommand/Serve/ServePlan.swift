@@ -39,10 +39,13 @@ struct ServePlan: Sendable {
         configuration.accounts = try accounts()
     }
 
-    /// The configuration with somebody who is told of every answer.
+    /// The configuration with somebody who is told of every answer; a zone file that became wrong is told on standard error.
     func configuration(log: (@Sendable (AccessRecord) -> Void)?) -> ServerConfiguration {
         var configuration = configuration
         configuration.accessLog = log
+        configuration.reloadFailed = { error in
+            Terminal.standardError.writeLine("beeline: the zones are served as they were: \(error)".singleLine)
+        }
         return configuration
     }
 

@@ -19,7 +19,7 @@ struct Answerer: Sendable {
         let target = finding?.outside ?? name
         guard let host = Self.host(target) else { return behind(finding, ServerAnswer(.noSuchName)) }
         let cached = resolver.current(host, families: Families(family), subnet: subnet)
-        return cached.map { behind(finding, Self.answer($0, target)) }
+        return cached.map { behind(finding, self.answer($0, target, family)) }
     }
 
     /// The answer, from an upstream where need be.
@@ -32,7 +32,7 @@ struct Answerer: Sendable {
         guard let host = Self.host(target) else { return behind(finding, ServerAnswer(.noSuchName)) }
         do throws(ResolutionError) {
             let resolution = try await resolver.resolve(host, families: Families(family), subnet: subnet)
-            return behind(finding, Self.answer(resolution, target))
+            return behind(finding, self.answer(resolution, target, family))
         } catch {
             switch error.code {
             case .noSuchName: return behind(finding, ServerAnswer(.noSuchName, source: "upstream"))
@@ -56,16 +56,29 @@ struct Answerer: Sendable {
         return answer
     }
 
-    private static func answer(_ resolution: Resolution, _ name: DNSName) -> ServerAnswer {
+    private func answer(_ resolution: Resolution, _ name: DNSName, _ family: IPAddress.Family) -> ServerAnswer {
         // To the nearest second: what was said a moment ago has the TTL that was said.
         let seconds = (resolution.ttl + .milliseconds(500)).components.seconds
         let ttl =
             resolution.source == .stale
-            ? staleTTL : UInt32(min(max(seconds, 0), Int64(resolution.source == .literal ? 3_600 : Int32.max)))
+            ? Self.staleTTL : UInt32(min(max(seconds, 0), Int64(resolution.source == .literal ? 3_600 : Int32.max)))
         var answer = ServerAnswer()
         answer.source = resolution.source.description
-        answer.answers = resolution.addresses.map { DNSRecord(name, ttl: ttl, .address($0)) }
+        answer.answers = said(resolution.addresses, family).map { DNSRecord(name, ttl: ttl, .address($0)) }
         return answer
+    }
+
+    /// The addresses as the upstream said them: in a network without IPv4 the resolver gives us those that stand for them here
+    /// (RFC 6052), which are of no use to those who ask.
+    private func said(_ addresses: [IPAddress], _ family: IPAddress.Family) -> [IPAddress] {
+        guard addresses.contains(where: { $0.family != family }) else { return addresses }
+        let prefixes = resolver.network.nat64
+        var said: [IPAddress] = []
+        for address in addresses {
+            let original = address.family == family ? address : prefixes.lazy.compactMap { $0.extract(address) }.first
+            if let original, original.family == family, !said.contains(original) { said.append(original) }
+        }
+        return said
     }
 
     private static func family(_ type: DNSType) -> IPAddress.Family? {
@@ -89,10 +102,7 @@ struct HostAnswer: Sendable {
     subscript(family: IPAddress.Family) -> ServerAnswer? { family == .v4 ? v4 : v6 }
 
     /// Whether nobody could say anything.
-    var isFailure: Bool {
-        let parts = [v4, v6].compactMap(\.self)
-        return !parts.contains { $0.code == .noError || $0.code == .noSuchName }
-    }
+    var isFailure: Bool { [v4, v6].allSatisfy { $0?.isFailure ?? true } }
 
     /// Whether there is no such name.
     var isNoName: Bool { [v4, v6].contains { $0?.code == .noSuchName } }

@@ -26,6 +26,9 @@ struct ServerAnswer: Sendable {
     /// How long a negative answer is kept that nobody vouches for, in seconds.
     static let negativeTTL: UInt32 = 5
 
+    /// Whether nobody could say whether there is something.
+    var isFailure: Bool { code != .noError && code != .noSuchName }
+
     /// The addresses, aliases left out.
     var addresses: [IPAddress] {
         answers.compactMap { record in
@@ -35,7 +38,7 @@ struct ServerAnswer: Sendable {
 
     /// For how long all of it may be kept, in seconds (RFC 2308 §5, RFC 8484 §5.1).
     var ttl: UInt32 {
-        guard code == .noError || code == .noSuchName else { return 0 }
+        guard !isFailure else { return 0 }
         let least = answers.map(\.ttl).min()
         guard answers.last.map({ $0.type == .cname }) ?? true else { return least ?? 0 }
         // Without the records that were asked for, it holds as long as their absence does.

@@ -40,6 +40,7 @@ final class HTTP2Requests {
 
     private func answer(_ request: HTTP2ServerHandler.Request) {
         let id = request.stream
+        let hasContent = request.method != "HEAD"
         let question = ServerRequest(
             ServerRequest.Method(request.method),
             target: request.target,
@@ -50,7 +51,8 @@ final class HTTP2Requests {
         )
         let task = service.answer(question, isTooLarge: request.isTooLarge, on: loop) { [self] reply in
             work[id] = nil
-            handler?.reply(reply.status, fields: reply.fields(date: service.date), body: reply.body, to: id)
+            let body = hasContent ? reply.body : []
+            handler?.reply(reply.status, fields: reply.fields(date: service.date), body: body, to: id)
         }
         if let task { work[id] = task }
     }

@@ -43,6 +43,7 @@ final class RequestHandler: ChannelInboundHandler {
 
     private func answer(_ head: HTTPRequestHead, _ context: ChannelHandlerContext) {
         let keepsAlive = head.isKeepAlive && !isTooLarge
+        let hasContent = head.method != .HEAD
         let request = ServerRequest(
             ServerRequest.Method(head.method.rawValue),
             target: head.uri,
@@ -53,11 +54,16 @@ final class RequestHandler: ChannelInboundHandler {
         )
         body = []
         work = service.answer(request, isTooLarge: isTooLarge, on: context.eventLoop) { [self] reply in
-            write(reply, keepsAlive: keepsAlive, context)
+            write(reply, hasContent: hasContent, keepsAlive: keepsAlive, context)
         }
     }
 
-    private func write(_ reply: ServerReply, keepsAlive: Bool, _ context: ChannelHandlerContext) {
+    private func write(
+        _ reply: ServerReply,
+        hasContent: Bool,
+        keepsAlive: Bool,
+        _ context: ChannelHandlerContext
+    ) {
         work = nil
         guard context.channel.isActive else { return }
         let closes = !keepsAlive || service.isDraining
@@ -69,7 +75,9 @@ final class RequestHandler: ChannelInboundHandler {
             wrapOutboundOut(.head(HTTPResponseHead(version: .http1_1, status: status, headers: headers))),
             promise: nil
         )
-        context.write(wrapOutboundOut(.body(.byteBuffer(ByteBuffer(bytes: reply.body)))), promise: nil)
+        if hasContent {
+            context.write(wrapOutboundOut(.body(.byteBuffer(ByteBuffer(bytes: reply.body)))), promise: nil)
+        }
         if closes {
             let bound = NIOLoopBound(context, eventLoop: context.eventLoop)
             context.writeAndFlush(wrapOutboundOut(.end(nil))).whenComplete { _ in bound.value.close(promise: nil) }

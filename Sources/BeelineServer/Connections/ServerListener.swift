@@ -24,11 +24,11 @@ final class ServerListener: Sendable {
         tls = NIOLockedValueBox(try Self.context(configuration.tls))
     }
 
-    /// Reads certificate and key again, for connections to come.
-    func reload() throws(ServerError) {
-        let context = try Self.context(configuration.tls)
-        tls.withLockedValue { $0 = context }
-    }
+    /// Reads certificate and key again; ``use(_:)`` takes what they make.
+    func read() throws(ServerError) -> NIOSSLContext? { try Self.context(configuration.tls) }
+
+    /// The TLS of connections to come.
+    func use(_ context: NIOSSLContext?) { tls.withLockedValue { $0 = context } }
 
     private static func context(_ files: ServerConfiguration.TLSFiles?) throws(ServerError) -> NIOSSLContext? {
         guard let files else { return nil }

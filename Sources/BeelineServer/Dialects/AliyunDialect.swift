@@ -45,9 +45,9 @@ struct AliyunDialect: Sendable {
         return .later {
             var answers: [HostAnswer] = []
             for name in names { answers.append(await answerer.answers(name, families, subnet)) }
-            guard !answers.allSatisfy(\.isFailure) else {
-                return Self.refusal(Refusal("InternalError", 500), .aliyun, account)
-            }
+            // Of a name that nobody could find out about nothing is said, as if it had not been asked for.
+            answers.removeAll(where: \.isFailure)
+            guard !answers.isEmpty else { return Self.refusal(Refusal("InternalError", 500), .aliyun, account) }
             let entries = answers.map { Self.entry($0, families, client) }
             let text = isBatch ? "{\"dns\":[\(entries.joined(separator: ","))]}" : entries[0]
             return Self.reply(text, .aliyun, account, answers, families)
@@ -120,9 +120,8 @@ struct AliyunDialect: Sendable {
         return .later {
             var answers: [HostAnswer] = []
             for name in names { answers.append(await answerer.answers(name, families, subnet)) }
-            guard !answers.allSatisfy(\.isFailure) else {
-                return Self.refusal(Refusal("InternalError", 500), .aliyun2, id)
-            }
+            answers.removeAll(where: \.isFailure)
+            guard !answers.isEmpty else { return Self.refusal(Refusal("InternalError", 500), .aliyun2, id) }
             let entries = answers.map { Self.entry2($0, families) }.joined(separator: ",")
             var data = "{\"cip\":\"\(client)\",\"answers\":[\(entries)]}"
             if let cipher {
@@ -167,6 +166,7 @@ struct AliyunDialect: Sendable {
         var members = ["\"dn\":\(JSONText.quoted(answer.name.description))"]
         for (family, name) in [(IPAddress.Family.v4, "v4"), (.v6, "v6")] where families.contains(Families(family)) {
             let part = answer[family]
+            guard part?.isFailure != true else { continue }
             let code = part?.code == .noSuchName ? "DomainNotExist" : "RRNotExist"
             let absence = part?.addresses.isEmpty ?? true ? ",\"no_ip_code\":\"\(code)\"" : ""
             members.append("\"\(name)\":{\"ips\":\(list(part)),\"ttl\":\(part?.ttl ?? 0)\(absence)}")

@@ -50,12 +50,18 @@ struct DNSPodDialect: Sendable {
         }
         let hosts = names.compactMap(\.self)
         let options = Options(fields, client: request.client, names: hosts.count)
-        let subnet = subnets.allowed(fields["ip"])
+        let subnet = subnets.allowed(Self.address(fields["ip"], cipher))
         return .later { [cipher, account] in
             var answers: [HostAnswer] = []
             for host in hosts { answers.append(await answerer.answers(host, options.families, subnet)) }
             return Self.reply(answers, options, cipher, account)
         }
+    }
+
+    /// The address of `ip`, which the service's documents have encrypted like the names, and its own programs in the clear.
+    private static func address(_ text: String?, _ cipher: AESCipher?) -> String? {
+        guard let text, let octets = Hex.decode(text).flatMap({ cipher?.open($0) }) else { return text }
+        return String(validating: octets, as: UTF8.self)
     }
 
     /// How the answer is to be written.

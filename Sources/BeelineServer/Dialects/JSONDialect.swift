@@ -50,7 +50,7 @@ struct JSONDialect: Sendable {
             case .authority(let soa):
                 data =
                     "\(dotted(soa.primary)) \(dotted(soa.mailbox)) \(soa.serial) \(soa.refresh) \(soa.retry) \(soa.expire) \(soa.minimum)"
-            case .other(_, let octets): data = "\\# \(octets.count) \(Hex.encode(octets))"
+            case .other(let type, let octets): data = RecordText.write(type, octets)
             }
             return "{\"name\":\(quoted(record.name)),\"type\":\(record.type.rawValue),\"TTL\":\(record.ttl),"
                 + "\"data\":\(JSONText.quoted(data))}"
@@ -58,7 +58,7 @@ struct JSONDialect: Sendable {
         .joined(separator: ",")
     }
 
-    private static func dotted(_ name: DNSName) -> String { name.wire.count == 1 ? "." : "\(name)." }
+    static func dotted(_ name: DNSName) -> String { name.wire.count == 1 ? "." : "\(name)." }
     private static func quoted(_ name: DNSName) -> String { JSONText.quoted(dotted(name)) }
 
     private static func refusal(_ field: String) -> ServerReply {

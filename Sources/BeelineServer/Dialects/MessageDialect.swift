@@ -30,6 +30,9 @@ struct MessageDialect: Sendable {
         }
         let options = QueryOptions(query)
         guard query.flags.opcode == 0 else { return .reply(reply(query, options, ServerAnswer(.notImplemented))) }
+        // RFC 6891 §6.1.1 and §6.1.3.
+        guard options.count <= 1 else { return .reply(reply(query, options, ServerAnswer(.formatError))) }
+        guard options.version == 0 else { return .reply(reply(query, options, ServerAnswer(.badVersion))) }
         guard query.questions.count == 1 else { return .reply(reply(query, options, ServerAnswer(.formatError))) }
         let question = query.questions[0]
         guard question.recordClass == 1 else { return .reply(reply(query, options, ServerAnswer(.refused))) }
@@ -55,7 +58,9 @@ struct MessageDialect: Sendable {
         if options.isPresent {
             // Only padding must know how long the rest is.
             let length = options.isPadded ? message.encoded()?.count ?? 0 : 0
-            message.additionals = [options.reply(behind: length, payload: Self.payload, block: Self.paddingBlock)]
+            message.additionals = [
+                options.reply(answer.code, behind: length, payload: Self.payload, block: Self.paddingBlock)
+            ]
         }
         let octets = message.encoded() ?? []
         var reply = ServerReply(200, Self.mediaType, octets)
@@ -78,14 +83,18 @@ struct MessageDialect: Sendable {
 
 /// What a query says in EDNS (RFC 6891).
 struct QueryOptions {
-    private(set) var isPresent = false
+    /// OPT records; one is the most that a query may have.
+    private(set) var count = 0
+    private(set) var version: UInt8 = 0
+    var isPresent: Bool { count > 0 }
     private(set) var isPadded = false
     private(set) var subnet: IPNetwork?
 
     init(_ query: DNSMessage) {
         for record in query.additionals {
             guard case .other(.opt, let octets) = record.data else { continue }
-            isPresent = true
+            count += 1
+            version = UInt8(record.ttl >> 16 & 0xff)
             read(octets)
         }
     }
@@ -117,8 +126,8 @@ struct QueryOptions {
         return IPAddress(octets: full).flatMap { IPNetwork($0, prefixLength: prefix) }
     }
 
-    /// The OPT record of a reply that has `length` octets without it.
-    func reply(behind length: Int, payload: UInt16, block: Int) -> DNSRecord {
+    /// The OPT record of a reply that has `length` octets without it; the high bits of its code are in there.
+    func reply(_ code: DNSResponseCode, behind length: Int, payload: UInt16, block: Int) -> DNSRecord {
         var octets: [UInt8] = []
         if let subnet {
             let address = subnet.first.octets.prefix((subnet.prefixLength + 7) / 8)
@@ -132,8 +141,13 @@ struct QueryOptions {
             let padding = (block - bare % block) % block
             octets += [0, 12, UInt8(padding >> 8), UInt8(padding & 0xff)] + [UInt8](repeating: 0, count: padding)
         }
-        return DNSRecord(.root, ttl: 0, .other(.opt, octets), recordClass: payload)
+        return DNSRecord(.root, ttl: UInt32(code.rawValue >> 4) << 24, .other(.opt, octets), recordClass: payload)
     }
+}
+
+extension DNSResponseCode {
+    /// The query's EDNS is of a version that is not served.
+    fileprivate static let badVersion = DNSResponseCode(rawValue: 16)
 }
 
 /// How much of a client's network upstreams are told.
@@ -163,18 +177,17 @@ extension DNSType {
     }
 
     private static let labels: [UInt16: String] = [
-        1: "A", 2: "NS", 5: "CNAME", 6: "SOA", 12: "PTR", 15: "MX", 16: "TXT", 28: "AAAA", 33: "SRV", 65: "HTTPS",
-        255: "ANY",
+        1: "A", 2: "NS", 5: "CNAME", 6: "SOA", 12: "PTR", 15: "MX", 16: "TXT", 28: "AAAA", 33: "SRV", 35: "NAPTR",
+        39: "DNAME", 43: "DS", 44: "SSHFP", 46: "RRSIG", 47: "NSEC", 48: "DNSKEY", 52: "TLSA", 64: "SVCB", 65: "HTTPS",
+        255: "ANY", 257: "CAA",
     ]
+    private static let numbers = Dictionary(uniqueKeysWithValues: labels.map { ($1, $0) })
 
     /// Reads a number or a name.
     init?(label: String) {
-        let numbers: [String: UInt16] = [
-            "A": 1, "NS": 2, "CNAME": 5, "SOA": 6, "PTR": 12, "MX": 15, "TXT": 16, "AAAA": 28, "SRV": 33, "HTTPS": 65,
-        ]
         let label = label.uppercased()
         let digits = label.hasPrefix("TYPE") ? String(label.dropFirst(4)) : label
-        guard let number = numbers[label] ?? UInt16(digits) else { return nil }
+        guard let number = Self.numbers[label] ?? UInt16(digits) else { return nil }
         self.init(rawValue: number)
     }
 }

@@ -27,8 +27,8 @@ final class Router: Sendable {
 
     func handle(_ request: ServerRequest) -> Handling {
         guard request.method != .other else {
-            var reply = ServerReply.text("GET and POST are served", status: 405)
-            reply.allow = "GET, POST"
+            var reply = ServerReply.text("GET, HEAD and POST are served", status: 405)
+            reply.allow = "GET, HEAD, POST"
             return .reply(reply)
         }
         switch request.path {

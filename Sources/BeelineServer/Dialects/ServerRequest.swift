@@ -10,8 +10,9 @@ struct ServerRequest: Sendable {
         case post
         case other
 
+        /// A HEAD is answered as a GET, and who writes the reply leaves its content out (RFC 9110 §9.3.2).
         init(_ name: String) {
-            self = name == "GET" ? .get : name == "POST" ? .post : .other
+            self = name == "GET" || name == "HEAD" ? .get : name == "POST" ? .post : .other
         }
     }
 
@@ -42,6 +43,12 @@ struct ServerRequest: Sendable {
         local: Endpoint? = nil
     ) {
         self.method = method
+        var target = target[...]
+        // Who takes us for a proxy writes the whole URL, which servers take too (RFC 9112 §3.2.2).
+        if target.utf8.first != UInt8(ascii: "/"), let scheme = target.firstRange(of: "://") {
+            let rest = target[scheme.upperBound...]
+            target = rest.firstIndex(of: "/").map { rest[$0...] } ?? "/"
+        }
         let mark = target.utf8.firstIndex(of: UInt8(ascii: "?")) ?? target.endIndex
         path = target[..<mark]
         query = mark == target.endIndex ? "" : target[target.utf8.index(after: mark)...]

@@ -19,7 +19,7 @@ struct Zone: Sendable {
     }
 
     let apex: DNSName
-    /// The SOA record, for negative answers.
+    /// The SOA record, as it stands in negative answers.
     let authority: DNSRecord
     private let nodes: [DNSName: [DNSRecord]]
 
@@ -38,7 +38,7 @@ struct Zone: Sendable {
             }
         }
         self.nodes = nodes
-        self.authority = authority ?? file.records[0]
+        self.authority = (authority ?? file.records[0]).ofNegativeAnswers
     }
 
     /// Names that have records.
@@ -48,7 +48,7 @@ struct Zone: Sendable {
     func lookUp(_ name: DNSName, _ type: DNSType) -> Outcome {
         if isDelegated(name) { return .delegated }
         guard let records = nodes[name] ?? wildcard(for: name) else { return .noName }
-        let matches = records.filter { $0.type == type }
+        let matches = records.filter { $0.type == type || type == .any }
         if !matches.isEmpty { return .records(matches.map { Self.owned($0, by: name) }) }
         for record in records {
             if case .alias(let target) = record.data { return .alias(Self.owned(record, by: name), target: target) }
@@ -82,6 +82,21 @@ struct Zone: Sendable {
     private static func owned(_ record: DNSRecord, by name: DNSName) -> DNSRecord {
         var record = record
         record.name = name
+        return record
+    }
+}
+
+extension DNSType {
+    /// All that there is (RFC 1035 §3.2.3).
+    fileprivate static let any = DNSType(rawValue: 255)
+}
+
+extension DNSRecord {
+    /// A SOA record with the TTL that negative answers have, for who does not look at its MINIMUM (RFC 2308 §3).
+    fileprivate var ofNegativeAnswers: DNSRecord {
+        guard case .authority(let soa) = data else { return self }
+        var record = self
+        record.ttl = min(ttl, soa.minimum)
         return record
     }
 }

@@ -76,7 +76,8 @@ private struct ZoneReader {
         guard let type else { return nil }
         let content = try content(type, Array(words), entry)
         if let ttl { lastTTL = ttl }
-        if case .authority(let soa) = content, defaultTTL == nil { defaultTTL = soa.minimum }
+        // An SOA without any TTL gives its own (RFC 1035 §3.3.13 as it was read before RFC 2308).
+        if case .authority(let soa) = content, ttl == nil, defaultTTL == nil { defaultTTL = soa.minimum }
         guard let time = ttl ?? defaultTTL ?? lastTTL else {
             throw ZoneText.error(entry.line, "there is no TTL: write $TTL 3600 at the top")
         }

@@ -40,7 +40,7 @@ final class ZoneFiles: Sendable {
     /// - Throws: ``ServerError`` with code `badZone`, the file and the line.
     init(_ paths: [String]) throws(ServerError) {
         self.paths = paths
-        try reload(always: true)
+        use(try read())
     }
 
     /// What is served.
@@ -51,14 +51,17 @@ final class ZoneFiles: Sendable {
     /// - Returns: Whether they were read.
     /// - Throws: ``ServerError``; what was served before is served on.
     @discardableResult
-    func reload(always: Bool = false) throws(ServerError) -> Bool {
-        var stamps: [String: Stamp] = [:]
-        for path in paths { stamps[path] = Self.stamp(path) }
-        let known = state.withLockedValue { state in
-            defer { state.stamps = stamps }
-            return state.stamps
-        }
-        guard always || stamps != known else { return false }
+    func reload() throws(ServerError) -> Bool {
+        guard state.withLockedValue({ $0.stamps }) != stamps else { return false }
+        use(try read())
+        return true
+    }
+
+    /// Reads all files. What is served stays as it is: ``use(_:)`` changes it.
+    func read() throws(ServerError) -> ZoneSet {
+        // Taken before: what is written while we read is read again. One that is wrong is not read again until it changes.
+        let stamps = stamps
+        state.withLockedValue { $0.stamps = stamps }
         var zones: [Zone] = []
         for path in paths {
             guard let data = FileManager.default.contents(atPath: path) else {
@@ -70,9 +73,16 @@ final class ZoneFiles: Sendable {
                 throw ServerError(.badZone, "\(path), \(error.message)")
             }
         }
-        let set = ZoneSet(zones)
-        state.withLockedValue { $0.set = set }
-        return true
+        return ZoneSet(zones)
+    }
+
+    /// Serves what was read.
+    func use(_ set: ZoneSet) { state.withLockedValue { $0.set = set } }
+
+    private var stamps: [String: Stamp] {
+        var stamps: [String: Stamp] = [:]
+        for path in paths { stamps[path] = Self.stamp(path) }
+        return stamps
     }
 
     private static func stamp(_ path: String) -> Stamp? {

@@ -38,7 +38,7 @@ struct AnswerCache {
         var v6: Kept?
         /// Who said it.
         var provenance: Provenance
-        /// After a failure: when the upstreams may be asked again (RFC 8767 §5, RFC 9520).
+        /// After a failure: when the upstreams may be asked again (RFC 8767 §5, RFC 9520) for ``failed``.
         var retryAt = Moment.past
         /// When failed attempts may force the next refresh.
         var forceAt = Moment.past
@@ -48,6 +48,8 @@ struct AnswerCache {
         var order = Order()
         /// How often the entry was found since it was stored.
         var uses: UInt32 = 0
+        /// What the last failure was about: that there is no answer for one family says nothing of the other.
+        var failed: Families = []
 
         subscript(family: IPAddress.Family) -> Kept? {
             get { family == .v4 ? v4 : v6 }

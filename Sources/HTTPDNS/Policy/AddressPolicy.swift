@@ -16,7 +16,10 @@ enum AddressPolicy {
     ///   (rule 5, matching labels).
     static func precedence(_ address: IPAddress, local: IPAddress?) -> Int {
         guard address.family == .v6 else { return 35 }
-        guard let entry = table.first(where: { $0.network.contains(address) }) else { return 40 }
+        guard let entry = table.first(where: { $0.network.contains(address) }) else {
+            // A machine whose own address is tunnelled or local: IPv4 fits better (rule 5).
+            return local.map { local in table.contains { $0.network.contains(local) } } ?? false ? 34 : 40
+        }
         if let local, entry.network.contains(local) { return 40 }
         return entry.precedence
     }

@@ -63,6 +63,12 @@ struct EndpointRanking {
         states[endpoint].map { $0.demotedUntil > now } ?? false
     }
 
+    /// Whether all addresses that this network leads to are tried last now; false where there is none.
+    func areAllDemoted(v4: [IPAddress], v6: [IPAddress], port: UInt16, now: Moment) -> Bool {
+        let (v4, v6) = usable(v4, v6)
+        return !(v4.isEmpty && v6.isEmpty) && (v4 + v6).allSatisfy { isDemoted(Endpoint($0, port: port), now: now) }
+    }
+
     /// The measured time of a connection to the endpoint; nil where it is not known, or too old.
     func roundTrip(_ endpoint: Endpoint, now: Moment) -> Duration? {
         guard let state = states[endpoint], state.touched + limits.memory > now else { return nil }

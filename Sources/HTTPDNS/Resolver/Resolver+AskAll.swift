@@ -16,14 +16,16 @@ public struct UpstreamReport: Sendable {
 }
 
 extension Resolver {
-    /// Asks every upstream of the configuration past the cache, whatever the switch says; for tools that compare them.
+    /// Asks every upstream of the configuration past the cache, whatever the switch and the canary say; for tools that compare
+    /// them. Names that are not for the upstreams (``NamePolicy``) are kept from services here too: only tables and the system
+    /// are asked, the latter whatever `system` says.
     ///
     /// - Parameters:
     ///   - host: A name.
     ///   - families: The families wanted; nil: those of the configuration.
     ///   - subnet: For whose network the answer is wanted (RFC 7871); nil: our own.
     ///   - system: Whether ``ResolverConfiguration/system`` is asked too, unless it is one of the upstreams anyway.
-    /// - Returns: What each said, in the order of the configuration, the system last.
+    /// - Returns: What each said that was asked, in the order of the configuration, the system last.
     public func askAll(
         _ host: Host,
         families: Families? = nil,
@@ -32,10 +34,15 @@ extension Resolver {
     ) async -> [UpstreamReport] {
         let families = families ?? configuration.families
         let upstreams = configuration.upstreams
-        let asksSystem = system && configuration.system != nil && !upstreams.contains { $0.kind == .system }
+        var policy = state.withLockedValue { $0.policy }
+        policy.canary = nil
+        let isForUpstreams = policy.isForUpstreams(host)
+        let asksSystem =
+            (system || !isForUpstreams) && configuration.system != nil && !upstreams.contains { $0.kind == .system }
         return await withTaskGroup(of: (Int, UpstreamReport).self) { group in
-            for index in 0..<(upstreams.count + (asksSystem ? 1 : 0)) {
-                group.addTask { (index, await self.report(of: index, host, families, subnet)) }
+            for index in 0..<(upstreams.count + (asksSystem ? 1 : 0))
+            where isForUpstreams || upstream(index).kind != .service {
+                group.addTask { (index, await self.report(of: index, host, families, subnet, trusts: !isForUpstreams)) }
             }
             var reports: [(Int, UpstreamReport)] = []
             for await report in group { reports.append(report) }
@@ -47,7 +54,8 @@ extension Resolver {
         of index: Int,
         _ host: Host,
         _ families: Families,
-        _ subnet: IPNetwork?
+        _ subnet: IPNetwork?,
+        trusts isTrusted: Bool
     ) async -> UpstreamReport {
         let begin = time.now()
         let upstream = upstream(index)
@@ -56,7 +64,7 @@ extension Resolver {
         state.withLockedValue { $0.questionsSent += 1 }
         let result = await withinBudget { () async -> Result<Answer, UpstreamError> in
             do throws(UpstreamError) {
-                return .success(try await self.checked(question, index, false))
+                return .success(try await self.checked(question, index, isTrusted))
             } catch {
                 return .failure(error)
             }

@@ -65,10 +65,10 @@ extension Resolver {
             }
             let isDue =
                 entry.uses >= configuration.refreshUses && now >= entry.retryAt && entry.isNearlyOver(expiry, now)
-            if isDue { entry.retryAt = now + configuration.failureTTL }
+            if isDue { entry.pause(wanted.families, until: now + configuration.failureTTL) }
             return .current(resolution, isDue: isDue)
         }
-        let mayAsk = entry.retryAt <= now
+        let mayAsk = entry.mayAsk(wanted.families, now)
         if entry.isUsable(wanted.families, now, maxStale: configuration.maxStale),
             let resolution = resolution(&entry, .stale, wanted, port, now)
         {
@@ -125,6 +125,12 @@ extension Resolver {
 }
 
 extension AnswerCache.Entry {
+    /// Whether the upstreams may be asked for these families: they have not just failed for all of them.
+    func mayAsk(_ families: Families, _ now: Moment) -> Bool { retryAt <= now || !failed.isSuperset(of: families) }
+
+    /// Has the upstreams not asked for these families before `moment`.
+    mutating func pause(_ families: Families, until moment: Moment) { (failed, retryAt) = (families, moment) }
+
     /// Until when the entry answers for all these families.
     func expiry(_ families: Families) -> Moment {
         var expiry = Moment.never

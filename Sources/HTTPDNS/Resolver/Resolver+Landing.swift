@@ -94,7 +94,7 @@ extension Resolver {
         return shard(hash).withLockedValue { shard in
             let kept = shard.cache.find(key) { entry -> Landing? in
                 guard entry.isUsable(errand.wanted.families, now, maxStale: configuration.maxStale) else { return nil }
-                if isFailure { entry.retryAt = now + configuration.staleRecheck }
+                if isFailure { entry.pause(errand.wanted.families, until: now + configuration.staleRecheck) }
                 let isFresh = entry.expiry(errand.wanted.families) > now
                 return Landing(entry: entry, source: isFresh ? .cached : .stale)
             }
@@ -103,7 +103,9 @@ extension Resolver {
             var entry = AnswerCache.Entry(
                 provenance: Provenance(upstream: "", kind: .service, network: errand.network, failures: failures)
             )
-            entry.retryAt = now + configuration.failureTTL
+            // What is known of the other family stays.
+            if let old = shard.cache.peek(key), old.v4 != nil || old.v6 != nil { entry = old }
+            entry.pause(errand.wanted.families, until: now + configuration.failureTTL)
             shard.cache.store(key, entry)
             return nil
         }
@@ -124,7 +126,7 @@ extension Resolver {
         if entry.expiry(wanted.families) > now {
             return (.success(Landing(entry: entry, source: .cached)), isUsable)
         }
-        guard entry.retryAt > now else { return (nil, isUsable) }
+        guard !entry.mayAsk(wanted.families, now) else { return (nil, isUsable) }
         let failure = ResolutionError.failed(wanted.host, entry.provenance.failures)
         return (isUsable ? .success(Landing(entry: entry, source: .stale)) : .failure(failure), isUsable)
     }
@@ -148,6 +150,7 @@ extension Resolver {
             entry.v4 = entry.v4 ?? old?.v4
             entry.v6 = entry.v6 ?? old?.v6
             entry.forceAt = old?.forceAt ?? .past
+            if let old, old.failed.isDisjoint(with: wanted.families) { entry.pause(old.failed, until: old.retryAt) }
             entry.provenance = shard.provenances.first { $0 == entry.provenance } ?? entry.provenance
             shard.cache.store(key, entry)
             return entry

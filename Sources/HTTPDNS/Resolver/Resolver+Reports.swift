@@ -27,11 +27,15 @@ extension Resolver {
             shard.cache.find(AnswerCache.Key(host.text, realm: shard.realm, hash: hash)) { entry in
                 entry.order.until = .past
                 guard outcome == .failed, now >= entry.forceAt else { return false }
-                let addresses = families.members.flatMap { entry[$0]?.addresses ?? [] }
                 let allFailed = ranking.withLockedValue { ranking in
-                    addresses.allSatisfy { ranking.isDemoted(Endpoint($0, port: endpoint.port), now: now) }
+                    ranking.areAllDemoted(
+                        v4: families.contains(.v4) ? entry.v4?.addresses ?? [] : [],
+                        v6: families.contains(.v6) ? entry.v6?.addresses ?? [] : [],
+                        port: endpoint.port,
+                        now: now
+                    )
                 }
-                guard allFailed, !addresses.isEmpty else { return false }
+                guard allFailed else { return false }
                 // The next caller waits for what the upstreams say now; what is kept serves if they do not answer.
                 let over = now + (.zero - configuration.staleWhileRefresh)
                 for family in families.members {

@@ -61,8 +61,9 @@ extension Resolver {
         var entry = AnswerCache.Entry(
             provenance: Provenance(upstream: answer.upstream, kind: .service, network: answer.network)
         )
-        entry.v4 = kept(answer.v4, .v4, wall, now)
-        entry.v6 = kept(answer.v6, .v6, wall, now)
+        let longest = configuration.keepingRules(for: host).ttlRange.upperBound
+        entry.v4 = kept(answer.v4, .v4, longest, wall, now)
+        entry.v6 = kept(answer.v6, .v6, longest, wall, now)
         guard entry.isUsable(.both, now, maxStale: configuration.maxStale) else { return }
         let hash = AnswerCache.Key.hash(of: answer.name)
         let key = AnswerCache.Key(answer.name, realm: realm, hash: hash)
@@ -74,6 +75,7 @@ extension Resolver {
     private func kept(
         _ part: StoredAnswer.Part?,
         _ family: IPAddress.Family,
+        _ longest: Duration,
         _ wall: Int64,
         _ now: Moment
     ) -> AnswerCache.Kept? {
@@ -87,7 +89,7 @@ extension Resolver {
             addresses: checked.addresses,
             absence: checked.addresses.isEmpty ? .noRecord : nil,
             storedAt: now + .seconds(part.storedAt - wall),
-            expiresAt: min(now + .seconds(part.expiresAt - wall), now + configuration.ttlRange.upperBound)
+            expiresAt: min(now + .seconds(part.expiresAt - wall), now + longest)
         )
     }
 }

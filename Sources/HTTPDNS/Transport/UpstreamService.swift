@@ -39,6 +39,24 @@ final class UpstreamService: Sendable {
         state = NIOLockedValueBox(State(endpoints: endpoints.isEmpty ? [fallback] : endpoints))
     }
 
+    /// The service of a URL, at addresses that are known beforehand, or at its host where that is one.
+    ///
+    /// - Throws: ``UpstreamError`` with code `misconfigured` where no address is known.
+    convenience init(
+        _ origin: Origin,
+        at addresses: [IPAddress],
+        transport: any UpstreamTransport
+    ) throws(UpstreamError) {
+        let endpoints = try origin.endpoints(addresses)
+        self.init(
+            origin.scheme,
+            names: [origin.host],
+            endpoints: endpoints,
+            orElse: endpoints[0],
+            transport: transport
+        )
+    }
+
     /// The addresses, the one in use first.
     var endpoints: [Endpoint] {
         get {

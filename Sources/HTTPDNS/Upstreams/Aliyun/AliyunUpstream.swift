@@ -65,12 +65,14 @@ public final class AliyunUpstream: BatchUpstream, ScheduledUpstream {
         }
     }
 
-    /// Answers for several names; see ``BatchUpstream/answers(_:families:)``. The service answers IPv4 alone then.
+    /// Answers for several names; see ``BatchUpstream/answers(_:families:)``. The service answers IPv4 alone then: for more it
+    /// is not asked, and the names are left out.
     public func answers(_ hosts: [Host], families: Families) async throws(UpstreamError) -> [Host: Answer] {
+        guard families == .v4 else { return [:] }
         var names: [String] = []
         for host in hosts { names.append(try host.askedName()) }
         return try await ask("resolve", names.joined(separator: ","), .v4, nil) { (body) throws(UpstreamError) in
-            try AliyunAnswer.batch(body, hosts, families)
+            try AliyunAnswer.batch(body, hosts, .v4)
         }
     }
 

@@ -14,13 +14,18 @@ final class DNSStream: Sendable {
     static let maxPending = 100
     /// How long a connection without queries stays open.
     static let idleLimit = TimeAmount.seconds(10)
+    /// The time that an endpoint has for TCP and TLS each: with another to try behind it, and without.
+    static let openLimits = (first: TimeAmount.seconds(1), last: TimeAmount.seconds(5))
 
     private let endpoints: [Endpoint]
     private let tls: (@Sendable () throws -> (NIOSSLContext, serverName: String?))?
     private let checkedName: String?
+    private let silence: TimeAmount
     private let loop: any EventLoop
     /// The connection, or its coming to be.
     private let connection = NIOLockedValueBox<EventLoopFuture<Link>?>(nil)
+    /// The place of the endpoint that is tried first: the one that took the last connection.
+    private let first = NIOLockedValueBox(0)
 
     /// An open connection and the handler in it.
     private struct Link: Sendable {
@@ -33,13 +38,16 @@ final class DNSStream: Sendable {
     ///   - group: What runs the sockets.
     ///   - tls: TLS; nil: none.
     ///   - checkedName: The name that the certificate must be for; nil: NIOSSL's own check is enough.
+    ///   - silence: A connection on which nothing came for so long while a query waited in vain is given up.
     init(
         _ endpoints: [Endpoint],
         group: any EventLoopGroup,
         tls: (@Sendable () throws -> (NIOSSLContext, serverName: String?))? = nil,
-        checkedName: String? = nil
+        checkedName: String? = nil,
+        silence: TimeAmount = .seconds(1)
     ) {
         self.checkedName = checkedName
+        self.silence = silence
         self.endpoints = endpoints
         self.tls = tls
         loop = group.next()
@@ -86,7 +94,11 @@ final class DNSStream: Sendable {
             known = promise.futureResult
             return (promise.futureResult, promise)
         }
-        if let promise { connect(endpoints[...], promise) }
+        if let promise {
+            let first = first.withLockedValue { $0 }
+            let order = endpoints.indices.map { (first + $0) % endpoints.count }
+            connect(order[...], promise)
+        }
         return future
     }
 
@@ -101,14 +113,18 @@ final class DNSStream: Sendable {
         connection.withLockedValue { if $0 === link { $0 = nil } }
     }
 
-    private func connect(_ rest: ArraySlice<Endpoint>, _ promise: EventLoopPromise<Link>) {
-        guard let endpoint = rest.first else {
+    /// Connects to the first endpoint of these places that lets us.
+    private func connect(_ rest: ArraySlice<Int>, _ promise: EventLoopPromise<Link>) {
+        guard let place = rest.first else {
             forget(promise.futureResult)
             return promise.fail(UpstreamError(.unreachable, "no address to connect to"))
         }
-        open(endpoint).whenComplete { [weak self] result in
+        let endpoint = endpoints[place]
+        open(endpoint, within: rest.count > 1 ? Self.openLimits.first : Self.openLimits.last).whenComplete {
+            [weak self] result in
             switch result {
             case .success(let link):
+                self?.first.withLockedValue { $0 = place }
                 link.channel.closeFuture.whenComplete { [weak self] _ in self?.forget(promise.futureResult) }
                 promise.succeed(link)
             case .failure(let error):
@@ -121,11 +137,11 @@ final class DNSStream: Sendable {
         }
     }
 
-    private func open(_ endpoint: Endpoint) -> EventLoopFuture<Link> {
+    private func open(_ endpoint: Endpoint, within limit: TimeAmount) -> EventLoopFuture<Link> {
         let secured = loop.makePromise(of: Void.self)
-        let (tls, checkedName) = (tls, checkedName)
+        let (loop, tls, checkedName, silence) = (loop, tls, checkedName, silence)
         return ClientBootstrap(group: loop)
-            .connectTimeout(.seconds(2))
+            .connectTimeout(limit)
             .channelOption(ChannelOptions.socketOption(.tcp_nodelay), value: 1)
             .channelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
@@ -133,7 +149,9 @@ final class DNSStream: Sendable {
                     if let (context, name) = try tls?() {
                         try pipeline.addHandler(NIOSSLClientHandler(context: context, serverHostname: name))
                     }
-                    try pipeline.addHandler(DNSStreamHandler(secured: tls == nil ? nil : secured))
+                    try pipeline.addHandler(
+                        DNSStreamHandler(secured: tls == nil ? nil : secured, silence: silence)
+                    )
                 }
             }
             .connect(host: endpoint.address.description, port: Int(endpoint.port))
@@ -143,7 +161,12 @@ final class DNSStream: Sendable {
             }
             .flatMap { link in
                 if tls == nil { secured.succeed() }
-                return secured.futureResult.flatMapThrowing {
+                // A server that takes the connection and then says nothing must not be waited for for ever.
+                let timer = loop.scheduleTask(in: limit) {
+                    secured.fail(UpstreamError(.timeLimit, "no TLS handshake with \(endpoint) in time"))
+                    link.channel.close(promise: nil)
+                }
+                return secured.futureResult.always { _ in timer.cancel() }.flatMapThrowing {
                     if let checkedName { try Self.check(link.channel, isFor: checkedName) }
                     return link
                 }

@@ -11,13 +11,17 @@ final class DNSStreamHandler: ChannelInboundHandler {
 
     /// Kept when TLS is agreed, or broken when it fails; nil without TLS.
     private let secured: EventLoopPromise<Void>?
+    private let silence: TimeAmount
     private var context: ChannelHandlerContext?
+    /// When something came last.
+    private var lastRead = NIODeadline.uptimeNanoseconds(0)
     private var received = ByteBuffer()
     private var pending: [UInt16: EventLoopPromise<[UInt8]>] = [:]
     private var idle: Scheduled<Void>?
 
-    init(secured: EventLoopPromise<Void>?) {
+    init(secured: EventLoopPromise<Void>?, silence: TimeAmount) {
         self.secured = secured
+        self.silence = silence
     }
 
     /// Sends a query under an ID that no other has.
@@ -35,8 +39,10 @@ final class DNSStreamHandler: ChannelInboundHandler {
         idle = nil
         pending[id] = promise
         // A caller who left must not hold its place.
+        let sent = context.eventLoop.now
         promise.futureResult.assumeIsolated().whenFailure { _ in
             self.pending[id] = nil
+            self.giveUpIfSilent(since: sent)
             self.watchIdle()
         }
         var frame = context.channel.allocator.buffer(capacity: query.count + 2)
@@ -57,6 +63,7 @@ final class DNSStreamHandler: ChannelInboundHandler {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         var part = unwrapInboundIn(data)
         received.writeBuffer(&part)
+        lastRead = context.eventLoop.now
         while let length = received.getInteger(at: received.readerIndex, as: UInt16.self),
             received.readableBytes >= 2 + Int(length)
         {
@@ -91,6 +98,13 @@ final class DNSStreamHandler: ChannelInboundHandler {
         let waiting = pending.values
         pending = [:]
         for promise in waiting { promise.fail(error) }
+    }
+
+    /// Closes a connection on which nothing came while a query was waited for in vain: it may lead nowhere any more without
+    /// anybody being told, and then each query on it would wait as long.
+    private func giveUpIfSilent(since sent: NIODeadline) {
+        guard let context, context.eventLoop.now - max(sent, lastRead) >= silence else { return }
+        context.close(promise: nil)
     }
 
     private func watchIdle() {

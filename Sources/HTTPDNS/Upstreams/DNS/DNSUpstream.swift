@@ -51,7 +51,21 @@ public final class DNSUpstream: Upstream {
     private func records(_ asked: Question, _ family: IPAddress.Family) async throws(UpstreamError) -> Answer.Records {
         let name = try asked.host.dnsName()
         let question = DNSQuestion(randomizesCase ? name.withRandomCase() : name, family == .v4 ? .a : .aaaa)
-        let edns = EDNS(subnet: asked.subnet)
+        var edns: EDNS? = EDNS(subnet: asked.subnet)
+        var (message, server) = try await exchange(question, edns)
+        if message.isRefusalOfEDNS {
+            edns = nil
+            (message, server) = try await exchange(question, nil)
+        }
+        guard message.flags.isTruncated else { return try message.records(answering: question, id: message.id) }
+        return try await wholeRecords(question, edns, server)
+    }
+
+    /// Asks over UDP. What it gives is an answer to this question, from the server that it gives.
+    private func exchange(
+        _ question: DNSQuestion,
+        _ edns: EDNS?
+    ) async throws(UpstreamError) -> (DNSMessage, Endpoint) {
         let id = UInt16.random(in: .min ... .max)
         let isStrict = randomizesCase
         let loop = group.next()
@@ -63,15 +77,13 @@ public final class DNSUpstream: Upstream {
                     && (!isStrict || message.questions.first?.name.wire == question.name.wire)
             }.start()
         }
-        let (message, server) = try await promise.outcome()
-        guard message.flags.isTruncated else { return try message.records(answering: question, id: id) }
-        return try await wholeRecords(question, edns, server)
+        return try await promise.outcome()
     }
 
     /// Asks again over TCP, where answers of any length fit (RFC 7766 §5).
     private func wholeRecords(
         _ question: DNSQuestion,
-        _ edns: EDNS,
+        _ edns: EDNS?,
         _ server: Endpoint
     ) async throws(UpstreamError) -> Answer.Records {
         let stream = DNSStream([server], group: group)
@@ -79,6 +91,14 @@ public final class DNSUpstream: Upstream {
         let octets = try await stream.ask { DNSMessage.query(question, id: $0, edns: edns) }
         let message = try DNSMessage(reply: octets)
         return try message.records(answering: question, id: message.id)
+    }
+}
+
+extension DNSMessage {
+    /// Whether a server that knows nothing of EDNS has taken it for a mistake (RFC 6891 §7).
+    fileprivate var isRefusalOfEDNS: Bool {
+        (flags.responseCode == .formatError || flags.responseCode == .notImplemented)
+            && !additionals.contains { $0.type == .opt }
     }
 }
 

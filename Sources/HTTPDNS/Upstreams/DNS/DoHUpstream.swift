@@ -18,10 +18,9 @@ public struct DoHUpstream: Upstream {
     /// One record type a question.
     public let answersOneFamily = true
     private let url: HTTPURL
-    private let endpoints: [Endpoint]
     private let method: Method
     private let isPadded: Bool
-    private let transport: any UpstreamTransport
+    private let service: UpstreamService
 
     /// Queries become a multiple of so many octets (RFC 8467 §4.1).
     static let paddingBlock = 128
@@ -46,12 +45,11 @@ public struct DoHUpstream: Upstream {
         guard url.origin.scheme == .https else {
             throw UpstreamError(.misconfigured, "\(url): DNS over HTTPS needs an https URL")
         }
-        endpoints = try url.origin.endpoints(addresses)
+        service = try UpstreamService(url.origin, at: addresses, transport: transport)
         name = "doh:\(url.origin.authority)"
         self.url = url
         self.method = method
         self.isPadded = isPadded
-        self.transport = transport
     }
 
     /// Answers a question; see ``Upstream/answer(_:)``.
@@ -71,17 +69,21 @@ public struct DoHUpstream: Upstream {
         let edns = EDNS(paddingBlock: isPadded ? Self.paddingBlock : nil, subnet: asked.subnet)
         let needsEDNS = isPadded || asked.subnet != nil
         let query = DNSMessage.query(question, edns: needsEDNS ? edns : nil)
-        let reply = try await transport.exchange(request(query))
-        try reply.requireSuccess()
-        if let type = reply.field(.contentType), !type.lowercased().hasPrefix("application/dns-message") {
-            throw UpstreamError(.malformedAnswer, "the reply is \"\(type)\", not a DNS message")
-        }
-        let message = try DNSMessage(reply: reply.body)
-        return try message.records(answering: question, id: 0).aged(reply.age)
+        return try await service.ask(
+            { (request) throws(UpstreamError) in fill(&request, query) },
+            { (reply) throws(UpstreamError) in
+                try reply.requireSuccess()
+                if let type = reply.field(.contentType), !type.lowercased().hasPrefix("application/dns-message") {
+                    throw UpstreamError(.malformedAnswer, "the reply is \"\(type)\", not a DNS message")
+                }
+                let message = try DNSMessage(reply: reply.body)
+                return try message.records(answering: question, id: 0).aged(reply.age)
+            }
+        )
     }
 
-    private func request(_ query: [UInt8]) -> UpstreamRequest {
-        var request = UpstreamRequest(origin: url.origin, endpoints: endpoints, target: url.target)
+    private func fill(_ request: inout UpstreamRequest, _ query: [UInt8]) {
+        request.target = url.target
         request.fields[.accept] = "application/dns-message"
         switch method {
         case .get:
@@ -91,7 +93,6 @@ public struct DoHUpstream: Upstream {
             request.fields[.contentType] = "application/dns-message"
             request.body = query
         }
-        return request
     }
 }
 

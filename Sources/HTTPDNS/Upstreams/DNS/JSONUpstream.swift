@@ -11,8 +11,7 @@ public struct JSONUpstream: Upstream {
     /// One record type a question.
     public let answersOneFamily = true
     private let url: HTTPURL
-    private let endpoints: [Endpoint]
-    private let transport: any UpstreamTransport
+    private let service: UpstreamService
 
     /// An upstream.
     ///
@@ -29,10 +28,9 @@ public struct JSONUpstream: Upstream {
         guard url.origin.scheme == .https else {
             throw UpstreamError(.misconfigured, "\(url): DNS in JSON needs an https URL")
         }
-        endpoints = try url.origin.endpoints(addresses)
+        service = try UpstreamService(url.origin, at: addresses, transport: transport)
         name = "json:\(url.origin.authority)"
         self.url = url
-        self.transport = transport
     }
 
     /// Answers a question; see ``Upstream/answer(_:)``.
@@ -43,16 +41,20 @@ public struct JSONUpstream: Upstream {
             query.add("name", try question.host.askedName())
             query.add("type", family == .v4 ? "A" : "AAAA")
             query.add("edns_client_subnet", question.subnet?.description)
-            var request = UpstreamRequest(origin: url.origin, endpoints: endpoints, target: url.target)
-            request.target += (url.query == nil ? "?" : "&") + query.text
-            request.fields[.accept] = "application/dns-json"
-            let reply = try await transport.exchange(request)
-            try reply.requireSuccess()
-            guard let body = JSONValue(reply.body), let message = try DNSMessage(body) else {
-                throw UpstreamError(.malformedAnswer, "the reply is not DNS in JSON")
-            }
             let asked = DNSQuestion(try question.host.dnsName(), family == .v4 ? .a : .aaaa)
-            answer[family] = try message.records(answering: asked, id: 0).aged(reply.age)
+            answer[family] = try await service.ask(
+                { (request) throws(UpstreamError) in
+                    request.target = url.target + (url.query == nil ? "?" : "&") + query.text
+                    request.fields[.accept] = "application/dns-json"
+                },
+                { (reply) throws(UpstreamError) in
+                    try reply.requireSuccess()
+                    guard let body = JSONValue(reply.body), let message = try DNSMessage(body) else {
+                        throw UpstreamError(.malformedAnswer, "the reply is not DNS in JSON")
+                    }
+                    return try message.records(answering: asked, id: 0).aged(reply.age)
+                }
+            )
         }
         return answer
     }
