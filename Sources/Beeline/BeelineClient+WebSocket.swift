@@ -64,7 +64,7 @@ extension BeelineClient {
             explicit: fields[.cookie],
             context: context
         )
-        let route = configuration.route(to: url.origin)
+        let route = try configuration.route(to: url.origin)
         let keeps = options.keepsCookies ? jar : nil
         do {
             let request = try WebSocketRequest(

@@ -70,12 +70,15 @@ public struct ClientConfiguration: Sendable {
 
 extension ClientConfiguration {
     /// The way to an origin: a socket of this machine, a proxy, or straight.
-    func route(to origin: Origin) -> Route {
+    ///
+    /// - Throws: `proxyUnresolved` where there should be a proxy on it, and nobody can say which.
+    func route(to origin: Origin) throws(BeelineError) -> Route {
         if !unixSockets.isEmpty,
             let path = unixSockets[Pin(origin.host, port: origin.port)] ?? unixSockets[Pin(origin.host)]
         {
             return .unixSocket(path)
         }
+        if let problem = proxies.problem(with: origin) { throw BeelineError(.proxyUnresolved, "\(origin): \(problem)") }
         return proxies.route(to: origin)
     }
 }

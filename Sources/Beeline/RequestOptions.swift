@@ -65,6 +65,12 @@ package struct RedirectProposal: Sendable {
     package var method: HTTPRequest.Method
     /// Where it goes.
     package var url: HTTPURL
-    /// All fields but Cookie, of which those that do not belong to the new origin are gone.
+    /// All fields but Host and Cookie, of which those that do not belong to the new origin are gone.
     package var fields: HTTPFields
+    /// The caller's own Cookie field; nil: none, or it does not belong there.
+    package var cookies: String?
+    /// The Host that is wanted instead of the URL's.
+    package var authority: String?
+    /// The body in the place of the one that the redirect keeps or drops; nil: that one.
+    package var body: RequestBody?
 }

@@ -17,9 +17,9 @@ extension BeelineClient {
     /// let body = try await response.body.collect(upTo: 1 << 20)
     /// ```
     ///
-    /// Connections, cookies, redirects, TLS and the limits are the client's. A body that consists of one buffer is sent with
-    /// its length and can be sent again; any other is streamed once, with the length that a `Content-Length` header names
-    /// and chunked where there is none.
+    /// Connections, cookies, redirects, TLS and the limits are the client's. A body in memory is sent with its length and can
+    /// be sent again; any other is streamed once, with the length that it was made with or that a `Content-Length` header
+    /// names, and chunked where neither says one.
     ///
     /// - Parameters:
     ///   - request: What is asked. Its `tlsConfiguration` and `localAddress` are the client's to decide: a request that has
@@ -44,7 +44,7 @@ extension BeelineClient {
         limits.whole = .nanoseconds(timeout.nanoseconds)
         options.limits = limits
         let head = try request.head()
-        let response = try await send(head, to: url, body: try await request.replayedBody(), options: options)
+        let response = try await send(head, to: url, body: try await request.clientBody(), options: options)
         return HTTPClientResponse(response)
     }
 }

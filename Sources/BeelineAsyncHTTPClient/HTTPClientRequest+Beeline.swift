@@ -31,47 +31,32 @@ extension HTTPClientRequest {
         return head
     }
 
-    /// The body: bytes where one buffer is all of it, else a stream that is read once.
-    func replayedBody() async throws -> RequestBody {
+    /// The body: bytes where it is in memory, else a stream that is read once, while it is sent.
+    func clientBody() async throws -> RequestBody {
         guard let body else { return .none }
-        // The pieces are taken from one iterator: what was read to look ahead is not asked for again.
-        let pieces = PieceSource(body.makeAsyncIterator())
-        guard let first = try await pieces.next() else { return .bytes(ByteBuffer()) }
-        guard let second = try await pieces.next() else { return .bytes(first) }
-        let length = headers.first(name: "content-length").flatMap { Int64($0) }
-        return .once(length: length, Pieces(source: pieces, ahead: [first, second]))
-    }
-}
-
-/// The iterator of a body, which one exchange reads, one piece after another.
-private final class PieceSource: @unchecked Sendable {
-    // Not guarded by a lock: the engine asks for a piece when it has sent the one before, and never twice at a time.
-    private var iterator: HTTPClientRequest.Body.AsyncIterator
-
-    init(_ iterator: HTTPClientRequest.Body.AsyncIterator) {
-        self.iterator = iterator
-    }
-
-    func next() async throws -> ByteBuffer? { try await iterator.next() }
-}
-
-/// The pieces that were read ahead, and then the others.
-private struct Pieces: AsyncSequence, Sendable {
-    typealias Element = ByteBuffer
-
-    let source: PieceSource
-    let ahead: [ByteBuffer]
-
-    struct AsyncIterator: AsyncIteratorProtocol {
-        let source: PieceSource
-        var ahead: ArraySlice<ByteBuffer>
-
-        mutating func next() async throws -> ByteBuffer? {
-            if let piece = ahead.popFirst() { return piece }
-            return try await source.next()
+        let shape = BodyShape(body)
+        if shape.isInMemory {
+            var pieces = body.makeAsyncIterator()
+            return .bytes(try await pieces.next() ?? ByteBuffer())
         }
+        return .once(length: shape.length ?? headers.first(name: "content-length").flatMap { Int64($0) }, body)
     }
+}
 
-    func makeAsyncIterator() -> AsyncIterator { AsyncIterator(source: source, ahead: ahead[...]) }
+/// What AsyncHTTPClient knows of a body and does not tell: read by reflection.
+///
+/// To find it out by reading would mean to wait for pieces that may come only after the server has answered. Where the
+/// insides (of AsyncHTTPClient 1.37) have moved, a body is a stream of unknown length, and the tests notice.
+private struct BodyShape {
+    var isInMemory = false
+    var length: Int64?
+
+    init(_ body: HTTPClientRequest.Body) {
+        let mode = Mirror(reflecting: body).children.first { $0.label == "mode" }
+        guard let form = mode.flatMap({ Mirror(reflecting: $0.value).children.first }) else { return }
+        isInMemory = form.label == "byteBuffer" || form.label == "sequence"
+        let length = Mirror(reflecting: form.value).children.first { $0.label == "length" }
+        self.length = length.flatMap { Mirror(reflecting: $0.value).children.first?.value as? Int64 }
+    }
 }
 #endif

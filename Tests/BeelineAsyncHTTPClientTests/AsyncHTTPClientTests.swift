@@ -98,6 +98,53 @@ struct AsyncHTTPClientTests {
         await lab.stop()
     }
 
+    @Test("a stream that was made with a length is sent with it")
+    func knownLength() async throws {
+        let lab = try await Lab { .text("\($0.bodySize) \($0.fields[.contentLength] ?? "-")") }
+        var request = lab.request(.PUT)
+        let pieces = AsyncStream<ByteBuffer> { continuation in
+            for _ in 0..<3 { continuation.yield(ByteBuffer(repeating: 7, count: 10)) }
+            continuation.finish()
+        }
+        request.body = .stream(pieces, length: .known(Int64(30)))
+        let response = try await lab.client.execute(request, timeout: .seconds(20))
+        #expect(String(buffer: try await response.body.collect(upTo: 1_024)) == "30 30")
+        await lab.stop()
+    }
+
+    @Test("a stream is not read before its request is under way: what comes after the head does not hold it back")
+    func bodyWaitsForServer() async throws {
+        let lab = try await Lab { .text("\($0.text)") }
+        var request = lab.request(.POST)
+        let (pieces, feed) = AsyncStream<ByteBuffer>.makeStream()
+        feed.yield(ByteBuffer(string: "one "))
+        request.body = .stream(pieces, length: .unknown)
+        let sent = request
+        async let response = lab.client.execute(sent, timeout: .seconds(20))
+        // The program has its second piece only when the connection stands.
+        try await lab.site.connections { $0.open > 0 }
+        feed.yield(ByteBuffer(string: "two"))
+        feed.finish()
+        #expect(String(buffer: try await response.body.collect(upTo: 1_024)) == "one two")
+        await lab.stop()
+    }
+
+    @Test("the time that a request may take holds for a body that never comes")
+    func silentBody() async throws {
+        let lab = try await Lab { .text("\($0.text)") }
+        _ = try await lab.client.execute(lab.request(), timeout: .seconds(20))
+        var request = lab.request(.POST)
+        let (pieces, feed) = AsyncStream<ByteBuffer>.makeStream()
+        request.body = .stream(pieces, length: .unknown)
+        let sent = request
+        let error = await #expect(throws: BeelineError.self) {
+            try await lab.client.execute(sent, timeout: .milliseconds(200))
+        }
+        #expect(error?.code == BeelineError.Code(.deadlineExceeded))
+        feed.finish()
+        await lab.stop()
+    }
+
     @Test("what cannot be done is refused by name")
     func refusals() async throws {
         let lab = try await Lab { _ in .text("") }

@@ -24,12 +24,10 @@ struct ProxyTests {
             (["all_proxy": "http://p.test:1", "no_proxy": "10.0.0.0/8, ::1"], "https://10.1.2.3", nil),
             (["all_proxy": "http://p.test:1", "no_proxy": "10.0.0.0/8, ::1"], "https://[::1]", nil),
             (["all_proxy": "http://p.test:1", "no_proxy": "*"], "https://a.test", nil),
-            (["all_proxy": "gopher://p.test:1"], "https://a.test", nil),
             (["all_proxy": "https://p.test"], "https://a.test", "https://p.test"),
             (["all_proxy": "https://p.test:8443"], "http://a.test", "https://p.test:8443"),
             (["all_proxy": "socks5://p.test"], "https://a.test", "socks5h://p.test:1080"),
             (["all_proxy": "socks5h://me:x@[::1]:9050"], "wss://a.test", "socks5h://[::1]:9050"),
-            (["all_proxy": "socks4://p.test:1"], "https://a.test", nil),
             (["https_proxy": "http://p.test:1"], "wss://a.test", "http://p.test:1"),
             (["http_proxy": "http://p.test:1"], "ws://a.test", "http://p.test:1"),
             (["all_proxy": "http://p.test:1", "no_proxy": "a.test:443"], "https://a.test", nil),
@@ -52,6 +50,34 @@ struct ProxyTests {
         case .proxy(let proxy): #expect(proxy.description == expected)
         case .unixSocket: Issue.record("no environment names a socket")
         }
+    }
+
+    @Test(
+        "a request does not go past a proxy that cannot be used: it fails, and says which variable names it",
+        arguments: [
+            (["http_proxy": "socks4://127.0.0.1:1"], "http_proxy"),
+            (["http_proxy": "gopher://127.0.0.1:1", "all_proxy": "http://127.0.0.1:1"], "http_proxy"),
+            (["ALL_PROXY": "socks://127.0.0.1:1"], "ALL_PROXY"),
+            (["all_proxy": "http://127.0.0.1:99999"], "all_proxy"),
+            (["http_proxy": " 127.0.0.1:1"], "http_proxy"),
+        ] as [([String: String], String)]
+    )
+    func unusable(variables: [String: String], name: String) async throws {
+        let site = try await LoopbackOrigin.start(handler: Routes.standard)
+        var configuration = ClientConfiguration()
+        configuration.proxies = ProxySettings(environment: variables)
+        let client = try BeelineClient(configuration)
+        let url = "http://127.0.0.1:\(site.port)/echo"
+        let error = await #expect(throws: BeelineError.self) { try await client.get(url) }
+        #expect(error?.code == .proxyUnresolved && error?.message.contains(name) == true)
+        #expect(site.requests.isEmpty)
+        await client.shutDown()
+        // Where no_proxy or the program says otherwise, the variable does not count.
+        configuration.proxies = ProxySettings(environment: variables.merging(["no_proxy": "127.0.0.1"]) { $1 })
+        let direct = try BeelineClient(configuration)
+        #expect(try await direct.get(url).status == .ok)
+        await direct.shutDown()
+        await site.stop()
     }
 
     @Test("the settings of Apple's systems are read by the names of their keys")

@@ -78,6 +78,23 @@ struct RedirectTests {
         await lab.stop()
     }
 
+    @Test(
+        "who the place of a redirect names is asked for as that one, and who a relative one repeats stays whoever it was",
+        arguments: [
+            ("us:pw@b.test", "dXM6cHc="), ("us:pw@a.test", "dXM6cHc="), ("/end", "bWU6b3du"), ("b.test", nil),
+        ] as [(String, String?)]
+    )
+    func credentialsOfPlace(place: String, sent: String?) async throws {
+        let lab = try await ClientLab(handler: Self.handler)
+        let target = place.hasPrefix("/") ? place : "https://\(place):\(lab.site.port)/end"
+        var options = RequestOptions()
+        options.credentials = .basic(user: "me", password: "own")
+        let url = "https://x:y@a.test:\(lab.site.port)/go?to=\(target)"
+        let seen = try await lab.client.send(.get, url, options: options).text()
+        #expect(seen.contains("||\(sent.map { "Basic \($0)" } ?? "-")|"))
+        await lab.stop()
+    }
+
     @Test("within a site the caller's own cookies travel on, and credentials stay within the origin")
     func sameSite() async throws {
         let lab = try await ClientLab(names: ["a.test", "www.a.test"], handler: Self.handler)

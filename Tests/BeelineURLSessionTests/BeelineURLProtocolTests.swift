@@ -236,6 +236,57 @@ struct BeelineURLProtocolTests {
         await lab.stop()
     }
 
+    @Test("what a delegate takes out of a redirect is not sent, and what it puts in is: fields, Host, method, body")
+    func redirectRewritten() async throws {
+        let lab = try await SessionLab()
+        let recorder = Recorder(redirect: { request in
+            var request = request
+            request.httpMethod = "POST"
+            request.httpBody = Data("again".utf8)
+            request.setValue(nil, forHTTPHeaderField: "X-Secret")
+            request.setValue(nil, forHTTPHeaderField: "Authorization")
+            request.setValue("own=1", forHTTPHeaderField: "Cookie")
+            request.setValue("other.test", forHTTPHeaderField: "Host")
+            return request
+        })
+        let fields = ["X-Secret": "1", "X-Open": "2", "Authorization": "Bearer x"]
+        let request = URLRequest("POST", try lab.url("/redirect?status=302&to=/echo"), body: "first", fields)
+        lab.session(delegate: recorder).dataTask(with: request).resume()
+        #expect(try await recorder.end().redirects.first?.next.httpMethod == "GET")
+        let last = try #require(lab.site.requests.last)
+        #expect(last.method == .post && last.text == "again" && last.authority == "other.test")
+        let sent = Dictionary(last.fields.map { ($0.name.canonicalName, $0.value) }) { $1 }
+        #expect(sent["x-secret"] == nil && sent["authorization"] == nil && sent["x-open"] == "2")
+        #expect(sent["cookie"] == "own=1")
+        await lab.stop()
+    }
+
+    @Test("each redirect is told with what the delegate made of the one before")
+    func redirectsRewritten() async throws {
+        let lab = try await SessionLab()
+        let recorder = Recorder(redirect: { request in
+            var request = request
+            request.setValue("yes", forHTTPHeaderField: "X-Delegate")
+            return request
+        })
+        lab.session(delegate: recorder).dataTask(with: try lab.url("/redirect?to=/redirect?to=/echo")).resume()
+        let told = try await recorder.end().redirects.map { $0.next.value(forHTTPHeaderField: "X-Delegate") }
+        #expect(told == [nil, "yes"])
+        await lab.stop()
+    }
+
+    @Test("a redirect that would need a spent stream is the response, where the delegate refuses it")
+    func refusedWithSpentStream() async throws {
+        let lab = try await SessionLab()
+        let recorder = Recorder(redirect: { _ in nil })
+        var request = URLRequest("PUT", try lab.url("/redirect?status=307&to=/echo"))
+        request.httpBodyStream = InputStream(data: Data("first".utf8))
+        lab.session(delegate: recorder).dataTask(with: request).resume()
+        let story = try await recorder.end()
+        #expect(story.responses.map(\.statusCode) == [307] && story.bodiesAsked == 0)
+        await lab.stop()
+    }
+
     @Test("a body stream is asked for anew where a redirect needs it again")
     func redirectWithStream() async throws {
         let lab = try await SessionLab()

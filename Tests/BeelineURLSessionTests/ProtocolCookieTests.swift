@@ -85,6 +85,30 @@ struct ProtocolCookieTests {
         await lab.stop()
     }
 
+    @Test("a cookie of the request's own is sent although another host has one of the same name and value")
+    func explicitAsElsewhere() async throws {
+        let lab = try await SessionLab()
+        let session = lab.session()
+        _ = try await session.text(try lab.url("/set-cookie?value=a%3D1"))
+        _ = try await session.text(URLRequest("GET", try lab.url("/echo", at: "b.test"), ["Cookie": "a=1"]))
+        #expect(Self.sent(lab) == ["a": "1"])
+        await lab.stop()
+    }
+
+    @Test("a task that was made before a cookie changed sends the new one, not what Foundation wrote down for it")
+    func madeBefore() async throws {
+        let lab = try await SessionLab()
+        let recorder = Recorder()
+        let session = lab.session(delegate: recorder)
+        _ = try await session.text(try lab.url("/set-cookie?value=sid%3Dold"))
+        let early = session.dataTask(with: try lab.url("/echo"))
+        _ = try await session.text(try lab.url("/set-cookie?value=sid%3Dnew"))
+        early.resume()
+        _ = try await recorder.end()
+        #expect(Self.sent(lab) == ["sid": "new"])
+        await lab.stop()
+    }
+
     @Test(
         "the session's and the request's wishes mean what they mean",
         arguments: [

@@ -11,6 +11,13 @@ public struct ProxySettings: Sendable, Hashable {
     public var https: Proxy?
     /// Origins that are reached without a proxy.
     public var exceptions = ProxyExceptions()
+    /// What named a proxy that cannot be used, for each of both kinds of origins: nothing goes past it.
+    var unusable: Unusable?
+
+    struct Unusable: Sendable, Hashable {
+        var http: String?
+        var https: String?
+    }
 
     /// No proxy.
     public static let none = ProxySettings()
@@ -26,5 +33,12 @@ public struct ProxySettings: Sendable, Hashable {
     public func route(to origin: Origin) -> Route {
         guard let proxy = origin.scheme.isSecure ? https : http, !exceptions.contains(origin) else { return .direct }
         return .proxy(proxy)
+    }
+
+    /// Why an origin is not to be reached at all: there should be a proxy on the way, and nobody can say which.
+    package func problem(with origin: Origin) -> String? {
+        let (proxy, name) = origin.scheme.isSecure ? (https, unusable?.https) : (http, unusable?.http)
+        guard proxy == nil, let name, !exceptions.contains(origin) else { return nil }
+        return "\(name) names no proxy that can be used: write http://HOST:PORT, https:// or socks5h://, or unset it"
     }
 }

@@ -33,9 +33,10 @@ extension Call {
                 hop.fields[.authorization] == nil
                 ? hop.credentials ?? client.configuration.credentials[hop.url.origin] : nil
             let answer = credentials.flatMap { client.auth.authorization($0, for: hop) }
+            // 3 Route.
+            let route = try client.configuration.route(to: hop.url.origin)
             let observation = client.telemetry?.begin(hop, request: countRequest())
-            // 3 Route, 4 Resolve (only where a connection must be dialled), 5 Lease, 6 Exchange.
-            let route = client.configuration.route(to: hop.url.origin)
+            // 4 Resolve (only where a connection must be dialled), 5 Lease, 6 Exchange.
             let (prepared, response): (PreparedRequest, ExchangeResponse)
             do {
                 prepared = try hop.prepared(
@@ -120,8 +121,18 @@ extension Call {
                     "\(hops[0].url) was redirected \(limit) times, last to \(next.url): raise the limit if that is right"
                 )
             }
-            guard let ask = options.onRedirect else { return next }
-            return await ask(next.proposal(after: hop.url), response).map(next.taking)
+            var proposal: RedirectProposal?
+            if let ask = options.onRedirect {
+                proposal = await ask(next.proposal(after: hop.url), response)
+                guard proposal != nil else { return nil }
+            }
+            guard next.body.isReplayable || proposal?.body != nil else {
+                throw BeelineError(
+                    BeelineError.Code(.bodyNotReplayable),
+                    "\(hop.url) redirects to \(next.url) with the body, which can be read only once: use RequestBody.stream"
+                )
+            }
+            return proposal.map(next.taking) ?? next
         } catch {
             var error = error
             error.hops = hops

@@ -49,8 +49,7 @@ struct HopRequest: Sendable {
             fields[.acceptEncoding] = "gzip, deflate"
             decodesContent = true
         }
-        credentials =
-            request.options.credentials ?? url.user.map { .basic(user: $0, password: url.password ?? "") }
+        credentials = request.options.credentials ?? url.credentials
     }
 
     /// The request as the engine takes it.
@@ -73,13 +72,29 @@ struct HopRequest: Sendable {
     // MARK: Asking about a redirect
 
     func proposal(after previous: HTTPURL) -> RedirectProposal {
-        RedirectProposal(previous: previous, method: method, url: url, fields: fields)
+        RedirectProposal(
+            previous: previous,
+            method: method,
+            url: url,
+            fields: fields,
+            cookies: explicitCookies,
+            authority: authority
+        )
     }
 
     /// The request as somebody wants it instead.
     func taking(_ proposal: RedirectProposal) -> HopRequest {
         var hop = self
         (hop.method, hop.url, hop.fields) = (proposal.method, proposal.url, proposal.fields)
+        (hop.explicitCookies, hop.authority) = (proposal.cookies, proposal.authority)
+        if let body = proposal.body { hop.body = body }
+        // They are the caller's for the place that the redirect leads to, and for no other.
+        if hop.url.origin != url.origin { hop.credentials = hop.url.credentials }
         return hop
     }
+}
+
+extension HTTPURL {
+    /// Who its `user:password@` says the caller is.
+    var credentials: Credentials? { user.map { .basic(user: $0, password: password ?? "") } }
 }

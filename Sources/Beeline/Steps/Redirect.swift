@@ -28,20 +28,21 @@ enum Redirect {
             for name in next.fields.map(\.name) where name.canonicalName.hasPrefix("content-") {
                 next.fields[name] = nil
             }
-        } else if !hop.body.isReplayable {
-            throw BeelineError(
-                BeelineError.Code(.bodyNotReplayable),
-                "\(hop.url) redirects to \(next.url) with the body, which can be read only once: use RequestBody.stream"
-            )
         }
-        if next.url.origin != hop.url.origin {
+        let isElsewhere = next.url.origin != hop.url.origin
+        if isElsewhere {
             next.fields[.proxyAuthorization] = nil
             next.authority = nil
-            guard !keepsCredentials else { return next }
+        }
+        if isElsewhere, !keepsCredentials {
             next.fields[.authorization] = nil
             next.credentials = nil
             // Within a site, what the caller gave for it may travel on; elsewhere it is a secret.
             if Site(of: next.url) != Site(of: hop.url) { next.explicitCookies = nil }
+        }
+        // A place that names who is to ask for it; what stands in the URL before is only repeated by a relative one.
+        if isElsewhere || (next.url.user, next.url.password) != (hop.url.user, hop.url.password) {
+            next.credentials = next.url.credentials ?? next.credentials
         }
         return next
     }

@@ -71,6 +71,9 @@ final class Approach {
         let origin = Origin(scheme: purpose.scheme, host: destination.host, port: destination.port)
         let client = server.client
         if case .proxy(let proxy) = client.configuration.proxies.route(to: origin) { return approach(proxy, origin) }
+        if let problem = client.configuration.proxies.problem(with: origin) {
+            return end(.failure(Refusal(502, problem)))
+        }
         let pins = client.configuration.pinned
         if !pins.isEmpty,
             let addresses = pins[.init(destination.host, port: destination.port)] ?? pins[.init(destination.host)]

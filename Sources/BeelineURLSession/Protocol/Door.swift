@@ -51,7 +51,14 @@ final class Door: Sendable {
         if let hosts = settings.hosts, !hosts.contains(url.host) { return "the settings name other hosts" }
         if !settings.accepts(request) { return "the settings do not accept the request" }
         if !client.isHTTPDNSEnabled { return "HTTPDNS is switched off" }
-        if client.configuration.proxies.route(to: url.origin) != .direct { return "a proxy is in force" }
+        #if canImport(Darwin)
+        let own = configuration?.connectionProxyDictionary ?? [:]
+        let named = Dictionary(own.compactMap { key, value in (key as? String).map { ($0, value) } }) { $1 }
+        if ProxySettings(systemSettings: named).route(to: url.origin) != .direct { return "the session has a proxy" }
+        #endif
+        let proxies = client.configuration.proxies
+        if proxies.route(to: url.origin) != .direct { return "a proxy is in force" }
+        if let problem = proxies.problem(with: url.origin) { return problem }
         return nil
     }
 

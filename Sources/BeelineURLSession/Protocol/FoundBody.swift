@@ -55,7 +55,8 @@ extension RequestBody {
         return .file(url.path)
     }
 
-    private static func once(_ stream: InputStream, _ length: Int64?) -> RequestBody {
+    /// A stream as it is; nobody can give it again.
+    static func once(_ stream: InputStream, _ length: Int64?) -> RequestBody {
         let reader = StreamReader(stream)
         return .once(length: length, StreamBody { reader })
     }

@@ -37,18 +37,24 @@ struct LoadCookies: Sendable {
         } else {
             keepsOf = nil
         }
-        explicit = Self.explicit(field, configuration)
+        explicit = Self.explicit(field, request.url, configuration)
     }
 
-    /// What the program itself wrote into the Cookie field. On Linux the session has put there what its storage has for the
-    /// host, Secure and paths unseen, before any protocol class is asked; that is the jar's affair.
-    private static func explicit(_ field: String?, _ configuration: URLSessionConfiguration) -> String? {
+    /// What the program itself wrote into the Cookie field. On Linux the session has put there what its storage had for the
+    /// host when the task was made, Secure and paths unseen; that is the jar's affair, which may have newer ones by now. Where
+    /// the storage has some, nothing else is in the field.
+    private static func explicit(
+        _ field: String?,
+        _ url: URL?,
+        _ configuration: URLSessionConfiguration
+    ) -> String? {
         #if canImport(FoundationNetworking)
-        guard let field, configuration.httpShouldSetCookies, let storage = configuration.httpCookieStorage else {
-            return field
+        guard let field, let url, configuration.httpShouldSetCookies, let storage = configuration.httpCookieStorage
+        else { return field }
+        let stored = Set((storage.cookies(for: url) ?? []).map(\.name))
+        let own = field.components(separatedBy: "; ").filter { pair in
+            !stored.contains(String(pair.prefix { $0 != "=" }))
         }
-        let stored = Set((storage.cookies ?? []).map { "\($0.name)=\($0.value)" })
-        let own = field.components(separatedBy: "; ").filter { !stored.contains($0) }
         return own.isEmpty ? nil : own.joined(separator: "; ")
         #else
         return field

@@ -15,22 +15,22 @@ import FoundationNetworking
 /// tells it of one. On Apple's platforms Foundation is told, asks the delegate, and makes a load of its own for the next hop.
 final class PlatformRedirect: Sendable {
     private let plan: LoadPlan
-    private let told = NIOLockedValueBox<URLRequest?>(nil)
+    /// The request of the last hop, as the delegate wanted it or Foundation is told of it.
+    private let last = NIOLockedValueBox<URLRequest?>(nil)
 
     init(_ plan: LoadPlan) { self.plan = plan }
 
     /// The request that Foundation is to be told of.
-    var request: URLRequest? { told.withLockedValue { $0 } }
+    var request: URLRequest? { last.withLockedValue { $0 } }
 
     func next(
         _ proposal: RedirectProposal,
         _ head: HTTPResponse,
         _ mirror: CookieStorageMirror?
     ) async -> RedirectProposal? {
-        let request = plan.original.redirected(to: proposal)
         #if canImport(FoundationNetworking)
         guard let delegate = plan.delegate else { return proposal }
-        guard let request,
+        guard let request = (request ?? plan.original).redirected(to: proposal),
             let response = HTTPURLResponse.make(
                 head,
                 for: URL(string: proposal.previous.description),
@@ -38,9 +38,11 @@ final class PlatformRedirect: Sendable {
             ),
             let answer = await delegate.willRedirect(response, to: request, after: { mirror?.sync() })
         else { return nil }
-        return answer == request ? proposal : proposal.taking(answer)
+        last.withLockedValue { $0 = answer }
+        return proposal.taking(answer, insteadOf: request)
         #else
-        told.withLockedValue { $0 = request }
+        let request = plan.original.redirected(to: proposal)
+        last.withLockedValue { $0 = request }
         return nil
         #endif
     }
@@ -61,20 +63,45 @@ extension URLRequest {
             let isKept = HTTPField.Name(name).map { proposal.fields[$0] != nil } ?? false
             if !isKept { request.setValue(nil, forHTTPHeaderField: name) }
         }
+        request.setValue(proposal.cookies, forHTTPHeaderField: "Cookie")
+        request.setValue(proposal.authority, forHTTPHeaderField: "Host")
         return request
     }
 }
 
+#if canImport(FoundationNetworking)
 extension RedirectProposal {
-    /// The proposal as a delegate wants it instead.
-    fileprivate func taking(_ request: URLRequest) -> RedirectProposal {
+    /// The proposal as a delegate wants it instead; nil where it wants what HTTP cannot be asked for.
+    fileprivate func taking(_ request: URLRequest, insteadOf told: URLRequest) -> RedirectProposal? {
+        guard let url = request.url.flatMap({ try? HTTPURL($0) }),
+            let method = HTTPRequest.Method(rawValue: request.httpMethod ?? "GET")
+        else { return nil }
         var proposal = self
-        if let url = request.url.flatMap({ try? HTTPURL($0) }) { proposal.url = url }
-        if let method = request.httpMethod.flatMap(HTTPRequest.Method.init(rawValue:)) { proposal.method = method }
-        for (name, value) in request.allHTTPHeaderFields ?? [:] {
-            guard let name = HTTPField.Name(name), name != .cookie, name.canonicalName != "host" else { continue }
-            proposal.fields[name] = value
+        // Requests that differ in fields alone are equal to Foundation on Linux: each part is looked at.
+        proposal.url = url
+        proposal.method = method
+        let fields = request.allHTTPHeaderFields ?? [:]
+        for name in (told.allHTTPHeaderFields ?? [:]).keys where fields[name] == nil {
+            HTTPField.Name(name).map { proposal.fields[$0] = nil }
+        }
+        proposal.cookies = nil
+        proposal.authority = nil
+        for (name, value) in fields {
+            switch name.lowercased() {
+            case "cookie": proposal.cookies = value
+            case "host": proposal.authority = value
+            case "content-length": break
+            default: HTTPField.Name(name).map { proposal.fields[$0] = value }
+            }
+        }
+        if let stream = request.httpBodyStream {
+            if stream !== told.httpBodyStream { proposal.body = .once(stream, nil) }
+        } else if let data = request.httpBody {
+            if data != told.httpBody { proposal.body = .bytes(data) }
+        } else if told.httpBody != nil || told.httpBodyStream != nil {
+            proposal.body = RequestBody.none
         }
         return proposal
     }
 }
+#endif
