@@ -24,13 +24,15 @@ struct LoadCookies: Sendable {
         let storage = configuration.httpCookieStorage
         let handles = request.httpShouldHandleCookies && storage != nil
         sends = handles && configuration.httpShouldSetCookies
-        keeps = handles && configuration.httpCookieAcceptPolicy != .never
+        // The session's and the storage's own: each may be the stricter one.
+        let policies = [configuration.httpCookieAcceptPolicy, storage?.cookieAcceptPolicy]
+        keeps = handles && !policies.contains(.never)
         let mirror = storage.map { door.mirror(of: $0) }
         jar = mirror?.jar
         // A jar that is the storage's own knows nothing but what it is told.
         let isNeeded = door.settings.mirrorsCookies || mirror?.configuration.truth == .storage
         self.mirror = handles && isNeeded ? mirror : nil
-        if configuration.httpCookieAcceptPolicy == .onlyFromMainDocumentDomain,
+        if policies.contains(.onlyFromMainDocumentDomain),
             let page = request.mainDocumentURL.flatMap({ try? HTTPURL($0) })
         {
             keepsOf = { Site(of: $0) == Site(of: page) }
