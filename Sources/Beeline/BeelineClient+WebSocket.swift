@@ -45,7 +45,8 @@ extension BeelineClient {
     ///   - fields: header fields; an `Origin` among them replaces the URL's own.
     ///   - subprotocols: offered in this order.
     ///   - settings: the socket's bounds.
-    ///   - options: limits and cookies; `limits.connect` and `limits.whole` bound the opening.
+    ///   - options: limits, cookies and credentials; `limits.connect` and `limits.whole` bound the opening. Credentials of Basic
+    ///     and Bearer are sent, those of the configuration for the `https` origin too; a challenge is not answered.
     /// - Throws: ``BeelineError``; with code `upgradeRefused` for an answer that opens no WebSocket, and `response` in the
     ///   `DirectHTTPError` that is its cause.
     public func webSocket(
@@ -68,7 +69,7 @@ extension BeelineClient {
         do {
             let request = try WebSocketRequest(
                 url,
-                fields: handshakeFields(fields, cookie: cookies.field, url),
+                fields: handshakeFields(fields, cookie: cookies.field, url, options.credentials),
                 subprotocols: subprotocols
             )
             let socket = try await open(request, route, settings, options.limits ?? configuration.limits)
@@ -82,14 +83,22 @@ extension BeelineClient {
         }
     }
 
-    private func handshakeFields(_ fields: HTTPFields, cookie: HTTPField?, _ url: HTTPURL) -> HTTPFields {
+    private func handshakeFields(
+        _ fields: HTTPFields,
+        cookie: HTTPField?,
+        _ url: HTTPURL,
+        _ credentials: Credentials?
+    ) -> HTTPFields {
         var fields = fields
         fields[.cookie] = nil
         if let cookie { fields.append(cookie) }
         if fields[.userAgent] == nil { fields[.userAgent] = configuration.userAgent }
         if fields[.origin] == nil { fields[.origin] = url.origin.httpEquivalent.serialized }
-        if fields[.authorization] == nil, let user = url.user {
-            fields[.authorization] = BasicCredentials(user: user, password: url.password ?? "").fieldValue
+        if fields[.authorization] == nil {
+            let credentials =
+                credentials ?? url.user.map { .basic(user: $0, password: url.password ?? "") }
+                ?? configuration.credentials[url.origin] ?? configuration.credentials[url.origin.httpEquivalent]
+            fields[.authorization] = credentials?.unaskedField
         }
         return fields
     }

@@ -44,7 +44,8 @@ public struct ClientConfiguration: Sendable {
     public var userAgent: String? = "Beeline/\(BeelineClient.version)"
     /// `Accept` of requests that have none; nil: none is sent. Default: anything.
     public var accept: String? = "*/*"
-    /// Whether gzip and deflate are offered and undone where a request does not say `Accept-Encoding` itself. Default true.
+    /// Whether gzip and deflate are offered and undone where a request does not say `Accept-Encoding` itself, and asks for no
+    /// `Range`. Default true.
     public var decodesContent = true
     /// The bounds of the pool and of responses' heads.
     public var engine = EngineConfiguration()

@@ -42,6 +42,8 @@ struct CommandStatus: RawRepresentable, Hashable, Sendable {
     /// The server ended the stream of HTTP/2.
     static let streamReset = CommandStatus(92)
 
+    /// A SOCKS proxy refused.
+    static let proxyFailed = CommandStatus(97)
     /// EX_USAGE.
     static let usage = CommandStatus(64)
     /// EX_UNAVAILABLE: a port cannot be had.

@@ -38,7 +38,8 @@ public struct PreparedRequest: Sendable {
     /// Checks a request.
     ///
     /// `Content-Length` must agree with the body; `Transfer-Encoding`, `Connection` and `Upgrade` belong to the
-    /// connection and are refused. Other fields of that kind, such as `Keep-Alive`, do not go into HTTP/2.
+    /// connection and are refused. Other fields of that kind, such as `Keep-Alive`, do not go into HTTP/2. A `Host` among the
+    /// fields is what `authority` says where that is nil.
     ///
     /// - Parameter authority: what the Host header says instead of the origin's own. It changes the header only, never SNI,
     ///   certificate, cookies or connection.
@@ -62,6 +63,7 @@ public struct PreparedRequest: Sendable {
         }
         var declaredLength: String?
         var expects = false
+        var host: HTTPField?
         for field in fields {
             switch field.name {
             case .transferEncoding, .connection, .upgrade:
@@ -74,7 +76,8 @@ public struct PreparedRequest: Sendable {
             case .expect:
                 expects = expects || field.value.lowercased() == "100-continue"
             default:
-                break
+                // HTTPTypes has no constant for it.
+                if field.name.canonicalName == "host" { host = field }
             }
         }
         let length = try body.contentLength()
@@ -97,12 +100,14 @@ public struct PreparedRequest: Sendable {
         default:
             framing = (length ?? declaredLength.flatMap { Int64($0) }).map(Framing.length) ?? .chunked
         }
+        let authority = authority ?? host?.value
         if let authority, !authority.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7f }) {
             throw DirectHTTPError(.invalidRequest, "the Host \"\(authority)\" has a character that no host has")
         }
         self.authority = authority ?? url.origin.authority
         var rest = fields
         if declaredLength != nil { rest[.contentLength] = nil }
+        if let host { rest[host.name] = nil }
         // RFC 9110 §10.1.1: there is nothing to wait for where there is nothing to send.
         if expects, !expectsContinue { rest[.expect] = nil }
         self.fields = rest

@@ -111,6 +111,16 @@ struct BodyTests {
         await site.stop()
     }
 
+    @Test("codings are not offered with a Range: a part of a coded body cannot be decoded")
+    func ranges() async throws {
+        let site = try await LoopbackOrigin.start { .text($0.fields[.acceptEncoding] ?? "-") }
+        let client = try plainClient()
+        #expect(try await client.get(site.url()).text() == "gzip, deflate")
+        #expect(try await client.get(site.url(), fields: [.range: "bytes=5-9"]).text() == "-")
+        await client.shutDown()
+        await site.stop()
+    }
+
     @Test("sending tells its progress, whatever the body")
     func progress() async throws {
         let folder = try TemporaryFolder()

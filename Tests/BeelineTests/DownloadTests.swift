@@ -18,6 +18,10 @@ struct DownloadTests {
         var knowsRanges = true
         /// Bytes after which a response breaks off; nil: none does.
         var breaksAt: Int?
+        /// The most that a part brings, however much was asked for; nil: all of it.
+        var largestPart: Int?
+        /// Whether a range that is refused is told the size.
+        var tellsSize = true
         var content = DownloadTests.whole
     }
 
@@ -27,13 +31,14 @@ struct DownloadTests {
             start = Int(range.dropFirst(6).prefix { $0 != "-" }) ?? 0
         }
         guard start < server.content.count else {
-            return Reply(status: .rangeNotSatisfiable, fields: [.contentRange: "bytes */\(server.content.count)"])
+            let fields: HTTPFields = server.tellsSize ? [.contentRange: "bytes */\(server.content.count)"] : [:]
+            return Reply(status: .rangeNotSatisfiable, fields: fields)
         }
-        let rest = Array(server.content[start...])
+        let rest = Array(server.content[start...].prefix(start > 0 ? server.largestPart ?? .max : .max))
         var reply = Reply(status: start > 0 ? .partialContent : .ok)
         if let tag = server.tag { reply.fields[.eTag] = tag }
         if start > 0 {
-            reply.fields[.contentRange] = "bytes \(start)-\(server.content.count - 1)/\(server.content.count)"
+            reply.fields[.contentRange] = "bytes \(start)-\(start + rest.count - 1)/\(server.content.count)"
         }
         reply.fields[.contentLength] = "\(rest.count)"
         reply.body = [.bytes(rest)]
@@ -159,6 +164,31 @@ struct DownloadTests {
         try DownloadNote(url: lab.site.url("/f"), [.eTag: "\"one\""])?.write(lab.folder.path("f.partial.json"))
         #expect(try await lab.download().size == 500_000)
         #expect(lab.folder.data("f") == Data(Self.whole) && lab.folder.names == ["f"])
+        await lab.stop()
+    }
+
+    @Test("a server that sends less than it was asked for is asked for the rest")
+    func smallParts() async throws {
+        var lab = try await Lab()
+        lab.options.resumes = 0
+        lab.server.withLockedValue { $0.breaksAt = 200_000 }
+        _ = try? await lab.download()
+        lab.server.withLockedValue { $0 = Server(largestPart: 120_000) }
+        let download = try await lab.download()
+        #expect(download.size == 500_000 && download.resumedFrom == 200_000 && download.resumes == 0)
+        #expect(lab.ranges.suffix(3) == ["bytes=200000-", "bytes=320000-", "bytes=440000-"])
+        #expect(lab.folder.data("f") == Data(Self.whole) && lab.folder.names == ["f"])
+        await lab.stop()
+    }
+
+    @Test("a range that is refused without a word about the size does not make a part the whole")
+    func refusedWithoutSize() async throws {
+        let lab = try await Lab()
+        lab.server.withLockedValue { $0 = Server(tellsSize: false, content: Array(Self.whole.prefix(1000))) }
+        try Data(Self.whole).write(to: lab.folder.url("f.partial"))
+        try DownloadNote(url: lab.site.url("/f"), [.eTag: "\"one\""])?.write(lab.folder.path("f.partial.json"))
+        #expect(try await lab.download().size == 1000)
+        #expect(lab.folder.data("f") == Data(Self.whole.prefix(1000)) && lab.folder.names == ["f"])
         await lab.stop()
     }
 

@@ -3,6 +3,7 @@
 import Beeline
 import BeelineTesting
 import NIOCore
+import NIOPosix
 import Testing
 
 @Suite("Proxies: the name travels, and HTTPDNS steps aside", .timeLimit(.minutes(1)))
@@ -34,6 +35,14 @@ struct ProxyTests {
             (["all_proxy": "http://p.test:1", "no_proxy": "a.test:443"], "https://a.test", nil),
             (["all_proxy": "http://p.test:1", "no_proxy": "2001:db8::/32"], "https://[2001:db8::5]", nil),
             (["all_proxy": "http://p.test:1", "no_proxy": "10.0.0.0/8"], "https://11.1.2.3", "http://p.test:1"),
+            (["all_proxy": "http://p.test:1", "no_proxy": "10.0.0.0/8:443"], "https://10.1.2.3", nil),
+            (["all_proxy": "http://p.test:1", "no_proxy": "10.0.0.0/8:80"], "https://10.1.2.3", "http://p.test:1"),
+            (["all_proxy": "http://p.test:1", "no_proxy": "10.1.2.3:443"], "https://10.1.2.3", nil),
+            (["all_proxy": "http://p.test:1", "no_proxy": "[::1]"], "https://[::1]", nil),
+            (["all_proxy": "http://p.test:1", "no_proxy": "[::1]:80"], "https://[::1]", "http://p.test:1"),
+            (["all_proxy": "http://p.test:1", "no_proxy": "[2001:db8::]/32:443"], "https://[2001:db8::5]", nil),
+            (["all_proxy": "http://p.test:1", "no_proxy": "a.test"], "https://www.a.test.", nil),
+            (["all_proxy": "http://p.test:1", "no_proxy": "a.test."], "https://a.test", nil),
         ] as [([String: String], String, String?)]
     )
     func environment(variables: [String: String], url: String, expected: String?) throws {
@@ -118,6 +127,40 @@ struct ProxyTests {
         await plain.stop()
         await lab.stop()
         await proxy.stop()
+    }
+
+    @Test("a request and a WebSocket go to the socket of this machine that is named for their origin, past every proxy")
+    func unixSocket() async throws {
+        let path = "/tmp/beeline-\(UInt32.random(in: 0 ... .max)).sock"
+        let daemon = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture { try channel.pipeline.syncOperations.addHandler(Daemon()) }
+            }
+            .bind(unixDomainSocketPath: path, cleanupExistingSocketFile: true).get()
+        let client = try plainClient { configuration in
+            let proxy = Proxy(parsing: "http://127.0.0.1:1")
+            configuration.proxies = ProxySettings(http: proxy, https: proxy)
+            if let host = try? Host("daemon.test") { configuration.unixSockets = [.init(host): path] }
+        }
+        let response = try await client.get("http://daemon.test/x")
+        #expect(try await response.text() == "GET /x HTTP/1.1 Host: daemon.test")
+        #expect(response.hop.proxy == nil && response.resolution == nil)
+        let refused = await #expect(throws: BeelineError.self) { _ = try await client.webSocket("ws://daemon.test/") }
+        #expect(refused?.code == BeelineError.Code(.upgradeRefused))
+        await client.shutDown()
+        try await daemon.close()
+    }
+
+    /// Answers with the first two lines of what it was asked.
+    private final class Daemon: ChannelInboundHandler {
+        typealias InboundIn = ByteBuffer
+        typealias OutboundOut = ByteBuffer
+
+        func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+            let text = String(buffer: unwrapInboundIn(data)).split(separator: "\r\n").prefix(2).joined(separator: " ")
+            let answer = "HTTP/1.1 200 OK\r\nContent-Length: \(text.utf8.count)\r\n\r\n\(text)"
+            context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: answer)), promise: nil)
+        }
     }
 
     @Test("a proxy that refuses is an error that names the proxy and the remedy")

@@ -49,6 +49,19 @@ struct RedirectTests {
         await lab.stop()
     }
 
+    @Test("a Host among the fields is the one that is sent, to its own origin", arguments: ["http/1.1", "h2"])
+    func host(version: String) async throws {
+        let lab = try await ClientLab(protocols: [version], handler: Self.handler)
+        let fields: HTTPFields = [try #require(HTTPField.Name("Host")): "other.test"]
+        let seen = try await lab.client.get(lab.url("a.test", "/end"), fields: fields)
+        #expect(try await seen.text() == "GET|other.test||-|-|-")
+        #expect(seen.hop.request.authority == "other.test")
+        let target = lab.url("b.test", "/end")
+        let next = try await lab.client.get(lab.url("a.test", "/go?to=\(target)"), fields: fields)
+        #expect(try await next.text() == "GET|b.test:\(lab.site.port)||-|-|-")
+        await lab.stop()
+    }
+
     @Test("the next host is resolved by us, gets its own cookies and certificate, and none of the first one's secrets")
     func crossHost() async throws {
         let lab = try await ClientLab(handler: Self.handler)

@@ -46,6 +46,29 @@ struct WebSocketTests {
         await lab.stop()
     }
 
+    @Test("Basic and Bearer go with the handshake: the request's, the URL's, or those of the origin")
+    func credentials() async throws {
+        let lab = try await ClientLab { Routes.webSocketEcho($0) }
+        func sent(_ user: String, _ options: RequestOptions, by client: BeelineClient) async throws -> String? {
+            let socket = try await client.webSocket("wss://\(user)a.test:\(lab.site.port)/", options: options)
+            await socket.close()
+            return lab.site.requests.last?.fields[.authorization]
+        }
+        var options = RequestOptions()
+        #expect(try await sent("", options, by: lab.client) == nil)
+        let user = try await sent("Aladdin:open%20sesame@", options, by: lab.client)
+        #expect(user == "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==")
+        options.credentials = .bearer("token")
+        #expect(try await sent("u:p@", options, by: lab.client) == "Bearer token")
+        var configuration = lab.client.configuration
+        let origin = Origin(scheme: .https, host: try Host("a.test"), port: lab.site.port)
+        configuration.credentials = [origin: .bearer("mine")]
+        let other = try BeelineClient(configuration)
+        #expect(try await sent("", RequestOptions(), by: other) == "Bearer mine")
+        await other.shutDown()
+        await lab.stop()
+    }
+
     @Test("an answer that opens no WebSocket is an error, and its cookies are kept too")
     func refused() async throws {
         let lab = try await start()

@@ -66,6 +66,10 @@ struct FormatTests {
         ),
         ("brackets are read too", "[::1]\tFALSE\t/\tFALSE\t0\ta\t1", Cookie("a", "1", domain: "[::1]")),
         (
+            "wget writes a port", "example.com:8080\tFALSE\t/\tFALSE\t0\ta\t1",
+            Cookie("a", "1", domain: "example.com")
+        ),
+        (
             "Python writes no expiry for a session", "example.com\tFALSE\t/\tFALSE\t\ta\t1",
             Cookie("a", "1", domain: "example.com")
         ),

@@ -36,14 +36,7 @@ final class AuthMemory: Sendable {
 
     /// The `Authorization` of a hop; nil where the server must ask first.
     func authorization(_ credentials: Credentials, for hop: HopRequest) -> Answer? {
-        switch credentials.kind {
-        case .basic:
-            return Answer(field: BasicCredentials(user: credentials.user, password: credentials.secret).fieldValue)
-        case .bearer:
-            return Answer(field: "Bearer " + credentials.secret)
-        case .digest, .any:
-            break
-        }
+        if let field = credentials.unaskedField { return Answer(field: field) }
         let key = Key(origin: hop.url.origin, credentials: credentials)
         let entry = state.withLockedValue { state -> Entry? in
             guard case .digest(let challenge, let count) = state.entries[key] else { return state.entries[key] }
@@ -72,14 +65,25 @@ final class AuthMemory: Sendable {
 
     /// Takes a 401's challenges. Returns whether sending again with what ``authorization(_:for:)`` then gives may help.
     ///
-    /// - Parameter used: the answer that the server did not take; nil where there was none.
-    func learn(_ fields: HTTPFields, _ credentials: Credentials, for hop: HopRequest, used: Answer?) -> Bool {
+    /// - Parameters:
+    ///   - used: the answer that the server did not take; nil where there was none.
+    ///   - isRemembered: whether that answered a challenge of an earlier request.
+    func learn(
+        _ fields: HTTPFields,
+        _ credentials: Credentials,
+        for hop: HopRequest,
+        used: Answer?,
+        isRemembered: Bool
+    ) -> Bool {
         guard credentials.kind == .digest || credentials.kind == .any else { return false }
         let key = Key(origin: hop.url.origin, credentials: credentials)
         let values = fields[values: .wwwAuthenticate]
         if let challenge = DigestChallenge.best(of: values) {
-            // The same nonce again means that the credentials are wrong, unless the server says that it is too old.
-            guard used == nil || challenge.isStale || used?.nonce != challenge.nonce else { return false }
+            // Unless the server says that only the nonce is too old, the credentials are wrong. Of a nonce that is remembered not
+            // every server says it; the answer to a new one is not given twice, since wrong ones lock accounts.
+            guard used == nil || challenge.isStale || isRemembered && used?.nonce != challenge.nonce else {
+                return false
+            }
             remember(.digest(challenge, count: 0), key)
             return true
         }

@@ -46,6 +46,15 @@ public struct Credentials: Hashable, Sendable, CustomStringConvertible {
         Credentials(kind: .any, user: user, secret: password)
     }
 
+    /// The `Authorization` that needs no challenge; nil for what only the server can begin.
+    var unaskedField: String? {
+        switch kind {
+        case .basic: BasicCredentials(user: user, password: secret).fieldValue
+        case .bearer: "Bearer " + secret
+        case .digest, .any: nil
+        }
+    }
+
     /// The kind alone: the rest is a secret.
     public var description: String { "\(kind)" }
 }

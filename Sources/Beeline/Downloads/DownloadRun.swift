@@ -77,6 +77,10 @@ struct DownloadRun {
                     hasFirst = true
                     continue
                 }
+                if try isPart(response, upTo: offset) {
+                    hasFirst = true
+                    continue
+                }
             }
             let size = offset
             let destination = path
@@ -96,6 +100,22 @@ struct DownloadRun {
         }
     }
 
+    /// Whether there is more than a response brought: a server may send less than the range that it was asked for (RFC 9110
+    /// §15.3.7).
+    private func isPart(_ response: Response, upTo end: Int64) throws(BeelineError) -> Bool {
+        guard response.status == .partialContent, let field = response.fields[.contentRange],
+            let whole = ResumeDecision.size(field), end < whole
+        else { return false }
+        guard ResumeDecision.start(field).map({ $0 < end }) ?? false else {
+            throw BeelineError(
+                .rangeMismatch,
+                "\(response.url) sends nothing of the bytes behind \(end) of \(whole)",
+                hops: response.hops
+            )
+        }
+        return true
+    }
+
     /// Asks for the rest, or for the whole where the rest is not to be had. Gives the byte that the response begins at.
     private func ask(from offset: Int64, _ note: DownloadNote?) async throws(BeelineError) -> (Response, Int64) {
         let start = note == nil ? 0 : offset
@@ -110,14 +130,15 @@ struct DownloadRun {
         switch ResumeDecision(status: response.status.code, contentRange: range, offset: start) {
         case .append where response.fields[.eTag].map({ $0 == note?.validator }) ?? true:
             return (response, start)
-        case .complete:
+        // Without a size it may have been anything that the server did not like.
+        case .complete where range != nil:
             await response.body.discard()
             return (response, start)
         case .restart:
             return (response, 0)
         case .refused:
             throw await unexpected(response)
-        case .append, .mismatch:
+        case .append, .complete, .mismatch:
             // The part is of no use, or the server errs with ranges: the whole, then.
             await response.body.discard()
             return try await ask(from: 0, nil)

@@ -43,13 +43,13 @@ package enum ResumeDecision: Hashable, Sendable {
     }
 
     /// 100 of `bytes 100-199/200`.
-    private static func start(_ field: String) -> Int64? {
+    static func start(_ field: String) -> Int64? {
         guard field.lowercased().hasPrefix("bytes ") else { return nil }
         return Int64(field.dropFirst(6).prefix { $0 != "-" })
     }
 
     /// 200 of `bytes */200`.
-    private static func size(_ field: String) -> Int64? {
+    static func size(_ field: String) -> Int64? {
         field.split(separator: "/").last.flatMap { Int64($0) }
     }
 }

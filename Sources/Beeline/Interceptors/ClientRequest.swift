@@ -6,7 +6,8 @@ public import Names
 
 /// A request as the caller made it, before the client adds anything: what an ``Interceptor`` sees and may change.
 public struct ClientRequest: Sendable {
-    /// Method and fields. Its `authority`, where it is not the URL's, is sent as the Host header and changes nothing else.
+    /// Method and fields. Its `authority`, or a `Host` among the fields, is sent as the Host header where it is not the URL's, and
+    /// changes nothing else.
     public var head: HTTPRequest
     /// What is asked for.
     public var url: HTTPURL

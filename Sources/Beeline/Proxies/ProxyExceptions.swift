@@ -5,7 +5,7 @@ public import Names
 /// What `no_proxy` lists: hosts that are reached without a proxy.
 ///
 /// Entries are parted by commas or spaces: a domain (it and all below it, with or without a dot before it), an address, a
-/// network in CIDR form, any of them with `:port`, `<local>` for names without a dot, or `*` for everything.
+/// network in CIDR form, any of them with `:port` (IPv6 in brackets then), `<local>` for names without a dot, or `*` for everything.
 public struct ProxyExceptions: Sendable, Hashable {
     private enum Entry: Sendable, Hashable {
         case all
@@ -41,29 +41,30 @@ public struct ProxyExceptions: Sendable, Hashable {
     private static func entry(_ text: String) -> Entry? {
         if text == "*" { return .all }
         if text == "<local>" { return .simpleNames }
-        if let network = IPNetwork(text) { return .network(network, port: nil) }
-        if let address = IPAddress(text) { return IPNetwork(address).map { .network($0, port: nil) } }
-        if let endpoint = Endpoint(text) {
-            return IPNetwork(endpoint.address).map { .network($0, port: endpoint.port) }
-        }
+        if let network = network(text) { return .network(network, port: nil) }
         var name = Substring(text)
         var port: UInt16?
         if let colon = name.lastIndex(of: ":") {
             guard let number = UInt16(name[name.index(after: colon)...]) else { return nil }
             port = number
             name = name[..<colon]
+            if let network = network(name) { return .network(network, port: port) }
         }
         while name.hasPrefix(".") || name.hasPrefix("*.") { name = name.dropFirst() }
-        return (try? Host(name)).map { .domain($0.text, port: port) }
+        return (try? Host(name)).map { .domain(Self.name(of: $0), port: port) }
+    }
+
+    /// An address or a block of them, in brackets or not.
+    private static func network(_ text: some StringProtocol) -> IPNetwork? {
+        IPNetwork(String(text).filter { $0 != "[" && $0 != "]" })
     }
 
     private static func `is`(_ host: Host, below domain: String) -> Bool {
-        host.address == nil && (host.text == domain || host.text.hasSuffix("." + domain))
+        guard host.address == nil else { return false }
+        let name = name(of: host)
+        return name == domain || name.hasSuffix("." + domain)
     }
-}
 
-extension IPNetwork {
-    fileprivate init?(_ address: IPAddress) {
-        self.init(address, prefixLength: address.family == .v4 ? 32 : 128)
-    }
+    /// A dot at its end makes a name absolute, and no other.
+    private static func name(of host: Host) -> String { host.dnsName ?? host.text }
 }

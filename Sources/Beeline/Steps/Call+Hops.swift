@@ -35,7 +35,7 @@ extension Call {
             let answer = credentials.flatMap { client.auth.authorization($0, for: hop) }
             let observation = client.telemetry?.begin(hop, request: countRequest())
             // 3 Route, 4 Resolve (only where a connection must be dialled), 5 Lease, 6 Exchange.
-            let route = client.configuration.proxies.route(to: hop.url.origin)
+            let route = client.configuration.route(to: hop.url.origin)
             let (prepared, response): (PreparedRequest, ExchangeResponse)
             do {
                 prepared = try hop.prepared(
@@ -60,7 +60,7 @@ extension Call {
             observation?.answered(response, hops[hops.count - 1])
             // 8 Whatever the response asks for: credentials, no expectation, another place.
             if let credentials, challenges < Self.maximumChallenges,
-                try isAnswerable(response.head, credentials, hop, used: answer, hops)
+                try isAnswerable(response.head, credentials, hop, used: answer, isRemembered: challenges == 0, hops)
             {
                 challenges += 1
             } else if response.head.status == .expectationFailed, hop.fields[.expect] != nil, hop.body.isReplayable {
@@ -83,13 +83,16 @@ extension Call {
         _ credentials: Credentials,
         _ hop: HopRequest,
         used: AuthMemory.Answer?,
+        isRemembered: Bool,
         _ hops: [Hop]
     ) throws(BeelineError) -> Bool {
         guard response.status == .unauthorized else {
             client.auth.follow(response.headerFields, credentials, for: hop)
             return false
         }
-        guard client.auth.learn(response.headerFields, credentials, for: hop, used: used) else { return false }
+        guard
+            client.auth.learn(response.headerFields, credentials, for: hop, used: used, isRemembered: isRemembered)
+        else { return false }
         guard hop.body.isReplayable else {
             throw BeelineError(
                 BeelineError.Code(.bodyNotReplayable),

@@ -101,8 +101,8 @@ struct Call: Sendable {
             return response
         case .failure(var error):
             error.tries = tries
-            if reason == .bodyIsGone {
-                error.message += "; not tried again, because the body can be read only once: use RequestBody.stream"
+            if reason == .bodyIsGone, !error.message.hasSuffix(DirectHTTPError.bodyIsGone) {
+                error.message += DirectHTTPError.bodyIsGone
             }
             throw error
         }

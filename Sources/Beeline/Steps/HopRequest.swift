@@ -21,6 +21,9 @@ struct HopRequest: Sendable {
     /// How long the body is held back for `100 Continue` where `Expect` asks for that.
     private let continueLimit: Duration?
 
+    /// HTTPTypes has no constant for it, because it belongs into `HTTPRequest.authority`.
+    private static let host = HTTPField.Name("Host")
+
     /// The first hop: the caller's request with the client's habits added where it says nothing.
     init(_ request: ClientRequest, configuration: borrowing ClientConfiguration) {
         method = request.method
@@ -30,12 +33,19 @@ struct HopRequest: Sendable {
         continueLimit = request.options.expectContinue
         explicitCookies = fields[.cookie]
         fields[.cookie] = nil
-        if let authority = request.head.authority, authority != url.origin.authority { self.authority = authority }
+        var authority = request.head.authority
+        if let name = Self.host, let host = fields[name] {
+            authority = host
+            // The origin of a redirect has a Host of its own.
+            fields[name] = nil
+        }
+        if let authority, authority != url.origin.authority { self.authority = authority }
         if fields[.userAgent] == nil { fields[.userAgent] = configuration.userAgent }
         if fields[.accept] == nil { fields[.accept] = configuration.accept }
         if fields[.contentType] == nil, let type = body.contentType { fields[.contentType] = type }
         if continueLimit != nil { fields[.expect] = "100-continue" }
-        if fields[.acceptEncoding] == nil, configuration.decodesContent {
+        // A part of a coded body cannot be decoded.
+        if fields[.acceptEncoding] == nil, fields[.range] == nil, configuration.decodesContent {
             fields[.acceptEncoding] = "gzip, deflate"
             decodesContent = true
         }

@@ -21,7 +21,7 @@ indirect enum BodyPlan: Hashable, Sendable {
         switch self {
         case .none: .none
         case .bytes(let bytes): .bytes(bytes)
-        case .file(let path): .file(path)
+        case .file(let path): meter.counting(.file(path))
         case .standardInput:
             meter.counting(.once(length: nil, DescriptorBody(descriptor: .standardInput)))
         case .form(let form): meter.counting(form.form.body)

@@ -94,8 +94,16 @@ struct TransferRun {
             record.error = error
             tell(error.hops)
             if plan.isVerbose { VerboseLog.lines(error.attempts).forEach(Terminal.standardError.writeLine) }
-            throw CommandFailure(error)
+            let failure = CommandFailure(error)
+            // curl's number tells the kinds of proxies apart, and the library's code does not.
+            throw error.code == BeelineError.Code(.proxyRefused) && isBehindSOCKS
+                ? CommandFailure(.proxyFailed, failure.message) : failure
         }
+    }
+
+    private var isBehindSOCKS: Bool {
+        guard case .proxy(let proxy) = plan.client.proxies.route(to: transfer.url.origin) else { return false }
+        return proxy.kind == .socks5
     }
 
     /// The byte that the download goes on from; 0: from the start.
@@ -232,7 +240,7 @@ struct TransferRun {
     private func sentBytes(_ record: TransferRecord) -> Int64 {
         guard let last = record.hops.last, last.method == record.hops.first?.method else { return meter.count }
         switch transfer.body {
-        case .bytes, .file: return transfer.body.size(.real) ?? 0
+        case .bytes: return transfer.body.size(.real) ?? 0
         default: return meter.count
         }
     }

@@ -36,12 +36,11 @@ public enum NetscapeCookieFile {
         guard let expires = fields[4].isEmpty ? 0 : Double(text(4)), !expires.isNaN else {
             return result.skip(line: number, "expiry \"\(text(4))\" is not a number of seconds")
         }
-        let domain = text(0).hasPrefix(".") ? String(text(0).dropFirst()) : text(0)
         result.add(
             Cookie(
                 nameOctets: Array(fields[5]),
                 valueOctets: fields.count > 6 ? Array(fields[6]) : [],
-                domain: domain.contains(":") && !domain.hasPrefix("[") ? "[\(domain)]" : domain,
+                domain: domain(text(0)),
                 isHostOnly: !isForSubdomains,
                 path: text(2),
                 expires: expires == 0 ? nil : CookieTime(secondsSince1970: expires),
@@ -50,6 +49,15 @@ public enum NetscapeCookieFile {
             ),
             line: number
         )
+    }
+
+    /// The domain as a jar has it: no dot before it, brackets around an IPv6 address, and no port, which wget writes and
+    /// which is no part of a cookie.
+    private static func domain(_ text: String) -> String {
+        let domain = text.hasPrefix(".") ? text.dropFirst() : text[...]
+        guard let colon = domain.firstIndex(of: ":"), !domain.hasPrefix("[") else { return String(domain) }
+        let port = domain[domain.index(after: colon)...]
+        return port.contains(":") || UInt16(port) == nil ? "[\(domain)]" : String(domain[..<colon])
     }
 
     private static func boolean(_ field: Slice<Octets>) -> Bool? {

@@ -14,7 +14,10 @@ final class Inflater {
     private var stream = z_stream()
     private var input = ByteBuffer()
     private var isOpen = false
+    /// Whether a member is whole and no other has begun.
     private(set) var isFinished = false
+    /// Whether something stands behind the last member that is none.
+    private var hasTrailer = false
     /// Whether anything was handed over: no bytes at all are an empty body, not a broken one.
     private(set) var hasStarted = false
     private let coding: Coding
@@ -49,7 +52,22 @@ final class Inflater {
 
     /// The next plain bytes; nil where more input is needed or the coded body is at its end.
     func next() throws(DirectHTTPError) -> ByteBuffer? {
-        guard input.readableBytes > 0, !isFinished else { return nil }
+        while input.readableBytes > 0 {
+            if isFinished, !beginNextMember() {
+                // What stands behind the end is nobody's, and must not pile up.
+                input.clear()
+                return nil
+            }
+            let before = input.readableBytes
+            let output = try inflatePiece()
+            if output.readableBytes > 0 { return output }
+            // Nothing came out although something went in (a header was read, an empty member): on, else wait for input.
+            guard input.readableBytes < before else { return nil }
+        }
+        return nil
+    }
+
+    private func inflatePiece() throws(DirectHTTPError) -> ByteBuffer {
         try open()
         var output = ByteBuffer()
         var status = Z_OK
@@ -70,25 +88,22 @@ final class Inflater {
         }
         input.moveReaderIndex(forwardBy: read)
         switch status {
-        case Z_OK, Z_BUF_ERROR:
-            break
-        case Z_STREAM_END:
-            isFinished = try !beginNextMember()
+        case Z_OK, Z_BUF_ERROR: break
+        case Z_STREAM_END: isFinished = true
         default:
             throw DirectHTTPError(.undecodableBody, "the body is not \(coding) although Content-Encoding says so")
         }
-        return output.readableBytes > 0 ? output : try next(progressed: read > 0)
+        return output
     }
 
-    /// Nothing came out although something went in (a header was read): try on, else wait for input.
-    private func next(progressed: Bool) throws(DirectHTTPError) -> ByteBuffer? {
-        progressed ? try next() : nil
-    }
-
-    /// A gzip body may have several members (RFC 1952 §2.2).
-    private func beginNextMember() throws(DirectHTTPError) -> Bool {
-        guard coding == .gzip, input.getInteger(at: input.readerIndex, as: UInt8.self) == 0x1f else { return false }
+    /// A gzip body may have several members (RFC 1952 §2.2), and the next one may come with a later piece.
+    private func beginNextMember() -> Bool {
+        guard coding == .gzip, !hasTrailer, input.getInteger(at: input.readerIndex, as: UInt8.self) == 0x1f else {
+            hasTrailer = true
+            return false
+        }
         inflateReset(&stream)
+        isFinished = false
         return true
     }
 

@@ -114,10 +114,13 @@ public final class Engine: Sendable {
                     )
                 )
             case .failure(let error):
-                guard request.body.isReplayable, refusals < Self.maximumRefusals,
+                var error = error.with(attempts: sent.connection.info.attempts)
+                guard refusals < Self.maximumRefusals,
                     error.isUnprocessed || mayRepeat(request, after: error, isReused: sent.isReused)
-                else {
-                    throw error.with(attempts: sent.connection.info.attempts)
+                else { throw error }
+                guard request.body.isReplayable else {
+                    error.message += DirectHTTPError.bodyIsGone
+                    throw error
                 }
                 refusals += 1
                 fresh = true

@@ -43,7 +43,8 @@ extension EngineConfiguration {
 public struct TimeLimits: Sendable, Hashable {
     /// From asking for a connection to having one: waiting for the pool, TCP and TLS of all attempts. Default 10 s.
     public var connect: Duration? = .seconds(10)
-    /// How long the peer may be silent once the request is on its way. Default 60 s.
+    /// How long the peer may be silent once the request is on its way; the time in which the request's body has no next piece
+    /// does not count. Default 60 s.
     public var idle: Duration? = .seconds(60)
     /// The whole exchange, the body's last byte included. Default nil.
     public var whole: Duration?

@@ -20,6 +20,9 @@ extension DirectHTTPError {
         return error
     }
 
+    /// What is added to the message of a failure after which the request would go again, if its body could.
+    package static let bodyIsGone = "; not tried again, because the body can be read only once: use RequestBody.stream"
+
     /// The connection ended by an error below HTTP.
     static func broken(_ cause: any Error) -> DirectHTTPError {
         DirectHTTPError(.connectionLost, "the connection broke: \(explain(cause))", underlyingError: cause)

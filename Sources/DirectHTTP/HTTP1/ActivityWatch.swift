@@ -47,7 +47,8 @@ struct ActivityWatch {
         }
     }
 
-    /// - Parameter isStalled: whether it is the caller who does not read, for which the peer is not blamed.
+    /// - Parameter isStalled: whether it is the caller who does not read, or has not the next piece of the request's body, for
+    ///   which the peer is not blamed.
     mutating func check(now: NIODeadline, isStalled: Bool) -> Verdict {
         switch mode {
         case .rest(let until):

@@ -63,8 +63,10 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
     func start(_ exchange: Exchange) {
         guard !exchange.isOver else { return becomeIdle() }
         guard let context, context.channel.isActive, self.exchange == nil else {
-            exchange.fail(.lostBeforeResponse("the server closed the connection before the request"))
-            return
+            // Nothing of the request has left, so that any method may go again.
+            var error = DirectHTTPError.lostBeforeResponse("the server closed the connection before the request")
+            error.isUnprocessed = true
+            return exchange.fail(error)
         }
         self.exchange = exchange
         keepAlive = true
@@ -124,6 +126,7 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
     func finishSending(_ exchange: Exchange) {
         guard let context, exchange === self.exchange, !isRequestSent else { return }
         isRequestSent = true
+        watch.note(now: context.eventLoop.now)
         if exchange.request.framing == .chunked {
             context.writeAndFlush(wrapOutboundOut(HTTP1RequestWriter.lastChunk), promise: nil)
         }
@@ -310,7 +313,9 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
     private func timerFired() {
         watch.scheduled = nil
         guard let context else { return }
-        switch watch.check(now: context.eventLoop.now, isStalled: isStalled) {
+        // Whose body has no next piece yet waits for himself.
+        let waitsForBody = exchange != nil && !isRequestSent && sendWaiter == nil
+        switch watch.check(now: context.eventLoop.now, isStalled: isStalled || waitsForBody) {
         case .wait:
             armTimer(context)
         case .restedEnough:

@@ -384,7 +384,7 @@ final class HTTP2Handler: ChannelDuplexHandler, ConnectionHandler {
         guard let context else { return }
         let now = context.eventLoop.now
         for stream in streams.values {
-            switch stream.watch.check(now: now, isStalled: stream.isStalled) {
+            switch stream.watch.check(now: now, isStalled: stream.isStalled || stream.waitsForBody) {
             case .wait, .restedEnough:
                 arm(stream.watch.due, context)
             case .silent(let limit):

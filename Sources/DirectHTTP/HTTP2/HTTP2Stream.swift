@@ -59,6 +59,9 @@ final class HTTP2Stream {
         }
     }
 
+    /// Whether the next piece of the request's body is what is missing, for which the peer is not blamed.
+    var waitsForBody: Bool { !isBodyWhole && unsent.isEmpty }
+
     func append(_ piece: ByteBuffer) {
         unsent.append(piece)
         unsentBytes += piece.readableBytes

@@ -92,6 +92,8 @@ final class WebSocketDeflate {
 
     /// Compresses a message; nil where zlib cannot be started, and the message goes as it is.
     func compress(_ message: ByteBuffer) -> ByteBuffer? {
+        // RFC 7692 §7.2.3.6; zlib writes nothing where there is nothing to flush a second time.
+        guard message.readableBytes > 0 else { return ByteBuffer(bytes: [0]) }
         if !canDeflate {
             guard CZlib_deflateInit2(&deflating, -15) == Z_OK else { return nil }
             canDeflate = true

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Beeline
+import BeelineTesting
+import Testing
+
+extension ProcessTests {
+    /// What `-w` says of transfers that took more than one request, or sent less than they had.
+    struct WriteOutOfRunsTests {
+        @Test func aChallengeIsNoRedirect() async throws {
+            let lab = try await CommandLab { request in
+                guard request.path == "/end" else { return .redirect(to: "/end") }
+                return request.fields[.authorization] != nil
+                    ? .text("in")
+                    : Reply(status: .unauthorized, fields: [.wwwAuthenticate: "Digest realm=\"r\", nonce=\"n\""])
+            }
+            let format = "%{http_code} %{num_redirects}"
+            let options = ["-s", "-o", "out", "--digest", "-u", "me:x", "-L", "-w", format]
+            #expect(try await lab.beeline(options + [lab.plainURL("/end")]).text == "200 0")
+            #expect(try await lab.beeline(options + [lab.plainURL("/start")]).text == "200 1")
+            await lab.stop()
+        }
+
+        @Test func aFileThatNobodyWantedWasNotSent() async throws {
+            let lab = try await CommandLab { .text("\($0.bodySize)") }
+            let server = try await LoopbackOrigin.start(head: { _ in .text("no", status: .forbidden) }) { _ in .text("")
+            }
+            try lab.folder.write(String(repeating: "x", count: 100_000), to: "file")
+            let options = ["-s", "-o", "out", "-T", "file", "-w", "%{http_code} %{size_upload}"]
+            #expect(try await lab.beeline(options + [lab.plainURL("/f")]).text == "200 100000")
+            let refused = options + ["-H", "Expect: 100-continue", "http://\(server.endpoint)/f"]
+            #expect(try await lab.beeline(refused).text == "403 0")
+            await server.stop()
+            await lab.stop()
+        }
+
+        @Test func aSOCKSProxyThatRefusesHasItsOwnCode() async throws {
+            let proxy = try await ProxyServer.start(.socks5, credentials: "me:secret") { _, port in
+                Endpoint(IPAddress(v4: 0x7f00_0001), port: port)
+            }
+            let lab = try await CommandLab()
+            let run = try await lab.beeline(["-s", "-x", "socks5h://\(proxy.endpoint)", lab.plainURL("/echo")])
+            #expect(run.status == 97)
+            await lab.stop()
+            await proxy.stop()
+        }
+    }
+}

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import HTTPTypes
+import NIOCore
+import NIOEmbedded
+import Names
+import Testing
+
+@testable import DirectHTTP
+
+/// What a connection does with an exchange, by a clock that is moved by hand.
+@Suite("A request's body whose source is slow, and a connection that is gone")
+struct SlowSourceTests {
+    /// A handler on a channel that is connected, and an exchange that it may carry.
+    private func start(http2: Bool) throws -> (EmbeddedChannel, any ConnectionHandler, Exchange) {
+        let channel = EmbeddedChannel()
+        channel.connect(to: try SocketAddress(ipAddress: "127.0.0.1", port: 1), promise: nil)
+        let wakes = WakeQueue(channel.embeddedEventLoop)
+        let handler: any ConnectionHandler & ChannelHandler =
+            http2
+            ? HTTP2Handler(
+                streamWindow: 65_535,
+                limits: .init(),
+                keepIdle: .hours(1),
+                silence: nil,
+                patience: .seconds(5),
+                now: channel.eventLoop.now,
+                wakes: wakes,
+                notify: { _ in }
+            )
+            : HTTP1Handler(
+                targetForm: .origin,
+                limits: .init(),
+                keepIdle: .hours(1),
+                isSecured: false,
+                wakes: wakes,
+                notify: { _ in }
+            )
+        try channel.pipeline.syncOperations.addHandler(handler)
+        return (channel, handler, try exchange())
+    }
+
+    private func exchange() throws -> Exchange {
+        let body = RequestBody.stream(length: nil) { PieceSequence(ByteBuffer(), count: 0) }
+        let request = try PreparedRequest(.post, HTTPURL("http://a.test/"), body: body)
+        return Exchange(request: request, limits: ExchangeLimits(bufferedBytes: 64 * 1024, idle: .seconds(60)))
+    }
+
+    @Test("the server is not blamed for the silence of the body's own source", arguments: [false, true])
+    func slowSource(http2: Bool) throws {
+        let (channel, handler, exchange) = try start(http2: http2)
+        handler.start(exchange)
+        for _ in 0..<3 {
+            channel.embeddedEventLoop.advanceTime(by: .seconds(500))
+            handler.send(ByteBuffer(string: "piece"), of: exchange) { #expect($0) }
+        }
+        channel.embeddedEventLoop.advanceTime(by: .seconds(530))
+        #expect(!exchange.isOver)
+        handler.finishSending(exchange)
+        channel.embeddedEventLoop.advanceTime(by: .seconds(59))
+        #expect(!exchange.isOver, "it counts from the body's end")
+        channel.embeddedEventLoop.advanceTime(by: .seconds(2))
+        #expect(exchange.ending?.error?.code == .idleTimeout)
+        _ = try channel.finish(acceptAlreadyClosed: true)
+    }
+
+    @Test("a request that finds its connection gone has not left: any method may go again", arguments: [false, true])
+    func gone(http2: Bool) throws {
+        let (channel, handler, exchange) = try start(http2: http2)
+        _ = try channel.finish(acceptAlreadyClosed: true)
+        handler.start(exchange)
+        #expect(exchange.ending?.error?.isUnprocessed == true)
+    }
+}
