@@ -58,6 +58,12 @@ struct UpstreamSpecTests {
         #expect(second == .aliyun2(account: "100000", secret: "s3cret", encryption: cipher, service: service))
         let hexadecimal = try file("hexadecimal", "30313233343536373839616263646566\n")
         #expect(try UpstreamSpec(parsing: "aliyun2:100000:\(secret):\(hexadecimal)@192.0.2.1:8443") == second)
+        let baidu = try UpstreamSpec(parsing: "baidu:42:\(secret)@192.0.2.1:8443")
+        #expect(baidu == .baidu(account: "42", secret: "s3cret", [endpoint]))
+        #expect(try UpstreamSpec(parsing: "baidu:42:\(secret)") == .baidu(account: "42", secret: "s3cret"))
+        let volcengine = try UpstreamSpec(parsing: "volcengine+http:42:\(secret)@192.0.2.1:8443")
+        #expect(volcengine == .volcengine(account: "42", secret: "s3cret", [endpoint], isSecure: false))
+        #expect(throws: UpstreamError.self) { try UpstreamSpec(parsing: "volcengine:42:\(secret)") }
         #expect(throws: UpstreamError.self) { try UpstreamSpec(parsing: "dnspod+https:\(try file("empty", "\n"))") }
     }
 
@@ -66,7 +72,8 @@ struct UpstreamSpecTests {
         arguments: [
             "", "dns", "doh:", "doh:ftp://x/", "doh:https://a.test/#nowhere", "json:", "dot:", "dot:a b", "dns:a.test",
             "dnspod:a.test", "dnspod+aes:7@192.0.2.1", "dnspod+https:/nowhere/at/all@192.0.2.1", "aliyun:", "aliyun::x",
-            "aliyun:1:2:3", "aliyun2:1:/nowhere/at/all", "hosts:/nowhere/at/all", "system:1", "udp:192.0.2.1",
+            "aliyun:1:2:3", "baidu:1", "baidu:1:/nowhere/at/all", "volcengine:1:2", "aliyun2:1:/nowhere/at/all",
+            "hosts:/nowhere/at/all", "system:1", "udp:192.0.2.1",
         ]
     )
     func wrong(_ text: String) {

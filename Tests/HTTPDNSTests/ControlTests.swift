@@ -147,6 +147,15 @@ struct ControlTests {
         #expect(state.document?.expires == RemoteDocument.longestLife)
     }
 
+    @Test("a document from the future counts, and so does the next one")
+    func documentFromTheFuture() throws {
+        var state = RemoteState()
+        #expect(state.received(try Self.document(false, issued: 900, expires: 1_000), now: 20))
+        #expect(!state.received(try Self.document(true, issued: 19, expires: 1_000), now: 21))
+        #expect(state.received(try Self.document(true, issued: 22, expires: 1_000), now: 22))
+        #expect(state.document?.isEnabled == true)
+    }
+
     @Test("the remote switch turns off and on again, fails open, and ends with its document's time")
     func remoteSwitch() async throws {
         let clock = ManualClock()

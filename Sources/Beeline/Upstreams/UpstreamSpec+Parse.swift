@@ -23,7 +23,8 @@ extension UpstreamSpec {
 private struct SpecReader {
     static let forms =
         "dnspod, dnspod:ADDR, dnspod+aes:ID:KEYFILE@ADDR, dnspod+https:TOKENFILE@ADDR, aliyun:ACCOUNT[:SECRETFILE]@ADDR, "
-        + "aliyun2:ACCOUNT[:SECRETFILE[:AESFILE]]@ADDR, doh:URL[#ADDR], json:URL[#ADDR], dot:HOST[:PORT][#ADDR], "
+        + "aliyun2:ACCOUNT[:SECRETFILE[:AESFILE]]@ADDR, baidu:ACCOUNT:SECRETFILE[@ADDR], "
+        + "volcengine:ACCOUNT:SECRETFILE@ADDR, doh:URL[#ADDR], json:URL[#ADDR], dot:HOST[:PORT][#ADDR], "
         + "dns:ADDR, hosts:FILE or system"
 
     let spec: String
@@ -49,6 +50,7 @@ private struct SpecReader {
         case "dnspod": return .dnspod([try endpoint(rest, port: 80)])
         case "dnspod+aes", "dnspod+https": return try dnspod()
         case "aliyun", "aliyun+http", "aliyun2", "aliyun2+http": return try aliyun()
+        case "baidu", "baidu+http", "volcengine", "volcengine+http": return try signed()
         case "doh", "json":
             let (text, addresses) = try parts()
             do {
@@ -103,6 +105,21 @@ private struct SpecReader {
             encryption: key.map { .cbc(key: $0.utf8.count == 32 ? Hex.decode($0) ?? Array($0.utf8) : Array($0.utf8)) },
             service: service
         )
+    }
+
+    /// Baidu and Volcengine: questions without a signature are answered to nobody there.
+    private func signed() throws(UpstreamError) -> UpstreamSpec {
+        let (fields, place) = try account()
+        let (isBaidu, isSecure) = (kind.hasPrefix("baidu"), !kind.hasSuffix("+http"))
+        guard fields.count == 2, isBaidu || place != nil else {
+            throw wrong("write \(kind):ACCOUNT:SECRETFILE\(isBaidu ? "[@ADDR]" : "@ADDR")")
+        }
+        let secret = try secret(fields[1])
+        let port = (isSecure ? Scheme.https : .http).defaultPort
+        let endpoints = try place.map { text throws(UpstreamError) in [try endpoint(text, port: port)] } ?? []
+        return isBaidu
+            ? .baidu(account: fields[0], secret: secret, endpoints, isSecure: isSecure)
+            : .volcengine(account: fields[0], secret: secret, endpoints, isSecure: isSecure)
     }
 
     private func dot() throws(UpstreamError) -> UpstreamSpec {

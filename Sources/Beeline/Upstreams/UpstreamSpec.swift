@@ -16,6 +16,8 @@ public struct UpstreamSpec: Sendable, Hashable {
         case dnspod(DNSPodForm, [Endpoint])
         case aliyun(String, secret: String?, AliyunService)
         case aliyun2(String, secret: String?, Aliyun2Upstream.Encryption?, AliyunService)
+        case baidu(String, secret: String, [Endpoint], isSecure: Bool)
+        case volcengine(String, secret: String, [Endpoint], isSecure: Bool)
         case doh(HTTPURL, [IPAddress], post: Bool)
         case json(HTTPURL, [IPAddress])
         case dot(Host, [IPAddress], UInt16)
@@ -56,6 +58,38 @@ public struct UpstreamSpec: Sendable, Hashable {
         service: AliyunService = AliyunService()
     ) -> UpstreamSpec {
         UpstreamSpec(kind: .aliyun2(account, secret: secret, encryption, service))
+    }
+
+    /// Baidu.
+    ///
+    /// - Parameters:
+    ///   - account: the account's number.
+    ///   - secret: what questions are signed with.
+    ///   - endpoints: where; empty: the public service.
+    ///   - isSecure: whether it is asked over TLS.
+    public static func baidu(
+        account: String,
+        secret: String,
+        _ endpoints: [Endpoint] = [],
+        isSecure: Bool = true
+    ) -> UpstreamSpec {
+        UpstreamSpec(kind: .baidu(account, secret: secret, endpoints, isSecure: isSecure))
+    }
+
+    /// Volcengine, whose service has no published address.
+    ///
+    /// - Parameters:
+    ///   - account: the account's number.
+    ///   - secret: what questions are signed with.
+    ///   - endpoints: where.
+    ///   - isSecure: whether it is asked over TLS.
+    public static func volcengine(
+        account: String,
+        secret: String,
+        _ endpoints: [Endpoint],
+        isSecure: Bool = true
+    ) -> UpstreamSpec {
+        UpstreamSpec(kind: .volcengine(account, secret: secret, endpoints, isSecure: isSecure))
     }
 
     /// DNS over HTTPS (RFC 8484).
@@ -126,6 +160,22 @@ public struct UpstreamSpec: Sendable, Hashable {
                 secret: secret,
                 encryption: encryption,
                 service: service,
+                transport: transport
+            )
+        case .baidu(let account, let secret, let endpoints, let isSecure):
+            BaiduUpstream(
+                account: account,
+                secret: secret,
+                at: endpoints.isEmpty ? [BaiduUpstream.publicEndpoint] : endpoints,
+                isSecure: isSecure,
+                transport: transport
+            )
+        case .volcengine(let account, let secret, let endpoints, let isSecure):
+            try VolcengineUpstream(
+                account: account,
+                secret: secret,
+                at: endpoints,
+                isSecure: isSecure,
                 transport: transport
             )
         case .doh(let url, let addresses, let post):

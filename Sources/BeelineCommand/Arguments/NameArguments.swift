@@ -25,8 +25,9 @@ struct NameArguments: ParsableArguments {
     static let specs = """
         SPEC, in the order to ask: dnspod[:ADDR[:PORT]], doh:URL[#ADDR,ADDR], json:URL[#ADDR,ADDR], \
         dot:HOST[:PORT][#ADDR], dns:ADDR, system, hosts:FILE, and the paid services dnspod+aes:ID:KEYFILE[@ADDR], \
-        dnspod+https:TOKENFILE[@ADDR], aliyun:ACCOUNT[:SECRETFILE][@ADDR] and \
-        aliyun2:ACCOUNT[:SECRETFILE[:AESFILE]][@ADDR]. Without --dns: \
+        dnspod+https:TOKENFILE[@ADDR], aliyun:ACCOUNT[:SECRETFILE][@ADDR], \
+        aliyun2:ACCOUNT[:SECRETFILE[:AESFILE]][@ADDR], baidu:ACCOUNT:SECRETFILE[@ADDR] and \
+        volcengine:ACCOUNT:SECRETFILE@ADDR. Without --dns: \
         $BEELINE_DNS, then the configuration file, then two public DoH services, dnspod and system.
         """
 }

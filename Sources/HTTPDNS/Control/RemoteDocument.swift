@@ -82,7 +82,8 @@ struct RemoteState {
         guard document.expires > now, document.issued >= newest else { return false }
         var document = document
         document.expires = min(document.expires, now + RemoteDocument.longestLife)
-        newest = document.issued
+        // A clock that was wrong where it was signed must not keep all that are signed later from being taken.
+        newest = max(newest, min(document.issued, now))
         self.document = document
         return true
     }
