@@ -259,6 +259,20 @@ struct TunnelTests {
         await other.stop()
     }
 
+    @Test("where the upstream proxy cannot be used, nothing goes past it: tunnels and requests are refused")
+    func unusableUpstreamProxy() async throws {
+        let lab = try await ProxyLab(
+            client: { $0.proxies = ProxySettings(environment: ["all_proxy": "socks4://127.0.0.1:1"]) },
+            handler: { _ in .text("") }
+        )
+        let user = try lab.user()
+        await #expect(throws: BeelineError.self) { try await user.get("https://a.test:\(lab.site.port)/") }
+        #expect(try await user.get("http://a.test:\(lab.plain.port)/").status.code == 502)
+        #expect(lab.site.requests.isEmpty && lab.plain.requests.isEmpty && lab.upstream.queries.isEmpty)
+        await user.shutDown()
+        await lab.stop()
+    }
+
     @Test("the switch: off, names go to the system's resolver; on again, to the upstreams")
     func theSwitch() async throws {
         let lab = try await ProxyLab(client: { $0.resolver.system = nil })
