@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 #if canImport(Darwin)
 import Darwin
 #elseif canImport(Musl)
@@ -48,8 +53,8 @@ struct FileDescriptor: Hashable, Sendable {
 
     /// Whether there is a regular file behind a path and its symbolic links: another one may wait for ever to be opened.
     static func isRegular(_ path: String) -> Bool {
-        var status = stat()
-        return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
+        let attributes = try? FileManager.default.attributesOfItem(atPath: resolved(path))
+        return attributes?[.type] as? FileAttributeType == .typeRegular
     }
 
     /// Opens a file to read.
