@@ -2,8 +2,6 @@
 
 import Beeline
 import BeelineTesting
-import NIOCore
-import NIOPosix
 import Testing
 
 @Suite("Proxies: the name travels, and HTTPDNS steps aside", .timeLimit(.minutes(1)))
@@ -157,16 +155,11 @@ struct ProxyTests {
 
     @Test("a request and a WebSocket go to the socket of this machine that is named for their origin, past every proxy")
     func unixSocket() async throws {
-        let path = "/tmp/beeline-\(UInt32.random(in: 0 ... .max)).sock"
-        let daemon = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-            .childChannelInitializer { channel in
-                channel.eventLoop.makeCompletedFuture { try channel.pipeline.syncOperations.addHandler(Daemon()) }
-            }
-            .bind(unixDomainSocketPath: path, cleanupExistingSocketFile: true).get()
+        let daemon = try await UnixSocketServer.start()
         let client = try plainClient { configuration in
             let proxy = Proxy(parsing: "http://127.0.0.1:1")
             configuration.proxies = ProxySettings(http: proxy, https: proxy)
-            if let host = try? Host("daemon.test") { configuration.unixSockets = [.init(host): path] }
+            if let host = try? Host("daemon.test") { configuration.unixSockets = [.init(host): daemon.path] }
         }
         let response = try await client.get("http://daemon.test/x")
         #expect(try await response.text() == "GET /x HTTP/1.1 Host: daemon.test")
@@ -174,19 +167,7 @@ struct ProxyTests {
         let refused = await #expect(throws: BeelineError.self) { _ = try await client.webSocket("ws://daemon.test/") }
         #expect(refused?.code == BeelineError.Code(.upgradeRefused))
         await client.shutDown()
-        try await daemon.close()
-    }
-
-    /// Answers with the first two lines of what it was asked.
-    private final class Daemon: ChannelInboundHandler {
-        typealias InboundIn = ByteBuffer
-        typealias OutboundOut = ByteBuffer
-
-        func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-            let text = String(buffer: unwrapInboundIn(data)).split(separator: "\r\n").prefix(2).joined(separator: " ")
-            let answer = "HTTP/1.1 200 OK\r\nContent-Length: \(text.utf8.count)\r\n\r\n\(text)"
-            context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: answer)), promise: nil)
-        }
+        try await daemon.stop()
     }
 
     @Test("a proxy that refuses is an error that names the proxy and the remedy")

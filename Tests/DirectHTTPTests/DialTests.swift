@@ -180,38 +180,19 @@ struct DialTests {
 
     @Test("a Unix domain socket carries an origin's requests, and nobody is asked for endpoints")
     func unixSocket() async throws {
-        let path = "/tmp/beeline-\(UInt32.random(in: 0 ... .max)).sock"
         let origin = try await LoopbackOrigin.start { .text("\($0.authority ?? "-") \($0.target)") }
-        let relay = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-            .childChannelInitializer { channel in
-                channel.eventLoop.makeCompletedFuture {
-                    try channel.pipeline.syncOperations.addHandler(Canned())
-                }
-            }
-            .bind(unixDomainSocketPath: path, cleanupExistingSocketFile: true).get()
+        let daemon = try await UnixSocketServer.start()
         let engine = Engine()
         let source = Listening(list: [])
-        let response = try await get("http://daemon.test/x", engine, from: source, route: .unixSocket(path))
+        let response = try await get("http://daemon.test/x", engine, from: source, route: .unixSocket(daemon.path))
         #expect(try await response.text() == "GET /x HTTP/1.1 Host: daemon.test")
         #expect(response.connection.endpoint == Endpoint(IPAddress(v4: 0), port: 0))
         let error = await #expect(throws: DirectHTTPError.self) {
-            _ = try await get("http://daemon.test/x", engine, from: source, route: .unixSocket(path + ".none"))
+            _ = try await get("http://daemon.test/x", engine, from: source, route: .unixSocket(daemon.path + ".none"))
         }
         #expect(error?.code == .connectFailed)
         await engine.shutDown()
-        try await relay.close()
+        try await daemon.stop()
         await origin.stop()
-    }
-
-    /// Answers with the first two lines of what it was asked.
-    private final class Canned: ChannelInboundHandler {
-        typealias InboundIn = ByteBuffer
-        typealias OutboundOut = ByteBuffer
-
-        func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-            let text = String(buffer: unwrapInboundIn(data)).split(separator: "\r\n").prefix(2).joined(separator: " ")
-            let answer = "HTTP/1.1 200 OK\r\nContent-Length: \(text.utf8.count)\r\n\r\n\(text)"
-            context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: answer)), promise: nil)
-        }
     }
 }
