@@ -96,8 +96,8 @@ extension BeelineClient {
         if fields[.origin] == nil { fields[.origin] = url.origin.httpEquivalent.serialized }
         if fields[.authorization] == nil {
             let credentials =
-                credentials ?? url.user.map { .basic(user: $0, password: url.password ?? "") }
-                ?? configuration.credentials[url.origin] ?? configuration.credentials[url.origin.httpEquivalent]
+                credentials ?? url.credentials ?? configuration.credentials[url.origin]
+                ?? configuration.credentials[url.origin.httpEquivalent]
             fields[.authorization] = credentials?.unaskedField
         }
         return fields

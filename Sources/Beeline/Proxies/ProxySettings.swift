@@ -37,7 +37,8 @@ public struct ProxySettings: Sendable, Hashable {
 
     /// Why an origin is not to be reached at all: there should be a proxy on the way, and nobody can say which.
     package func problem(with origin: Origin) -> String? {
-        let (proxy, name) = origin.scheme.isSecure ? (https, unusable?.https) : (http, unusable?.http)
+        guard let unusable else { return nil }
+        let (proxy, name) = origin.scheme.isSecure ? (https, unusable.https) : (http, unusable.http)
         guard proxy == nil, let name, !exceptions.contains(origin) else { return nil }
         return "\(name) names no proxy that can be used: write http://HOST:PORT, https:// or socks5h://, or unset it"
     }

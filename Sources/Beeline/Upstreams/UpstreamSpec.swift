@@ -166,7 +166,7 @@ public struct UpstreamSpec: Sendable, Hashable {
             BaiduUpstream(
                 account: account,
                 secret: secret,
-                at: endpoints.isEmpty ? [BaiduUpstream.publicEndpoint] : endpoints,
+                at: endpoints,
                 isSecure: isSecure,
                 transport: transport
             )
