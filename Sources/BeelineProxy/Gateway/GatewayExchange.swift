@@ -145,9 +145,7 @@ final class GatewayExchange: WireOwner {
     func receivedAll(from wire: Wire) {}
 
     func inputEnded(of wire: Wire) {
-        guard request.isEnded else { return fail(.malformed("its body ends too early")) }
-        // The player has left.
-        client.close()
+        if !request.isEnded { fail(.malformed("its body ends too early")) }
     }
 
     func writabilityChanged(of wire: Wire) {}
@@ -160,7 +158,8 @@ final class GatewayExchange: WireOwner {
     }
 
     func check(_ wire: Wire, now: NIODeadline) {
-        guard let limit = server.configuration.limits.idle else { return }
+        let limits = server.configuration.limits
+        guard let limit = client.isInputEnded ? limits.halfClosed : limits.idle else { return }
         if now - max(client.lastActivity, lastSent) >= TimeAmount(limit) {
             fail(Refusal(504, "nothing was heard for too long"))
         }

@@ -28,6 +28,7 @@ enum GatewayFields {
         if let referer = fields[.referer] { fields[.referer] = original(referer, links) }
         if fields[.origin] != nil { fields[.origin] = url.origin.serialized }
         fields[.expect] = nil
+        if let left = head.fields.maxForwards { fields[.maxForwards] = String(left - 1) }
         return fields
     }
 

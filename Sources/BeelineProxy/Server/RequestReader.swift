@@ -196,6 +196,8 @@ final class RequestReader: WireOwner {
             answer(head) { closes in
                 OwnResponse.make(200, type: "text/html; charset=utf-8", body: "", closes: closes, isHead: false)
             }
+        case .resource where head.fields.maxForwards == 0:
+            answer(head) { OwnResponse.last(head, closes: $0) }
         case .resource(let destination, _, _):
             state = .approaching
             let exchange = ForwardExchange(server, client: client, reader: self, head: head, to: destination)
@@ -223,6 +225,7 @@ final class RequestReader: WireOwner {
             }
         }
         if let links = server.gateway, let url = links.url(of: path) {
+            if head.fields.maxForwards == 0 { return answer(head) { OwnResponse.last(head, closes: $0) } }
             return serve(url, links, head)
         }
         refuse(Refusal(404, "this is a proxy: there is nothing at \(path.prefix(200))"), to: head)
