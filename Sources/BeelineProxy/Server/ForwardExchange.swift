@@ -171,6 +171,10 @@ final class ForwardExchange: WireOwner {
     }
 
     private func responded(_ received: ResponseHead, _ rest: inout ByteBuffer) {
+        if received.status == 407, let proxy, gateway == nil {
+            // The client would be asked for what only we can give.
+            return fail(Refusal(502, "the proxy \(proxy) wants user and password, or others: give them with its URL"))
+        }
         let response = gateway?.mapped(received) ?? received
         let addsVia = server.configuration.addsVia
         if response.isInterim {
@@ -246,7 +250,7 @@ final class ForwardExchange: WireOwner {
             // What the client has of the response must not look whole.
             client.close()
         } else if !request.isEnded {
-            reader.refuse(refusal, to: nil)
+            reader.refuse(refusal, to: head, closes: true)
         } else {
             reader.takeBack(input, refusing: refusal, of: head)
         }
