@@ -13,7 +13,7 @@ final class GatewayExchange: WireOwner {
     private let client: Wire
     private let reader: RequestReader
     private let head: RequestHead
-    private let url: HTTPURL
+    private let target: GatewayLinks.Target
     private var request: BodyTracker
     private var input = ByteBuffer()
     private var upload: BodyPipe?
@@ -29,14 +29,14 @@ final class GatewayExchange: WireOwner {
         client: Wire,
         reader: RequestReader,
         head: RequestHead,
-        url: HTTPURL
+        target: GatewayLinks.Target
     ) {
         self.server = server
         self.links = links
         self.client = client
         self.reader = reader
         self.head = head
-        self.url = url
+        self.target = target
         request = BodyTracker(head.framing)
         lastSent = server.loop.now
     }
@@ -58,12 +58,14 @@ final class GatewayExchange: WireOwner {
             // Our client waits for no word of the origin, so the player need not either (RFC 9110 §10.1.1).
             if head.fields.expectsContinue, !head.isOld, !request.isEnded { client.send(OwnResponse.proceed) }
         }
-        let kind = PlaylistMapper.Kind(contentType: nil, path: url.path)
+        let url = target.url
+        let kind = target.kind ?? PlaylistMapper.Kind(contentType: nil, path: url.path)
         let fields = GatewayFields.request(head, for: url, links, kind)
         let order = GatewayCarrier(
             client: server.client,
             links: links,
-            url: url,
+            target: target,
+            gateway: head.fields.host.flatMap { $0.readableBytes > 0 ? "http://\(String(buffer: $0))" : nil } ?? "",
             request: HTTPRequest(method: method, scheme: nil, authority: nil, path: nil, headerFields: fields),
             body: body,
             isOld: head.isOld,
@@ -131,7 +133,7 @@ final class GatewayExchange: WireOwner {
         } else if request.isEnded {
             reader.takeBack(input, refusing: refusal, of: head)
         } else {
-            reader.refuse(refusal, to: nil)
+            reader.refuse(refusal, to: head, closes: true)
         }
     }
 
