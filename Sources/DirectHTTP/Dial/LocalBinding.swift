@@ -23,6 +23,7 @@ struct LocalBinding {
             // TCP_NODELAY, and no half-closure, are NIO's defaults.
             var bootstrap = ClientBootstrap(group: loop).connectTimeout(.hours(1))
             if case .unixSocket(let path) = route { return bootstrap.connect(unixDomainSocketPath: path) }
+            bootstrap = HandshakeEnd.holdBack(in: bootstrap)
             let family = endpoint.address.family
             if !settings.localAddresses.isEmpty {
                 guard let local = settings.localAddresses.first(where: { $0.family == family }) else {

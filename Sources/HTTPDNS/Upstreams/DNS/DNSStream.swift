@@ -140,7 +140,7 @@ final class DNSStream: Sendable {
     private func open(_ endpoint: Endpoint, within limit: TimeAmount) -> EventLoopFuture<Link> {
         let secured = loop.makePromise(of: Void.self)
         let (loop, tls, checkedName, silence) = (loop, tls, checkedName, silence)
-        return ClientBootstrap(group: loop)
+        return HandshakeEnd.holdBack(in: ClientBootstrap(group: loop))
             .connectTimeout(limit)
             .channelOption(ChannelOptions.socketOption(.tcp_nodelay), value: 1)
             .channelInitializer { channel in
