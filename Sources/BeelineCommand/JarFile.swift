@@ -34,7 +34,7 @@ struct JarFile: Hashable, Sendable {
         throw CommandFailure(.readFailed, "\(path) is not a database, or is damaged; name another file")
     }
 
-    /// The file's cookies; none where there is no file. Lines that are no cookies are passed over, as by curl.
+    /// The file's cookies; none where there is no file. Lines that are no cookies are passed over in silence, as curl's `-b` does.
     ///
     /// - Throws: ``CommandFailure`` where there is a file that cannot be read.
     func cookies() async throws(CommandFailure) -> [Cookie] { try await source()?.found.cookies ?? [] }

@@ -7,6 +7,8 @@ import CookieJar
 /// behind the jar meanwhile, and other commands see what is in it.
 struct OpenJar: Sendable {
     let jar: CookieJar
+    /// What its user should know of the file, one line each.
+    let messages: [String]
     private let file: JarFile
     private let store: CookieDatabase?
 
@@ -28,7 +30,8 @@ struct OpenJar: Sendable {
                     "the jar \(file.path) has no cookies but something else, which would be lost (\(problem)); name another file"
                 )
             }
-            jar.insert(source?.found.cookies ?? [], isOfThisSession: false)
+            // At the end they are gone from the file.
+            messages = source?.put(into: jar, of: file.path, isOfThisSession: false) ?? []
             (self.jar, store) = (jar, nil)
             return
         }
@@ -38,13 +41,11 @@ struct OpenJar: Sendable {
         do throws(StoreError) {
             let store = try await CookieDatabase.open(file.path, configuration: configuration)
             (self.jar, self.store) = (store.jar, store)
+            messages = store.report.messages
         } catch {
             throw CommandFailure(error)
         }
     }
-
-    /// What its user should know of the file, one line each.
-    var messages: [String] { store?.report.messages ?? [] }
 
     /// Writes what the jar has, and closes the file.
     ///

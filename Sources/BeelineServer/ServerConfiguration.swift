@@ -35,13 +35,16 @@ public struct ServerConfiguration: Sendable {
     /// Whether every question must come from an account, so that the forms without accounts are refused. Default: false.
     public var requiresAccount = false
 
+    /// Proxies whose word is taken for who their clients are: their `X-Forwarded-For`, from its end up to the first address that is
+    /// not theirs, says whom limits and the access log count. Others' is not looked at. Default: none.
+    public var trustedProxies: [IPNetwork] = []
     /// Questions a second that one client may ask for long; IPv6 clients count by /64. Nil: no limit. Default: 200.
     public var questionsPerSecond: Double? = 200
     /// Questions that one client may ask at once. Default: 1,000.
     public var burst = 1_000
     /// Clients that are told apart; beyond, those that have been quiet longest are forgotten. Default: 65,536.
     public var maxClients = 65_536
-    /// Connections at a time; more are closed at once. Default: 10,000.
+    /// Connections at a time, as far as the process may have descriptors; more are closed at once. Default: 10,000.
     public var maxConnections = 10_000
     /// HTTP/2 streams of one connection. Default: 250.
     public var streamsPerConnection = 250

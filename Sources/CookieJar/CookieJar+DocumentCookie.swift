@@ -30,14 +30,19 @@ extension CookieJar {
     /// It leaves alone what a page has already, and runs once for each origin and tab: what a page has changed or deleted
     /// does not come back with the next page. What ``documentCookieScript(for:now:)`` cannot write, it cannot either.
     ///
+    /// A filter that narrows is asked with `url` for the cookies that this page would get, and for each other one with a URL
+    /// of the cookie's own host and path; one that widens changes nothing.
+    ///
     /// - Parameter url: The URL of a page of the site.
     /// - Parameter now: The time; default what the jar's clock says.
     public func siteCookieScript(for url: HTTPURL, now: CookieTime? = nil) -> String {
         let site = Site(of: url)
         var calls = ""
+        let passes = siteFilter(for: url, now: now)
         let cookies = allCookies(now: now).sorted { ($0.created, $0.name, $0.path) < ($1.created, $1.name, $1.path) }
         for cookie in cookies where !cookie.isHTTPOnly && cookie.partition == nil {
             guard let host = try? Host(cookie.domain), Site(isSecure: site.isSecure, host: host) == site,
+                passes(cookie, host),
                 let field = String(validating: cookie.setCookieOctets, as: UTF8.self)
             else { continue }
             let texts = [cookie.domain, cookie.name, field].map(Self.literal).joined(separator: ",")
@@ -60,6 +65,22 @@ extension CookieJar {
             })();
 
             """
+    }
+
+    /// Whether the jar's filter lets a cookie of a host into the script for a site.
+    private func siteFilter(for url: HTTPURL, now: CookieTime?) -> (Cookie, Host) -> Bool {
+        guard let filter = state.withReadLock({ $0.configuration.matchFilter }), !filter.widens else {
+            return { _, _ in true }
+        }
+        let unfiltered = CookieJar()
+        unfiltered.insert(allCookies(now: now), now: now)
+        let key = { (cookie: Cookie) in [cookie.nameOctets, Array(cookie.domain.utf8), Array(cookie.path.utf8)] }
+        let ofPage = Set(unfiltered.cookies(for: url, context: CookieContext(api: .dom), now: now).map(key))
+        return { cookie, host in
+            if ofPage.contains(key(cookie)) { return filter.matches(cookie, url) }
+            let origin = Origin(scheme: url.origin.scheme, host: host, port: url.origin.port)
+            return (try? HTTPURL("\(origin)\(cookie.path)")).map { filter.matches(cookie, $0) } ?? false
+        }
     }
 
     /// A JavaScript string literal that also stands safely in HTML.

@@ -43,6 +43,14 @@ struct ServerTests {
         await lab.stop()
     }
 
+    @Test("connections leave descriptors for upstreams and files")
+    func connections() {
+        #expect(ServerListener.connections(allowed: 10_000, descriptors: nil) == 10_000)
+        #expect(ServerListener.connections(allowed: 10_000, descriptors: 1_024) == 768)
+        #expect(ServerListener.connections(allowed: 10_000, descriptors: 100_000) == 10_000)
+        #expect(ServerListener.connections(allowed: 10_000, descriptors: 2) == 2)
+    }
+
     @Test("a target may be a whole URL")
     func absoluteTarget() throws {
         let client = IPAddress(v4: 1)
@@ -83,6 +91,52 @@ struct ServerTests {
         for _ in 0..<3 { statuses.append(try await lab.get("/resolve?name=www.a.test").status) }
         #expect(statuses == [200, 200, 429])
         #expect(try await lab.get("/health").status == 200)
+        await lab.stop()
+    }
+
+    @Test(
+        "who asks through proxies: the last address that a trusted one names, and nobody else's word",
+        arguments: [
+            ("10.0.0.1", "192.0.2.7", "192.0.2.7"), ("10.0.0.1", nil, "10.0.0.1"),
+            ("192.0.2.9", "192.0.2.7", "192.0.2.9"), ("10.0.0.1", "198.51.100.1, 192.0.2.7", "192.0.2.7"),
+            ("10.0.0.1", "198.51.100.1, 192.0.2.7,10.0.0.2 , 10.0.0.3", "192.0.2.7"),
+            ("10.0.0.1", "10.0.0.9,10.0.0.2", "10.0.0.9"), ("10.0.0.1", "192.0.2.7, unknown", "10.0.0.1"),
+            ("10.0.0.1", "", "10.0.0.1"), ("::ffff:10.0.0.1", "[2001:db8::7]:1234", "2001:db8::7"),
+            ("fd00::1", "192.0.2.7:80", "192.0.2.7"),
+        ] as [(String, String?, String)]
+    )
+    func trustedProxies(_ peer: String, _ field: String?, _ client: String) throws {
+        let trusted = try ["10.0.0.0/8", "fd00::1"].map { try #require(IPNetwork($0)) }
+        let ends = ConnectionEnds(peer: try #require(IPAddress(peer)), trusting: trusted)
+        #expect(ends.client(field) == IPAddress(client))
+        #expect(
+            ConnectionEnds(peer: try #require(IPAddress(peer)), trusting: []).client(field) == IPAddress(peer)?.unmapped
+        )
+    }
+
+    @Test(
+        "clients behind a trusted proxy have a bucket each, over HTTP/1.1 and HTTP/2",
+        arguments: [Scheme.http, .https]
+    )
+    func rateBehindProxy(_ scheme: Scheme) async throws {
+        let lab = try await ServerLab {
+            if scheme == .http { $0.tls = nil }
+            $0.questionsPerSecond = 0.001
+            $0.burst = 1
+            $0.trustedProxies = [IPNetwork("127.0.0.0/8")].compactMap { $0 }
+        }
+        var statuses: [Int] = []
+        for client in ["192.0.2.1", "192.0.2.2", "192.0.2.1"] {
+            var request = UpstreamRequest(
+                origin: Origin(scheme: scheme, host: try Host("dns.test"), port: lab.endpoint.port),
+                endpoints: [lab.endpoint],
+                target: "/resolve?name=www.a.test"
+            )
+            let name = try #require(HTTPField.Name("X-Forwarded-For"))
+            request.fields[name] = client
+            statuses.append(try await lab.transport.exchange(request).status)
+        }
+        #expect(statuses == [200, 200, 429])
         await lab.stop()
     }
 

@@ -90,7 +90,8 @@ struct ZoneTests {
             ("$ORIGIN c.test.\n@ SOA a b 1 1 1 1 1\nx FOO 1", "line 3: \"FOO\""),
             ("$ORIGIN c.test.\n@ SOA ( a b 1 1", "without )"), ("$ORIGIN c.test.\nx 60 A 192.0.2.1", "no SOA"),
             ("$ORIGIN c.test.\n@ SOA a b 1 1 1 1 1\nx.d.test. A 192.0.2.1", "not in the zone"),
-            ("$INCLUDE other", "line 1: $INCLUDE"), ("$ORIGIN c.test.\nx 60 TXT \"open", "line 2"),
+            ("$INCLUDE other", "line 1: other cannot be read"), ("$GENERATE 1-9 a A 192.0.2.$", "line 1: $GENERATE"),
+            ("$ORIGIN c.test.\nx 60 TXT \"open", "line 2"),
             ("$ORIGIN c.test.\n\(String(repeating: "a", count: 64)) 60 A 192.0.2.1", "63 octets"),
         ]
     )
@@ -102,12 +103,192 @@ struct ZoneTests {
         }
     }
 
+    @Test("a file that is included has its own origin where one is given; behind it all is as before (RFC 1035 §5.1)")
+    func include() throws {
+        let files = [
+            "/zones/sub/hosts": "@ A 192.0.2.1\n$ORIGIN deeper\n$INCLUDE more\n",
+            "/zones/sub/more": "x 60 A 192.0.2.2\n", "/etc/last": "x A 192.0.2.3\n",
+        ]
+        let text = """
+            $ORIGIN c.test.
+            $TTL 1h
+            @ SOA a b 1 1 1 1 1
+            www A 192.0.2.9
+            $INCLUDE sub/hosts hosts
+                AAAA 2001:db8::9
+            $include "/etc/last" ; in quotation marks, and from the root
+            """
+        let file = try ZoneFile(parsing: Array(text.utf8), at: "/zones/c") { path in files[path].map { Array($0.utf8) }
+        }
+        let found = file.records.compactMap { record -> String? in
+            guard case .address(let address) = record.data else { return nil }
+            return "\(record.name) \(record.ttl) \(address)"
+        }
+        #expect(
+            found == [
+                "www.c.test 3600 192.0.2.9", "hosts.c.test 3600 192.0.2.1", "x.deeper.hosts.c.test 60 192.0.2.2",
+                "www.c.test 3600 2001:db8::9", "x.c.test 3600 192.0.2.3",
+            ]
+        )
+    }
+
+    @Test(
+        "files that include themselves, or too many, are refused, and a fault is told with the files that lead to it",
+        arguments: [
+            ("$INCLUDE itself", "$INCLUDE itself", "included, or more than 8 in one another"),
+            ("$INCLUDE itself", String(repeating: "$INCLUDE empty\n", count: 1_001), "more than 1000 files"),
+            ("$INCLUDE itself", "a\nb FOO", "in itself, line 1: the record has no type"),
+            ("\n\n$INCLUDE gone", "", "line 4: gone cannot be read"),
+        ]
+    )
+    func includeIsBounded(_ text: String, _ itself: String, _ words: String) {
+        let files = ["itself": itself, "empty": ""]
+        #expect {
+            try ZoneFile(parsing: Array("$ORIGIN c.test.\n".utf8) + Array(text.utf8)) { path in
+                files[path].map { Array($0.utf8) }
+            }
+        } throws: { error in
+            "\(error)".contains(words)
+        }
+    }
+
+    @Test("a file that is included is looked at for changes as the zone itself is, from when it was away")
+    func includeReloads() throws {
+        let folder = NSTemporaryDirectory() + "/beeline-zones-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        func write(_ text: String, _ name: String) throws {
+            try Data(text.utf8).write(to: URL(fileURLWithPath: "\(folder)/\(name)"))
+        }
+        try write("$ORIGIN c.test.\n@ 60 SOA a b 1 1 1 1 1\n$INCLUDE hosts\n", "zone")
+        try write("x 60 A 192.0.2.1\n", "hosts")
+        let files = try ZoneFiles(["\(folder)/zone"])
+        func ttl() throws -> UInt32? { files.set.lookUp(try Self.name("x.c.test"), .a)?.answer.answers.first?.ttl }
+        #expect(try files.reload() == false)
+        try write("x 600 A 192.0.2.1\n", "hosts")
+        #expect(try files.reload() == true)
+        #expect(try ttl() == 600)
+        try FileManager.default.removeItem(atPath: "\(folder)/hosts")
+        #expect(throws: ServerError.self) { try files.reload() }
+        #expect(try files.reload() == false)
+        #expect(try ttl() == 600)
+        try write("x 30 A 192.0.2.1\n", "hosts")
+        #expect(try files.reload() == true)
+        #expect(try ttl() == 30)
+    }
+
+    private static func content(_ text: String) throws(ServerError) -> (DNSType, [UInt8])? {
+        let zone = "$ORIGIN c.test.\n@ 60 SOA a b 1 1 1 1 1\nx 60 IN \(text)\n"
+        let record = try ZoneFile(parsing: Array(zone.utf8)).records.last
+        if case .other(let type, let octets)? = record?.data { return (type, octets) }
+        return nil
+    }
+
+    /// The vectors of RFC 9460 Appendix D, under another name, and CAA's; the octets behind the priority are in hexadecimal.
+    @Test(
+        "CAA (RFC 8659 §4) and service bindings (RFC 9460 §2.1) are read, and written again",
+        arguments: [
+            ("CAA 0 issue \"ca.test\"", "0005697373756563612e74657374", "0 issue \"ca.test\""),
+            ("CAA 128 IODEF mailto:x@c.test", "8005494f4445466d61696c746f3a7840632e74657374", nil),
+            ("CAA 0 issue \";\"", "000569737375653b", "0 issue \";\""),
+            ("HTTPS 0 foo.example.com.", "000003666f6f076578616d706c6503636f6d00", "0 foo.example.com."),
+            ("SVCB 1 .", "000100", "1 ."),
+            ("SVCB 16 . port=53", "001000000300020035", "16 . port=53"),
+            ("SVCB 1 . key667=hello", "000100029b000568656c6c6f", "1 . key667=hello"),
+            (#"SVCB 1 . key667="hello\210qoo""#, "000100029b000968656c6c6fd2716f6f", #"1 . key667="hello\210qoo""#),
+            (
+                #"SVCB 1 . ipv6hint="2001:db8::1,2001:db8::53:1""#,
+                "00010000060020" + "20010db8000000000000000000000001" + "20010db8000000000000000000530001",
+                "1 . ipv6hint=2001:db8::1,2001:db8::53:1"
+            ),
+            (
+                "SVCB 16 . (alpn=h2,h3-19 mandatory=ipv4hint,alpn ipv4hint=192.0.2.1)",
+                "001000" + "0000000400010004" + "000100090268320568332d3139" + "00040004c0000201",
+                "16 . mandatory=alpn,ipv4hint alpn=h2,h3-19 ipv4hint=192.0.2.1"
+            ),
+            (
+                #"SVCB 16 . alpn="f\\\\oo\\,bar,h2""#, "001000" + "0001000c08665c6f6f2c626172026832",
+                #"16 . alpn="f\\\\oo\\,bar,h2""#
+            ),
+            (#"SVCB 16 . alpn=f\\\092oo\092,bar,h2"#, "001000" + "0001000c08665c6f6f2c626172026832", nil),
+            (
+                "HTTPS 1 dns alpn=h2 no-default-alpn ech=\"AEj+\" dohpath=/dns-query{?dns}",
+                "000103646e730163047465737400" + "0001000302683200020000" + "000500030048fe"
+                    + "000700102f646e732d71756572797b3f646e737d",
+                "1 dns.c.test. alpn=h2 no-default-alpn ech=AEj+ dohpath=/dns-query{?dns}"
+            ),
+            ("TYPE65 \\# 3 000100", "000100", "1 ."), ("CLASS1 TYPE731 \\# 2 ab cd", "abcd", "\\# 2 abcd"),
+            ("TYPE731 \\# 0", "", "\\# 0 "), ("TYPE15 10 mail", "000a046d61696c0163047465737400", "10 mail.c.test."),
+        ] as [(String, String, String?)]
+    )
+    func forms(_ text: String, _ hex: String, _ written: String?) throws {
+        let (type, octets) = try #require(try Self.content(text))
+        #expect(Hex.encode(octets) == hex)
+        let again = RecordText.write(type, octets)
+        if let written { #expect(again == written) }
+        #expect(try Self.content("\(type.label) \(again)")?.1 == octets)
+    }
+
+    @Test(
+        "forms that are none",
+        arguments: [
+            "CAA 256 issue a", "CAA 0 is-sue a", "CAA 0 issue", "HTTPS 1", "HTTPS 65536 .", "HTTPS 1 . port=x",
+            "HTTPS 1 . port=+53", "HTTPS 1 . port=53 port=54", "HTTPS 1 . alpn=", "HTTPS 1 . alpn=a,,b",
+            "HTTPS 1 . no-default-alpn", "HTTPS 1 . alpn=h2 no-default-alpn=x", "HTTPS 1 . mandatory=port",
+            "HTTPS 1 . mandatory=port,port port=1", "HTTPS 1 . mandatory=mandatory", "HTTPS 1 . ipv4hint=2001:db8::1",
+            "HTTPS 1 . key65535=x", "HTTPS 1 . key01=x", "HTTPS 1 . nokey=x", "HTTPS 1 . ech=?", "TYPE1 \\# 3 c00002",
+            "TYPE731 \\# 3 abcd", "TYPE731 \\# 1 abc", "TYPE5 \\# 2 c000", "TYPE6 \\# 2 0000", "CH TXT a", "ANY a",
+            "DS 1",
+            "TYPE41 \\# 0", "TYPE251 \\# 0",
+        ]
+    )
+    func noForms(_ text: String) {
+        #expect(throws: ServerError.self) { try Self.content(text) }
+    }
+
+    @Test("types with a form of their own in hexadecimal are what they say (RFC 3597 §5)")
+    func generalForms() throws {
+        let text = """
+            $ORIGIN c.test.
+            @ 60 TYPE6 \\# 26 01610001620000000001000000020000000300000004 00000005
+            x 60 TYPE1 \\# 4 C0000201
+            x 60 CLASS1 TYPE28 \\# 16 20010db8 0000000000000000 00000001
+            y 60 TYPE5 \\# 10 0178016304746573 7400
+            """
+        let set = try Self.set(text)
+        #expect(set.lookUp(try Self.name("y.c.test"), .a)?.answer.answers.count == 2)
+        #expect(set.lookUp(try Self.name("x.c.test"), .aaaa)?.answer.answers.count == 1)
+        #expect(set.lookUp(try Self.name("none.c.test"), .a)?.answer.ttl == 5)
+    }
+
+    @Test("whatever octets a record has, its text is read as the same again")
+    func fuzzForms() throws {
+        var random = SeededRandom(seed: 9_460)
+        let seeds = try ["HTTPS 1 dns alpn=h2,h3 port=1 ipv4hint=192.0.2.1 dohpath=/q", "CAA 0 issue \"ca.test\""].map {
+            try #require(try Self.content($0))
+        }
+        for _ in 0..<FuzzRounds.count(ordinary: 1_500) {
+            var (type, octets) = seeds[Int(random.next() % UInt64(seeds.count))]
+            for _ in 0...(random.next() % 3) where !octets.isEmpty {
+                let at = Int(random.next() % UInt64(octets.count))
+                switch random.next() % 3 {
+                case 0: octets[at] = UInt8(truncatingIfNeeded: random.next())
+                case 1: octets.remove(at: at)
+                default: octets.insert(UInt8(truncatingIfNeeded: random.next()) & 7, at: at)
+                }
+            }
+            let text = RecordText.write(type, octets)
+            let again = try Self.content("\(type.label) \(text)")?.1
+            if again != octets { Issue.record("\(Hex.encode(octets)) is written as \(text)") }
+        }
+    }
+
     @Test("no octets make the reader trap, and what it takes can be looked up")
     func fuzz() throws {
         let rounds = FuzzRounds.count(ordinary: 3_000)
         var random = SeededRandom(seed: 20_261_121)
         func next() -> UInt64 { random.next() }
-        let seed = Array(ServerLab.zone.utf8)
+        let seed = Array((ServerLab.zone + "x 60 HTTPS 1 . alpn=\"h2,h3\" port=1\nx CAA 0 issue \"a\"\n").utf8)
         let signs = Array("()\"\\;@$*.\n\t 0198azIN#".utf8) + [0, 0xff]
         var taken = 0
         for _ in 0..<rounds {

@@ -48,6 +48,24 @@ extension ProcessTests {
             await lab.stop()
         }
 
+        @Test func badLinesOfAJarAreToldByNumberAndTheRestIsKept() async throws {
+            let lab = try await CommandLab()
+            let good = ".a.test\tTRUE\t/\tFALSE\t0\tgood\t1\n"
+            let jar = "# Netscape HTTP Cookie File\n\(good)no cookie\n.com\tTRUE\t/\tFALSE\t0\twide\t1\n"
+            let commands = [
+                ["cookies", "list"], ["cookies", "header", "http://a.test/"], ["cookies", "export"],
+                ["cookies", "set", "http://b.test/", "x=1"], [lab.plainURL("/status/200")],
+            ]
+            for command in commands {
+                try lab.folder.write(Data(jar.utf8), to: "jar.txt")
+                let run = try await lab.beeline(command + ["--jar", "jar.txt"])
+                #expect(run.status == 0 && run.errors.contains("jar.txt: line 3: "), "\(command): \(run.errors)")
+                #expect(run.errors.contains("jar.txt: line 4: "), "\(command): \(run.errors)")
+                #expect(try lab.folder.text("jar.txt").contains("\tgood\t1"))
+            }
+            await lab.stop()
+        }
+
         @Test(arguments: ["notes.txt", "notes.json"])
         func aFileThatIsNoJarIsNotWrittenOver(_ name: String) async throws {
             let folder = try Folder()

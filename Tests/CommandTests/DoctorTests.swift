@@ -28,7 +28,11 @@ extension ProcessTests {
             }
 
             /// Examines `https://a.test` with these answers, the last one the system's.
-            func diagnosis(_ answers: (String, String)...) async throws -> Diagnosis {
+            /// How long anything takes is a finding only where it is asked for: the machine may be busy.
+            func diagnosis(
+                slowness: Duration = .seconds(600),
+                _ answers: (String, String)...
+            ) async throws -> Diagnosis {
                 var upstreams = answers.map { name, addresses in
                     let addresses = addresses.split(separator: " ").compactMap { IPAddress(String($0)) }
                     let answer = Answer(v4: .addresses(addresses, ttl: .seconds(60)), v6: .absent(.noRecord, ttl: nil))
@@ -43,7 +47,9 @@ extension ProcessTests {
                 tls.trustsSystemRoots = false
                 tls.rootPEMs = [lab.authority.rootPEM]
                 let resolver = Resolver(configuration)
-                let examination = Examination(resolver: resolver, tls: tls)
+                var examination = Examination(resolver: resolver, tls: tls)
+                examination.patience = .seconds(60)
+                examination.slowness = slowness
                 let diagnosis = await examination.run(try HTTPURL(lab.url("a.test")))
                 await resolver.shutdown()
                 return diagnosis
@@ -66,6 +72,14 @@ extension ProcessTests {
                 #expect(place.certificate?.names == ["a.test"] && place.certificate?.isForHost == true)
                 #expect((89...90).contains(place.certificate?.daysLeft ?? 0))
             }
+            await world.stop()
+        }
+
+        @Test func aSlowAddressIsNamed() async throws {
+            let world = try await World()
+            let verdict = try await world.diagnosis(slowness: .zero, ("one", "127.0.0.1")).verdict
+            #expect(verdict.level == .attention && verdict.status == .ok)
+            #expect(verdict.findings.count == 1 && verdict.findings[0].contains(" is slow: its response began after "))
             await world.stop()
         }
 

@@ -15,6 +15,8 @@ extension ProcessTests {
             $TTL 300
             @ SOA ns hostmaster 1 2h 15m 2w 5m
             www A 127.0.0.1
+                HTTPS 1 . alpn="h2,http/1.1" port=8443
+                CAA 0 issue "ca.test"
             mail MX 10 www
             alias CNAME www
 
@@ -25,7 +27,7 @@ extension ProcessTests {
         private static func serving(
             _ lab: CommandLab,
             _ arguments: [String] = [],
-            _ body: @escaping @Sendable (Endpoint) async throws -> Void
+            _ body: @escaping @Sendable (Endpoint, _ process: Int32) async throws -> Void
         ) async throws -> CommandRun {
             let certificate = try lab.authority.certificate(for: "dns.test", "127.0.0.1").write(to: lab.folder.path)
             try lab.folder.write(zone, to: "corp.zone")
@@ -46,7 +48,7 @@ extension ProcessTests {
                     }
                 }
                 defer { kill(process, SIGTERM) }
-                try await body(endpoint)
+                try await body(endpoint, process)
             }
         }
 
@@ -54,7 +56,7 @@ extension ProcessTests {
 
         @Test func ourOwnClientAndTheLog() async throws {
             let lab = try await CommandLab()
-            let run = try await Self.serving(lab, ["--access-log", "access.log"]) { endpoint in
+            let run = try await Self.serving(lab, ["--access-log", "access.log"]) { endpoint, _ in
                 let spec = "doh:https://dns.test:\(endpoint.port)/dns-query#127.0.0.1"
                 let options = ["resolve", "-4", "--dns", spec, "--allow-local-answers", "--cacert", "ca.pem"]
                 let answer = try await lab.beeline(options + ["a.test", "alias.corp.test"])
@@ -69,10 +71,56 @@ extension ProcessTests {
             await lab.stop()
         }
 
+        @Test func theLogIsOpenedAnewAtSIGHUP() async throws {
+            let lab = try await CommandLab()
+            let run = try await Self.serving(lab, ["--access-log", "access.log"]) { endpoint, process in
+                let spec = "json:https://dns.test:\(endpoint.port)/resolve#127.0.0.1"
+                let options = ["resolve", "-4", "--dns", spec, "--allow-local-answers", "--cacert", "ca.pem"]
+                func ask(_ name: String, until log: String) async throws {
+                    _ = try await lab.beeline(options + [name])
+                    try await withTimeLimit(.seconds(20), { "\(name) in \(log)" }) {
+                        while try !lab.folder.text(log).contains(name) { try await Task.sleep(for: .milliseconds(5)) }
+                    }
+                }
+                try await ask("www.corp.test", until: "access.log")
+                let path = "\(lab.folder.path)/access.log"
+                try FileManager.default.moveItem(atPath: path, toPath: "\(path).1")
+                // A zone that is wrong is no reason to go on with the old file.
+                try lab.folder.write("$ORIGIN corp.test.\nwww A wrong\n", to: "corp.zone")
+                kill(process, SIGHUP)
+                try await withTimeLimit(.seconds(20), { "the new file" }) {
+                    while !FileManager.default.fileExists(atPath: path) { try await Task.sleep(for: .milliseconds(5)) }
+                }
+                try await ask("alias.corp.test", until: "access.log")
+                #expect(try lab.folder.text("access.log.1").split(separator: "\n").count == 1)
+            }
+            #expect(run.errors.contains("nothing was changed: ") && run.errors.contains("line 2"), "\(run.errors)")
+            await lab.stop()
+        }
+
+        @Test(.enabled(if: has("/usr/bin/curl"), "curl is not installed"), arguments: ["--http1.1", "--http2"])
+        func curlIsToldThatAQuestionIsTooLarge(_ version: String) async throws {
+            let lab = try await CommandLab()
+            try lab.folder.write(Data(count: 300_000), to: "large")
+            _ = try await Self.serving(lab) { endpoint, _ in
+                let type = ["-H", "content-type: application/dns-message", "--data-binary", "@large"]
+                let place = [
+                    "--resolve", "dns.test:\(endpoint.port):127.0.0.1", "https://dns.test:\(endpoint.port)/dns-query",
+                ]
+                let run = try await CommandRun.run(
+                    "/usr/bin/curl",
+                    ["-q", "-sS", "-m", "20", "--cacert", "ca.pem", version, "-w", "%{http_code}"] + type + place,
+                    in: lab.folder
+                )
+                #expect(run.status == 0 && run.text.hasSuffix("413"), "\(run.text) \(run.errors)")
+            }
+            await lab.stop()
+        }
+
         @Test(.enabled(if: has("/usr/bin/curl"), "curl is not installed"))
         func curlFindsASiteByIt() async throws {
             let lab = try await CommandLab()
-            _ = try await Self.serving(lab) { endpoint in
+            _ = try await Self.serving(lab) { endpoint, _ in
                 let fetched = try await CommandRun.run(
                     "/usr/bin/curl",
                     [
@@ -91,19 +139,20 @@ extension ProcessTests {
         @Test(.enabled(if: has("/usr/bin/kdig"), "kdig is not installed"))
         func kdigAsksByGETAndPOST() async throws {
             let lab = try await CommandLab()
-            _ = try await Self.serving(lab) { endpoint in
+            _ = try await Self.serving(lab) { endpoint, _ in
                 for form in ["+https", "+https-get"] {
                     let asked = try await CommandRun.run(
                         "/usr/bin/kdig",
                         [
                             form, "+tls-ca=ca.pem", "+tls-host=dns.test", "+padding=128", "@127.0.0.1", "-p",
                             "\(endpoint.port)", "alias.corp.test", "A", "mail.corp.test", "MX", "nobody.corp.test", "A",
-                            "a.test", "A",
+                            "a.test", "A", "www.corp.test", "HTTPS", "www.corp.test", "CAA",
                         ],
                         in: lab.folder
                     )
                     for words in [
                         "alias.corp.test.", "status: NXDOMAIN", "10 www.corp.test.", "127.0.0.2", "EDNS PSEUDOSECTION",
+                        "1 . alpn=h2,http/1.1 port=8443", "0 issue \"ca.test\"",
                     ] {
                         #expect(asked.text.contains(words), "\(form): \(asked.text) \(asked.errors)")
                     }
@@ -115,7 +164,7 @@ extension ProcessTests {
         @Test(.enabled(if: has("/usr/bin/dig"), "dig is not installed"))
         func digAsksByHTTPS() async throws {
             let lab = try await CommandLab()
-            _ = try await Self.serving(lab) { endpoint in
+            _ = try await Self.serving(lab) { endpoint, _ in
                 let asked = try await CommandRun.run(
                     "/usr/bin/dig",
                     ["+https", "@127.0.0.1", "-p", "\(endpoint.port)", "+short", "alias.corp.test"],
@@ -136,7 +185,7 @@ extension ProcessTests {
         func chromiumFindsASiteByItsSecureDNS() async throws {
             let lab = try await CommandLab()
             let log = "access.log"
-            _ = try await Self.serving(lab, ["--access-log", log]) { endpoint in
+            _ = try await Self.serving(lab, ["--access-log", log]) { endpoint, _ in
                 // A home and a profile of their own: nothing of this machine's is read or changed.
                 let home = lab.folder.path
                 for folder in [".pki/nssdb", "profile"] {
@@ -174,6 +223,7 @@ extension ProcessTests {
             let rows: [([String], Int32, String)] = [
                 (["--listen", "nonsense"], 64, "--listen"), (["--cert", "x"], 64, "go together"),
                 (["--zone", "missing.zone"], 64, "missing.zone"), (["--account", "1"], 64, "ID:SECRETFILE"),
+                (["--trust-proxy", "lb.test"], 64, "10.0.0.0/8"),
                 (["--account", "1:missing"], 26, "missing"), (["--listen", "192.0.2.1:0"], 7, "192.0.2.1"),
             ]
             for (arguments, status, words) in rows {

@@ -297,6 +297,24 @@ struct JarTests {
         #expect(script == "document.cookie=\"open=1; Path=/\";\n")
     }
 
+    @Test func theScriptOfASiteHasNoMoreThanAFilterThatNarrowsLetsThrough() throws {
+        var configuration = CookieJarConfiguration()
+        configuration.matchFilter = .narrowing { cookie, url in
+            cookie.name != "never" && !url.path.hasPrefix("/private") && url.host.text != "other.example.com"
+        }
+        let jar = CookieJar(configuration: configuration)
+        for name in ["never", "a"] { try jar.set("\(name)=1; Path=/", "https://www.example.com/") }
+        try jar.set("b=1; Domain=example.com", "https://www.example.com/")
+        try jar.set("c=1; Path=/private", "https://www.example.com/")
+        for host in ["other", "third"] { try jar.set("\(host)=1", "https://\(host).example.com/") }
+        let names = { (url: String) in
+            let script = jar.siteCookieScript(for: try HTTPURL(url), now: noon)
+            return ["never", "a", "b", "c", "other", "third"].filter { script.contains("\"\($0)=1") }
+        }
+        #expect(try names("https://www.example.com/") == ["a", "b", "third"])
+        #expect(try names("https://www.example.com/private/x") == ["third"])
+    }
+
     // MARK: Pure
 
     @Test func aHeaderFieldBecomesACookieWithoutAJar() throws {

@@ -238,4 +238,62 @@ struct NetworkTests {
         await resolver.shutdown()
         await running.value
     }
+
+    @Test("the system's resolver away at a change: the prefix is asked for until it answers, and then no more")
+    func nat64Later() async throws {
+        let probe = Answer(v6: .addresses(addresses("64:ff9b::c000:aa"), ttl: nil))
+        let away = ScriptedUpstream.Step.fail(UpstreamError(.unreachable, "the network is not up yet"))
+        let system = ScriptedUpstream("system", kind: .system, away, away, .answer(probe))
+        let clock = ManualClock()
+        let monitor = ScriptedMonitor()
+        var configuration = ResolverConfiguration(upstreams: [ScriptedUpstream("one")], system: system)
+        configuration.networkMonitor = monitor
+        monitor.network.withLockedValue { $0 = Network(id: "v6", families: .v6) }
+        let resolver = Resolver(configuration, clock: clock)
+        let running = Task { await resolver.run() }
+        for (asked, pause) in [(1, 1), (2, 2)] {
+            await until { system.questions.count == asked && clock.hasSleeper(within: .seconds(pause)) }
+            #expect(resolver.network.nat64.isEmpty)
+            clock.advance(by: .seconds(pause))
+        }
+        await until { !resolver.network.nat64.isEmpty }
+        #expect(try await resolver.resolve(host("192.0.2.33")).addresses == addresses("64:ff9b::c000:221"))
+        await resolver.shutdown()
+        await running.value
+        #expect(system.questions.count == 3)
+    }
+
+    @Test(
+        "a service that tells its clients where to ask is asked again in another network, its last word being for hours"
+    )
+    func scheduleOfAnotherNetwork() async throws {
+        let schedule = { (address: String) -> ScriptedTransport.Reply in .text(#"{"service_ip":["\#(address)"]}"#) }
+        let transport = ScriptedTransport(schedule("192.0.2.7"), schedule("192.0.2.8"))
+        let service = AliyunService(at: addresses("192.0.2.101"), isSecure: false)
+        let clock = ManualClock()
+        let monitor = ScriptedMonitor()
+        var configuration = ResolverConfiguration(
+            upstreams: [AliyunUpstream(account: "100000", service: service, transport: transport)],
+            system: nil
+        )
+        configuration.networkMonitor = monitor
+        let resolver = Resolver(configuration, clock: clock)
+        let running = Task { await resolver.run() }
+        await until { resolver.network.id == "home" && clock.hasSleeper(within: .seconds(8 * 3_600)) }
+        #expect(transport.requests.count == 1)
+        monitor.change(to: Network(id: "work", families: .both))
+        await until { clock.hasSleeper(within: .milliseconds(500)) }
+        clock.advance(by: .milliseconds(500))
+        await until { transport.requests.count == 2 }
+        #expect(transport.requests.last?.target.hasPrefix("/100000/ss?") == true)
+        await resolver.shutdown()
+        await running.value
+    }
+}
+
+extension ManualClock {
+    /// Whether somebody sleeps who wakes in this time.
+    fileprivate func hasSleeper(within duration: Duration) -> Bool {
+        nextDeadline.map { $0 <= now.advanced(by: duration) } ?? false
+    }
 }

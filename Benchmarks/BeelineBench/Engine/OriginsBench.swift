@@ -14,7 +14,7 @@ struct OriginsBench {
     init(_ arguments: [String]) throws { self.arguments = try EngineArguments(arguments) }
 
     func run() async throws {
-        ProcessLimits.raiseDescriptors()
+        DescriptorLimit.raise()
         var configuration = EngineConfiguration()
         configuration.maximumIdleConnections = arguments.count
         configuration.keepIdle = .seconds(600)

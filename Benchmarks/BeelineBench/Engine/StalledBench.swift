@@ -14,7 +14,7 @@ struct StalledBench {
     init(_ arguments: [String]) throws { self.arguments = try EngineArguments(arguments) }
 
     func run() async throws {
-        ProcessLimits.raiseDescriptors()
+        DescriptorLimit.raise()
         var configuration = EngineConfiguration()
         configuration.connectionsPerOrigin = arguments.count + 1
         let engine = Engine(configuration: configuration)

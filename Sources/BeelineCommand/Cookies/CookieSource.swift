@@ -43,6 +43,17 @@ struct CookieSource: Sendable {
         return CookieSource(found: found, isText: true)
     }
 
+    /// Puts the cookies into a jar.
+    ///
+    /// - Returns: what is no cookie, and what the jar does not take: a line for each, with its number.
+    func put(into jar: CookieJar, of path: String, isOfThisSession: Bool) -> [String] {
+        var problems = found.problems.map { ($0.line, $0.reason) }
+        for (line, outcome) in zip(found.lines, jar.insert(found.cookies, isOfThisSession: isOfThisSession)) {
+            if case .rejected(let reason) = outcome { problems.append((line, "\(reason)")) }
+        }
+        return problems.sorted { $0.0 < $1.0 }.map { "\(path): \(unit) \($0): \($1)" }
+    }
+
     private static func profile(_ path: String, container: Int) async throws(CommandFailure) -> CookieSource {
         do throws(StoreError) {
             let found = try await BrowserProfile.cookies(at: path, container: container)

@@ -47,13 +47,8 @@ struct CookiesImport: AsyncParsableCommand {
 
     private func put(_ source: CookieSource, of path: String, into jar: CookieJar) -> (Int, Int) {
         let found = source.found
-        var problems = found.problems.map { ($0.line, $0.reason) }
-        for (line, outcome) in zip(found.lines, jar.insert(found.cookies)) {
-            if case .rejected(let reason) = outcome { problems.append((line, "\(reason)")) }
-        }
-        for (line, reason) in problems {
-            Terminal.standardError.writeLine("\(path): \(source.unit) \(line): \(reason)".singleLine)
-        }
+        let problems = source.put(into: jar, of: path, isOfThisSession: true)
+        for problem in problems { Terminal.standardError.writeLine(problem.singleLine) }
         return (found.cookies.count + found.problems.count - problems.count, problems.count)
     }
 }

@@ -24,8 +24,9 @@ struct JarArguments: ParsableArguments {
 
     /// Gives the jar's cookies to `body`, and leaves the file as it is.
     func read<Result>(_ body: (CookieJar) throws -> Result) async throws -> Result {
-        let jar = CookieJar()
-        jar.insert(try await file().cookies(), isOfThisSession: false)
+        let (file, jar) = (try file(), CookieJar())
+        let problems = try await file.source()?.put(into: jar, of: file.path, isOfThisSession: false)
+        for problem in problems ?? [] { Terminal.standardError.writeLine(problem.singleLine) }
         return try body(jar)
     }
 

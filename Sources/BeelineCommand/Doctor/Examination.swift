@@ -8,6 +8,8 @@ struct Examination: Sendable {
     let tls: TLSSettings
     /// How long TCP and TLS of one address may take, and then its response.
     var patience = Duration.seconds(5)
+    /// A response that begins later is a finding.
+    var slowness = Duration.seconds(1)
     /// Addresses that are dialled; more are left out.
     var maxPlaces = 64
 
@@ -56,7 +58,7 @@ struct Examination: Sendable {
             return done
         }
         await engine.shutDown()
-        diagnosis.verdict = Verdict(diagnosis)
+        diagnosis.verdict = Verdict(diagnosis, slowness: slowness)
         return diagnosis
     }
 

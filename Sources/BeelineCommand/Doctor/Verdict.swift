@@ -21,19 +21,17 @@ struct Verdict: Hashable, Sendable {
 
     /// A certificate that ends sooner is a finding.
     private static let renewalDays: Int64 = 14
-    /// A place whose response takes longer is slow.
-    private static let patience = Duration.seconds(1)
 
     init() {}
 
-    /// Judges what was seen.
-    init(_ diagnosis: Diagnosis) {
+    /// Judges what was seen; a place whose response takes longer than `slowness` is slow.
+    init(_ diagnosis: Diagnosis, slowness: Duration) {
         let host = diagnosis.origin.host
         let answering = diagnosis.opinions.filter { !$0.addresses.isEmpty }
         let serving = diagnosis.places.filter(\.serves)
         findings =
             Self.impostors(diagnosis) + Self.dead(diagnosis) + Self.disagreement(answering, diagnosis)
-            + Self.silent(diagnosis) + Self.certificates(serving) + Self.slow(serving)
+            + Self.silent(diagnosis) + Self.certificates(serving) + Self.slow(serving, slowness)
         // What a request would dial: the first answer in the order of asking, or the address that the URL has for a host.
         let isAddress = host.address != nil
         let first = isAddress ? diagnosis.places : answering.first.map(diagnosis.places(of:)) ?? []
@@ -130,8 +128,8 @@ struct Verdict: Hashable, Sendable {
         }
     }
 
-    private static func slow(_ places: [Diagnosis.Place]) -> [String] {
-        places.filter { $0.total > patience }.map {
+    private static func slow(_ places: [Diagnosis.Place], _ slowness: Duration) -> [String] {
+        places.filter { $0.total > slowness }.map {
             "\($0.endpoint) is slow: its response began after \(Words.milliseconds($0.total))."
         }
     }

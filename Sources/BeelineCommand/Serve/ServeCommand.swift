@@ -10,7 +10,7 @@ struct ServeCommand: AsyncParsableCommand {
         commandName: "serve",
         abstract: "Answer names over HTTP: RFC 8484, DNS in JSON, DNSPod's form and Aliyun's.",
         discussion: """
-            Its first line of output says where it listens. SIGHUP reads zones, certificate and accounts again; SIGTERM \
+            Its first line of output says where it listens. SIGHUP reads zones, certificate and accounts again and opens the access log anew; SIGTERM \
             finishes what is under way. Paths: /dns-query, /resolve?name=, /d?dn=, /ACCOUNT/d?host= and its signed forms, \
             /ACCOUNT/ss, /v2/d, /metrics, /health.
             """ + " " + NameArguments.specs
@@ -20,6 +20,7 @@ struct ServeCommand: AsyncParsableCommand {
     @OptionGroup var options: ServeArguments
 
     func run() async throws {
+        DescriptorLimit.raise()
         var configuration = try ClientConfiguration(names, defaults: try Defaults.load(), files: .real)
         configuration.jar = nil
         configuration.resolver.maxCachedNames = 100_000
@@ -87,6 +88,14 @@ struct ServeArguments: ParsableArguments {
 
     @Option(help: ArgumentHelp("Questions a second of one client; 0 is no limit", valueName: "number"))
     var rate = 200.0
+
+    @Option(
+        help: ArgumentHelp(
+            "Believe X-Forwarded-For of proxies and load balancers here; repeat it",
+            valueName: "addr[/bits]"
+        )
+    )
+    var trustProxy: [String] = []
 
     @Option(help: ArgumentHelp("Write a line a question to this file, - for standard error", valueName: "file"))
     var accessLog: String?

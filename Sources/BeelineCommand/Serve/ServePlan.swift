@@ -24,6 +24,15 @@ struct ServePlan: Sendable {
         } catch {
             throw CommandFailure(.usage, "--announce: \(error)")
         }
+        configuration.trustedProxies = try arguments.trustProxy.map { text throws(CommandFailure) in
+            guard let network = IPNetwork(text) else {
+                throw CommandFailure(
+                    .usage,
+                    "--trust-proxy \"\(text)\": write an address or a network such as 10.0.0.0/8"
+                )
+            }
+            return network
+        }
         configuration.zones = arguments.zone
         switch (arguments.cert, arguments.key) {
         case (let certificate?, let key?): configuration.tls = .init(certificate: certificate, key: key)

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import DirectHTTP
+
 /// How the descriptors that the process may have are dealt out, so that they do not run out: tunnels would break off in their
 /// middle, and libdispatch ends a process in which it cannot open a file for itself.
 struct DescriptorBudget {

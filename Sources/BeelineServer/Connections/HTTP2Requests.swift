@@ -46,7 +46,7 @@ final class HTTP2Requests {
             target: request.target,
             contentType: request.contentType,
             body: request.body,
-            client: ends.client,
+            client: ends.client(request.forwardedFor),
             local: ends.local
         )
         let task = service.answer(question, isTooLarge: request.isTooLarge, on: loop) { [self] reply in

@@ -49,7 +49,7 @@ final class RequestHandler: ChannelInboundHandler {
             target: head.uri,
             contentType: head.headers.first(name: "content-type"),
             body: body,
-            client: ends.client,
+            client: ends.client(head.headers.joined("x-forwarded-for")),
             local: ends.local
         )
         body = []
@@ -94,5 +94,13 @@ final class RequestHandler: ChannelInboundHandler {
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         context.close(promise: nil)
+    }
+}
+
+extension HTTPHeaders {
+    /// A list's lines as one (RFC 9110 §5.3); nil where there is none.
+    fileprivate func joined(_ name: String) -> String? {
+        let lines = self[name]
+        return lines.isEmpty ? nil : lines.joined(separator: ",")
     }
 }

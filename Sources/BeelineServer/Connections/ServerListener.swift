@@ -13,6 +13,7 @@ import Names
 final class ServerListener: Sendable {
     private let configuration: ServerConfiguration
     private let service: ServerService
+    private let maxConnections: Int
     /// The TLS of connections to come; nil: none.
     private let tls: NIOLockedValueBox<NIOSSLContext?>
     private let open = NIOLockedValueBox<[ObjectIdentifier: any Channel]>([:])
@@ -21,6 +22,10 @@ final class ServerListener: Sendable {
     init(_ configuration: ServerConfiguration, _ service: ServerService) throws(ServerError) {
         self.configuration = configuration
         self.service = service
+        maxConnections = Self.connections(
+            allowed: configuration.maxConnections,
+            descriptors: DescriptorLimit.current
+        )
         tls = NIOLockedValueBox(try Self.context(configuration.tls))
     }
 
@@ -97,9 +102,15 @@ final class ServerListener: Sendable {
 
     // MARK: Connections
 
+    /// Connections at a time: as many as are allowed, as far as the descriptors go. Some of those are for upstreams and files.
+    static func connections(allowed: Int, descriptors: Int?) -> Int {
+        guard let descriptors else { return allowed }
+        return min(allowed, max(1, descriptors - min(512, descriptors / 4)))
+    }
+
     /// Runs on the channel's event loop.
     private func accept(_ channel: any Channel) throws {
-        guard service.opened(limit: configuration.maxConnections) else {
+        guard service.opened(limit: maxConnections) else {
             throw ServerError(.cannotListen, "more connections than allowed")
         }
         let id = ObjectIdentifier(channel)
@@ -108,7 +119,7 @@ final class ServerListener: Sendable {
             open.withLockedValue { $0[id] = nil }
             service.closed()
         }
-        let ends = ConnectionEnds(channel)
+        let ends = ConnectionEnds(channel, trusting: configuration.trustedProxies)
         let pipeline = channel.pipeline.syncOperations
         let quiet = TimeAmount(configuration.idleTimeout)
         guard let context = tls.withLockedValue({ $0 }) else {

@@ -12,6 +12,8 @@ enum RecordText {
             case 15: numbered(octets, 1)
             case 33: numbered(octets, 3)
             case 16: strings(octets)
+            case 64, 65: service(octets)
+            case 257: authorization(octets)
             default: nil
             }
         return text ?? "\\# \(octets.count) \(Hex.encode(octets))"
@@ -26,15 +28,37 @@ enum RecordText {
 
     /// A name that is written out and has nothing behind it.
     private static func name(_ octets: ArraySlice<UInt8>) -> String? {
-        guard octets.count <= DNSName.maxOctets else { return nil }
-        var index = octets.startIndex
-        while index < octets.endIndex, octets[index] != 0 {
-            guard octets[index] < 64 else { return nil }
-            index += 1 + Int(octets[index])
-        }
-        guard index == octets.endIndex - 1 else { return nil }
-        return JSONDialect.dotted(DNSName(wire: Array(octets)))
+        var rest = octets
+        return DNSName(takenFrom: &rest).flatMap { rest.isEmpty ? JSONDialect.dotted($0) : nil }
     }
+
+    /// SVCB and HTTPS (RFC 9460 §2.1).
+    private static func service(_ octets: [UInt8]) -> String? {
+        var rest = octets.dropFirst(2)
+        guard octets.count > 2, let target = DNSName(takenFrom: &rest), let words = ServiceParameters.write(rest) else {
+            return nil
+        }
+        let priority = Int(octets[0]) << 8 | Int(octets[1])
+        return (["\(priority)", JSONDialect.dotted(target)] + words).joined(separator: " ")
+    }
+
+    /// CAA (RFC 8659 §4.1.1).
+    private static func authorization(_ octets: [UInt8]) -> String? {
+        guard octets.count >= 2, octets[1] > 0, octets.count >= 2 + Int(octets[1]) else { return nil }
+        let tag = octets[2...].prefix(Int(octets[1]))
+        guard let text = String(validating: tag, as: UTF8.self), text.allSatisfy({ $0.isLetter || $0.isNumber }) else {
+            return nil
+        }
+        return "\(octets[0]) \(text) \(quoted(octets.dropFirst(2 + tag.count)))"
+    }
+
+    /// Octets as a word, in quotation marks where they need them.
+    static func word(_ octets: [UInt8]) -> String {
+        let isPlain = octets.allSatisfy { (0x21...0x7e).contains($0) && !Array("\"();\\".utf8).contains($0) }
+        return isPlain ? String(decoding: octets, as: UTF8.self) : quoted(octets[...])
+    }
+
+    private static func quoted(_ octets: ArraySlice<UInt8>) -> String { "\"\(octets.map(escaped).joined())\"" }
 
     /// Texts with their lengths, each in quotation marks.
     private static func strings(_ octets: [UInt8]) -> String? {
@@ -42,7 +66,7 @@ enum RecordText {
         var rest = octets[...]
         while let length = rest.popFirst() {
             guard rest.count >= Int(length) else { return nil }
-            texts.append("\"\(rest.prefix(Int(length)).map(escaped).joined())\"")
+            texts.append(quoted(rest.prefix(Int(length))))
             rest = rest.dropFirst(Int(length))
         }
         return texts.isEmpty ? nil : texts.joined(separator: " ")

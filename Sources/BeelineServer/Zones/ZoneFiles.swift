@@ -21,7 +21,8 @@ import Glibc
 final class ZoneFiles: Sendable {
     private struct State {
         var set = ZoneSet()
-        var stamps: [String: Stamp] = [:]
+        /// Of every file that was read, included ones too; nil where it could not be.
+        var stamps: [String: Stamp?] = [:]
     }
 
     /// What tells whether a file was changed.
@@ -52,23 +53,27 @@ final class ZoneFiles: Sendable {
     /// - Throws: ``ServerError``; what was served before is served on.
     @discardableResult
     func reload() throws(ServerError) -> Bool {
-        guard state.withLockedValue({ $0.stamps }) != stamps else { return false }
+        let stamps = state.withLockedValue { $0.stamps }
+        guard stamps.contains(where: { Self.stamp($0.key) != $0.value }) else { return false }
         use(try read())
         return true
     }
 
     /// Reads all files. What is served stays as it is: ``use(_:)`` changes it.
     func read() throws(ServerError) -> ZoneSet {
-        // Taken before: what is written while we read is read again. One that is wrong is not read again until it changes.
-        let stamps = stamps
-        state.withLockedValue { $0.stamps = stamps }
+        var stamps: [String: Stamp?] = [:]
+        // What is wrong is not read again until it changes.
+        defer { state.withLockedValue { [stamps] in $0.stamps = stamps } }
+        func open(_ path: String) -> [UInt8]? {
+            // Taken before: what is written while we read is read again.
+            stamps.updateValue(Self.stamp(path), forKey: path)
+            return FileManager.default.contents(atPath: path).map { [UInt8]($0) }
+        }
         var zones: [Zone] = []
         for path in paths {
-            guard let data = FileManager.default.contents(atPath: path) else {
-                throw ServerError(.badZone, "\(path) cannot be read")
-            }
+            guard let octets = open(path) else { throw ServerError(.badZone, "\(path) cannot be read") }
             do throws(ServerError) {
-                zones.append(Zone(try ZoneFile(parsing: [UInt8](data))))
+                zones.append(Zone(try ZoneFile(parsing: octets, at: path, including: open)))
             } catch {
                 throw ServerError(.badZone, "\(path), \(error.message)")
             }
@@ -78,12 +83,6 @@ final class ZoneFiles: Sendable {
 
     /// Serves what was read.
     func use(_ set: ZoneSet) { state.withLockedValue { $0.set = set } }
-
-    private var stamps: [String: Stamp] {
-        var stamps: [String: Stamp] = [:]
-        for path in paths { stamps[path] = Self.stamp(path) }
-        return stamps
-    }
 
     private static func stamp(_ path: String) -> Stamp? {
         var status = stat()

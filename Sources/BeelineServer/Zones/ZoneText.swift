@@ -65,9 +65,11 @@ struct ZoneText {
                 depth -= 1
                 guard depth >= 0 else { throw Self.error(line, "a ) without (") }
             case UInt8(ascii: "\""):
-                endWord()
+                // The value of `key="…"` belongs to its key (RFC 9460 §2.1).
+                if word?.octets.last != UInt16(UInt8(ascii: "=")) { endWord() }
                 begin(false)
-                var text = Word(isQuoted: true)
+                var text = word ?? Word(isQuoted: true)
+                word = nil
                 while true {
                     guard index < octets.count, octets[index] != UInt8(ascii: "\n") else {
                         throw Self.error(line, "a \" without its second")

@@ -23,6 +23,9 @@ struct HTTP2RequestHead {
         case .ordinary:
             hasFields = true
             if made.contentType == nil, field.field.name == .contentType { made.contentType = value }
+            if field.field.name.canonicalName == "x-forwarded-for" {
+                made.forwardedFor = made.forwardedFor.map { "\($0),\(value)" } ?? value
+            }
         }
     }
 

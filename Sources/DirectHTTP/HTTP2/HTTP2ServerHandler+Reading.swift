@@ -41,7 +41,10 @@ extension HTTP2ServerHandler {
     /// Trailers say nothing that we read, but they end a request.
     private func takeTrailers(_ id: UInt32, _ endStream: Bool, _ now: NIODeadline) throws(HTTP2ConnectionError) {
         try guardian.waste(now: now)
-        guard let request = streams[id]?.request else { return }
+        guard let request = streams[id]?.request else {
+            if endStream { takeOverrun(id, endStream: true) }
+            return
+        }
         if endStream { hand(request) } else { end(id, .protocolError) }
     }
 
@@ -62,16 +65,31 @@ extension HTTP2ServerHandler {
             uncredited = 0
         }
         if piece.readableBytes == 0, !endStream { try guardian.waste(now: now) }
-        guard var request = streams[id]?.request else { return }
-        // A stream's window is never opened again: content that needs it is larger than what is read.
+        guard var request = streams[id]?.request else { return takeOverrun(id, endStream: endStream) }
+        // A stream's window is not opened again before this: content that needs it is larger than what is read.
         if request.body.count + piece.readableBytes > limits.body {
             request.isTooLarge = true
+            streams[id]?.isOverrun = !endStream
             hand(request)
-            return out.writeReset(.noError, stream: id)
+            // Whoever has read the reply sends no more, and whoever does is stopped then. Together with the reply RST_STREAM
+            // would do (RFC 9113 §8.1), but curl 7.88 makes a fault of it that hides the reply.
+            if !endStream { out.writeWindowUpdate(HTTP2Frame.defaultMaximumLength, stream: id) }
+            return
         }
         request.body.append(contentsOf: piece.readableBytesView)
         streams[id]?.request = request
         if endStream { hand(request) }
+    }
+
+    /// More of a request that was answered without it.
+    private func takeOverrun(_ id: UInt32, endStream: Bool) {
+        guard let stream = streams[id], stream.isOverrun else { return }
+        guard stream.unsent.isEmpty else {
+            if endStream { streams[id]?.isOverrun = false }
+            return
+        }
+        streams[id] = nil
+        if !endStream { out.writeReset(.noError, stream: id) }
     }
 
     private func take(

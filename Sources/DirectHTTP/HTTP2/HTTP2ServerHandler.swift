@@ -21,9 +21,11 @@ package final class HTTP2ServerHandler: ChannelInboundHandler {
         package internal(set) var target = ""
         /// The first `Content-Type` field.
         package internal(set) var contentType: String?
+        /// The lines of `X-Forwarded-For`, as one.
+        package internal(set) var forwardedFor: String?
         /// The content as far as it was allowed.
         package internal(set) var body: [UInt8] = []
-        /// Whether there was more content than allowed.
+        /// Whether there was more content than allowed; such a request is to be answered at once.
         package internal(set) var isTooLarge = false
 
         init(stream: UInt32) { self.stream = stream }
@@ -50,6 +52,8 @@ package final class HTTP2ServerHandler: ChannelInboundHandler {
         /// What is left of the reply's content.
         var unsent: ArraySlice<UInt8> = []
         var isQueued = false
+        /// Whether more content may come of a request that was answered without it.
+        var isOverrun = false
     }
 
     let limits: Limits
@@ -128,7 +132,7 @@ package final class HTTP2ServerHandler: ChannelInboundHandler {
         let maximum = HTTP2Frame.defaultMaximumLength
         out.writeHeaderBlock(&block, stream: id, endStream: body.isEmpty, maximumLength: maximum)
         guard !body.isEmpty else {
-            streams[id] = nil
+            if streams[id]?.isOverrun != true { streams[id] = nil }
             return planFlush(context)
         }
         streams[id]?.unsent = body[...]
@@ -169,7 +173,7 @@ package final class HTTP2ServerHandler: ChannelInboundHandler {
             stream.unsent = stream.unsent.dropFirst(length)
             stream.sendWindow -= length
             sendWindow -= length
-            streams[id] = isLast ? nil : stream
+            streams[id] = isLast && !stream.isOverrun ? nil : stream
             queue(id)
         }
     }

@@ -9,28 +9,49 @@ extension Resolver {
     /// ``run()`` calls it when the network changes.
     ///
     /// In a network that has IPv6 alone, the system's resolver is asked for its NAT64 prefix (RFC 7050) unless
-    /// `network` has one, and IPv4 addresses are translated by it.
-    public func networkChanged(to network: Network) async {
+    /// `network` has one, and IPv4 addresses are translated by it. Where that does not answer yet, ``run()`` asks again.
+    public func networkChanged(to network: Network) async { await networkChanged(to: network, isFirst: false) }
+
+    /// As above; the first network that ``run()`` finds is no reason to ask services anew where they are.
+    func networkChanged(to network: Network, isFirst: Bool) async {
         let hot = hotNames()
         enter(network)
         configuration.networkDidChange?(network)
         for case let upstream as any NetworkAware in configuration.upstreams { upstream.networkChanged() }
-        if network.families == .v6, network.nat64.isEmpty {
-            let prefixes = await discoverNAT64()
-            if !prefixes.isEmpty {
-                ranking.withLockedValue { ranking in
-                    if ranking.network == network { ranking.network.nat64 = prefixes }
-                }
-            }
+        let isKnown = await learnNAT64()
+        // Those who wait for it find all of the above done.
+        let waiting = state.withLockedValue { state -> [Int: AsyncStream<Void>.Continuation] in
+            state.owesNAT64 = !isKnown
+            if isFirst, isKnown { return [:] }
+            state.networkChanges += 1
+            defer { state.onNetworkChange = [:] }
+            return state.onNetworkChange
         }
+        for continuation in waiting.values { continuation.finish() }
         await forEach(hot) { _ = try? await self.resolve($0) }
     }
 
     /// Asks the system's resolver where IPv4 hosts are found in a network without IPv4.
-    public func discoverNAT64() async -> [NAT64Prefix] {
+    public func discoverNAT64() async -> [NAT64Prefix] { await askForNAT64() ?? [] }
+
+    /// Finds the prefixes of a network that has IPv6 alone.
+    ///
+    /// - Returns: Whether it is known now which there are, if any.
+    func learnNAT64() async -> Bool {
+        let network = network
+        guard network.families == .v6, network.nat64.isEmpty else { return true }
+        guard let prefixes = await askForNAT64() else { return false }
+        ranking.withLockedValue { ranking in
+            if ranking.network == network { ranking.network.nat64 = prefixes }
+        }
+        return true
+    }
+
+    /// The prefixes, none where the network has none; nil where the system's resolver does not answer.
+    private func askForNAT64() async -> [NAT64Prefix]? {
         guard let system = configuration.system, let host = try? Host(NAT64Prefix.probeName) else { return [] }
         let answer = await withinBudget { try? await system.answer(Question(host, families: .v6)) } ?? nil
-        return NAT64Prefix.discovered(in: answer?.v6?.addresses ?? [])
+        return answer.map { NAT64Prefix.discovered(in: $0.v6?.addresses ?? []) }
     }
 
     private func enter(_ network: Network) {

@@ -21,9 +21,12 @@ extension Resolver {
             group.addTask { await self.watchSwitch() }
             group.addTask { await self.writeRegularly() }
             group.addTask { await self.countRegularly() }
-            for case let upstream as any ScheduledUpstream in configuration.upstreams {
-                group.addTask { await self.repeatedly { await upstream.reschedule() } }
+            for (number, upstream) in configuration.upstreams.enumerated() {
+                guard let upstream = upstream as? any ScheduledUpstream else { continue }
+                // What is near is another place in another network.
+                group.addTask { await self.repeatedly(number) { await upstream.reschedule() } }
             }
+            group.addTask { await self.watchNAT64(number: self.configuration.upstreams.count) }
             for host in configuration.keptFresh {
                 group.addTask { await self.keepFresh(host) }
             }
@@ -43,6 +46,36 @@ extension Resolver {
         }
     }
 
+    /// Runs `work` again and again, each time after the time that it says, or once the network has changed.
+    ///
+    /// - Parameters:
+    ///   - number: No other work has it.
+    ///   - work: What is done.
+    private func repeatedly(_ number: Int, _ work: () async -> Duration) async {
+        while !Task.isCancelled {
+            let changes = state.withLockedValue { $0.networkChanges }
+            let pause = await work()
+            await withTaskGroup(of: Void.self) { group in
+                group.addTask { try? await self.time.sleep(pause) }
+                group.addTask { await self.networkChange(after: changes, number) }
+                await group.next()
+                group.cancelAll()
+            }
+        }
+    }
+
+    /// Returns when the network has changed since it had changed `count` times, or the task is cancelled.
+    private func networkChange(after count: Int, _ number: Int) async {
+        let (stream, continuation) = AsyncStream.makeStream(of: Void.self)
+        let isOver = state.withLockedValue { state in
+            guard state.networkChanges == count else { return true }
+            state.onNetworkChange[number] = continuation
+            return false
+        }
+        if isOver { return }
+        for await _ in stream {}
+    }
+
     /// Returns when the resolver was shut down, or the task cancelled.
     private func closed() async {
         let (stream, continuation) = AsyncStream.makeStream(of: Void.self)
@@ -60,13 +93,36 @@ extension Resolver {
         guard let monitor = configuration.networkMonitor else { return }
         let changes = monitor.changes()
         var last = monitor.current()
-        if last != network { await networkChanged(to: last) }
+        if last != network { await networkChanged(to: last, isFirst: true) }
         for await _ in changes {
             guard (try? await time.sleep(configuration.networkDebounce)) != nil else { return }
             let now = monitor.current()
             guard now != last else { continue }
             last = now
             await networkChanged(to: now)
+        }
+    }
+
+    /// Asks for the NAT64 prefixes that could not be had when the network changed: the system's resolver is often the last
+    /// that is there (RFC 7050 §3).
+    private func watchNAT64(number: Int) async {
+        let pauses = (first: Duration.seconds(1), longest: Duration.seconds(60))
+        var (pause, changes) = (pauses.first, 0)
+        await repeatedly(number) {
+            let (owes, now) = state.withLockedValue { ($0.owesNAT64, $0.networkChanges) }
+            // Nothing to do but wait for a change.
+            guard owes else { return .seconds(86_400) }
+            if now != changes {
+                (pause, changes) = (pauses.first, now)
+            } else if await learnNAT64() {
+                state.withLockedValue { state in
+                    if state.networkChanges == now { state.owesNAT64 = false }
+                }
+                return .seconds(86_400)
+            } else {
+                pause = min(pause * 2, pauses.longest)
+            }
+            return pause
         }
     }
 

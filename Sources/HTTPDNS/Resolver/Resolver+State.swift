@@ -37,6 +37,12 @@ extension Resolver {
         var policy: NamePolicy
         var isClosed = false
         var network = Network.unknown
+        /// How often the network has changed.
+        var networkChanges = 0
+        /// What ends when the network changes, each under the number of its work.
+        var onNetworkChange: [Int: AsyncStream<Void>.Continuation] = [:]
+        /// Whether the network's NAT64 prefixes are still to be asked for.
+        var owesNAT64 = false
         var realms = RealmTable()
         var flights = FlightTable()
         var health: UpstreamHealth

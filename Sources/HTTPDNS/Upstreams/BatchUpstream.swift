@@ -26,7 +26,8 @@ extension [Host: Answer] {
     }
 }
 
-/// An upstream that is told by its service where to find it. ``Resolver/run()`` keeps it up to date.
+/// An upstream that is told by its service where to find it. ``Resolver/run()`` keeps it up to date, in
+/// another network at once.
 public protocol ScheduledUpstream: Upstream {
     /// Asks where the service is now.
     ///

@@ -206,6 +206,47 @@ struct HTTP2ServerHandlerTests {
         wire.end()
     }
 
+    @Test(
+        "the reply to content that is too large comes alone, or curl 7.88 does not see it; who goes on is then told to stop"
+    )
+    func tooLarge() throws {
+        let wire = try Wire()
+        try wire.send([
+            Self.request(1, method: "POST", ends: false),
+            RawFrame(.data, stream: 1, payload: [UInt8](repeating: 1, count: 101)),
+        ])
+        let replied = try wire.frames()
+        #expect(replied.map(\.kind) == [1, 0, 8] && replied.map(\.stream) == [1, 1, 1])
+        #expect(replied[1].flags == RawFrame.endStream)
+        try wire.send([RawFrame(.data, stream: 1, payload: [1])])
+        let stopped = try wire.frames()
+        #expect(stopped.map(\.kind) == [3] && stopped.map(\.payload) == [[0, 0, 0, 0]])
+        // What was under way meanwhile is passed over.
+        try wire.send([RawFrame(.data, flags: RawFrame.endStream, stream: 1, payload: [1])])
+        #expect(try wire.frames().isEmpty && wire.requests.count == 1)
+        wire.end()
+    }
+
+    @Test("streams whose content is too large count as open until they end", arguments: [0, 1, 2])
+    func tooLargeIsBounded(_ end: Int) throws {
+        let wire = try Wire(streams: 2)
+        for stream: UInt32 in [1, 3, 5] {
+            try wire.send([
+                Self.request(stream, method: "POST", ends: false),
+                RawFrame(.data, stream: stream, payload: [UInt8](repeating: 1, count: 101)),
+            ])
+        }
+        #expect(wire.requests.map(\.stream) == [1, 3])
+        switch end {
+        case 0: try wire.send([RawFrame(.data, flags: RawFrame.endStream, stream: 1)])
+        case 1: try wire.send([RawFrame(.reset, stream: 1, payload: [0, 0, 0, 8])])
+        default: try wire.send([.headers([("x", "y")], stream: 1, flags: RawFrame.endHeaders | RawFrame.endStream)])
+        }
+        try wire.send([Self.request(7)])
+        #expect(wire.requests.map(\.stream) == [1, 3, 7] && wire.channel.isActive)
+        wire.end()
+    }
+
     @Test("a reply that nobody wants any more is not sent")
     func cancellation() throws {
         let wire = try Wire()

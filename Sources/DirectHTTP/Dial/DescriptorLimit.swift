@@ -17,9 +17,9 @@ package enum DescriptorLimit {
     #endif
 
     /// The limit as it stands; nil: nobody knows.
-    static var current: Int? { limits.map { Int(clamping: $0.rlim_cur) } }
+    package static var current: Int? { limits.map { Int(clamping: $0.rlim_cur) } }
 
-    /// Raises it as far as the system lets everyone: a tunnel takes two.
+    /// Raises it as far as the system lets everyone: a connection takes one, a tunnel two.
     package static func raise() {
         guard var limit = limits else { return }
         #if canImport(Darwin)
