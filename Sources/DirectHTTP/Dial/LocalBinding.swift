@@ -23,7 +23,6 @@ struct LocalBinding {
             // TCP_NODELAY, and no half-closure, are NIO's defaults.
             var bootstrap = ClientBootstrap(group: loop).connectTimeout(.hours(1))
             if case .unixSocket(let path) = route { return bootstrap.connect(unixDomainSocketPath: path) }
-            bootstrap = HandshakeEnd.holdBack(in: bootstrap)
             let family = endpoint.address.family
             if !settings.localAddresses.isEmpty {
                 guard let local = settings.localAddresses.first(where: { $0.family == family }) else {
@@ -31,8 +30,10 @@ struct LocalBinding {
                 }
                 bootstrap = bootstrap.bind(to: try SocketAddress(Endpoint(local, port: 0)))
             }
-            if let name = settings.interface {
-                bootstrap = bootstrap.channelInitializer { Self.bind($0, toInterface: name, family) }
+            bootstrap = bootstrap.channelInitializer { [interface = settings.interface] channel in
+                HandshakeEnd.holdBack(on: channel)
+                guard let interface else { return channel.eventLoop.makeSucceededVoidFuture() }
+                return Self.bind(channel, toInterface: interface, family)
             }
             return bootstrap.connect(to: try SocketAddress(endpoint))
         } catch {

@@ -140,11 +140,12 @@ final class DNSStream: Sendable {
     private func open(_ endpoint: Endpoint, within limit: TimeAmount) -> EventLoopFuture<Link> {
         let secured = loop.makePromise(of: Void.self)
         let (loop, tls, checkedName, silence) = (loop, tls, checkedName, silence)
-        return HandshakeEnd.holdBack(in: ClientBootstrap(group: loop))
+        return ClientBootstrap(group: loop)
             .connectTimeout(limit)
             .channelOption(ChannelOptions.socketOption(.tcp_nodelay), value: 1)
             .channelInitializer { channel in
-                channel.eventLoop.makeCompletedFuture {
+                HandshakeEnd.holdBack(on: channel)
+                return channel.eventLoop.makeCompletedFuture {
                     let pipeline = channel.pipeline.syncOperations
                     if let (context, name) = try tls?() {
                         try pipeline.addHandler(NIOSSLClientHandler(context: context, serverHostname: name))
