@@ -147,7 +147,9 @@ final class GatewayExchange: WireOwner {
     func receivedAll(from wire: Wire) {}
 
     func inputEnded(of wire: Wire) {
-        if !request.isEnded { fail(.malformed("its body ends too early")) }
+        guard request.isEnded else { return fail(.malformed("its body ends too early")) }
+        // The player has left. The client has no half of a connection to pass that on by.
+        client.close()
     }
 
     func writabilityChanged(of wire: Wire) {}
@@ -160,8 +162,7 @@ final class GatewayExchange: WireOwner {
     }
 
     func check(_ wire: Wire, now: NIODeadline) {
-        let limits = server.configuration.limits
-        guard let limit = client.isInputEnded ? limits.halfClosed : limits.idle else { return }
+        guard let limit = server.configuration.limits.idle else { return }
         if now - max(client.lastActivity, lastSent) >= TimeAmount(limit) {
             fail(Refusal(504, "nothing was heard for too long"))
         }

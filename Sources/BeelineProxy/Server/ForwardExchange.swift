@@ -40,6 +40,8 @@ final class ForwardExchange: WireOwner {
     /// first byte it never was one.
     private var heldHead: ByteBuffer?
     private var closesClient = false
+    /// Whether the origin was told that the client will send no more.
+    private var hasPassedEnd = false
     private var isOver = false
 
     init(
@@ -120,9 +122,21 @@ final class ForwardExchange: WireOwner {
         } catch {
             return fail(.malformed("its body's chunks are malformed"))
         }
-        // Of a request that is whole the client may wait for the answer; one that left looks the same until it is written to.
-        if client.isInputEnded, !request.isEnded { return fail(.malformed("its body ends too early")) }
+        if client.isInputEnded {
+            guard request.isEnded else { return fail(.malformed("its body ends too early")) }
+            if input.readableBytes == 0 { passEnd() }
+        }
         if !origin.isWritable || (request.isEnded && input.readableBytes > 0) { client.pause() }
+    }
+
+    /// The client will send no more. Whether it has left or waits for the answer it does not say, so the origin hears of it
+    /// as it would without a proxy, and does what it does then: it gives up, or answers.
+    private func passEnd() {
+        guard let origin, !hasPassedEnd else { return }
+        guard origin.halfCloses else { return client.close() }
+        hasPassedEnd = true
+        origin.flush()
+        origin.finishWriting()
     }
 
     // MARK: From the origin
@@ -222,7 +236,7 @@ final class ForwardExchange: WireOwner {
         server.forwarded()
         self.origin = nil
         // A server that answered before it had the whole request may not read the rest.
-        if isOriginKept, request.isEnded, rest.readableBytes == 0, server.keepsConnections {
+        if isOriginKept, !hasPassedEnd, request.isEnded, rest.readableBytes == 0, server.keepsConnections {
             server.origins.keep(origin, destination, proxy, now: server.loop.now)
         } else {
             origin.owner = nil
@@ -263,7 +277,7 @@ final class ForwardExchange: WireOwner {
             isOriginKept = false
             return finish(ByteBuffer())
         }
-        if isOriginFromPool, !hasResponseBegun, head.isReplayable {
+        if isOriginFromPool, !hasResponseBegun, !hasPassedEnd, head.isReplayable {
             origin?.owner = nil
             origin?.close()
             origin = nil

@@ -34,7 +34,7 @@ final class Wire: ChannelInboundHandler, ChannelOutboundHandler {
     /// Whether the peer was ever sent anything.
     private(set) var hasWritten = false
     /// Whether one direction can end before the other; TLS ends both.
-    private let halfCloses: Bool
+    let halfCloses: Bool
     /// The server that counts the socket; nil for sockets to origins.
     private var server: ProxyServer?
     private var context: ChannelHandlerContext?
