@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CookieJar
 public import DirectHTTP
 public import HTTPTypes
 public import Names
@@ -36,17 +35,18 @@ extension BeelineClient {
         )
     }
 
-    /// Opens a WebSocket. The handshake is a request like any other: HTTPDNS names the address, and Host, SNI, certificate,
-    /// `Origin` and cookies are those of the URL's name. Cookies of the answer are kept, whatever it says. A redirect is not
-    /// followed (RFC 6455 §4.1 leaves that open, and browsers do not).
+    /// Opens a WebSocket. The handshake is a request like any other: interceptors see it, and logs, metrics and traces tell it;
+    /// HTTPDNS names the address; and Host, SNI, certificate, `Origin` and cookies are those of the URL's name. Cookies of the
+    /// answer are kept, whatever it says, and a challenge is answered. A redirect is not followed (RFC 6455 §4.1 leaves that
+    /// open, and browsers do not).
     ///
     /// - Parameters:
     ///   - url: where to: `ws` and `wss`, or `http` and `https` which mean the same.
     ///   - fields: header fields; an `Origin` among them replaces the URL's own.
     ///   - subprotocols: offered in this order.
     ///   - settings: the socket's bounds.
-    ///   - options: limits, cookies and credentials; `limits.connect` and `limits.whole` bound the opening. Credentials of Basic
-    ///     and Bearer are sent, those of the configuration for the `https` origin too; a challenge is not answered.
+    ///   - options: limits, retries, cookies and credentials; `limits.connect` and `limits.whole` bound the opening. It is not
+    ///     hedged. Of the configuration's credentials those for the `https` origin hold too.
     /// - Throws: ``BeelineError``; with code `upgradeRefused` for an answer that opens no WebSocket, and `response` in the
     ///   `DirectHTTPError` that is its cause.
     public func webSocket(
@@ -56,79 +56,21 @@ extension BeelineClient {
         settings: WebSocketSettings = WebSocketSettings(),
         options: RequestOptions = RequestOptions()
     ) async throws(BeelineError) -> WebSocket {
-        let jar = options.jar ?? configuration.jar
-        let context = options.cookieContext(of: url, .get)
-        let cookies = CookieStep.outgoing(
-            options.sendsCookies ? jar : nil,
-            url: url,
-            explicit: fields[.cookie],
-            context: context
+        var head = HTTPRequest(method: .get, scheme: nil, authority: nil, path: nil, headerFields: fields)
+        if fields[.origin] == nil { head.headerFields[.origin] = url.origin.httpEquivalent.serialized }
+        var options = options
+        options.redirects = RedirectPolicy.none
+        let call = Call(
+            self,
+            limits: options.limits ?? configuration.limits,
+            upgrade: Call.Upgrade(subprotocols: subprotocols, settings: settings)
         )
-        let route = try configuration.route(to: url.origin)
-        let keeps = options.keepsCookies ? jar : nil
-        do {
-            let request = try WebSocketRequest(
-                url,
-                fields: handshakeFields(fields, cookie: cookies.field, url, options.credentials),
-                subprotocols: subprotocols
-            )
-            let socket = try await open(request, route, settings, options.limits ?? configuration.limits)
-            _ = CookieStep.incoming(keeps, url: url, fields: socket.response.headerFields, context: context)
-            return socket
-        } catch {
-            if let response = error.response {
-                _ = CookieStep.incoming(keeps, url: url, fields: response.headerFields, context: context)
-            }
-            throw BeelineError(error, route: route)
+        let response = try await call.run(ClientRequest(head, to: url, options: options))
+        guard let socket = response.webSocket else {
+            var refusal = DirectHTTPError.upgradeRefused(by: url.origin, response.head)
+            refusal.attempts = response.hop.attempts
+            throw BeelineError(refusal, hops: Array(response.hops.dropLast()))
         }
-    }
-
-    private func handshakeFields(
-        _ fields: HTTPFields,
-        cookie: HTTPField?,
-        _ url: HTTPURL,
-        _ credentials: Credentials?
-    ) -> HTTPFields {
-        var fields = fields
-        fields[.cookie] = nil
-        if let cookie { fields.append(cookie) }
-        if fields[.userAgent] == nil { fields[.userAgent] = configuration.userAgent }
-        if fields[.origin] == nil { fields[.origin] = url.origin.httpEquivalent.serialized }
-        if fields[.authorization] == nil {
-            let credentials =
-                credentials ?? url.credentials ?? configuration.credentials[url.origin]
-                ?? configuration.credentials[url.origin.httpEquivalent]
-            fields[.authorization] = credentials?.unaskedField
-        }
-        return fields
-    }
-
-    private func open(
-        _ request: WebSocketRequest,
-        _ route: Route,
-        _ settings: WebSocketSettings,
-        _ limits: TimeLimits
-    ) async throws(DirectHTTPError) -> WebSocket {
-        let tls = configuration.tls
-        guard case .direct = route else {
-            let source = ProxyEndpoints(system: resolver.configuration.system)
-            return try await engine.webSocket(
-                request,
-                from: source,
-                route: route,
-                tls: tls,
-                settings: settings,
-                limits: limits
-            )
-        }
-        let source = OriginEndpoints(resolver: resolver, pinned: configuration.pinned)
-        do {
-            let socket = try await engine.webSocket(request, from: source, tls: tls, settings: settings, limits: limits)
-            learn(from: socket.connection.attempts, of: request.origin.host)
-            return socket
-        } catch {
-            learn(from: error.attempts, of: request.origin.host)
-            throw error
-        }
+        return socket
     }
 }

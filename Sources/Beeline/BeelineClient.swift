@@ -111,27 +111,46 @@ public final class BeelineClient: Sendable {
         _ request: PreparedRequest,
         _ route: Route,
         _ limits: TimeLimits,
-        _ screen: EndpointScreen?
+        _ screen: EndpointScreen?,
+        _ upgrade: Call.Upgrade?
     ) async throws(DirectHTTPError) -> ExchangeResponse {
         guard case .direct = route else {
-            let source = ProxyEndpoints(system: resolver.configuration.system)
-            return try await engine.exchange(
-                request,
-                from: source,
-                route: route,
-                tls: configuration.tls,
-                limits: limits
+            let source = ProxyEndpoints(
+                system: resolver.configuration.system,
+                families: resolver.configuration.families
             )
+            return try await exchange(request, from: source, route, limits, upgrade)
         }
         let source = OriginEndpoints(resolver: resolver, pinned: configuration.pinned, screen: screen)
         do {
-            let response = try await engine.exchange(request, from: source, tls: configuration.tls, limits: limits)
+            let response = try await exchange(request, from: source, .direct, limits, upgrade)
             if !response.isReused { learn(from: response.connection.attempts, of: request.origin.host) }
             return response
         } catch {
             learn(from: error.attempts, of: request.origin.host)
             throw error
         }
+    }
+
+    private func exchange(
+        _ request: PreparedRequest,
+        from source: some EndpointSource,
+        _ route: Route,
+        _ limits: TimeLimits,
+        _ upgrade: Call.Upgrade?
+    ) async throws(DirectHTTPError) -> ExchangeResponse {
+        let tls = configuration.tls
+        guard let upgrade else {
+            return try await engine.exchange(request, from: source, route: route, tls: tls, limits: limits)
+        }
+        return try await engine.upgrade(
+            WebSocketRequest(request, subprotocols: upgrade.subprotocols),
+            from: source,
+            route: route,
+            tls: tls,
+            settings: upgrade.settings,
+            limits: limits
+        )
     }
 
     func learn(from attempts: [Attempt], of host: Host) {

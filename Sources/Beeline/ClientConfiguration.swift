@@ -69,6 +69,11 @@ public struct ClientConfiguration: Sendable {
 }
 
 extension ClientConfiguration {
+    /// Who the client is to an origin; a WebSocket's is that of its handshake too.
+    func credentials(for origin: Origin) -> Credentials? {
+        credentials.isEmpty ? nil : credentials[origin] ?? credentials[origin.httpEquivalent]
+    }
+
     /// The way to an origin: a socket of this machine, a proxy, or straight.
     ///
     /// - Throws: `proxyUnresolved` where there should be a proxy on it, and nobody can say which.

@@ -42,6 +42,9 @@ public struct Response: Sendable {
     /// The trailer fields (RFC 9110 §6.5); nil before the body was read to its end, and where there are none.
     public var trailers: HTTPFields? { exchange?.trailers }
 
+    /// The WebSocket that it opened; nil for every other response.
+    var webSocket: WebSocket? { exchange?.webSocket }
+
     /// How long each phase of the last hop took, in nanoseconds; that of the body is known once it was read to its end.
     public var timings: PhaseTimings { PhaseTimings(hop.timings, body: exchange?.bodyTime) }
 

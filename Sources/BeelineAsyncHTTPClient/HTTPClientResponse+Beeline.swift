@@ -32,6 +32,12 @@ extension HTTPClientResponse {
 
 extension Hop {
     /// AsyncHTTPClient's name for the protocol.
-    fileprivate var version: HTTPVersion { applicationProtocol == "h2" ? .http2 : .http1_1 }
+    fileprivate var version: HTTPVersion {
+        switch applicationProtocol {
+        case "h2": .http2
+        case "http/1.0": .http1_0
+        default: .http1_1
+        }
+    }
 }
 #endif

@@ -61,7 +61,8 @@ public struct DirectHTTPError: Error, Sendable, CustomStringConvertible {
     public var message: String
     /// Every endpoint that was tried for this exchange, in the order of their starts.
     public var attempts: [Attempt]
-    /// The head of the response that took the place of a WebSocket, such as 401 or 503; nil for everything else.
+    /// The head of the response that took the place of a WebSocket or of a proxy's tunnel, such as 401, 407 or 503; nil for
+    /// everything else.
     public var response: HTTPResponse?
     /// The cause, where another library reported it.
     public var underlyingError: (any Error)?

@@ -25,7 +25,7 @@ public struct PreparedRequest: Sendable {
     /// The body.
     public let body: RequestBody
     /// The Host header or `:authority`: the origin's own, or what the caller set on purpose.
-    let authority: String
+    package let authority: String
     let framing: Framing
     /// Whether a gzip or deflate body is decoded before it is handed out. Default true.
     public var decodesContent = true
@@ -111,6 +111,15 @@ public struct PreparedRequest: Sendable {
         // RFC 9110 §10.1.1: there is nothing to wait for where there is nothing to send.
         if expects, !expectsContinue { rest[.expect] = nil }
         self.fields = rest
+    }
+
+    /// The field that tells the body's end in HTTP/1.1; nil where none does. In HTTP/2 a length alone is told.
+    package var framingField: HTTPField? {
+        switch framing {
+        case .none: nil
+        case .length(let length): HTTPField(name: .contentLength, value: "\(length)")
+        case .chunked: HTTPField(name: .transferEncoding, value: "chunked")
+        }
     }
 
     /// Whether a request of this kind may be sent again when nobody knows whether it arrived (RFC 9110 §9.2.2).

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension Host {
-    /// The host parser of the WHATWG URL standard (§3.5), with three differences: octets that are no UTF-8 are refused and
-    /// not replaced, labels and names over the lengths of DNS are refused, and an IPv6 address may stand without brackets.
-    static func parse(_ bytes: UnsafeBufferPointer<UInt8>) throws(NameError) -> (text: String, address: IPAddress?) {
+    /// What a text is as a host.
+    typealias Parts = (text: String, address: IPAddress?, zone: String?)
+
+    /// The host parser of the WHATWG URL standard (§3.5), with four differences: octets that are no UTF-8 are refused and
+    /// not replaced, labels and names over the lengths of DNS are refused, an IPv6 address may stand without brackets, and a link-local
+    /// one may name its zone.
+    static func parse(_ bytes: UnsafeBufferPointer<UInt8>) throws(NameError) -> Parts {
         guard let first = bytes.first else {
             throw NameError(.malformedHost, "the host is empty: write a domain or an IP address")
         }
@@ -11,37 +15,51 @@ extension Host {
             throw malformed(bytes, "it is over \(maximumInputLength) octets")
         }
         if first == UInt8(ascii: "[") || bytes.contains(UInt8(ascii: ":")) {
-            let address = try parseV6(bytes)
-            return (address.description, address)
+            let (address, zone) = try parseV6(bytes)
+            return (address.description, address, zone)
         }
         // Nearly every host ends here: one pass, and no allocation but the text's own.
-        if let text = plainDomain(bytes) { return (text, nil) }
-        if let address = IPAddress(v4: bytes[...]) { return (address.description, address) }
+        if let text = plainDomain(bytes) { return (text, nil, nil) }
+        if let address = IPAddress(v4: bytes[...]) { return (address.description, address, nil) }
         let domain = try toASCII(bytes)
         try checkOctets(domain, of: bytes)
         if isNumberLast(domain) {
             guard let address = IPAddress(urlForm: domain) else {
                 throw malformed(bytes, "it ends in a number and is not an IPv4 address")
             }
-            return (address.description, address)
+            return (address.description, address, nil)
         }
         try checkLengths(domain, of: bytes)
-        return (String(decoding: domain, as: UTF8.self), nil)
+        return (String(decoding: domain, as: UTF8.self), nil, nil)
     }
 
-    private static func parseV6(_ bytes: UnsafeBufferPointer<UInt8>) throws(NameError) -> IPAddress {
+    private static func parseV6(_ bytes: UnsafeBufferPointer<UInt8>) throws(NameError) -> (IPAddress, zone: String?) {
         var inner = bytes[...]
         if inner.first == UInt8(ascii: "[") {
             guard inner.last == UInt8(ascii: "]") else { throw malformed(bytes, "its [ is never closed") }
             inner = inner.dropFirst().dropLast()
         }
-        if inner.contains(UInt8(ascii: "%")) {
-            throw malformed(bytes, "zones of IPv6 addresses have no place in URLs; leave out % and what follows it")
-        }
-        guard let address = IPAddress(v6: inner) else {
+        let percent = inner.firstIndex(of: UInt8(ascii: "%")) ?? inner.endIndex
+        guard let address = IPAddress(v6: inner[..<percent]) else {
             throw malformed(bytes, "it is not an IPv6 address, and no other host has a colon")
         }
-        return address
+        guard percent < inner.endIndex else { return (address, nil) }
+        var zone = inner[(percent + 1)...]
+        // RFC 6874 §2 writes the percent sign as %25; without it is how all else writes a zone.
+        if zone.count > 2, zone.starts(with: "25".utf8) { zone = zone.dropFirst(2) }
+        guard address.isLinkLocal, !address.isV4Mapped, (1...15).contains(zone.count), zone.allSatisfy(isZoneOctet)
+        else {
+            throw malformed(
+                bytes,
+                "a zone is the name or number of an interface behind %25, of an address in fe80::/10"
+            )
+        }
+        return (address, String(decoding: zone, as: UTF8.self))
+    }
+
+    /// The unreserved characters of RFC 3986 §2.3.
+    private static func isZoneOctet(_ byte: UInt8) -> Bool {
+        PercentEncoding.Allowed.unreserved.contains(byte)
     }
 
     /// The domain, if it is plain: letters, digits, hyphens and underscores in labels that are no A-labels, the last of

@@ -17,18 +17,22 @@ public struct Host: Hashable, Sendable, CustomStringConvertible {
     public let text: String
     /// The address, where the host is one; nil for a domain.
     public let address: IPAddress?
+    /// The interface behind which a link-local IPv6 address is meant, by its name or number: `eth0` of `[fe80::1%25eth0]`
+    /// (RFC 6874); nil where none is named. It says something to this machine only: it tells two hosts apart here, and no
+    /// header, cookie or proxy hears of it.
+    public let zone: String?
 
     /// Reads the host of a URL (WHATWG URL §3.5): a domain (other scripts become A-labels by UTS #46), an IPv4 address
     /// in any form that browsers read, an IPv6 address with or without brackets. Percent-encoded octets are decoded.
     ///
     /// A label of a domain has at most 63 octets, a domain 253 and a dot that may trail it. Empty labels (`a..b`) are let
-    /// through as by browsers and curl, since cookies are filed under such names; ``dnsName`` is nil for them. Zones of
-    /// IPv6 addresses (`fe80::1%eth0`) are refused.
+    /// through as by browsers and curl, since cookies are filed under such names; ``dnsName`` is nil for them. A link-local IPv6
+    /// address may name a ``zone`` (`[fe80::1%25eth0]`, and `%eth0` as by curl); others may not.
     ///
     /// - Throws: ``NameError`` with code `malformedHost`.
     public init(_ text: String) throws(NameError) {
         var text = text
-        (self.text, self.address) = try text.withUTF8 { bytes in
+        (self.text, self.address, self.zone) = try text.withUTF8 { bytes in
             Result { () throws(NameError) in try Host.parse(bytes) }
         }.get()
     }
@@ -44,13 +48,14 @@ public struct Host: Hashable, Sendable, CustomStringConvertible {
     public init(_ address: IPAddress) {
         self.text = address.description
         self.address = address
+        self.zone = nil
     }
 
     init(bytes: Slice<UnsafeBufferPointer<UInt8>>) throws(NameError) {
-        (text, address) = try Host.parse(UnsafeBufferPointer(rebasing: bytes))
+        (text, address, zone) = try Host.parse(UnsafeBufferPointer(rebasing: bytes))
     }
 
-    /// The host as a URL writes it: an IPv6 address in brackets.
+    /// The host as a URL and the Host header write it: an IPv6 address in brackets, without its ``zone``.
     public var urlForm: String { address?.family == .v6 ? "[\(text)]" : text }
 
     /// Whether the domain is written as fully qualified, `www.example.com.`.
@@ -78,6 +83,6 @@ public struct Host: Hashable, Sendable, CustomStringConvertible {
         return name.count == 9 || name.dropLast(9).last == UInt8(ascii: ".")
     }
 
-    /// The form of ``urlForm``.
-    public var description: String { urlForm }
+    /// ``urlForm``, with the ``zone`` where there is one.
+    public var description: String { zone.map { "[\(text)%25\($0)]" } ?? urlForm }
 }

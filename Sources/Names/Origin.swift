@@ -21,14 +21,15 @@ public struct Origin: Hashable, Sendable, CustomStringConvertible {
         self.port = port ?? scheme.defaultPort
     }
 
-    /// `host` or `host:port`, as the Host header and `:authority` carry it; the scheme's own port is left out.
+    /// `host` or `host:port`, as the Host header and `:authority` carry it; the scheme's own port and the
+    /// host's zone are left out.
     public var authority: String {
         port == scheme.defaultPort ? host.urlForm : "\(host.urlForm):\(port)"
     }
 
     /// The origin as the `Origin` header carries it (RFC 6454 §6.2): `https://www.example.com`, or with the port where it
     /// is not the scheme's own.
-    public var serialized: String { description }
+    public var serialized: String { "\(scheme.name)://\(authority)" }
 
     /// The origin of the HTTP request that opens a WebSocket (RFC 6455 §4.1): `https` for `wss` and `http` for `ws`; every
     /// other origin as it is. Cookies, connections and stored credentials go by this one.
@@ -40,8 +41,11 @@ public struct Origin: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// The same as ``serialized``.
-    public var description: String { "\(scheme.name)://\(authority)" }
+    /// ``serialized``, with the host's zone where it has one.
+    public var description: String {
+        guard host.zone != nil else { return serialized }
+        return "\(scheme.name)://\(host)" + (port == scheme.defaultPort ? "" : ":\(port)")
+    }
 }
 
 /// A URL scheme that HTTP serves.

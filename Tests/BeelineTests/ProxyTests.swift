@@ -50,6 +50,65 @@ struct ProxyTests {
         }
     }
 
+    @Test("a proxy's own name is asked for the families that are configured, and no other address of it is dialled")
+    func families() async throws {
+        let proxy = try await ProxyServer.start(.http) { _, port in Endpoint(IPAddress(v4: 0x7f00_0001), port: port) }
+        let system = ScriptedUpstream(
+            "system",
+            always: { _ in
+                .answer(
+                    Answer(
+                        v4: .addresses([IPAddress(v4: 0x7f00_0001)], ttl: .seconds(60)),
+                        v6: .addresses([IPAddress(v6: 0, 1)], ttl: .seconds(60))
+                    )
+                )
+            }
+        )
+        let site = try await LoopbackOrigin.start(handler: Routes.standard)
+        var configuration = ClientConfiguration()
+        configuration.upstreams = []
+        configuration.resolver.system = system
+        configuration.resolver.families = .v4
+        configuration.proxies = ProxySettings(environment: ["http_proxy": "http://proxy.test:\(proxy.endpoint.port)"])
+        let client = try BeelineClient(configuration)
+        let response = try await client.get(site.url("/echo"))
+        #expect(response.hop.attempts.map(\.endpoint) == [proxy.endpoint])
+        #expect(system.questions.map(\.families) == [.v4])
+        await client.shutDown()
+        await site.stop()
+        await proxy.stop()
+    }
+
+    @Test("what a proxy refuses CONNECT with is told, and which proxy it was")
+    func refusal() async throws {
+        let proxy = try await LoopbackOrigin.start { _ in .text("no", status: .serviceUnavailable) }
+        let client = try plainClient { $0.proxies.https = Proxy(parsing: "http://\(proxy.endpoint)") }
+        let error = await #expect(throws: BeelineError.self) { _ = try await client.get("https://a.test/") }
+        #expect(error?.code == BeelineError.Code(.proxyRefused))
+        #expect(error?.proxy?.description == "http://\(proxy.endpoint)")
+        #expect((error?.underlyingError as? DirectHTTPError)?.response?.status == .serviceUnavailable)
+        await client.shutDown()
+        await proxy.stop()
+    }
+
+    @Test("a link-local address with a zone is dialled behind that interface, and the zone stays here")
+    func zone() async throws {
+        #if os(Linux)
+        let loopback = "lo"
+        #else
+        let loopback = "lo0"
+        #endif
+        let url = try HTTPURL("http://[fe80::b:ee%25\(loopback)]:9/")
+        let client = try plainClient { $0.limits.connect = .milliseconds(500) }
+        let error = await #expect(throws: BeelineError.self) { _ = try await client.get(url.description) }
+        #expect(error?.attempts.map(\.endpoint.scope) == [try #require(url.host.scope)])
+        let unknown = await #expect(throws: BeelineError.self) {
+            _ = try await client.get("http://[fe80::1%25no-such]/")
+        }
+        #expect(unknown?.code == BeelineError.Code(.connectFailed) && unknown?.message.contains("no-such") == true)
+        await client.shutDown()
+    }
+
     @Test(
         "a request does not go past a proxy that cannot be used: it fails, and says which variable names it",
         arguments: [

@@ -56,6 +56,8 @@ struct RetryTests {
         Row("PUT may be repeated", method: .put, .status(503), .wait(.milliseconds(200))),
         Row("a lost connection", .error(.connectionLost), .wait(.milliseconds(200))),
         Row("POST on a lost connection", method: .post, .error(.connectionLost), .end(.methodCounts)),
+        Row("a stream of HTTP/2 that was reset", .error(.streamReset), .wait(.milliseconds(200))),
+        Row("POST on such a stream", method: .post, .error(.streamReset), .end(.methodCounts)),
         Row("POST that never left", method: .post, .error(.connectFailed), .wait(.milliseconds(200))),
         Row(
             "a body that never left",

@@ -2,8 +2,12 @@
 
 import Beeline
 import BeelineTesting
+import InMemoryTracing
+import MetricsTestKit
+import NIOConcurrencyHelpers
 import NIOCore
 import Testing
+import Tracing
 
 @Suite("WebSockets stay those of their name", .timeLimit(.minutes(1)))
 struct WebSocketTests {
@@ -79,6 +83,112 @@ struct WebSocketTests {
         #expect((error?.underlyingError as? DirectHTTPError)?.response?.status == .forbidden)
         let jar = try #require(lab.client.configuration.jar)
         #expect(jar.cookies(for: try HTTPURL(lab.url("a.test"))).map(\.name) == ["why"])
+        await lab.stop()
+    }
+
+    private struct Signing: Interceptor {
+        let seen = NIOLockedValueBox<[String]>([])
+
+        func intercept(_ request: ClientRequest, next: InterceptorNext) async throws -> Response {
+            var request = request
+            request.fields[.referer] = "signed"
+            let response = try await next(request)
+            seen.withLockedValue { $0.append("\(request.url.origin.scheme) \(response.status.code)") }
+            return response
+        }
+    }
+
+    @Test("interceptors see the handshake as any other request, and what the server answers")
+    func interceptors() async throws {
+        let signing = Signing()
+        let lab = try await start { $0.interceptors = [signing] }
+        let socket = try await lab.client.webSocket("wss://a.test:\(lab.site.port)/live")
+        await socket.close()
+        #expect(lab.site.requests.last?.fields[.referer] == "signed")
+        let error = await #expect(throws: BeelineError.self) {
+            _ = try await lab.client.webSocket("wss://a.test:\(lab.site.port)/closed")
+        }
+        #expect(error?.code == BeelineError.Code(.upgradeRefused))
+        #expect(signing.seen.withLockedValue { $0 } == ["wss 101", "wss 403"])
+        await lab.stop()
+    }
+
+    private struct Answering: Interceptor {
+        func intercept(_ request: ClientRequest, next: InterceptorNext) async throws -> Response {
+            Response(answering: request, status: .ok)
+        }
+    }
+
+    @Test("an interceptor that answers a handshake by itself opens no WebSocket")
+    func answered() async throws {
+        let client = try plainClient { $0.interceptors = [Answering()] }
+        let error = await #expect(throws: BeelineError.self) { _ = try await client.webSocket("ws://127.0.0.1:9/") }
+        #expect(error?.code == BeelineError.Code(.upgradeRefused))
+        #expect((error?.underlyingError as? DirectHTTPError)?.response?.status == .ok)
+        await client.shutDown()
+    }
+
+    @Test("metrics and spans tell a handshake as any other request, refused ones too")
+    func observed() async throws {
+        let tracer = InMemoryTracer()
+        let metrics = TestMetrics()
+        let lab = try await start {
+            $0.observability.tracer = tracer
+            $0.observability.metrics = metrics
+        }
+        let socket = try await lab.client.webSocket("wss://a.test:\(lab.site.port)/live")
+        _ = try? await lab.client.webSocket("wss://a.test:\(lab.site.port)/closed")
+        let attributes = tracer.finishedSpans.map(\.attributes)
+        #expect(attributes.map { $0.get("http.response.status_code") } == [.int64(101), .int64(403)])
+        #expect(attributes.map { $0.get("url.scheme") } == [.string("wss"), .string("wss")])
+        #expect(attributes.last?.get("error.type") == .string("403"))
+        let durations =
+            metrics.recorders.filter { $0.label == "http.client.request.duration" }.count
+            + metrics.timers.filter { $0.label == "http.client.request.duration" }.count
+        #expect(durations == 2)
+        await socket.close()
+        await lab.stop()
+    }
+
+    @Test("a Digest challenge to a handshake is answered, once, and the next handshake answers before it is asked")
+    func challenged() async throws {
+        let lab = try await ClientLab { request in
+            guard request.fields[.authorization]?.hasPrefix("Digest ") ?? false else {
+                return Reply(
+                    status: .unauthorized,
+                    fields: [.wwwAuthenticate: "Digest realm=\"r\", nonce=\"n\", qop=\"auth\""]
+                )
+            }
+            return Routes.webSocketEcho(request)
+        }
+        var options = RequestOptions()
+        options.credentials = .digest(user: "me", password: "x")
+        for _ in 0..<2 {
+            let socket = try await lab.client.webSocket("wss://a.test:\(lab.site.port)/", options: options)
+            await socket.close()
+        }
+        #expect(lab.site.requests.map { $0.fields[.authorization] != nil } == [false, true, true])
+        let refused = await #expect(throws: BeelineError.self) {
+            _ = try await lab.client.webSocket("wss://a.test:\(lab.site.port)/")
+        }
+        #expect((refused?.underlyingError as? DirectHTTPError)?.response?.status == .unauthorized)
+        await lab.stop()
+    }
+
+    @Test("a policy of retries holds for a handshake, and hedging does not")
+    func retried() async throws {
+        let lab = try await ClientLab(configure: {
+            $0.retry = .standard
+            $0.retry.backoff.first = .milliseconds(1)
+            $0.hedge = HedgePolicy(delay: .zero)
+        }) { request in
+            request.connection.number < 3 ? .status(.serviceUnavailable) : Routes.webSocketEcho(request)
+        }
+        let socket = try await lab.client.webSocket("wss://a.test:\(lab.site.port)/")
+        try await socket.send("hello")
+        #expect(try await socket.receive() == .text("hello"))
+        await socket.close()
+        #expect(lab.site.requests.count == 3)
         await lab.stop()
     }
 

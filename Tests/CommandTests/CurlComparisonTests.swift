@@ -73,6 +73,7 @@ extension ProcessTests {
             Row("a range", "-r", "2-5", "{P}/ranged"),
             Row("a range to the end", "-r", "4", "{P}/ranged"),
             Row("a compressed body", "--compressed", "{P}/zipped"),
+            Row("a body that is compressed twice", "--compressed", "{P}/zipped-twice"),
             Row("a compressed body as it is", "{P}/zipped"),
             Row(
                 "a form",
@@ -122,6 +123,11 @@ extension ProcessTests {
             Row("options behind the URL", "{P}/echo", "-X", "PURGE"),
             Row("what -- ends", "-X", "PURGE", "--", "{P}/echo"),
             Row("what happened, in numbers", "-w", Row.numbers, "-d", "12345", "{P}/chunked/3"),
+            Row("what was sent, in numbers", "-A", "x", "-w", Row.moreNumbers, "{P}/chunked/3"),
+            Row("what was sent with a body", "-A", "x", "-w", Row.moreNumbers, "-d", "12345", "{P}/chunked/3"),
+            Row("what was sent on the way", "-A", "x", "-L", "-w", Row.moreNumbers, "{P}/redirect?to=/chunked/3"),
+            Row("a certificate that is good, in numbers", "-A", "x", "-w", "%{ssl_verify_result}", "{S}/status/200"),
+            Row("an answer of HTTP/1.0", "-i", "-w", Row.numbers, "{P}/old"),
             Row("what happened on the way", "-L", "-w", Row.numbers, "{P}/redirect?to=/chunked/3"),
             Row("what a header says", "-w", "%header{content-type}|%header{nothing}|%%|\\t|\\\\|%{", "{P}/chunked/1"),
             Row("what an unknown variable says", "-w", "[%{nonsense}]", "{P}/chunked/1"),
@@ -260,6 +266,15 @@ extension ProcessTests {
                 reply.fields[.contentRange] = "bytes \(start)-\(end)/10"
                 return reply
             case "/zipped": return .text("plain").compressed(.gzip)
+            case "/zipped-twice":
+                var reply = Reply.text("plain").compressed(.deflate).compressed(.gzip)
+                reply.fields[.contentEncoding] = "deflate, gzip"
+                return reply
+            case "/old":
+                return .raw(
+                    "HTTP/1.0 200 OK\r\nConnection: keep-alive\r\nContent-Length: 2\r\n\r\nhi",
+                    ending: .keepAlive
+                )
             case "/badzip": return .bytes(Array("this is no gzip".utf8)).adding(.contentEncoding, "gzip")
             case "/hop-with-cookie": return .redirect(to: "/echo").adding(.setCookie, "id=7; Path=/")
             case "/loop": return .redirect(to: "/loop")
@@ -283,4 +298,7 @@ extension ProcessTests.CurlComparisonTests.Row {
         %{num_headers} %{remote_ip} %{remote_port} %{size_download} %{size_upload} %{size_header} %{url_effective} \
         %{redirect_url} %{urlnum} %{exitcode} %{errormsg} %{filename_effective}\\n
         """
+
+    /// Those that tell what was sent, and from where.
+    static let moreNumbers = "%{size_request} %{local_ip} %{http_connect} %{ssl_verify_result}\\n"
 }

@@ -129,6 +129,25 @@ struct EngineTests {
         await lab.stop()
     }
 
+    @Test("a server of HTTP/1.0 is told as one, and its connection is kept where it says so")
+    func oldServer() async throws {
+        let lab = try await Lab(addresses: ["127.0.0.1"]) { request in
+            let field = request.path == "/kept" ? "Connection: keep-alive\r\n" : ""
+            let head = "HTTP/1.0 200 OK\r\n\(field)Content-Length: 1\r\n\r\n"
+            return .raw(.text("\(head)\(request.connection.number)"), ending: field.isEmpty ? .hangUp : .keepAlive)
+        }
+        var connections: [String] = []
+        for path in ["/kept", "/kept", "/closed", "/kept"] {
+            let response = try await lab.get("a.test", path)
+            #expect(response.applicationProtocol == "http/1.0")
+            #expect(response.connection.applicationProtocol == "http/1.1")
+            #expect(response.connection.localEndpoint?.address == response.connection.endpoint.address)
+            connections.append(try await response.text())
+        }
+        #expect(connections == ["1", "1", "1", "2"])
+        await lab.stop()
+    }
+
     @Test("where every endpoint fails, the error lists each with its reason")
     func allFail() async throws {
         let lab = try await Lab(addresses: ["127.0.0.1"]) { _ in .text("unused") }

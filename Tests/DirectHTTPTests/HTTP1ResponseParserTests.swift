@@ -65,6 +65,23 @@ struct HTTP1ResponseParserTests {
             ),
             ("HTTP/1.1 200\r\n\r\nrest", Outcome(status: 200, body: "rest", keepAlive: false, isWhole: true)),
             ("HTTP/1.0 200 OK\r\nContent-Length: 0\r\n\r\n", Outcome(status: 200, keepAlive: false, isWhole: true)),
+            // HTTP/1.0 keeps a connection only where it says so (RFC 9112 §9.3), and has no codings (§6.1).
+            (
+                "HTTP/1.0 200 OK\r\nConnection: Keep-Alive\r\nContent-Length: 2\r\n\r\nhi",
+                Outcome(status: 200, body: "hi", keepAlive: true, isWhole: true)
+            ),
+            (
+                "HTTP/1.0 200 OK\r\nConnection: keep-alive\r\n\r\nhi",
+                Outcome(status: 200, body: "hi", keepAlive: false, isWhole: true)
+            ),
+            (
+                "HTTP/1.0 200 OK\r\nConnection: keep-alive\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nq\r\n0\r\n\r\n",
+                Outcome(status: 200, body: "q", keepAlive: false, isWhole: true)
+            ),
+            (
+                "HTTP/1.1 200 OK\r\nConnection: close\r\nConnection: keep-alive\r\nContent-Length: 0\r\n\r\n",
+                Outcome(status: 200, keepAlive: false, isWhole: true)
+            ),
             (
                 "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3;x=y\r\nabc\r\n0\r\nX: 1\r\n\r\n",
                 Outcome(status: 200, body: "abc", keepAlive: true, isWhole: true)

@@ -36,4 +36,85 @@ struct InflaterTests {
         }
         #expect(text == row.text && inflater.isFinished == row.isWhole, "\(row.what)")
     }
+
+    // MARK: Several codings
+
+    /// "one two three" in zlib's form of deflate, then in gzip.
+    private static let both: [UInt8] = [
+        31, 139, 8, 0, 0, 0, 0, 0, 2, 3, 171, 152, 115, 250, 188, 119, 168, 134, 230, 249, 112, 141, 147, 26,
+        94, 190, 172, 12, 74, 185, 44, 95, 1, 44, 242, 148, 40, 21, 0, 0, 0,
+    ]
+    /// 64 MiB of zeros by gzip, twice.
+    private static let bomb: [UInt8] = [
+        31, 139, 8, 0, 0, 0, 0, 0, 2, 3, 237, 220, 175, 78, 66, 113, 20, 192, 241, 139, 92, 55, 38, 27, 98, 32,
+        25, 228, 17, 136, 20, 6, 26, 204, 6, 205, 142, 7, 32, 146, 101, 115, 38, 11, 47, 65, 102, 99, 115, 179,
+        210, 120, 3, 180, 217, 253, 19, 156, 51, 57, 47, 220, 251, 24, 191, 243, 249, 164, 147, 79, 60, 59,
+        251, 158, 61, 54, 178, 210, 65, 253, 99, 93, 171, 237, 135, 217, 252, 127, 249, 213, 56, 202, 0, 0, 0,
+        128, 196, 205, 94, 239, 235, 229, 49, 32, 235, 22, 219, 203, 171, 27, 0, 0, 0, 32, 117, 227, 227, 86,
+        94, 29, 5, 254, 110, 79, 207, 173, 3, 0, 0, 0, 146, 247, 48, 232, 183, 171, 15, 129, 239, 187, 73, 110,
+        29, 0, 0, 0, 144, 188, 206, 239, 219, 168, 186, 5, 108, 138, 167, 147, 107, 251, 0, 0, 0, 128, 228,
+        189, 8, 6, 0, 0, 0, 64, 40, 130, 1, 0, 0, 0, 16, 139, 96, 0, 0, 0, 0, 196, 34, 24, 0, 0, 0, 0, 193, 8,
+        6, 0, 0, 0, 64, 44, 130, 1, 0, 0, 0, 16, 139, 96, 0, 0, 0, 0, 196, 34, 24, 0, 0, 0, 0, 193, 8, 6, 0, 0,
+        0, 64, 44, 130, 1, 0, 0, 0, 16, 203, 98, 208, 239, 150, 143, 1, 237, 159, 98, 58, 188, 56, 204, 0, 0,
+        0, 136, 228, 185, 249, 217, 123, 95, 237, 135, 124, 7, 60, 76, 236, 250, 226, 254, 0, 0,
+    ]
+
+    /// The inner one lacks its end.
+    private static let cut: [UInt8] = [
+        31, 139, 8, 0, 0, 0, 0, 0, 2, 3, 147, 239, 230, 96, 0, 1, 38, 230, 211, 231, 189, 67, 53, 52, 207, 135,
+        107, 156, 212, 240, 242, 101, 5, 0, 213, 13, 116, 135, 24, 0, 0, 0,
+    ]
+
+    static let fields: [(value: String, codings: [Inflater.Coding])] = [
+        ("gzip", [.gzip]),
+        ("X-GZIP", [.gzip]),
+        ("deflate, gzip", [.deflate, .gzip]),
+        (" gzip ,deflate", [.gzip, .deflate]),
+        ("gzip, identity,, gzip", [.gzip, .gzip]),
+        ("identity", []),
+        ("", []),
+        ("br", []),
+        ("br, gzip", []),
+        ("gzip, br", []),
+        ("gzip, gzip, gzip", []),
+    ]
+
+    @Test("codings are undone where all of them are known and they are few", arguments: fields)
+    func lists(_ row: (value: String, codings: [Inflater.Coding])) {
+        #expect(Inflater.Coding.list(fieldValue: row.value) == row.codings)
+    }
+
+    @Test("two codings on one body are undone, the last one first, wherever its pieces end", arguments: [1, 7, 4096])
+    func twoCodings(_ size: Int) throws {
+        let decoder = ContentDecoder([.deflate, .gzip])
+        var text = ""
+        var rest = Self.both[...]
+        while !rest.isEmpty {
+            #expect(!decoder.isFinished || text.isEmpty)
+            decoder.feed(ByteBuffer(bytes: rest.prefix(size)))
+            rest = rest.dropFirst(size)
+            while let plain = try decoder.next() { text += String(buffer: plain) }
+        }
+        #expect(text == "one two three" && decoder.isFinished)
+    }
+
+    @Test("an inner coding that is cut short is no whole body")
+    func innerCut() throws {
+        let decoder = ContentDecoder([.gzip, .gzip])
+        decoder.feed(ByteBuffer(bytes: Self.cut))
+        while try decoder.next() != nil {}
+        #expect(!decoder.isFinished)
+    }
+
+    @Test("a body that grows by both codings comes in pieces of bounded size")
+    func boundedGrowth() throws {
+        let decoder = ContentDecoder([.gzip, .gzip])
+        decoder.feed(ByteBuffer(bytes: Self.bomb))
+        var count = 0
+        while let plain = try decoder.next() {
+            #expect(plain.readableBytes <= Inflater.pieceSize)
+            count += plain.readableBytes
+        }
+        #expect(count == 64 << 20 && decoder.isFinished)
+    }
 }

@@ -83,6 +83,36 @@ struct HostTests {
     }
 
     @Test(
+        "a link-local address may name the interface behind which it is meant, which no header hears of (RFC 6874)",
+        arguments: [
+            ("[fe80::1%25eth0]", "eth0"), ("[FE80::0:1%eth0]", "eth0"), ("fe80::1%eth0", "eth0"),
+            ("[fe80::1%252]", "2"),
+            ("[fe80::1%2]", "2"), ("[fe80::1%25]", "25"), ("[febf::1%25en-0.1_~]", "en-0.1_~"),
+        ] as [(String, String)]
+    )
+    func zones(text: String, zone: String) throws {
+        let host = try Host(text)
+        #expect(host.zone == zone && host.address?.isLinkLocal == true)
+        #expect(host.text == host.address?.description && host.urlForm == "[\(host.text)]")
+        #expect(host.description == "[\(host.text)%25\(zone)]")
+        #expect(try Host(host.description) == host)
+        #expect(try Host(host.text) != host)
+        let url = try HTTPURL("https://\(text.hasPrefix("[") ? text : "[\(text)]"):8443/a")
+        #expect(url.origin.authority == "[\(host.text)]:8443" && url.origin.serialized == "https://[\(host.text)]:8443")
+        #expect(try HTTPURL(url.description) == url && HTTPURL(origin: url.origin, path: "/a") == url)
+    }
+
+    @Test("the number of an interface is its scope, and its name where the machine knows it")
+    func scopes() throws {
+        #expect(try Host("fe80::1").scope == 0 && Host("a.test").scope == 0)
+        #expect(try Host("fe80::1%77").scope == 77)
+        #expect(try Host("fe80::1%no-such").scope == nil && Host("fe80::1%0").scope == nil)
+        #if os(Linux)
+        #expect(try Host("fe80::1%lo").scope ?? 0 > 0)
+        #endif
+    }
+
+    @Test(
         "what is no host is refused, and the error names the text and the reason",
         arguments: [
             ("", "empty"), ("a b", "a space"), ("a\nb", "LF"), ("a\r\nb", "CR"), ("a\0b", "NUL"), ("a%00b", "NUL"),
@@ -91,8 +121,10 @@ struct HostTests {
             (".", "dots"), ("...", "dots"),
             ("1.2.3.4.5", "IPv4"), ("1.2.3.256", "IPv4"), ("1.2.3.08", "IPv4"), ("a.0x1", "IPv4"), ("256.1", "IPv4"),
             ("4294967296", "IPv4"), ("1..2", "IPv4"), ("0x100000000000000000000", "IPv4"),
-            ("[::1", "never closed"), ("[1.2.3.4]", "IPv6"), ("[::g]", "IPv6"), ("[fe80::1%eth0]", "zones"),
-            ("fe80::1%25eth0", "zones"), ("a:b", "IPv6"), ("[]", "IPv6"),
+            ("[::1", "never closed"), ("[1.2.3.4]", "IPv6"), ("[::g]", "IPv6"), ("[::1%25eth0]", "fe80::/10"),
+            ("[fe80::1%]", "zone"), ("[fe80::1%25a b]", "zone"), ("[fe80::1%25a%5db]", "zone"),
+            ("[fe80::1%250123456789abcdef]", "zone"), ("[::ffff:169.254.1.1%25eth0]", "zone"),
+            ("[fe80::g%25eth0]", "IPv6"), ("a:b", "IPv6"), ("[]", "IPv6"),
             ("xn--", "xn--"), ("xn--a", "U+0080"), ("xn--a-", "xn--"), ("xn--abc-", "xn--"), ("xn--bücher", "Punycode"),
             ("xn--99999999999", "Punycode"), ("xn--u-ccb", "form C"), ("xn--ls8h=", "Punycode"),
             ("xn--bcher-kva\u{301}", "Punycode"), ("xn--zn7c", "U+"), ("\u{fffd}.example", "U+FFFD"),

@@ -37,7 +37,7 @@ final class AuthMemory: Sendable {
     /// The `Authorization` of a hop; nil where the server must ask first.
     func authorization(_ credentials: Credentials, for hop: HopRequest) -> Answer? {
         if let field = credentials.unaskedField { return Answer(field: field) }
-        let key = Key(origin: hop.url.origin, credentials: credentials)
+        let key = Key(origin: hop.url.origin.httpEquivalent, credentials: credentials)
         let entry = state.withLockedValue { state -> Entry? in
             guard case .digest(let challenge, let count) = state.entries[key] else { return state.entries[key] }
             state.entries[key] = .digest(challenge, count: count &+ 1)
@@ -76,7 +76,7 @@ final class AuthMemory: Sendable {
         isRemembered: Bool
     ) -> Bool {
         guard credentials.kind == .digest || credentials.kind == .any else { return false }
-        let key = Key(origin: hop.url.origin, credentials: credentials)
+        let key = Key(origin: hop.url.origin.httpEquivalent, credentials: credentials)
         let values = fields[values: .wwwAuthenticate]
         if let challenge = DigestChallenge.best(of: values) {
             // Unless the server says that only the nonce is too old, the credentials are wrong. Of a nonce that is remembered not
@@ -99,7 +99,7 @@ final class AuthMemory: Sendable {
         guard let info = fields[.authenticationInfo],
             let next = AuthChallenge.parse("info " + info).first?.parameters["nextnonce"]
         else { return }
-        let key = Key(origin: hop.url.origin, credentials: credentials)
+        let key = Key(origin: hop.url.origin.httpEquivalent, credentials: credentials)
         state.withLockedValue { state in
             guard case .digest(var challenge, _) = state.entries[key], challenge.nonce != next else { return }
             challenge.nonce = next

@@ -17,6 +17,9 @@
 /// ``ClientConfiguration/interceptors`` are called in their order: the first one sees the caller's request and the final
 /// response.
 ///
+/// Opening a WebSocket is a call like any other: a response of 101 is the one that opened it, and one that an interceptor makes
+/// itself opens none.
+///
 /// It may call `next` several times, one after the other, to try again, at most ``InterceptorNext/maximumCalls`` times for
 /// a call; or not at all, and answer by itself with ``Response/init(answering:status:fields:body:)``. The time limit of the
 /// whole request begins before the first interceptor and holds for what `next` does. One interceptor serves many calls at

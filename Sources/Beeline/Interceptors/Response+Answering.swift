@@ -38,6 +38,7 @@ extension Hop {
             request: head,
             response: response,
             endpoint: Endpoint(IPAddress(v4: 0), port: 0),
+            localEndpoint: nil,
             resolution: nil,
             proxy: nil,
             attempts: [],

@@ -39,7 +39,7 @@ struct HopObservation: Sendable {
     /// A response came; its body is on its way.
     func answered(_ response: ExchangeResponse, _ hop: Hop) {
         let status = hop.status.code
-        let version = hop.applicationProtocol == "h2" ? "2" : "1.1"
+        let version = hop.httpVersion
         if let span {
             span.attributes["http.response.status_code"] = status
             span.attributes["network.protocol.name"] = "http"

@@ -30,11 +30,11 @@ public struct RetryPolicy: Hashable, Sendable {
     public var backoff = Backoff()
     /// Statuses that are tried again. Default 408, 429, 502, 503 and 504; the last one's response is the result.
     public var statuses: Set<Int> = [408, 429, 502, 503, 504]
-    /// Failures that are tried again. Default: a name that was not resolved, a connection that was not made or was lost,
-    /// and a server that was silent.
+    /// Failures that are tried again. Default: a name that was not resolved, a connection that was not made or was lost, a
+    /// stream of HTTP/2 that was reset, and a server that was silent.
     public var errors: Set<BeelineError.Code> = Set(
-        [.unresolved, .connectFailed, .connectTimeout, .connectionLost, .idleTimeout].map(BeelineError.Code.init)
-            + [.proxyUnresolved]
+        [.unresolved, .connectFailed, .connectTimeout, .connectionLost, .streamReset, .idleTimeout]
+            .map(BeelineError.Code.init) + [.proxyUnresolved]
     )
     /// Methods that may be repeated although nobody knows whether the server acted. Default: the idempotent ones
     /// (RFC 9110 §9.2.2). Add `.post` for a service that recognises repetitions, by an Idempotency-Key for instance. A request

@@ -16,7 +16,7 @@ extension Call {
         // 1 Prepare.
         let options = request.options
         let jar = options.jar ?? client.configuration.jar
-        var hop = HopRequest(request, configuration: client.configuration)
+        var hop = HopRequest(request, configuration: client.configuration, takesBody: upgrade == nil)
         var hops: [Hop] = []
         var redirects = 0
         var challenges = 0
@@ -31,7 +31,7 @@ extension Call {
             )
             let credentials =
                 hop.fields[.authorization] == nil
-                ? hop.credentials ?? client.configuration.credentials[hop.url.origin] : nil
+                ? hop.credentials ?? client.configuration.credentials(for: hop.url.origin) : nil
             let answer = credentials.flatMap { client.auth.authorization($0, for: hop) }
             // 3 Route.
             let route = try client.configuration.route(to: hop.url.origin)
@@ -44,7 +44,7 @@ extension Call {
                     authorization: answer?.field,
                     traceFields: observation?.fields ?? [:]
                 )
-                response = try await client.exchange(prepared, route, limits.left(), options.screen)
+                response = try await client.exchange(prepared, route, limits.left(), options.screen, upgrade)
             } catch {
                 let error = BeelineError(error, hops: hops, route: route)
                 observation?.failed(error)

@@ -5,12 +5,21 @@ import NIOConcurrencyHelpers
 
 /// One call of the client: interceptors, then tries, then hedged requests, then hops. They all share one time limit.
 struct Call: Sendable {
+    /// What a call that opens a WebSocket asks for besides.
+    struct Upgrade: Sendable {
+        var subprotocols: [String]
+        var settings: WebSocketSettings
+    }
+
     let client: BeelineClient
+    /// Nil for every other call.
+    let upgrade: Upgrade?
     let limits: HopLimits
     private let counter = CallCounter()
 
-    init(_ client: BeelineClient, limits: TimeLimits) {
+    init(_ client: BeelineClient, limits: TimeLimits, upgrade: Upgrade? = nil) {
         self.client = client
+        self.upgrade = upgrade
         self.limits = HopLimits(limits, clock: client.clock)
     }
 
@@ -117,7 +126,8 @@ struct Call: Sendable {
 
     private func hedged(_ request: ClientRequest) async -> Result<Response, BeelineError> {
         let policy = request.options.hedge ?? client.configuration.hedge
-        guard let policy, policy.methods.contains(request.method), request.body.isReplayable else {
+        // Two WebSockets are not one that is faster.
+        guard let policy, upgrade == nil, policy.methods.contains(request.method), request.body.isReplayable else {
             return await once(request)
         }
         let clock = client.clock

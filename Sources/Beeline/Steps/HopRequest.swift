@@ -25,7 +25,9 @@ struct HopRequest: Sendable {
     private static let host = HTTPField.Name("Host")
 
     /// The first hop: the caller's request with the client's habits added where it says nothing.
-    init(_ request: ClientRequest, configuration: borrowing ClientConfiguration) {
+    ///
+    /// - Parameter takesBody: whether the response's body is of use; not that of a WebSocket's handshake.
+    init(_ request: ClientRequest, configuration: borrowing ClientConfiguration, takesBody: Bool) {
         method = request.method
         url = request.url
         body = request.body
@@ -41,11 +43,11 @@ struct HopRequest: Sendable {
         }
         if let authority, authority != url.origin.authority { self.authority = authority }
         if fields[.userAgent] == nil { fields[.userAgent] = configuration.userAgent }
-        if fields[.accept] == nil { fields[.accept] = configuration.accept }
+        if fields[.accept] == nil, takesBody { fields[.accept] = configuration.accept }
         if fields[.contentType] == nil, let type = body.contentType { fields[.contentType] = type }
         if continueLimit != nil { fields[.expect] = "100-continue" }
         // A part of a coded body cannot be decoded.
-        if fields[.acceptEncoding] == nil, fields[.range] == nil, configuration.decodesContent {
+        if fields[.acceptEncoding] == nil, fields[.range] == nil, takesBody, configuration.decodesContent {
             fields[.acceptEncoding] = "gzip, deflate"
             decodesContent = true
         }

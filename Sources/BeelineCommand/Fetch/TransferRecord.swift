@@ -19,6 +19,8 @@ struct TransferRecord: Sendable {
     var bodyTime: Duration?
     /// How often it was tried again.
     var retries = 0
+    /// Whether no certificate was checked (`-k`).
+    var isUnverified = false
     /// From the start to the last byte, retries included.
     var total = Duration.zero
 

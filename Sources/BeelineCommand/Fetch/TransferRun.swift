@@ -39,6 +39,7 @@ struct TransferRun {
         }
         record.total = begin.duration(to: .now)
         record.sent = sentBytes(record)
+        record.isUnverified = !plan.client.tls.verifiesCertificate
         tell(&record)
         return record
     }
@@ -96,14 +97,9 @@ struct TransferRun {
             if plan.isVerbose { VerboseLog.lines(error.attempts).forEach(Terminal.standardError.writeLine) }
             let failure = CommandFailure(error)
             // curl's number tells the kinds of proxies apart, and the library's code does not.
-            throw error.code == BeelineError.Code(.proxyRefused) && isBehindSOCKS
+            throw error.code == BeelineError.Code(.proxyRefused) && error.proxy?.kind == .socks5
                 ? CommandFailure(.proxyFailed, failure.message) : failure
         }
-    }
-
-    private var isBehindSOCKS: Bool {
-        guard case .proxy(let proxy) = plan.client.proxies.route(to: transfer.url.origin) else { return false }
-        return proxy.kind == .socks5
     }
 
     /// The byte that the download goes on from; 0: from the start.

@@ -19,7 +19,7 @@ struct ResponseHead {
 
     /// `HTTP/1.1 200 OK`; HTTP/2 has no reason phrases.
     static func statusLine(_ hop: Hop) -> String {
-        hop.applicationProtocol == "h2"
-            ? "HTTP/2 \(hop.status.code) " : "HTTP/1.1 \(hop.status.code) \(hop.status.reasonPhrase)"
+        let reason = hop.applicationProtocol == "h2" ? "" : hop.status.reasonPhrase
+        return "HTTP/\(hop.httpVersion) \(hop.status.code) \(reason)"
     }
 }

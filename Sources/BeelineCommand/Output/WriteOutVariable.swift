@@ -10,8 +10,11 @@ enum WriteOutVariable: String, CaseIterable {
     case fileName = "filename_effective"
     case headerJSON = "header_json"
     case httpCode = "http_code"
+    case httpConnect = "http_connect"
     case httpVersion = "http_version"
     case json
+    case localIP = "local_ip"
+    case localPort = "local_port"
     case method
     case connects = "num_connects"
     case headers = "num_headers"
@@ -25,9 +28,11 @@ enum WriteOutVariable: String, CaseIterable {
     case scheme
     case sizeDownload = "size_download"
     case sizeHeader = "size_header"
+    case sizeRequest = "size_request"
     case sizeUpload = "size_upload"
     case speedDownload = "speed_download"
     case speedUpload = "speed_upload"
+    case verifyResult = "ssl_verify_result"
     case timeAppConnect = "time_appconnect"
     case timeConnect = "time_connect"
     case timeNameLookup = "time_namelookup"
@@ -93,8 +98,12 @@ enum WriteOutVariable: String, CaseIterable {
             return .absent
         case .headerJSON: return .document(Self.headerJSON(hop?.response.headerFields ?? [:]))
         case .httpCode, .responseCode: return .code(hop?.status.code ?? 0)
-        case .httpVersion: return .string(hop.map { $0.applicationProtocol == "h2" ? "2" : "1.1" } ?? "0")
+        case .httpConnect: return .code(Self.connectCode(record))
+        // curl writes no zero behind HTTP's versions.
+        case .httpVersion: return .string(hop.map { $0.httpVersion == "1.0" ? "1" : $0.httpVersion } ?? "0")
         case .json: return .document(Self.json(record))
+        case .localIP: return hop?.localEndpoint.map { .string("\($0.address)") } ?? .absent
+        case .localPort: return .number(Int64(hop?.localEndpoint?.port ?? 0))
         case .method: return .string((hop?.method ?? record.transfer.request.method).rawValue)
         case .connects: return .number(Int64(record.hops.count { !$0.isReused }))
         case .headers: return .number(Int64(hop?.response.headerFields.count ?? 0))
@@ -107,9 +116,12 @@ enum WriteOutVariable: String, CaseIterable {
         case .scheme: return .string(record.url.origin.scheme.name.uppercased())
         case .sizeDownload: return .number(record.received)
         case .sizeHeader: return .number(Int64(record.hops.reduce(0) { $0 + ResponseHead($1).bytes.count }))
+        case .sizeRequest:
+            return .number(record.hops.reduce(record.sent) { $0 + Int64(RequestHead($1).size) })
         case .sizeUpload: return .number(record.sent)
         case .speedDownload: return .number(Self.speed(record.received, record.total))
         case .speedUpload: return .number(Self.speed(record.sent, record.total))
+        case .verifyResult: return .number(Self.verifyResult(record))
         case .timeAppConnect: return .seconds(record.phases?.secured ?? .zero)
         case .timeConnect: return .seconds(record.phases?.connected ?? .zero)
         case .timeNameLookup: return .seconds(record.phases?.resolved ?? .zero)
@@ -129,6 +141,24 @@ enum WriteOutVariable: String, CaseIterable {
             let url = try? hop.url.resolving(location)
         else { return .absent }
         return .string("\(url)")
+    }
+
+    /// What a proxy answered to CONNECT; 0 where nobody was asked, also since the tunnel was there already.
+    private static func connectCode(_ record: TransferRecord) -> Int {
+        if let refusal = record.error?.underlyingError as? DirectHTTPError, refusal.code == .proxyRefused {
+            return refusal.response?.status.code ?? 0
+        }
+        guard let hop = record.lastHop, !hop.isReused, hop.proxy?.kind == .http, hop.url.origin.scheme.isSecure else {
+            return 0
+        }
+        return 200
+    }
+
+    /// 0 for a certificate that was found good, or where none was shown; else OpenSSL's number for "unspecified": BoringSSL does
+    /// not tell its reason, and with `-k` nobody has looked.
+    private static func verifyResult(_ record: TransferRecord) -> Int64 {
+        let isUnverified = record.isUnverified && record.lastHop?.url.origin.scheme.isSecure ?? false
+        return isUnverified || record.status == .certificateRejected ? 1 : 0
     }
 
     private static func speed(_ bytes: Int64, _ time: Duration) -> Int64 {

@@ -12,6 +12,7 @@ final class ProxyServer {
     let client: BeelineClient
     let configuration: ProxyConfiguration
     let origins: OriginPool
+    let silentTunnels: SilentTunnels
     /// Nil where no host is listed.
     let gateway: GatewayLinks?
     private(set) var own: OwnEndpoints
@@ -37,6 +38,7 @@ final class ProxyServer {
         own = OwnEndpoints(listening: configuration.listen)
         budget = DescriptorBudget(connections: configuration.limits.connections)
         origins = OriginPool(limits: configuration.limits)
+        silentTunnels = SilentTunnels(on: loop)
     }
 
     // MARK: Listening

@@ -35,6 +35,8 @@ final class Tunnel: WireOwner {
         if fromClient.readableBytes > 0 {
             sent += fromClient.readableBytes
             origin.send(fromClient)
+        } else if !origin.hasWritten {
+            server.silentTunnels.add(origin)
         }
         if fromOrigin.readableBytes > 0 {
             received += fromOrigin.readableBytes

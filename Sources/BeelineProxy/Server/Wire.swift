@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import DirectHTTP
 import NIOCore
 
 /// What happens on a socket, told to whoever has it at the moment. All of it on the event loop.
@@ -30,6 +31,8 @@ final class Wire: ChannelInboundHandler, ChannelOutboundHandler {
     /// Whether the peer has said that it will send no more.
     private(set) var isInputEnded = false
     private(set) var lastActivity: NIODeadline
+    /// Whether the peer was ever sent anything.
+    private(set) var hasWritten = false
     /// Whether one direction can end before the other; TLS ends both.
     private let halfCloses: Bool
     /// The server that counts the socket; nil for sockets to origins.
@@ -56,6 +59,7 @@ final class Wire: ChannelInboundHandler, ChannelOutboundHandler {
 
     func write(_ bytes: ByteBuffer) {
         guard !isClosing else { return }
+        hasWritten = true
         context?.write(wrapOutboundOut(bytes), promise: nil)
     }
 
@@ -69,9 +73,16 @@ final class Wire: ChannelInboundHandler, ChannelOutboundHandler {
     /// Sends, and tells when the kernel has it, or that it never will.
     func sendAll(_ bytes: ByteBuffer, on loop: any EventLoop) -> EventLoopFuture<Void> {
         guard let context, !isClosing else { return loop.makeFailedFuture(ChannelError.ioOnClosedChannel) }
+        hasWritten = true
         let written = loop.makePromise(of: Void.self)
         context.writeAndFlush(wrapOutboundOut(bytes), promise: written)
         return written.futureResult
+    }
+
+    /// Ends the handshake with a peer that was not sent anything yet; see ``SilentTunnels``.
+    func endHandshake() {
+        guard let context, !hasWritten else { return }
+        HandshakeEnd.send(on: context.channel)
     }
 
     /// Reads no more until ``resume()``: the peer is stopped by its full buffers.

@@ -27,7 +27,8 @@ extension HTTPURLResponse {
         return HTTPURLResponse(
             url: url,
             statusCode: head.status.code,
-            httpVersion: applicationProtocol == "h2" ? "HTTP/2.0" : "HTTP/1.1",
+            httpVersion: applicationProtocol == "h2"
+                ? "HTTP/2.0" : applicationProtocol == "http/1.0" ? "HTTP/1.0" : "HTTP/1.1",
             headerFields: fields
         )
     }

@@ -26,13 +26,22 @@ final class Inflater {
         case gzip
         case deflate
 
-        /// The coding of a `Content-Encoding` value; nil where it is none that we undo.
-        init?(fieldValue: String) {
-            switch fieldValue.lowercased().trimmingBlanks() {
+        /// The coding of a name; nil where it is none that we undo.
+        init?(_ name: some StringProtocol) {
+            switch name.lowercased() {
             case "gzip", "x-gzip": self = .gzip
             case "deflate": self = .deflate
             default: return nil
             }
+        }
+
+        /// The codings of a `Content-Encoding` value in the order in which they were applied; empty where one of them is none
+        /// that we undo, and where they are more than ``ContentDecoder/maximumCodings``: then the body stays as it came.
+        static func list(fieldValue: String) -> [Coding] {
+            let names = fieldValue.split(separator: ",").map { $0.trimmingBlanks() }
+                .filter { !$0.isEmpty && $0.lowercased() != "identity" }
+            let codings = names.compactMap { Coding($0) }
+            return codings.count == names.count && names.count <= ContentDecoder.maximumCodings ? codings : []
         }
     }
 

@@ -12,16 +12,16 @@ public struct ResponseBody: AsyncSequence, Sendable {
     public typealias Element = ByteBuffer
 
     private let source: Source
-    let coding: Inflater.Coding?
+    let codings: [Inflater.Coding]
 
-    init(exchange: Exchange, coding: Inflater.Coding?) {
+    init(exchange: Exchange, codings: [Inflater.Coding]) {
         source = .exchange(BodyOwner(exchange: exchange))
-        self.coding = coding
+        self.codings = codings
     }
 
     private init(_ bytes: ByteBuffer) {
         source = .bytes(NIOLockedValueBox(bytes))
-        coding = nil
+        codings = []
     }
 
     /// A body that no server sent: what an interceptor answers with, or a test. Like any other it can be read once.
@@ -30,11 +30,11 @@ public struct ResponseBody: AsyncSequence, Sendable {
     /// Reads the pieces, in order.
     public struct AsyncIterator: AsyncIteratorProtocol {
         private let source: Source
-        private let inflater: Inflater?
+        private let decoder: ContentDecoder?
 
-        fileprivate init(source: Source, inflater: Inflater?) {
+        fileprivate init(source: Source, decoder: ContentDecoder?) {
             self.source = source
-            self.inflater = inflater
+            self.decoder = decoder
         }
 
         /// The next piece; nil at the end.
@@ -52,23 +52,23 @@ public struct ResponseBody: AsyncSequence, Sendable {
         public mutating func next(
             isolation actor: isolated (any Actor)?
         ) async throws(DirectHTTPError) -> ByteBuffer? {
-            guard let inflater else { return try await source.nextPiece() }
+            guard let decoder else { return try await source.nextPiece() }
             while true {
-                if let plain = try inflater.next() { return plain }
+                if let plain = try decoder.next() { return plain }
                 guard let coded = try await source.nextPiece() else {
-                    guard inflater.isFinished || !inflater.hasStarted else {
+                    guard decoder.isFinished else {
                         throw DirectHTTPError(.undecodableBody, "the coded body is cut short")
                     }
                     return nil
                 }
-                inflater.feed(coded)
+                decoder.feed(coded)
             }
         }
     }
 
     /// The one reading of the body.
     public func makeAsyncIterator() -> AsyncIterator {
-        AsyncIterator(source: source, inflater: coding.map(Inflater.init))
+        AsyncIterator(source: source, decoder: codings.isEmpty ? nil : ContentDecoder(codings))
     }
 
     /// The whole body in memory.

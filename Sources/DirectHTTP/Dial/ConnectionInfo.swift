@@ -7,6 +7,7 @@ public struct ConnectionInfo: Sendable {
     /// What is told, in one place for all copies: every response carries one.
     private final class Facts: Sendable {
         let endpoint: Endpoint
+        let localEndpoint: Endpoint?
         let attempts: [Attempt]
         let context: (any Sendable)?
         let applicationProtocol: String
@@ -16,6 +17,7 @@ public struct ConnectionInfo: Sendable {
 
         init(
             _ endpoint: Endpoint,
+            _ localEndpoint: Endpoint?,
             _ attempts: [Attempt],
             _ context: (any Sendable)?,
             _ applicationProtocol: String,
@@ -24,6 +26,7 @@ public struct ConnectionInfo: Sendable {
             _ handshakeTime: Duration?
         ) {
             self.endpoint = endpoint
+            self.localEndpoint = localEndpoint
             self.attempts = attempts
             self.context = context
             self.applicationProtocol = applicationProtocol
@@ -37,6 +40,7 @@ public struct ConnectionInfo: Sendable {
 
     init(
         endpoint: Endpoint,
+        localEndpoint: Endpoint?,
         attempts: [Attempt],
         context: (any Sendable)?,
         applicationProtocol: String,
@@ -44,11 +48,22 @@ public struct ConnectionInfo: Sendable {
         connectTime: Duration,
         handshakeTime: Duration?
     ) {
-        facts = Facts(endpoint, attempts, context, applicationProtocol, resolveTime, connectTime, handshakeTime)
+        facts = Facts(
+            endpoint,
+            localEndpoint,
+            attempts,
+            context,
+            applicationProtocol,
+            resolveTime,
+            connectTime,
+            handshakeTime
+        )
     }
 
     /// Where the socket goes: to the origin, or to the proxy that leads there.
     public var endpoint: Endpoint { facts.endpoint }
+    /// Where the socket comes from; nil for a Unix domain socket.
+    public var localEndpoint: Endpoint? { facts.localEndpoint }
     /// Every endpoint that was tried, in the order of their starts.
     public var attempts: [Attempt] { facts.attempts }
     /// What the ``EndpointSource`` gave along with the endpoints.

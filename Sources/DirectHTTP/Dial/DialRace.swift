@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import HTTPTypes
 import NIOCore
 import Names
 
@@ -36,6 +37,8 @@ final class DialRace {
     private var timer: Scheduled<Void>?
     private var limit: Scheduled<Void>?
     private var isOver = false
+    /// What the last proxy that refused answered.
+    private var refusal: HTTPResponse?
 
     /// - Parameters:
     ///   - ended: called for each attempt as soon as its end is known, on the loop and before `done`.
@@ -136,6 +139,7 @@ final class DialRace {
         let lane = lanes[index]
         guard !isOver, lane.attempt.outcome == .abandoned else { return }
         lane.attempt.outcome = .failed(error.code, error.message)
+        refusal = error.response ?? refusal
         ended(lane.attempt)
         lane.channel?.close(promise: nil)
         lane.channel = nil
@@ -173,11 +177,9 @@ final class DialRace {
             )
             ?? .connectFailed
         let list = attempts.map(\.description).joined(separator: "; ")
-        finish(
-            .failure(
-                DirectHTTPError(code, "cannot connect to \(target.key.origin): \(list)", attempts: attempts)
-            )
-        )
+        var error = DirectHTTPError(code, "cannot connect to \(target.key.origin): \(list)", attempts: attempts)
+        if code == .proxyRefused { error.response = refusal }
+        finish(.failure(error))
     }
 
     private func end(with code: DirectHTTPError.Code, _ message: String) {

@@ -47,6 +47,7 @@ struct Dialer: Sendable {
     private func info(of won: DialRace.Won) -> ConnectionInfo {
         ConnectionInfo(
             endpoint: won.winner.endpoint,
+            localEndpoint: won.channel.localAddress.flatMap(Endpoint.init),
             attempts: won.attempts,
             context: list.context,
             applicationProtocol: won.applicationProtocol,
@@ -54,6 +55,19 @@ struct Dialer: Sendable {
             connectTime: won.winner.start + (won.winner.connect ?? .zero),
             handshakeTime: target.steps.isEmpty ? nil : won.winner.handshake
         )
+    }
+}
+
+extension Endpoint {
+    /// Nil for the address of a Unix domain socket.
+    fileprivate init?(_ address: SocketAddress) {
+        let octets: [UInt8]?
+        switch address {
+        case .v4, .v6: octets = address.withSockAddr { address, _ in IPAddress(address)?.octets }
+        case .unixDomainSocket: octets = nil
+        }
+        guard let octets, let ip = octets.withUnsafeBytes({ IPAddress(octets: $0) }) else { return nil }
+        self.init(ip, port: address.port.flatMap { UInt16(exactly: $0) } ?? 0)
     }
 }
 

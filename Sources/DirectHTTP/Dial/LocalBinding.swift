@@ -30,8 +30,10 @@ struct LocalBinding {
                 }
                 bootstrap = bootstrap.bind(to: try SocketAddress(Endpoint(local, port: 0)))
             }
-            if let name = settings.interface {
-                bootstrap = bootstrap.channelInitializer { Self.bind($0, toInterface: name, family) }
+            bootstrap = bootstrap.channelInitializer { [interface = settings.interface] channel in
+                HandshakeEnd.holdBack(on: channel)
+                guard let interface else { return channel.eventLoop.makeSucceededVoidFuture() }
+                return Self.bind(channel, toInterface: interface, family)
             }
             return bootstrap.connect(to: try SocketAddress(endpoint))
         } catch {

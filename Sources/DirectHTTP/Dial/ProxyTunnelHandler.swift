@@ -52,13 +52,12 @@ final class ProxyTunnelHandler: ChannelInboundHandler, RemovableChannelHandler {
     private func finish(_ response: HTTPResponse, _ context: ChannelHandlerContext) {
         guard response.status.kind == .successful else {
             let remedy = response.status.code == 407 ? ": give it user and password" : ""
-            return fail(
-                DirectHTTPError(
-                    .proxyRefused,
-                    "the proxy \(proxy) answered \(response.status) to CONNECT \(origin.authority)\(remedy)"
-                ),
-                context
+            var error = DirectHTTPError(
+                .proxyRefused,
+                "the proxy \(proxy) answered \(response.status) to CONNECT \(origin.authority)\(remedy)"
             )
+            error.response = response
+            return fail(error, context)
         }
         // A server that speaks before TLS does would have its bytes here; in TLS the client speaks first, so they are refused.
         guard parser.takeRest().readableBytes == 0 else {

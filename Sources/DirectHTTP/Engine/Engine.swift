@@ -97,11 +97,17 @@ public final class Engine: Sendable {
                     deadline: clock.deadline
                 )
             )
-            let sent = try await send(exchange, key, source, fresh: fresh, clock: clock)
+            let sent: Sent
+            do {
+                sent = try await send(exchange, key, source, fresh: fresh, clock: clock)
+            } catch {
+                throw clock.explaining(error)
+            }
             switch sent.head {
             case .success(let head):
                 return ExchangeResponse(
                     head: head.response,
+                    isOld: head.isOld,
                     exchange: exchange,
                     decodes: request.decodesContent,
                     connection: sent.connection.info,

@@ -15,4 +15,15 @@ struct ExchangeClock {
         deadline = whole
         connectDeadline = if let whole, let connect { min(whole, connect) } else { whole ?? connect }
     }
+
+    /// Names the limit that ended the wait for a connection: where the time for the whole exchange was over, that is the cause,
+    /// whatever was waited for.
+    func explaining(_ error: DirectHTTPError) -> DirectHTTPError {
+        guard let deadline, deadline == connectDeadline, deadline <= .now(),
+            error.code == .connectTimeout || error.code == .poolExhausted
+        else { return error }
+        var error = error
+        error.code = .deadlineExceeded
+        return error
+    }
 }

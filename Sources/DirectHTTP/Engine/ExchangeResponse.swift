@@ -8,18 +8,26 @@ public struct ExchangeResponse: Sendable {
     /// Status and fields, as they came. Where the body is decoded, `Content-Encoding` and `Content-Length` still say what
     /// was on the wire.
     public let head: HTTPResponse
-    /// The body, decoded where its coding is gzip or deflate and the request asked for that.
+    /// The body, decoded where its coding is gzip or deflate, or two of them on top of each other, and the request asked for that.
+    /// Of other codings it comes as it is.
     public let body: ResponseBody
     /// The connection that carried it.
     public let connection: ConnectionInfo
+    /// What the response was written in: what ALPN chose for the connection, such as `h2`, else `http/1.1`, or `http/1.0` where
+    /// its status line says so.
+    public let applicationProtocol: String
     /// Whether the connection had served another exchange before.
     public let isReused: Bool
     /// How long each phase took.
     public let timings: ExchangeTimings
-    private let exchange: Exchange
+    /// The WebSocket that it opened; nil for every other response.
+    package let webSocket: WebSocket?
+    /// Nil for the answer to a WebSocket's handshake.
+    private let exchange: Exchange?
 
     init(
         head: HTTPResponse,
+        isOld: Bool,
         exchange: Exchange,
         decodes: Bool,
         connection: ConnectionInfo,
@@ -28,27 +36,42 @@ public struct ExchangeResponse: Sendable {
     ) {
         self.head = head
         self.connection = connection
+        applicationProtocol = isOld ? "http/1.0" : connection.applicationProtocol
         self.isReused = isReused
         self.timings = timings
         self.exchange = exchange
+        webSocket = nil
         body = ResponseBody(
             exchange: exchange,
-            coding: decodes ? head.headerFields[.contentEncoding].flatMap(Inflater.Coding.init(fieldValue:)) : nil
+            codings: decodes ? head.headerFields[.contentEncoding].map(Inflater.Coding.list) ?? [] : []
         )
     }
 
+    /// The answer to a WebSocket's handshake.
+    init(head: HTTPResponse, webSocket: WebSocket?, connection: ConnectionInfo, timings: ExchangeTimings) {
+        self.head = head
+        self.webSocket = webSocket
+        self.connection = connection
+        self.timings = timings
+        applicationProtocol = connection.applicationProtocol
+        isReused = false
+        exchange = nil
+        body = .bytes(ByteBuffer())
+    }
+
     /// The trailer fields (RFC 9110 §6.5); nil before the body was read to its end, and where there are none.
-    public var trailers: HTTPFields? { exchange.trailers }
+    public var trailers: HTTPFields? { exchange?.trailers }
 
     /// From the head to the body's last byte; nil before that came.
     public var bodyTime: Duration? {
-        guard let ending = exchange.ending else { return nil }
+        guard let ending = exchange?.ending else { return nil }
         return max(.zero, Duration(ending.time - timings.headTime))
     }
 
     /// Has `observer` called once when the body has come to its end, or broke, or was given up: with the error, the time
     /// since the head, and the bytes that came. It is called on an event loop and must not wait.
     package func whenOver(_ observer: @escaping @Sendable (DirectHTTPError?, Duration, Int64) -> Void) {
+        guard let exchange else { return observer(nil, .zero, 0) }
         let headTime = timings.headTime
         exchange.whenOver { observer($0.error, max(.zero, Duration($0.time - headTime)), $0.receivedBytes) }
     }

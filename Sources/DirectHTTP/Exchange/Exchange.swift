@@ -15,6 +15,8 @@ final class Exchange: Sendable {
     /// The head, and what is known of its connection.
     struct ExchangeHead: Sendable {
         var response: HTTPResponse
+        /// Whether its status line says HTTP/1.0.
+        var isOld = false
         /// When the first byte of the response was read.
         var firstByte: NIODeadline
     }

@@ -257,7 +257,11 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
             }
             self.keepAlive = keepAlive
             exchange?.gate?.refuse()
-            pendingHead = Exchange.ExchangeHead(response: response, firstByte: now)
+            pendingHead = Exchange.ExchangeHead(
+                response: response,
+                isOld: parser.minorVersion == 0,
+                firstByte: now
+            )
         case .body(let piece):
             pendingPieces.append(piece)
         case .end(let trailers):

@@ -11,7 +11,12 @@ struct HTTP1ResponseHead {
     var hasTransferCoding = false
     /// Whether the last transfer coding is `chunked`.
     var isChunked = false
+    /// Of `HTTP/1.0` and `HTTP/1.1`.
+    var minorVersion = 1
+    /// Whether the server wants the connection kept; without a word about it, those of HTTP/1.1 do (RFC 9112 §9.3).
     var keepAlive: Bool
+    /// `Connection: close` goes before everything else that is said.
+    var isClosing = false
 }
 
 /// The grammar of a head (RFC 9112 §4, §5): a status line, then fields, each a line.
@@ -83,6 +88,7 @@ enum HTTP1HeadParser {
         let reason = line.count > 13 ? String(decoding: line[13...], as: UTF8.self) : ""
         return HTTP1ResponseHead(
             response: HTTPResponse(status: HTTPResponse.Status(code: code, reasonPhrase: reason)),
+            minorVersion: Int(line[7]) - 48,
             keepAlive: line[7] == UInt8(ascii: "1")
         )
     }
@@ -174,7 +180,7 @@ enum HTTP1HeadParser {
         case .connection:
             if field.value == "keep-alive" { return head.keepAlive = true }
             for option in field.value.lowercased().split(separator: ",").map({ $0.trimmingBlanks() }) {
-                if option == "close" { head.keepAlive = false }
+                if option == "close" { head.isClosing = true }
                 if option == "keep-alive" { head.keepAlive = true }
             }
         }

@@ -15,7 +15,7 @@ enum HTTP1RequestWriter {
         head.writeStaticString(" ")
         var proxyCredentials: String?
         if case .absolute(let credentials) = form {
-            head.writeString(request.origin.description)
+            head.writeString(request.origin.serialized)
             proxyCredentials = credentials
         }
         head.writeString(request.target)

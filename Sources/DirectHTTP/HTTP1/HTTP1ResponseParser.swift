@@ -41,6 +41,8 @@ struct HTTP1ResponseParser {
     /// How much of `buffer` was already searched for the end of a head, so that a head in many pieces costs linear time.
     private var searched = 0
     private var method = HTTPRequest.Method.get
+    /// The minor version of the final response's head: 0 or 1.
+    private(set) var minorVersion = 1
 
     init(limits: Limits = Limits()) {
         self.limits = limits
@@ -146,14 +148,16 @@ struct HTTP1ResponseParser {
             state = .done
             return .head(head.response, keepAlive: false)
         }
-        var keepAlive = head.keepAlive
+        minorVersion = head.minorVersion
+        var keepAlive = head.keepAlive && !head.isClosing
         // RFC 9112 §6.3, rules 1 to 8, in that order.
         if method == .head || status.code == 204 || status.code == 304 {
             state = .fixed(remaining: 0)
         } else if head.hasTransferCoding {
             state = head.isChunked ? .chunkSize : .untilClose
-            // Both lengths given is how a response is smuggled past somebody: believe the coding, trust no second one.
-            if head.contentLength != nil || !head.isChunked { keepAlive = false }
+            // Both lengths given is how a response is smuggled past somebody: believe the coding, trust no second one. HTTP/1.0
+            // has no codings, and whoever stands between may have read the body in another way (§6.1).
+            if head.contentLength != nil || !head.isChunked || minorVersion == 0 { keepAlive = false }
         } else if let length = head.contentLength {
             state = .fixed(remaining: length)
         } else {

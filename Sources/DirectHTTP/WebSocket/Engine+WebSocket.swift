@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import HTTPTypes
 import NIOConcurrencyHelpers
 import NIOCore
 import NIOPosix
@@ -24,9 +25,50 @@ extension Engine {
         settings: WebSocketSettings = WebSocketSettings(),
         limits: TimeLimits = TimeLimits()
     ) async throws(DirectHTTPError) -> WebSocket {
+        let answer = try await upgrade(
+            request,
+            from: source,
+            route: route,
+            tls: tls,
+            settings: settings,
+            limits: limits
+        )
+        guard let socket = answer.webSocket else {
+            throw .upgradeRefused(by: request.origin, answer.head).with(attempts: answer.connection.attempts)
+        }
+        return socket
+    }
+
+    /// The same for those to whom the handshake is an exchange like any other: what the server answers instead is a response, whose
+    /// body nobody reads.
+    ///
+    /// - Returns: the response, with the socket where it opened one.
+    package func upgrade(
+        _ request: WebSocketRequest,
+        from source: some EndpointSource,
+        route: Route,
+        tls: TLSSettings,
+        settings: WebSocketSettings,
+        limits: TimeLimits
+    ) async throws(DirectHTTPError) -> ExchangeResponse {
+        let clock = ExchangeClock(limits: limits)
+        do {
+            return try await upgrade(request, from: source, route, tls, settings, clock)
+        } catch {
+            throw clock.explaining(error)
+        }
+    }
+
+    private func upgrade(
+        _ request: WebSocketRequest,
+        from source: some EndpointSource,
+        _ route: Route,
+        _ tls: TLSSettings,
+        _ settings: WebSocketSettings,
+        _ clock: ExchangeClock
+    ) async throws(DirectHTTPError) -> ExchangeResponse {
         var tls = tls
         tls.offersHTTP2 = false
-        let clock = ExchangeClock(limits: limits)
         let key = PoolKey(origin: request.origin, tls: tls, route: route)
         let opening = WebSocketOpening(
             request: request,
@@ -36,20 +78,32 @@ extension Engine {
         )
         let opened = OneShot<WebSocket>()
         let dialer = try await dialer(key, source, clock: clock)
-        let channel = try await dial(by: dialer, clock: clock) {
-            [webSockets] won, info -> Result<any Channel, DirectHTTPError> in
+        let (channel, info) = try await dial(by: dialer, clock: clock) {
+            [webSockets] won, info -> Result<(any Channel, ConnectionInfo), DirectHTTPError> in
             guard webSockets.add(won.channel) else {
                 won.channel.close(promise: nil)
                 return .failure(.shutDown)
             }
             opening.open(won.channel, info, opened: opened)
-            return .success(won.channel)
+            return .success((won.channel, info))
+        }
+        let sent = NIODeadline.now()
+        func answer(_ head: HTTPResponse, _ socket: WebSocket?) -> ExchangeResponse {
+            let firstByte = Duration(NIODeadline.now() - sent)
+            return ExchangeResponse(
+                head: head,
+                webSocket: socket,
+                connection: info,
+                timings: ExchangeTimings(info: info, isReused: false, firstByte: firstByte, begin: clock.begin)
+            )
         }
         do {
-            return try await opened.value(orCancelled: "opening the WebSocket to \(request.origin) was cancelled")
+            let socket = try await opened.value(orCancelled: "opening the WebSocket to \(request.origin) was cancelled")
+            return answer(socket.response, socket)
         } catch {
             channel.close(promise: nil)
-            throw error
+            guard error.code == .upgradeRefused, let response = error.response else { throw error }
+            return answer(response, nil)
         }
     }
 }

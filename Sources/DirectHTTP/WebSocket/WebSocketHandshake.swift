@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Crypto
-import HTTPTypes
+package import HTTPTypes
 import NIOCore
-import Names
+package import Names
 
 /// What is sent to open a WebSocket, and what the answer must be like (RFC 6455 §4.1).
 struct WebSocketHandshake {
@@ -59,12 +59,7 @@ struct WebSocketHandshake {
     func check(_ response: HTTPResponse) throws(DirectHTTPError) -> Agreement {
         let fields = response.headerFields
         guard response.status.code == 101 else {
-            var error = DirectHTTPError(
-                .upgradeRefused,
-                "\(request.origin) answered \(response.status) instead of opening a WebSocket"
-            )
-            error.response = response
-            throw error
+            throw .upgradeRefused(by: request.origin, response)
         }
         guard fields[.upgrade]?.lowercased() == "websocket", Self.tokens(fields[.connection]).contains("upgrade") else {
             throw .noWebSocket("it switches to another protocol")
@@ -94,6 +89,16 @@ struct WebSocketHandshake {
 }
 
 extension DirectHTTPError {
+    /// The answer to a handshake is a response of its own.
+    package static func upgradeRefused(by origin: Origin, _ response: HTTPResponse) -> DirectHTTPError {
+        var error = DirectHTTPError(
+            .upgradeRefused,
+            "\(origin) answered \(response.status) instead of opening a WebSocket"
+        )
+        error.response = response
+        return error
+    }
+
     fileprivate static func noWebSocket(_ what: String) -> DirectHTTPError {
         DirectHTTPError(.malformedResponse, "the server's answer opens no WebSocket: \(what)")
     }

@@ -24,7 +24,17 @@ public struct WebSocketRequest: Sendable {
         subprotocols: [String] = [],
         authority: String? = nil
     ) throws(DirectHTTPError) {
-        for field in fields where field.name.canonicalName.hasPrefix("sec-websocket-") {
+        try self.init(PreparedRequest(.get, url, fields: fields, authority: authority), subprotocols: subprotocols)
+    }
+
+    /// Checks the handshake of a request that was checked as one.
+    ///
+    /// - Throws: ``DirectHTTPError`` with code `invalidRequest`.
+    package init(_ request: PreparedRequest, subprotocols: [String]) throws(DirectHTTPError) {
+        guard request.method == .get, request.body.isNone else {
+            throw DirectHTTPError(.invalidRequest, "what opens a WebSocket is a GET without a body")
+        }
+        for field in request.fields where field.name.canonicalName.hasPrefix("sec-websocket-") {
             throw DirectHTTPError(.invalidRequest, "the field \(field.name) belongs to the handshake: leave it out")
         }
         // A token (RFC 9110 §5.6.2) is what a field's name is, too.
@@ -33,7 +43,7 @@ public struct WebSocketRequest: Sendable {
             throw DirectHTTPError(.invalidRequest, "subprotocols are tokens, each once: \(subprotocols)")
         }
         self.subprotocols = subprotocols
-        request = try PreparedRequest(.get, url, fields: fields, authority: authority)
+        self.request = request
     }
 
     /// Where to.

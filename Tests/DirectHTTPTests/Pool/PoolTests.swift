@@ -87,6 +87,36 @@ struct PoolTests {
         await lab.stop()
     }
 
+    @Test("a wait for the pool that outlasts the time for the whole request says that this limit was the cause")
+    func wholeLimit() async throws {
+        let gate = Gate()
+        let lab = try await lab(gate) { $0.connectionsPerOrigin = 1 }
+        async let first = lab.get("a.test", "/slow").text()
+        try await gate.arrivals(atLeast: 1)
+        var limits = TimeLimits()
+        limits.whole = .milliseconds(300)
+        let late = await #expect(throws: DirectHTTPError.self) { _ = try await lab.get(limits: limits) }
+        #expect(late?.code == .deadlineExceeded)
+        #expect(late?.message.contains("stayed busy") == true)
+        gate.open()
+        _ = try await first
+        await lab.stop()
+    }
+
+    @Test("so does a connection that is not made in it")
+    func wholeLimitOfDial() async throws {
+        let lab = try await Lab(addresses: ["127.0.0.1"]) { _ in .text("unused") }
+        let hole = try BlackHole()
+        var limits = TimeLimits()
+        limits.whole = .milliseconds(300)
+        let late = await #expect(throws: DirectHTTPError.self) {
+            _ = try await lab.get(at: [hole.endpoint], limits: limits)
+        }
+        #expect(late?.code == .deadlineExceeded && late?.attempts.count == 1)
+        hole.close()
+        await lab.stop()
+    }
+
     @Test("a waiter that is cancelled leaves the queue, and the next one is served")
     func cancelledWaiter() async throws {
         let gate = Gate()
