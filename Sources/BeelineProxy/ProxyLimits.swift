@@ -12,7 +12,7 @@ public struct ProxyLimits: Hashable, Sendable {
     public var connect: Duration? = .seconds(20)
     /// How long a tunnel or an exchange may rest. Default 1 hour.
     public var idle: Duration? = .seconds(3600)
-    /// How long a tunnel may rest of which one side has ended. Default 2 min.
+    /// How long a tunnel may rest of which one side has ended, or an exchange whose client will send no more. Default 2 min.
     public var halfClosed: Duration? = .seconds(120)
     /// How long a tunnel may last. Default nil.
     public var total: Duration?

@@ -34,7 +34,8 @@ public enum PercentEncoding {
         return text.withUTF8 { decode($0) }
     }
 
-    static func decode(_ bytes: some Collection<UInt8>) -> [UInt8]? {
+    /// - Parameter keepsStray: takes a `%` without its two digits for itself, as browsers and curl do.
+    static func decode(_ bytes: some Collection<UInt8>, keepsStray: Bool = false) -> [UInt8]? {
         var result: [UInt8] = []
         result.reserveCapacity(bytes.count)
         var rest = bytes[...]
@@ -43,10 +44,15 @@ public enum PercentEncoding {
                 result.append(byte)
                 continue
             }
-            guard let high = rest.popFirst().flatMap(hexValue), let low = rest.popFirst().flatMap(hexValue) else {
+            let digits = rest.prefix(2).compactMap(hexValue)
+            if digits.count == 2 {
+                result.append(digits[0] << 4 | digits[1])
+                rest = rest.dropFirst(2)
+            } else if keepsStray {
+                result.append(byte)
+            } else {
                 return nil
             }
-            result.append(high << 4 | low)
         }
         return result
     }

@@ -140,7 +140,8 @@ struct URLReader {
 
     private func decoded(_ bytes: Bytes, _ part: String) throws(NameError) -> String {
         // RFC 7617 §2 allows no control characters; they would also be a way into headers.
-        guard let octets = PercentEncoding.decode(bytes), let text = PercentEncoding.validated(octets),
+        guard let octets = PercentEncoding.decode(bytes, keepsStray: true),
+            let text = PercentEncoding.validated(octets),
             octets.allSatisfy({ $0 >= 0x20 && $0 != 0x7f })
         else {
             throw malformed("the \(part) before @ is not percent-encoded UTF-8 without control characters")

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Beeline
-import BeelineProxy
 import Testing
+
+@testable import BeelineProxy
+@testable import HTTPDNS
 
 @Suite("Where the proxy goes, and where not")
 struct AccessPolicyTests {
@@ -95,6 +97,24 @@ struct AccessPolicyTests {
         }
         for port in [22, 25, 3306] as [UInt16] {
             #expect(policy.refusal(ofTunnelTo: Destination(host, port: port))?.status == 403)
+        }
+    }
+
+    @Test("what a table says is trusted also by those who were handed what another had just asked of it")
+    func kept() throws {
+        let resolver = Resolver(ResolverConfiguration())
+        for (source, kind, expected) in [
+            (Resolution.Source.fixed, UpstreamKind.fixed, AccessPolicy.Source.trusted), (.cached, .fixed, .trusted),
+            (.stale, .fixed, .trusted), (.cached, .service, .answer), (.literal, .fixed, .literal),
+        ] {
+            let resolution = Resolution(
+                host: try Host("a.test"),
+                addresses: [IPAddress(v4: 0x7f00_0001)],
+                port: 443,
+                source: source,
+                provenance: Provenance(upstream: "a", kind: kind)
+            )
+            #expect(AccessPolicy.Source(resolution, by: resolver) == expected, "\(source) of \(kind)")
         }
     }
 }

@@ -165,6 +165,7 @@ struct ForwardTests {
             ("no status", "HTTP/1.1 twohundred\r\n\r\n", "502"),
             ("no HTTP", "220 mail.example ESMTP\r\n\r\n", "502"),
             ("nothing", "", "502"),
+            ("chunks that are none", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nx\r\n", "502"),
             ("half a head", "HTTP/1.1 200 OK\r\nContent-Le", "502"),
             ("lines that end in LF", "HTTP/1.1 200 OK\nContent-Length: 2\n\nok", "200"),
             ("a body that ends with the connection", "HTTP/1.0 200 OK\r\n\r\nall of it", "200"),
@@ -234,9 +235,96 @@ struct ForwardTests {
         let connection = try await lab.connect()
         try await connection.send("GET http://a.test:\(server.port)/ HTTP/1.1\r\nHost: a\r\n\r\n")
         try await server.connections { $0.open == 1 }
-        await connection.close()
+        await connection.reset()
         try await server.connections { $0.open == 0 }
         await server.stop()
+        await lab.stop()
+    }
+
+    @Test("a client that says that it will send no more gets the answer, of what it had asked before too")
+    func halfClosed() async throws {
+        let lab = try await ProxyLab()
+        let url = "http://a.test:\(lab.plain.port)"
+        for requests in [
+            ["GET \(url)/bytes/3 HTTP/1.1"], ["GET \(url)/chunked/2 HTTP/1.1", "GET \(url)/bytes/3 HTTP/1.1"],
+            ["GET \(url)/bytes/3 HTTP/1.0"], ["POST \(url)/bytes/3 HTTP/1.1\r\nContent-Length: 4"],
+        ] {
+            let connection = try await lab.connect()
+            let body = requests[0].hasSuffix("4") ? "body" : ""
+            try await connection.send(requests.map { "\($0)\r\nHost: a\r\n\r\n" }.joined() + body)
+            try await connection.finishSending()
+            let answers = try await connection.receiveAll()
+            #expect(answers.split(separator: "HTTP/1.1 200 OK").count == requests.count, "\(answers)")
+            #expect(answers.contains("Content-Length: 3\r\n"))
+            await connection.close()
+        }
+        await lab.stop()
+    }
+
+    @Test("a client that will send no more is not waited for without end")
+    func halfClosedForEver() async throws {
+        let lab = try await ProxyLab(configure: { $0.limits.halfClosed = .milliseconds(50) })
+        let server = try await RawServer.start { connection in
+            _ = try await connection.receive(until: "\r\n\r\n")
+            try await connection.hold()
+        }
+        let connection = try await lab.connect()
+        try await connection.send("GET http://a.test:\(server.port)/ HTTP/1.1\r\nHost: a\r\n\r\n")
+        try await connection.finishSending()
+        #expect(try await connection.receiveAll().hasPrefix("HTTP/1.1 504 "))
+        try await server.connections { $0.open == 0 }
+        await connection.close()
+        await server.stop()
+        await lab.stop()
+    }
+
+    @Test("OPTIONS and TRACE go as far as Max-Forwards lets them, and the last one to have them answers")
+    func maxForwards() async throws {
+        let lab = try await ProxyLab()
+        let connection = try await lab.connect()
+        let url = "http://a.test:\(lab.plain.port)"
+        func ask(_ line: String, _ fields: String) async throws -> (head: String, body: String) {
+            try await connection.send("\(line) HTTP/1.1\r\nHost: a\r\n\(fields)\r\n")
+            return try await connection.receiveResponse()
+        }
+        let secrets = "Cookie: a=b\r\nauthorization: Basic x\r\nX-Mine: c\r\n"
+        let trace = try await ask("TRACE \(url)/a?b", secrets + "Max-Forwards: 0\r\n")
+        #expect(trace.head.contains("Content-Type: message/http\r\n"))
+        let seen = "TRACE \(url)/a?b HTTP/1.1\r\nHost: a.test:\(lab.plain.port)\r\nX-Mine: c\r\nMax-Forwards: 0\r\n\r\n"
+        #expect(trace.body == seen)
+        #expect(try await ask("OPTIONS \(url)", "Max-Forwards: 0\r\n").head.hasPrefix("HTTP/1.1 200 "))
+        #expect(lab.plain.requests.isEmpty)
+        for (line, field, passed) in [
+            ("OPTIONS \(url)/echo", "max-forwards: 10", "Max-Forwards: 9"),
+            ("TRACE \(url)/echo", "Max-Forwards: 1", "Max-Forwards: 0"),
+            ("GET \(url)/echo", "Max-Forwards: 0", "Max-Forwards: 0"),
+        ] {
+            _ = try await ask(line, field + "\r\n")
+            #expect(lab.plain.requests.last?.rawHead.contains("\r\n\(passed)\r\n") == true, "\(line), \(field)")
+        }
+        for fields in ["Max-Forwards: -1\r\n", "Max-Forwards: 1\r\nMax-Forwards: 2\r\n"] {
+            let connection = try await lab.connect()
+            try await connection.send("TRACE \(url)/ HTTP/1.1\r\nHost: a\r\n\(fields)\r\n")
+            #expect(try await connection.receiveAll().hasPrefix("HTTP/1.1 400 "))
+            await connection.close()
+        }
+        await connection.close()
+        await lab.stop()
+    }
+
+    @Test("every field that Connection lists stays on its connection, however many it lists")
+    func manyListed() async throws {
+        let lab = try await ProxyLab()
+        let connection = try await lab.connect()
+        let line = "GET http://a.test:\(lab.plain.port)/echo HTTP/1.1\r\nHost: a\r\n"
+        let names = (0..<100).map { "X-\($0)" }
+        try await connection.send("\(line)Connection: \(names.joined(separator: ","))\r\nX-99: hop\r\n\r\n")
+        _ = try await connection.receiveResponse()
+        #expect(lab.plain.requests.first?.rawHead.contains("X-99") == false)
+        let tooMany = (0..<300).map { "X-\($0)" }.joined(separator: ",")
+        try await connection.send("\(line)Connection: \(tooMany)\r\n\r\n")
+        #expect(try await connection.receiveResponse().head.hasPrefix("HTTP/1.1 400 "))
+        await connection.close()
         await lab.stop()
     }
 

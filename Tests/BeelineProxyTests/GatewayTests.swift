@@ -4,6 +4,7 @@ import Beeline
 import BeelineProxy
 import BeelineTesting
 import NIOCore
+import Names
 import Testing
 
 @Suite("The gateway: one URL for players that take only a URL", .timeLimit(.minutes(1)))
@@ -124,6 +125,42 @@ struct GatewayTests {
         let local = try #require(lab.proxy.gateway).localURL(for: segment)
         #expect(body == "#EXTM3U\n#EXTINF:1,\n\(local.target)\n2.ts\n")
         #expect(lab.site.requests.first?.fields[.acceptEncoding] == "identity")
+        await lab.stop()
+    }
+
+    @Test("an interstitial's list is mapped also behind a redirect, and a copied pathway leads to its host")
+    func interstitials() async throws {
+        let lab = try await Self.lab { request in
+            let site = "https://b.test:\(request.connection.local.port)"
+            if request.path == "/moved" {
+                return Reply(status: .found, fields: [.location: "\(site)/list"])
+            }
+            return .text(request.path == "/list" ? "{\"ASSETS\":[{\"URI\":\"\(site)/ad.m3u8\"}]}" : "")
+        }
+        let gateway = try #require(lab.proxy.gateway)
+        let connection = try await lab.connect()
+        func ask(_ path: String) async throws -> (head: String, body: String) {
+            try await connection.send("GET \(path) HTTP/1.1\r\nHost: \(lab.proxy.endpoint)\r\n\r\n")
+            return try await connection.receiveResponse()
+        }
+        let place = try gateway.localURL(for: HTTPURL("https://a.test:\(lab.site.port)/moved")).target
+        let moved = try await ask(place.replacing("/https/", with: "/assets/https/"))
+        let list = try #require(moved.head.split(separator: "\r\n").first { $0.hasPrefix("Location: ") }?.dropFirst(10))
+        let ad = try gateway.localURL(for: HTTPURL("https://b.test:\(lab.site.port)/ad.m3u8"))
+        #expect(try await ask(String(list)).body == "{\"ASSETS\":[{\"URI\":\"\(ad)\"}]}")
+        let steered = try await ask(place.replacing("/moved", with: "/v?_beeline_host=b.test&x"))
+        #expect(steered.head.hasPrefix("HTTP/1.1 307 "))
+        let other = try gateway.localURL(for: HTTPURL("https://b.test:\(lab.site.port)/v?x")).target
+        #expect(steered.head.contains("\r\nLocation: \(other)\r\n"))
+        await connection.close()
+        await lab.stop()
+    }
+
+    @Test("user and password of a link go to the origin that it names")
+    func userInfo() async throws {
+        let lab = try await Self.lab()
+        _ = try await get(lab, "https://us%40er:pw@a.test:\(lab.site.port)/echo")
+        #expect(lab.site.requests.first?.fields[.authorization] == "Basic " + Base64.encode(Array("us@er:pw".utf8)))
         await lab.stop()
     }
 

@@ -3,6 +3,7 @@
 import BeelineTesting
 import HTTPDNS
 import HTTPTypes
+import NIOCore
 import Names
 import Testing
 
@@ -30,14 +31,15 @@ struct PlaylistMapperTests {
             ("https://cdn.example", "/T/https/cdn.example/"),
             ("https://cdn.example?x", "/T/https/cdn.example/?x"),
             ("https://elsewhere.example/x", nil), ("https://notcdn.example.evil/x", nil),
-            ("https://user@cdn.example/x", nil), ("data:text/plain,x", nil), ("ftp://cdn.example/x", nil),
+            ("https://us%40er:p%3Aw@cdn.example/x", "/T/https/us%40er:p%3Aw@cdn.example/x"), ("data:text/plain,x", nil),
+            ("ftp://cdn.example/x", nil),
             ("https:///x", nil),
         ] as [(String, String?)]
     )
     func links(link: String, mapped: String?) throws {
         let base = try HTTPURL("https://live.example/a/index.m3u8")
         #expect(Self.links.mapped(link[...], base: base) == mapped)
-        if let mapped { #expect(Self.links.url(of: mapped.replacing("$", with: "")) != nil, "it leads back") }
+        if let mapped { #expect(Self.links.target(of: mapped.replacing("$", with: "")) != nil, "it leads back") }
     }
 
     @Test("an HLS playlist: lines and URI attributes, whatever ends a line")
@@ -158,21 +160,102 @@ struct PlaylistMapperTests {
             <UTCTiming schemeIdUri="urn:mpeg:dash:utc:http-iso:2014" value="/T/https/live.example/t https://x.example/t"/>
             <UTCTiming schemeIdUri="urn:mpeg:dash:utc:direct:2014" value="2026-03-01T12:00:00Z"/>
             <EventStream value="https://live.example/t"/>
-            <ContentSteering queryBeforeStart="true">/T/https/cdn.example/steer</ContentSteering>
+            <ContentSteering queryBeforeStart="true">/T/steering/https/cdn.example/steer</ContentSteering>
             <dashif:Laurl>/T/https/live.example/licence</dashif:Laurl>
             """
         #expect(try map(text, .dash) == expected)
         #expect(PlaylistMapper.Kind(contentType: "application/dash-patch+xml; charset=utf-8", path: "/p") == .dash)
     }
 
+    @Test("links of HLS that lead above the root of their origin, where a player would lose its place at the gateway")
+    func aboveRoot() throws {
+        for (link, mapped) in [
+            ("../1.ts", "../1.ts"), ("../../1.ts?x=../..", "/T/https/live.example/1.ts?x=../.."),
+            ("b/../../../../c/1.ts", "/T/https/live.example/c/1.ts"), ("b/../../1..ts", "b/../../1..ts"),
+        ] {
+            #expect(try map(link, .hls) == mapped)
+        }
+    }
+
+    @Test("what a playlist says beside its links stays as it is where it is not UTF-8")
+    func octets() throws {
+        let base = try HTTPURL("https://live.example/a/index.m3u8")
+        func document(_ host: String) -> ByteBuffer {
+            var bytes = ByteBuffer(string: "#EXTINF:4,caf")
+            bytes.writeInteger(UInt8(0xe9))
+            bytes.writeString("\r\n\(host)/1.ts\r\n")
+            bytes.writeBytes([0xff, 0x80])
+            return bytes
+        }
+        let mapped = PlaylistMapper(links: Self.links, base: base).mapped(document("https://cdn.example"), .hls)
+        #expect(mapped == document("/T/https/cdn.example"))
+    }
+
+    @Test("lists of interstitials' assets and steering manifests are known by the tag that names them, and mapped")
+    func documents() throws {
+        let tags = """
+            #EXT-X-DATERANGE:ID="1",X-ASSET-LIST="https://cdn.example/list?a"
+            #EXT-X-DATERANGE:ID="2",X-ASSET-LIST="list.json",X-ASSET-URI="https://cdn.example/ad.m3u8"
+            #EXT-X-CONTENT-STEERING:SERVER-URI="/steer",PATHWAY-ID="a"
+            """
+        let expected = """
+            #EXT-X-DATERANGE:ID="1",X-ASSET-LIST="/T/assets/https/cdn.example/list?a"
+            #EXT-X-DATERANGE:ID="2",X-ASSET-LIST="/T/assets/https/live.example/a/list.json",X-ASSET-URI="/T/https/cdn.example/ad.m3u8"
+            #EXT-X-CONTENT-STEERING:SERVER-URI="/T/steering/https/live.example/steer",PATHWAY-ID="a"
+            """
+        #expect(try map(tags, .hls) == expected)
+        let target = Self.links.target(of: "/T/assets/https/cdn.example/list?a")
+        #expect(target?.kind == .assets && target?.url.description == "https://cdn.example/list?a")
+
+        let base = try HTTPURL("https://live.example/s/x")
+        let mapper = DocumentMapper(links: Self.links, base: base, gateway: "http://G")
+        func mapped(_ text: String, _ kind: PlaylistMapper.Kind) -> String? { mapper.mapped(Array(text.utf8), kind) }
+        #expect(
+            mapped(
+                #"{"X":[1.5,null,true],"ASSETS":[{"URI":"https:\/\/cdn.example/ad","DURATION":9},{"URI":"ad2"}]}"#,
+                .assets
+            )
+                == #"{"ASSETS":[{"DURATION":9,"URI":"http://G/T/https/cdn.example/ad"},"#
+                + #"{"URI":"http://G/T/https/live.example/s/ad2"}],"X":[1.5,null,true]}"#
+        )
+        let steering = #"""
+            {"VERSION":1,"TTL":9,"RELOAD-URI":"y","PATHWAY-PRIORITY":["b"],"PATHWAY-CLONES":[
+            {"BASE-ID":"a","ID":"b","URI-REPLACEMENT":{"HOST":"cdn.example","PARAMS":{"p":"q"}}},
+            {"BASE-ID":"a","ID":"c","URI-REPLACEMENT":{"PER-VARIANT-URIS":{"v":"https://cdn.example/v","w":"https://x.example/"}}},
+            {"BASE-ID":"a","ID":"d","URI-REPLACEMENT":{"HOST":"cdn.example","PER-RENDITION-URIS":{"v":"https://cdn.example/v"}}}
+            ]}
+            """#
+        #expect(
+            mapped(steering, .steering)
+                == #"{"PATHWAY-CLONES":["#
+                + #"{"BASE-ID":"a","ID":"b","URI-REPLACEMENT":{"PARAMS":{"_beeline_host":"cdn.example","p":"q"}}},"#
+                + #"{"BASE-ID":"a","ID":"c","URI-REPLACEMENT":{"PER-VARIANT-URIS":"#
+                + #"{"v":"http://G/T/https/cdn.example/v","w":"https://x.example/"}}}],"#
+                + #""PATHWAY-PRIORITY":["b"],"RELOAD-URI":"http://G/T/steering/https/live.example/s/y","TTL":9,"VERSION":1}"#
+        )
+        for text in ["[]", "{", "{\"ASSETS\":1}", ""] { #expect(mapped(text, .assets) == nil) }
+    }
+
+    @Test("a copied pathway's host is where its links lead")
+    func steered() throws {
+        for (url, expected) in [
+            ("https://live.example:8443/v/1?a&_beeline_host=cdn.example&b", "https://cdn.example:8443/v/1?a&b"),
+            ("https://live.example/v?_beeline_host=cdn.example%3A444", "https://cdn.example:444/v"),
+            ("https://live.example/v?_beeline_host=a%2Fb", nil), ("https://live.example/v?a=_beeline_host", nil),
+        ] as [(String, String?)] {
+            #expect(try Self.links.steered(HTTPURL(url))?.description == expected)
+        }
+    }
+
     @Test("a path without the token, with another host or another scheme is nobody's")
     func paths() throws {
-        #expect(Self.links.url(of: "/T/https/live.example/a?b=c")?.description == "https://live.example/a?b=c")
+        #expect(Self.links.target(of: "/T/https/live.example/a?b=c")?.url.description == "https://live.example/a?b=c")
         for path in [
             "/U/https/live.example/a", "/T/https/evil.example/a", "/T/ftp/live.example/a", "/T/https", "/T", "/",
-            "/T/https/user@live.example/", "/T/https/evil.example#.live.example/", "/T/https//live.example/",
+            "/T/https/live.example@evil.example/", "/T/other/https/live.example/",
+            "/T/https/evil.example#.live.example/", "/T/https//live.example/",
         ] {
-            #expect(Self.links.url(of: path) == nil, "\(path)")
+            #expect(Self.links.target(of: path) == nil, "\(path)")
         }
     }
 

@@ -107,14 +107,18 @@ final class Recorder: NSObject, URLSessionDataDelegate, URLSessionDownloadDelega
     let redirect: @Sendable (URLRequest) -> URLRequest?
     /// A body, each time that one is asked for.
     let newBody: @Sendable () -> InputStream?
+    /// What is to become of a response.
+    let disposition: URLSession.ResponseDisposition
     /// Runs at each piece, on the delegate queue.
     let atPiece: @Sendable (Data) -> Void
 
     init(
+        disposition: URLSession.ResponseDisposition = .allow,
         redirect: @escaping @Sendable (URLRequest) -> URLRequest? = { $0 },
         newBody: @escaping @Sendable () -> InputStream? = { nil },
         atPiece: @escaping @Sendable (Data) -> Void = { _ in }
     ) {
+        self.disposition = disposition
         self.redirect = redirect
         self.newBody = newBody
         self.atPiece = atPiece
@@ -141,7 +145,7 @@ final class Recorder: NSObject, URLSessionDataDelegate, URLSessionDownloadDelega
     ) {
         state.withLockedValue { $0.responses += [response as? HTTPURLResponse].compactMap { $0 } }
         began.open()
-        completionHandler(.allow)
+        completionHandler(disposition)
     }
 
     func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {

@@ -10,13 +10,18 @@ import Names
 struct GatewayCarrier: Sendable {
     let client: BeelineClient
     let links: GatewayLinks
-    let url: HTTPURL
+    /// What is asked for, and what its document is where the path says it.
+    let target: GatewayLinks.Target
+    /// The gateway as the player knows it, `http://127.0.0.1:…`.
+    let gateway: String
     let request: HTTPRequest
     let body: RequestBody
     /// Whether the player speaks HTTP/1.0.
     let isOld: Bool
     /// Where the origin may be dialled.
     let screen: EndpointScreen
+
+    private var url: HTTPURL { target.url }
 
     /// Sends bytes to the player, and returns when they are out; `closes`: the connection ends behind them.
     typealias Send = @Sendable (_ bytes: ByteBuffer, _ closes: Bool) async throws -> Void
@@ -29,7 +34,7 @@ struct GatewayCarrier: Sendable {
         options.screen = screen
         do {
             var response = try await client.send(request, to: url, body: body, options: options)
-            let kind = PlaylistMapper.Kind(contentType: response.fields[.contentType], path: url.path)
+            let kind = target.kind ?? PlaylistMapper.Kind(contentType: response.fields[.contentType], path: url.path)
             if kind != nil, response.status == .partialContent, request.method == .get {
                 // A part of a playlist is none, and its path did not tell what it is.
                 await response.body.discard()
@@ -60,10 +65,16 @@ struct GatewayCarrier: Sendable {
     }
 
     private func playlist(_ response: Response, _ kind: PlaylistMapper.Kind) async throws(BeelineError) -> ByteBuffer {
-        let text = String(buffer: try await response.collect(upTo: PlaylistMapper.sizeLimit))
-        let mapped = PlaylistMapper(links: links, base: url).mapped(text, kind)
-        var bytes = head(response, framing: "Content-Length: \(mapped.utf8.count)\r\n")
-        bytes.writeString(mapped)
+        let document = try await response.collect(upTo: PlaylistMapper.sizeLimit)
+        let mapped: ByteBuffer
+        if kind == .assets || kind == .steering {
+            let mapper = DocumentMapper(links: links, base: url, gateway: gateway)
+            mapped = mapper.mapped(Array(document.readableBytesView), kind).map { ByteBuffer(string: $0) } ?? document
+        } else {
+            mapped = PlaylistMapper(links: links, base: url).mapped(document, kind)
+        }
+        var bytes = head(response, framing: "Content-Length: \(mapped.readableBytes)\r\n")
+        bytes.writeImmutableBuffer(mapped)
         return bytes
     }
 
@@ -97,7 +108,7 @@ struct GatewayCarrier: Sendable {
 
     private func head(_ response: Response, framing: String) -> ByteBuffer {
         var head = ByteBuffer(string: "HTTP/1.1 \(response.status.code) \(response.status.reasonPhrase)\r\n")
-        for field in GatewayFields.response(response.fields, of: url, links) {
+        for field in GatewayFields.response(response.fields, of: target, links) {
             head.writeString("\(field.name.rawName): \(field.value)\r\n")
         }
         head.writeString(framing)

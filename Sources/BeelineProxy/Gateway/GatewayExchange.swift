@@ -13,7 +13,7 @@ final class GatewayExchange: WireOwner {
     private let client: Wire
     private let reader: RequestReader
     private let head: RequestHead
-    private let url: HTTPURL
+    private let target: GatewayLinks.Target
     private var request: BodyTracker
     private var input = ByteBuffer()
     private var upload: BodyPipe?
@@ -29,14 +29,14 @@ final class GatewayExchange: WireOwner {
         client: Wire,
         reader: RequestReader,
         head: RequestHead,
-        url: HTTPURL
+        target: GatewayLinks.Target
     ) {
         self.server = server
         self.links = links
         self.client = client
         self.reader = reader
         self.head = head
-        self.url = url
+        self.target = target
         request = BodyTracker(head.framing)
         lastSent = server.loop.now
     }
@@ -58,12 +58,14 @@ final class GatewayExchange: WireOwner {
             // Our client waits for no word of the origin, so the player need not either (RFC 9110 §10.1.1).
             if head.fields.expectsContinue, !head.isOld, !request.isEnded { client.send(OwnResponse.proceed) }
         }
-        let kind = PlaylistMapper.Kind(contentType: nil, path: url.path)
+        let url = target.url
+        let kind = target.kind ?? PlaylistMapper.Kind(contentType: nil, path: url.path)
         let fields = GatewayFields.request(head, for: url, links, kind)
         let order = GatewayCarrier(
             client: server.client,
             links: links,
-            url: url,
+            target: target,
+            gateway: head.fields.host.flatMap { $0.readableBytes > 0 ? "http://\(String(buffer: $0))" : nil } ?? "",
             request: HTTPRequest(method: method, scheme: nil, authority: nil, path: nil, headerFields: fields),
             body: body,
             isOld: head.isOld,
@@ -131,7 +133,7 @@ final class GatewayExchange: WireOwner {
         } else if request.isEnded {
             reader.takeBack(input, refusing: refusal, of: head)
         } else {
-            reader.refuse(refusal, to: nil)
+            reader.refuse(refusal, to: head, closes: true)
         }
     }
 
@@ -145,9 +147,7 @@ final class GatewayExchange: WireOwner {
     func receivedAll(from wire: Wire) {}
 
     func inputEnded(of wire: Wire) {
-        guard request.isEnded else { return fail(.malformed("its body ends too early")) }
-        // The player has left.
-        client.close()
+        if !request.isEnded { fail(.malformed("its body ends too early")) }
     }
 
     func writabilityChanged(of wire: Wire) {}
@@ -160,7 +160,8 @@ final class GatewayExchange: WireOwner {
     }
 
     func check(_ wire: Wire, now: NIODeadline) {
-        guard let limit = server.configuration.limits.idle else { return }
+        let limits = server.configuration.limits
+        guard let limit = client.isInputEnded ? limits.halfClosed : limits.idle else { return }
         if now - max(client.lastActivity, lastSent) >= TimeAmount(limit) {
             fail(Refusal(504, "nothing was heard for too long"))
         }

@@ -28,11 +28,13 @@ enum GatewayFields {
         if let referer = fields[.referer] { fields[.referer] = original(referer, links) }
         if fields[.origin] != nil { fields[.origin] = url.origin.serialized }
         fields[.expect] = nil
+        if let left = head.fields.maxForwards { fields[.maxForwards] = String(left - 1) }
         return fields
     }
 
     /// The fields of the origin's response as the player gets them, without framing.
-    static func response(_ response: HTTPFields, of url: HTTPURL, _ links: GatewayLinks) -> HTTPFields {
+    static func response(_ response: HTTPFields, of target: GatewayLinks.Target, _ links: GatewayLinks) -> HTTPFields {
+        let url = target.url
         var fields = HTTPFields()
         let listed = response[values: .connection].flatMap { $0.split(separator: ",") }
             .map { $0.lowercased().drop { $0 == " " } }
@@ -45,7 +47,7 @@ enum GatewayFields {
             if dropped.contains(name) || listed.contains(where: { $0 == name }) { continue }
             var field = field
             if name == "location" || name == "content-location" {
-                field.value = location(field.value, of: url, links)
+                field.value = location(field.value, of: target, links)
             } else if name == "set-cookie" {
                 field.value = setCookie(field.value, of: url, links)
             }
@@ -54,10 +56,10 @@ enum GatewayFields {
         return fields
     }
 
-    /// Where a redirect leads, as the player is told.
-    static func location(_ value: String, of url: HTTPURL, _ links: GatewayLinks) -> String {
-        guard let target = try? url.resolving(value) else { return value }
-        return links.path(for: target) ?? target.description
+    /// Where a redirect leads, as the player is told; to the same kind of document.
+    private static func location(_ value: String, of target: GatewayLinks.Target, _ links: GatewayLinks) -> String {
+        guard let url = try? target.url.resolving(value) else { return value }
+        return links.path(for: url, as: target.kind) ?? url.description
     }
 
     /// A cookie as the player may keep it: for the gateway's host, below the origin's place, over http. The right one is in
@@ -88,6 +90,6 @@ enum GatewayFields {
 
     private static func original(_ referer: String, _ links: GatewayLinks) -> String? {
         guard let url = try? HTTPURL(referer) else { return nil }
-        return links.url(of: url.target)?.description
+        return links.target(of: url.target)?.url.description
     }
 }

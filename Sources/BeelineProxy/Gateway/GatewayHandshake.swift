@@ -35,7 +35,7 @@ struct GatewayHandshake {
         let fields = head.fields.httpFields
         _ = CookieStep.incoming(client.configuration.jar, url: url, fields: fields)
         var head = head
-        head.fields = head.fields.replacing(GatewayFields.response(fields, of: url, links))
+        head.fields = head.fields.replacing(GatewayFields.response(fields, of: .init(url: url, kind: nil), links))
         return head
     }
 }

@@ -5,8 +5,16 @@ import Names
 
 /// The gateway's URLs: `/TOKEN/https/live.example.com/a/index.m3u8` stands for `https://live.example.com/a/index.m3u8`. The
 /// path stays as it is, so relative links work by themselves; others are mapped by their beginning, letter for letter, so
-/// that templates and escapes in what follows stay.
+/// that templates and escapes in what follows stay. Where a playlist says what a document is for that does not show it
+/// itself, that stands behind the token: `/TOKEN/assets/https/…`.
 struct GatewayLinks: Sendable {
+    /// What a path at the gateway stands for.
+    struct Target: Equatable {
+        let url: HTTPURL
+        /// What the document is, where the path says it.
+        let kind: PlaylistMapper.Kind?
+    }
+
     /// What nobody can guess: who does not know it gets nothing.
     let token: String
     /// The hosts that are carried.
@@ -17,26 +25,43 @@ struct GatewayLinks: Sendable {
         self.token = token
     }
 
-    /// The URL that a path at the gateway stands for; nil where it stands for none.
-    func url(of path: String) -> HTTPURL? {
+    /// What a path at the gateway stands for; nil where it stands for nothing.
+    func target(of path: String) -> Target? {
         guard path.hasPrefix("/\(token)/") else { return nil }
-        let rest = path.dropFirst(token.count + 2)
+        var rest = path.dropFirst(token.count + 2)
+        var kind: PlaylistMapper.Kind?
+        if let slash = rest.firstIndex(of: "/"), let said = PlaylistMapper.Kind(rawValue: String(rest[..<slash])) {
+            kind = said
+            rest = rest[rest.index(after: slash)...]
+        }
         guard let slash = rest.firstIndex(of: "/"), let scheme = Self.scheme(rest[..<slash]) else { return nil }
-        guard let url = try? HTTPURL("\(scheme)://\(rest[rest.index(after: slash)...])"), isListed(url) else {
+        guard let url = try? HTTPURL("\(scheme)://\(rest[rest.index(after: slash)...])"), hosts.contains(url.host)
+        else {
             return nil
         }
-        return url
+        return Target(url: url, kind: kind)
     }
 
     /// The path at the gateway for a URL; nil where its host is not listed.
-    func path(for url: HTTPURL) -> String? {
-        isListed(url) ? place(of: url.origin) + url.target : nil
+    ///
+    /// - Parameters:
+    ///   - url: the URL.
+    ///   - kind: what its document is, where that does not show from the document itself.
+    func path(for url: HTTPURL, as kind: PlaylistMapper.Kind? = nil) -> String? {
+        guard hosts.contains(url.host) else { return nil }
+        return place(of: url.origin, as: kind, Self.userInfo(of: url)) + url.target
     }
 
     /// The beginning of the paths of an origin. A WebSocket is asked for at the place of its `http` twin.
-    func place(of origin: Origin) -> String {
+    ///
+    /// - Parameters:
+    ///   - origin: the origin.
+    ///   - kind: what the document is, where that does not show from the document itself.
+    ///   - userInfo: user and password with an `@` behind them, as a URL has them; empty where there are none.
+    func place(of origin: Origin, as kind: PlaylistMapper.Kind? = nil, _ userInfo: String = "") -> String {
         let origin = origin.httpEquivalent
-        return "/\(token)/\(origin.scheme.name)/\(origin.authority)"
+        let kind = kind.map { "/\($0.rawValue)" } ?? ""
+        return "/\(token)\(kind)/\(origin.scheme.name)/\(userInfo)\(origin.authority)"
     }
 
     /// What a link is mapped to; nil where it stays: it is relative, or leads to a host that is not listed.
@@ -47,8 +72,8 @@ struct GatewayLinks: Sendable {
     func mapped(_ link: Substring, base: HTTPURL) -> String? {
         if link.hasPrefix("//") { return mapped(link.dropFirst(2), scheme: base.origin.scheme.name) }
         if link.hasPrefix("/") {
-            guard isListed(base) else { return nil }
-            return place(of: base.origin) + link
+            guard hosts.contains(base.host) else { return nil }
+            return place(of: base.origin, Self.userInfo(of: base)) + link
         }
         guard let colon = link.firstIndex(of: ":"), link[colon...].hasPrefix("://"),
             let scheme = Self.scheme(link[..<colon])
@@ -58,11 +83,9 @@ struct GatewayLinks: Sendable {
 
     private func mapped(_ rest: Substring, scheme: String) -> String? {
         let authority = rest.prefix { $0 != "/" && $0 != "?" && $0 != "#" }
-        guard let origin = try? HTTPURL("\(scheme)://\(authority)/"), origin.user == nil, isListed(origin) else {
-            return nil
-        }
+        guard let url = try? HTTPURL("\(scheme)://\(authority)/"), hosts.contains(url.host) else { return nil }
         let tail = rest[authority.endIndex...]
-        return place(of: origin.origin) + (tail.hasPrefix("/") ? "" : "/") + tail
+        return place(of: url.origin, Self.userInfo(of: url)) + (tail.hasPrefix("/") ? "" : "/") + tail
     }
 
     private static func scheme(_ text: Substring) -> String? {
@@ -70,5 +93,9 @@ struct GatewayLinks: Sendable {
         return name == "https" || name == "http" ? name : nil
     }
 
-    private func isListed(_ url: HTTPURL) -> Bool { url.user == nil && hosts.contains(url.host) }
+    private static func userInfo(of url: HTTPURL) -> String {
+        guard let user = url.user else { return "" }
+        let password = url.password.map { ":" + PercentEncoding.encode($0, keeping: .userInfo) } ?? ""
+        return PercentEncoding.encode(user, keeping: .userInfo) + password + "@"
+    }
 }

@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import NIOCore
 import Names
 
 /// Maps the links of documents that players follow, and nothing else in them.
 struct PlaylistMapper: Sendable {
     /// The documents that are read.
-    enum Kind: Sendable {
+    enum Kind: String, Sendable {
         /// An HLS playlist (RFC 8216).
         case hls
         /// A DASH manifest or a patch of one (ISO/IEC 23009-1).
         case dash
+        /// What an interstitial of HLS shows, in JSON. Only the playlist says that a document is one.
+        case assets
+        /// Which pathway to take, in JSON. Only the playlist or manifest says that a document is one.
+        case steering
 
         /// What a response's type and path say; nil for other documents.
         init?(contentType: String?, path: String) {
@@ -36,7 +41,18 @@ struct PlaylistMapper: Sendable {
         switch kind {
         case .hls: mappedHLS(text)
         case .dash: mappedDASH(text)
+        case .assets, .steering: text
         }
+    }
+
+    /// The bytes of a document with its links mapped. One that is not UTF-8 is read octet by octet: what it says beside its
+    /// links stays as it is.
+    func mapped(_ document: ByteBuffer, _ kind: Kind) -> ByteBuffer {
+        let text = String(buffer: document)
+        if text.utf8.elementsEqual(document.readableBytesView) { return ByteBuffer(string: mapped(text, kind)) }
+        var octets = String()
+        octets.unicodeScalars.append(contentsOf: document.readableBytesView.map { Unicode.Scalar($0) })
+        return ByteBuffer(bytes: mapped(octets, kind).unicodeScalars.map { UInt8(truncatingIfNeeded: $0.value) })
     }
 
     // MARK: HLS
@@ -69,15 +85,23 @@ struct PlaylistMapper: Sendable {
 
     /// A link with its variables put in, mapped where it leads to a listed host; nil where it stays as it is.
     private func mappedLink(_ link: Substring, _ variables: inout PlaylistVariables) -> String? {
-        guard let resolved = variables.resolved(link) else { return links.mapped(link, base: base) }
-        return links.mapped(resolved[...], base: base) ?? resolved
+        let resolved = variables.resolved(link)
+        let reference = resolved?[...] ?? link
+        return links.mapped(reference, base: base) ?? links.mappedAboveRoot(reference, base: base) ?? resolved
+    }
+
+    /// A link of a tag to a document whose kind only the tag says.
+    private func mappedDocument(_ link: Substring, _ kind: Kind, _ variables: inout PlaylistVariables) -> String? {
+        let resolved = variables.resolved(link)
+        return links.mapped(resolved?[...] ?? link, base: base, as: kind) ?? resolved
     }
 
     /// A tag's attributes whose names end in URI (RFC 8216 §4.2: quoted strings have no quotes in them), and variables that
     /// are the beginning of a link, which other playlists may import.
     private func mappedTag(_ line: Substring, _ variables: inout PlaylistVariables) -> String {
         let isDefinition = line.hasPrefix("#EXT-X-DEFINE:")
-        guard isDefinition || line.hasPrefix("#EXT") && line.contains("URI=\"") else { return String(line) }
+        let hasLink = line.contains("URI=\"") || line.contains("X-ASSET-LIST=\"")
+        guard isDefinition || line.hasPrefix("#EXT") && hasLink else { return String(line) }
         var result = ""
         var rest = line
         while let quote = rest.firstIndex(of: "\"") {
@@ -88,7 +112,15 @@ struct PlaylistMapper: Sendable {
             result += before
             let isLink =
                 isDefinition ? before.hasSuffix("VALUE=\"") && value.contains("://") : before.hasSuffix("URI=\"")
-            result += isLink ? mappedLink(value, &variables) ?? String(value) : String(value)
+            let mapped: String? =
+                if before.hasSuffix("X-ASSET-LIST=\"") {
+                    mappedDocument(value, .assets, &variables)
+                } else if before.hasSuffix("SERVER-URI=\"") {
+                    mappedDocument(value, .steering, &variables)
+                } else {
+                    isLink ? mappedLink(value, &variables) : nil
+                }
+            result += mapped ?? String(value)
             result += "\""
             rest = inside[inside.index(after: end)...]
         }
@@ -115,7 +147,7 @@ struct PlaylistMapper: Sendable {
         var element = ""
         while let open = rest.firstIndex(of: "<") {
             let content = rest[..<open]
-            result += Self.elements.contains(element) ? mappedContent(content) : String(content)
+            result += Self.elements.contains(element) ? mappedContent(content, of: element) : String(content)
             let tag = rest[open...]
             let end: Substring.Index?
             if tag.hasPrefix("<!--") {
@@ -132,7 +164,7 @@ struct PlaylistMapper: Sendable {
                 // It stands within the element, and its data are the element's text.
                 let isLink = markup.hasPrefix("<![CDATA[") && Self.elements.contains(element)
                 let data = markup.dropFirst("<![CDATA[".count).dropLast("]]>".count)
-                result += isLink ? "<![CDATA[\(mappedContent(data))]]>" : String(markup)
+                result += isLink ? "<![CDATA[\(mappedContent(data, of: element))]]>" : String(markup)
                 continue
             }
             let isElement = !markup.hasPrefix("<?") && !markup.hasPrefix("</")
@@ -143,10 +175,14 @@ struct PlaylistMapper: Sendable {
         return result + rest
     }
 
-    private func mappedContent(_ content: Substring) -> String {
+    private func mappedContent(_ content: Substring, of element: String) -> String {
         let leading = content.prefix { $0.isWhitespace }
-        let link = content.dropFirst(leading.count)
-        return links.mapped(link, base: base).map { leading + $0 } ?? String(content)
+        var link = content.dropFirst(leading.count)
+        guard element == "ContentSteering", !link.isEmpty else {
+            return links.mapped(link, base: base).map { leading + $0 } ?? String(content)
+        }
+        while link.last?.isWhitespace == true { link = link.dropLast() }
+        return links.mapped(link, base: base, as: .steering) ?? String(content)
     }
 
     /// Behind a tag's `>`; one in an attribute's value does not count.

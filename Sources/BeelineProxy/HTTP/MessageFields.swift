@@ -26,15 +26,29 @@ struct MessageFields {
     /// Whether WWW-Authenticate of NTLM or Negotiate ties the login to this connection.
     private(set) var authenticatesConnection = false
 
+    /// How many more proxies may pass the request on (RFC 9110 §7.6.2); nil where nobody counts them.
+    private(set) var maxForwards: Int64?
+
     /// Names that Connection lists; such fields are for us alone.
-    private var listed: [String] = []
+    private var listed: Set<String> = []
     private let isResponse: Bool
+    private let countsForwards: Bool
 
     /// Reads all that is left of `lines`.
     ///
-    /// - Parameter isResponse: takes what RFC 9112 has a proxy mend in responses, and refuse in requests.
-    init(_ lines: inout HeadLines, fieldLimit: Int, isResponse: Bool = false) throws(Fault) {
+    /// - Parameters:
+    ///   - lines: the lines.
+    ///   - fieldLimit: how many fields there may be, and names in Connection.
+    ///   - isResponse: takes what RFC 9112 has a proxy mend in responses, and refuse in requests.
+    ///   - countsForwards: takes Max-Forwards for more than another field, as with OPTIONS and TRACE.
+    init(
+        _ lines: inout HeadLines,
+        fieldLimit: Int,
+        isResponse: Bool = false,
+        countsForwards: Bool = false
+    ) throws(Fault) {
         self.isResponse = isResponse
+        self.countsForwards = countsForwards
         var all: [(name: Bytes, value: Bytes)] = []
         while let line = lines.next() {
             guard all.count < fieldLimit else { throw Fault("it has more than \(fieldLimit) fields") }
@@ -43,7 +57,7 @@ struct MessageFields {
             }
             all.append(field)
             if HeadLines.is(field.name, "connection") || HeadLines.is(field.name, "proxy-connection") {
-                connection(field.value)
+                try connection(field.value, limit: fieldLimit)
             }
         }
         for field in all { try add(field.name, field.value) }
@@ -54,6 +68,11 @@ struct MessageFields {
     /// Writes them for the next server or client: those that go from end to end, and where the body ends.
     func write(to head: inout ByteBuffer) {
         head.writeImmutableBuffer(endToEnd)
+        if let maxForwards {
+            head.writeStaticString("Max-Forwards: ")
+            head.writeString(String(maxForwards - 1))
+            head.writeStaticString("\r\n")
+        }
         if isChunked {
             head.writeStaticString("Transfer-Encoding: chunked\r\n")
         } else if let contentLength {
@@ -71,14 +90,15 @@ struct MessageFields {
         head.writeStaticString("\r\n")
     }
 
-    private mutating func connection(_ value: Bytes) {
+    private mutating func connection(_ value: Bytes, limit: Int) throws(Fault) {
         for element in HeadLines.elements(value) {
             if HeadLines.is(element, "close") {
                 closes = true
             } else if HeadLines.is(element, "keep-alive") {
                 keepsAlive = true
-            } else if listed.count < 32 {
-                listed.append(String(decoding: element, as: UTF8.self).lowercased())
+            } else {
+                guard listed.count < limit else { throw Fault("Connection lists more than \(limit) names") }
+                listed.insert(String(decoding: element, as: UTF8.self).lowercased())
             }
         }
     }
@@ -95,6 +115,9 @@ struct MessageFields {
         case 7 where HeadLines.is(name, "upgrade"):
             upgrade = String(decoding: value, as: UTF8.self)
         case 10 where HeadLines.is(name, "connection") || HeadLines.is(name, "keep-alive"): break
+        case 12 where countsForwards && HeadLines.is(name, "max-forwards"):
+            guard maxForwards == nil else { throw Fault("it has several Max-Forwards fields") }
+            maxForwards = try Self.number(value, of: "Max-Forwards")
         case 14 where HeadLines.is(name, "content-length"): try length(value)
         case 16 where HeadLines.is(name, "proxy-connection"): break
         case 16 where HeadLines.is(name, "www-authenticate"):
@@ -122,7 +145,7 @@ struct MessageFields {
         repeat {
             // A response may say the same length twice (RFC 9112 §6.3).
             let comma = isResponse ? rest.firstIndex(of: UInt8(ascii: ",")) ?? rest.endIndex : rest.endIndex
-            let length = try Self.number(HeadLines.trimmed(rest[..<comma]))
+            let length = try Self.number(HeadLines.trimmed(rest[..<comma]), of: "Content-Length")
             guard contentLength == nil || isResponse && contentLength == length else {
                 throw Fault("it has several Content-Length fields")
             }
@@ -131,16 +154,10 @@ struct MessageFields {
         } while !rest.isEmpty
     }
 
-    private static func number(_ value: Bytes) throws(Fault) -> Int64 {
-        guard !value.isEmpty, value.count <= 18 else { throw Fault("Content-Length is no number") }
-        var length: Int64 = 0
-        for byte in value {
-            guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) else {
-                throw Fault("Content-Length is no number")
-            }
-            length = length * 10 + Int64(byte - UInt8(ascii: "0"))
-        }
-        return length
+    private static func number(_ value: Bytes, of field: StaticString) throws(Fault) -> Int64 {
+        let isNumber = value.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+        guard !value.isEmpty, value.count <= 18, isNumber else { throw Fault("\(field) is no number") }
+        return value.reduce(0) { $0 * 10 + Int64($1 - UInt8(ascii: "0")) }
     }
 
     private mutating func forward(_ name: Bytes, _ value: Bytes) {

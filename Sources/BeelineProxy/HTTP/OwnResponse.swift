@@ -50,6 +50,7 @@ enum OwnResponse {
     private static func reason(_ status: Int) -> String {
         switch status {
         case 200: "OK"
+        case 307: "Temporary Redirect"
         case 400: "Bad Request"
         case 403: "Forbidden"
         case 404: "Not Found"

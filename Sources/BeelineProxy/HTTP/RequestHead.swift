@@ -45,7 +45,11 @@ struct RequestHead {
         method = String(decoding: parts[0], as: UTF8.self)
         target = try Self.target(parts[1], method: method)
         do throws(MessageFields.Fault) {
-            fields = try MessageFields(&lines, fieldLimit: Self.fieldLimit)
+            fields = try MessageFields(
+                &lines,
+                fieldLimit: Self.fieldLimit,
+                countsForwards: method == "OPTIONS" || method == "TRACE"
+            )
         } catch {
             throw .malformed(error.message)
         }

@@ -7,12 +7,14 @@ import Names
 extension AccessPolicy.Source {
     /// How a resolver came to know where a host is; nil: the host is pinned.
     init(_ resolution: Resolution?, by resolver: Resolver) {
-        switch resolution?.source {
-        case nil, .fixed: self = .trusted
-        case .literal: self = .literal
-        case .fresh, .cached, .stale, .system:
-            let isOurs = resolution.map { resolver.configuration.denied.contains($0.host) } ?? false
-            self = isOurs ? .trusted : .answer
+        guard let resolution, !resolution.isOfTable else {
+            self = .trusted
+            return
+        }
+        if resolution.source == .literal {
+            self = .literal
+        } else {
+            self = resolver.configuration.denied.contains(resolution.host) ? .trusted : .answer
         }
     }
 }

@@ -217,10 +217,16 @@ final class Approach {
             tls = server.client.configuration.tls
             tls?.offersHTTP2 = false
         }
+        var way = route
+        if case .proxy(var proxy) = route, proxy.tls == nil {
+            // A tunnel has no TLS of ours, but the way to the other proxy may.
+            proxy.tls = server.client.configuration.tls.forProxy
+            way = .proxy(proxy)
+        }
         dial = ChannelDial(
             to: endpoints,
             for: origin,
-            route: route,
+            route: way,
             on: server.loop,
             settings: settings,
             tls: tls,

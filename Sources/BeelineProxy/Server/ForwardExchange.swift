@@ -36,6 +36,9 @@ final class ForwardExchange: WireOwner {
     private var isOriginKept = false
     private var isOriginFromPool = false
     private var hasResponseBegun = false
+    /// The response's head until something of its body follows, or nothing for now: with a body that is malformed from its
+    /// first byte it never was one.
+    private var heldHead: ByteBuffer?
     private var closesClient = false
     private var isOver = false
 
@@ -115,10 +118,10 @@ final class ForwardExchange: WireOwner {
         do throws(ChunkScanner.Fault) {
             while let piece = try request.take(from: &input) { origin.write(piece) }
         } catch {
-            // The origin has a part of it, and must not take what it has for the whole.
-            origin.close()
             return fail(.malformed("its body's chunks are malformed"))
         }
+        // Of a request that is whole the client may wait for the answer; one that left looks the same until it is written to.
+        if client.isInputEnded, !request.isEnded { return fail(.malformed("its body ends too early")) }
         if !origin.isWritable || (request.isEnded && input.readableBytes > 0) { client.pause() }
     }
 
@@ -155,7 +158,10 @@ final class ForwardExchange: WireOwner {
                 switch result {
                 case .failure: return fail(.badOrigin("its body's chunks are malformed"))
                 case .success(let piece):
-                    if let piece { client.write(piece) }
+                    if let piece {
+                        releaseHead()
+                        client.write(piece)
+                    }
                     if tracker.isEnded { return finish(bytes) }
                     if piece == nil { return }
                 }
@@ -165,6 +171,10 @@ final class ForwardExchange: WireOwner {
     }
 
     private func responded(_ received: ResponseHead, _ rest: inout ByteBuffer) {
+        if received.status == 407, let proxy, gateway == nil {
+            // The client would be asked for what only we can give.
+            return fail(Refusal(502, "the proxy \(proxy) wants user and password, or others: give them with its URL"))
+        }
         let response = gateway?.mapped(received) ?? received
         let addsVia = server.configuration.addsVia
         if response.isInterim {
@@ -180,10 +190,16 @@ final class ForwardExchange: WireOwner {
         }
         isOriginKept = response.keepsAlive && !response.fields.authenticatesConnection && gateway == nil
         closesClient = !head.keepsAlive || response.framing == .untilClose || !server.keepsConnections
-        client.write(response.forwarded(closes: closesClient, saysKeepAlive: head.isOld, addsVia: addsVia))
+        heldHead = response.forwarded(closes: closesClient, saysKeepAlive: head.isOld, addsVia: addsVia)
         let tracker = BodyTracker(response.framing)
         self.response = .body(tracker)
         if tracker.isEnded { finish(rest) }
+    }
+
+    private func releaseHead() {
+        guard let heldHead else { return }
+        self.heldHead = nil
+        client.write(heldHead)
     }
 
     /// Both sides agreed on another protocol: what follows is theirs.
@@ -202,6 +218,7 @@ final class ForwardExchange: WireOwner {
         guard let origin, !isOver else { return }
         isOver = true
         response = .ended
+        releaseHead()
         server.forwarded()
         self.origin = nil
         // A server that answered before it had the whole request may not read the rest.
@@ -229,11 +246,11 @@ final class ForwardExchange: WireOwner {
         origin?.close()
         approach?.cancel()
         approach = nil
-        if case .body = response {
+        if case .body = response, heldHead == nil {
             // What the client has of the response must not look whole.
             client.close()
         } else if !request.isEnded {
-            reader.refuse(refusal, to: nil)
+            reader.refuse(refusal, to: head, closes: true)
         } else {
             reader.takeBack(input, refusing: refusal, of: head)
         }
@@ -272,6 +289,7 @@ final class ForwardExchange: WireOwner {
         if wire === client {
             origin?.flush()
         } else {
+            releaseHead()
             client.flush()
             if !client.isWritable { wire.pause() }
         }
@@ -279,9 +297,7 @@ final class ForwardExchange: WireOwner {
 
     func inputEnded(of wire: Wire) {
         guard wire === client else { return originEnded() }
-        guard request.isEnded else { return fail(.malformed("its body ends too early")) }
-        // Nobody who waits for a response closes first: the request was cancelled, and the origin must learn of it.
-        client.close()
+        passRequest()
     }
 
     func writabilityChanged(of wire: Wire) {
@@ -308,7 +324,8 @@ final class ForwardExchange: WireOwner {
 
     func check(_ wire: Wire, now: NIODeadline) {
         if let approach { return approach.check(now: now) }
-        guard let limit = server.configuration.limits.idle else { return }
+        let limits = server.configuration.limits
+        guard let limit = client.isInputEnded ? limits.halfClosed : limits.idle else { return }
         let last = max(client.lastActivity, origin?.lastActivity ?? start)
         if now - last >= TimeAmount(limit) { fail(Refusal(504, "nothing was heard for too long")) }
     }

@@ -196,6 +196,8 @@ final class RequestReader: WireOwner {
             answer(head) { closes in
                 OwnResponse.make(200, type: "text/html; charset=utf-8", body: "", closes: closes, isHead: false)
             }
+        case .resource where head.fields.maxForwards == 0:
+            answer(head) { OwnResponse.last(head, closes: $0) }
         case .resource(let destination, _, _):
             state = .approaching
             let exchange = ForwardExchange(server, client: client, reader: self, head: head, to: destination)
@@ -222,21 +224,29 @@ final class RequestReader: WireOwner {
                 OwnResponse.make(200, type: type, body: file, closes: closes, isHead: isHead)
             }
         }
-        if let links = server.gateway, let url = links.url(of: path) {
-            return serve(url, links, head)
+        if let links = server.gateway, let target = links.target(of: path) {
+            if head.fields.maxForwards == 0 { return answer(head) { OwnResponse.last(head, closes: $0) } }
+            if let url = links.steered(target.url) {
+                let field = "Location: \(links.path(for: url) ?? url.description)\r\n"
+                return answer(head) { closes in
+                    OwnResponse.make(307, type: "text/plain", fields: field, body: "", closes: closes, isHead: isHead)
+                }
+            }
+            return serve(target, links, head)
         }
         refuse(Refusal(404, "this is a proxy: there is nothing at \(path.prefix(200))"), to: head)
     }
 
     /// Carries a request for a URL of the gateway.
-    private func serve(_ url: HTTPURL, _ links: GatewayLinks, _ head: RequestHead) {
+    private func serve(_ target: GatewayLinks.Target, _ links: GatewayLinks, _ head: RequestHead) {
         state = .approaching
         let rest = input
         input = ByteBuffer()
         guard head.wantsUpgrade else {
-            return GatewayExchange(server, links, client: client, reader: self, head: head, url: url).begin(rest)
+            let exchange = GatewayExchange(server, links, client: client, reader: self, head: head, target: target)
+            return exchange.begin(rest)
         }
-        let handshake = GatewayHandshake(client: server.client, links: links, url: url)
+        let handshake = GatewayHandshake(client: server.client, links: links, url: target.url)
         ForwardExchange(
             server,
             client: client,
@@ -300,11 +310,14 @@ final class RequestReader: WireOwner {
 
     /// Refuses a request; the connection serves the next one where nothing of this one is still to come.
     ///
-    /// - Parameter head: the request; nil where it is none.
-    func refuse(_ refusal: Refusal, to head: RequestHead?) {
+    /// - Parameters:
+    ///   - refusal: why.
+    ///   - head: the request; nil where it is none.
+    ///   - closes: whether something of the request was read as its body already, so that nobody knows where the next begins.
+    func refuse(_ refusal: Refusal, to head: RequestHead?, closes: Bool = false) {
         server.tell(.refused(head?.destination, refusal))
         let isHead = head?.method == "HEAD"
-        guard let head, refusal != self.refusal else {
+        guard let head, refusal != self.refusal, !closes else {
             return close(saying: OwnResponse.refusal(refusal, closes: true, isHead: isHead))
         }
         answer(head) { OwnResponse.refusal(refusal, closes: $0, isHead: isHead) }

@@ -69,6 +69,13 @@ struct LoadPlan: Sendable {
         self.cached = try Self.cached(cached, original)
         let fields = RequestFields(original, configuration)
         body = try RequestBody.find(in: task, insides, original, length: fields.contentLength)
+        if original.httpMethod == "GET", !body.isNone {
+            throw URLError(
+                .dataLengthExceedsMaximum,
+                "URLSession sends no body with GET: use another method",
+                for: original.url
+            )
+        }
         limits = Self.limits(original, configuration)
         cookies = LoadCookies(original, fields.cookie, configuration, door)
         request = try fields.request(original, hasBody: !body.isNone, cookie: cookies.explicit)

@@ -75,7 +75,7 @@ extension TLSSettings {
     }
 
     /// How TLS with a proxy is done where nobody says: as with origins, but always checked and without what is meant for them.
-    var forProxy: TLSSettings {
+    package var forProxy: TLSSettings {
         var settings = self
         settings.verifiesCertificate = true
         settings.offersHTTP2 = false

@@ -50,6 +50,9 @@ public struct Resolution: Hashable, Sendable {
     /// The network in which it was said; empty where it is not known.
     public var network: String { provenance.network }
 
+    /// Whether a table of the user's own said it, whichever way it was kept since.
+    package var isOfTable: Bool { source == .fixed || source != .literal && provenance.kind == .fixed }
+
     /// What the upstream said besides addresses; see ``Answer/extra``.
     public var extra: String? { provenance.extra }
 

@@ -93,6 +93,42 @@ struct SessionFactsTests {
         await origin.stop()
     }
 
+    @Test(
+        "what a delegate wants to become of a response is ignored, of a class's response too",
+        // The last is a download, a deprecated case there; a stream is no case at all.
+        arguments: (0...2).compactMap(URLSession.ResponseDisposition.init)
+    )
+    func disposition(_ disposition: URLSession.ResponseDisposition) async throws {
+        let lab = try await SessionLab()
+        for isCarried in [true, false] {
+            let recorder = Recorder(disposition: disposition)
+            let plain = URLSession(configuration: .ephemeral, delegate: recorder, delegateQueue: nil)
+            let session = isCarried ? lab.session(delegate: recorder) : plain
+            session.dataTask(with: try lab.openURL("/bytes/300000")).resume()
+            let story = try await recorder.end()
+            #expect(story.pieces.reduce(0, +) == 300_000 && story.downloaded == nil)
+            try story.end?.get()
+        }
+        await lab.stop()
+    }
+
+    @Test("a cookie that is deleted between the making of a task and its resuming is sent")
+    func cookieDeleted() async throws {
+        let origin = try await origin()
+        let storage = try #require(session.configuration.httpCookieStorage)
+        try storage.set("sid=B", from: "http://127.0.0.1/")
+        let recorder = Recorder()
+        let configuration = URLSessionConfiguration.ephemeral
+        configuration.httpCookieStorage = storage
+        let session = URLSession(configuration: configuration, delegate: recorder, delegateQueue: nil)
+        let task = session.dataTask(with: try url(origin, "/echo"))
+        for cookie in storage.cookies ?? [] { storage.deleteCookie(cookie) }
+        task.resume()
+        _ = try await recorder.end()
+        #expect(origin.requests.last?.cookies == ["sid": "B"])
+        await origin.stop()
+    }
+
     @Test("a refused connection is -1004, a GET with a body -1103")
     func errors() async throws {
         let origin = try await origin()
@@ -101,8 +137,21 @@ struct SessionFactsTests {
         }
         #expect(refused?.code == .cannotConnectToHost)
         let request = URLRequest("GET", try url(origin, "/echo"), body: "body")
-        let error = await #expect(throws: (any Error).self) { try await session.text(request) }
-        #expect(error.map { ($0 as NSError).code } == -1103)
+        let lab = try await SessionLab()
+        // As ours is.
+        for session in [session, lab.session()] {
+            let error = await #expect(throws: (any Error).self) { try await session.text(request) }
+            #expect(error.map { ($0 as NSError).code } == -1103)
+            let upload = await #expect(throws: (any Error).self) {
+                try await session.upload(
+                    for: URLRequest("GET", request.url ?? URL(fileURLWithPath: "/")),
+                    from: Data("body".utf8)
+                )
+            }
+            #expect(upload.map { ($0 as NSError).code } == -1103)
+        }
+        #expect(origin.requests.isEmpty)
+        await lab.stop()
         await origin.stop()
     }
 }

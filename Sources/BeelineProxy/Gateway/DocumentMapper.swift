@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import HTTPDNS
+import Names
+
+/// Maps the links of the JSON documents that playlists name: what is shown in an interstitial, and which pathway to take
+/// (draft-pantos-hls-rfc8216bis, "Interstitials" and §7 "Content Steering"; DASH steers by the same document).
+struct DocumentMapper {
+    let links: GatewayLinks
+    /// The URL of the document.
+    let base: HTTPURL
+    /// The gateway as the player knows it, `http://127.0.0.1:…`: links in these documents are whole URLs.
+    let gateway: String
+
+    /// The document with its links mapped; nil where it is no JSON, or no document of this kind.
+    func mapped(_ document: [UInt8], _ kind: PlaylistMapper.Kind) -> String? {
+        guard case .object(var members)? = JSONValue(document) else { return nil }
+        switch kind {
+        case .assets:
+            guard let assets = members["ASSETS"]?.array else { return nil }
+            members["ASSETS"] = .array(assets.map { changed($0, "URI") { link($0) } })
+        case .steering:
+            if let reload = members["RELOAD-URI"] { members["RELOAD-URI"] = link(reload, as: .steering) }
+            if let clones = members["PATHWAY-CLONES"]?.array {
+                members["PATHWAY-CLONES"] = .array(clones.compactMap(clone))
+            }
+        case .hls, .dash: return nil
+        }
+        return JSONValue.object(members).text
+    }
+
+    private func link(_ value: JSONValue, as kind: PlaylistMapper.Kind? = nil) -> JSONValue {
+        guard let text = value.string, let url = try? base.resolving(text), let path = links.path(for: url, as: kind)
+        else {
+            return value
+        }
+        return .string(gateway + path)
+    }
+
+    /// A copy of a pathway whose URIs stay at the gateway: its other host becomes a parameter, for the gateway to read. Nil
+    /// for one that has URIs of its own beside another host, to which players give the parameter too: they do without.
+    private func clone(_ value: JSONValue) -> JSONValue? {
+        guard case .object(var rules)? = value["URI-REPLACEMENT"] else { return value }
+        let lists = ["PER-VARIANT-URIS", "PER-RENDITION-URIS"]
+        if let host = rules.removeValue(forKey: "HOST")?.string {
+            guard !lists.contains(where: { rules[$0]?.object?.isEmpty == false }) else { return nil }
+            var parameters = rules["PARAMS"]?.object ?? [:]
+            parameters[GatewayLinks.hostParameter] = .string(host)
+            rules["PARAMS"] = .object(parameters)
+        }
+        for list in lists {
+            if let uris = rules[list]?.object { rules[list] = .object(uris.mapValues { link($0) }) }
+        }
+        return changed(value, "URI-REPLACEMENT") { _ in .object(rules) }
+    }
+
+    /// An object with another value of one of its names.
+    private func changed(_ value: JSONValue, _ name: String, _ change: (JSONValue) -> JSONValue) -> JSONValue {
+        guard case .object(var members) = value, let old = members[name] else { return value }
+        members[name] = change(old)
+        return .object(members)
+    }
+}
+
+extension JSONValue {
+    /// The value as JSON.
+    fileprivate var text: String {
+        switch self {
+        case .null: "null"
+        case .bool(let isTrue): isTrue ? "true" : "false"
+        case .number(let digits): digits
+        case .string(let text): JSONText.quoted(text)
+        case .array(let elements): "[\(elements.map(\.text).joined(separator: ","))]"
+        case .object(let members):
+            "{\(members.sorted { $0.key < $1.key }.map { "\(JSONText.quoted($0)):\($1.text)" }.joined(separator: ","))}"
+        }
+    }
+}
