@@ -89,7 +89,7 @@ struct GatewayWebSocketTests {
         let player = try Self.player()
         let gateway = try #require(lab.proxy.gateway)
         for (url, status) in [
-            ("wss://a.test:\(lab.site.port)/closed", 403), ("wss://nobody.a.test:\(lab.site.port)/", 502),
+            ("wss://us:pw@a.test:\(lab.site.port)/closed", 403), ("wss://nobody.a.test:\(lab.site.port)/", 502),
         ] {
             let local = try gateway.localURL(for: try HTTPURL(url))
             let error = await #expect(throws: BeelineError.self) { _ = try await player.webSocket(local) }
@@ -97,6 +97,7 @@ struct GatewayWebSocketTests {
         }
         let jar = try #require(lab.client.configuration.jar)
         #expect(jar.cookies(for: try HTTPURL("https://a.test:\(lab.site.port)/")).map(\.name) == ["why"])
+        #expect(lab.site.requests.first?.fields[.authorization] == "Basic dXM6cHc=", "of the URL")
         await player.shutDown()
         await lab.stop()
     }

@@ -282,7 +282,8 @@ struct PlaylistMapperTests {
             "<MPD a='b'><BaseURL>https://cdn.example/</BaseURL><S media=\"https://cdn.example/1\"/><!-- x --></MPD>",
         ]
         let pieces = [
-            "\"", "'", "<", ">", "\n", "\r\n", "URI=", "https://", "cdn.example", "/", "<!--", "]]>", "\u{301}", "&",
+            "\"", "'", "<", ">", "\n", "\r\n", "URI=", "X-ASSET-LIST=", "https://", "../", "cdn.example", "/", "<!--",
+            "]]>", "\u{301}", "&",
         ]
         var random = SeededRandom(seed: 9)
         for round in 0..<FuzzRounds.count(ordinary: 3_000) {
@@ -301,6 +302,43 @@ struct PlaylistMapperTests {
                 let unrelated = PlaylistMapper(links: Self.links, base: try HTTPURL("https://other.example/"))
                 #expect(unrelated.mapped(once, kind) == once)
             }
+        }
+    }
+
+    @Test(
+        "JSON documents of any bytes: what is mapped is JSON, in which nobody else finds anything to map, and nothing traps"
+    )
+    func documentFuzz() throws {
+        let base = try HTTPURL("https://live.example/s/x")
+        let mapper = DocumentMapper(links: Self.links, base: base, gateway: "http://G")
+        let unrelated = DocumentMapper(links: GatewayLinks(hosts: [], token: "U"), base: base, gateway: "http://H")
+        let seeds: [(String, PlaylistMapper.Kind)] = [
+            (
+                #"{"ASSETS":[{"URI":"https://cdn.example/ad","DURATION":9.5},{"URI":"../../ad2"}],"X":[null,true,{}]}"#,
+                .assets
+            ),
+            (
+                #"{"TTL":9,"RELOAD-URI":"y","PATHWAY-CLONES":[{"ID":"b","URI-REPLACEMENT":{"HOST":"cdn.example","PARAMS":{}}},"#
+                    + #"{"ID":"c","URI-REPLACEMENT":{"PER-VARIANT-URIS":{"v":"https://cdn.example/v"}}}]}"#, .steering
+            ),
+        ]
+        let pieces = [
+            "\"", "{", "}", "[", "]", ",", ":", "\\", "\\u00e9", "\u{e9}", "null", "\"HOST\":", "..", "//", "\0",
+        ]
+        var random = SeededRandom(seed: 11)
+        for round in 0..<FuzzRounds.count(ordinary: 5_000) {
+            let (seed, kind) = seeds[round % seeds.count]
+            var bytes = Array(seed.utf8)
+            for _ in 0..<Int.random(in: 1...3, using: &random) {
+                let at = Int.random(in: 0...bytes.count, using: &random)
+                if Bool.random(using: &random) {
+                    bytes.insert(contentsOf: (pieces.randomElement(using: &random) ?? "").utf8, at: at)
+                } else {
+                    bytes.removeSubrange(at..<min(bytes.count, at + Int.random(in: 1...6, using: &random)))
+                }
+            }
+            guard let once = mapper.mapped(bytes, kind) else { continue }
+            #expect(unrelated.mapped(Array(once.utf8), kind) == once)
         }
     }
 }

@@ -18,6 +18,9 @@ struct GatewayHandshake {
     func mapped(_ head: RequestHead) -> RequestHead {
         var fields = GatewayFields.request(head, for: url, links, nil)
         fields[.acceptEncoding] = nil
+        if let user = url.user, fields[.authorization] == nil {
+            fields[.authorization] = BasicCredentials(user: user, password: url.password ?? "").fieldValue
+        }
         let cookie = CookieStep.outgoing(client.configuration.jar, url: url, explicit: fields[.cookie])
         fields[.cookie] = nil
         if let field = cookie.field { fields.append(field) }
