@@ -51,6 +51,7 @@ public final class BeelineClient: Sendable {
         let told = settings.networkDidChange
         settings.networkDidChange = { [engine] network in
             engine.retireConnections()
+            transport.networkChanged(to: network)
             told?(network)
         }
         resolver = Resolver(settings)

@@ -231,6 +231,30 @@ extension ProcessTests {
             await lab.stop()
         }
 
+        /// What follows the network also asks such a service for its list of servers.
+        @Test(
+            "while the proxy is there the network is followed, and a service's list of servers",
+            arguments: [["proxy", "--listen", "127.0.0.1:0"], ["run", "--", "sleep", "60"]]
+        )
+        func follows(_ command: [String]) async throws {
+            let lab = try await Self.lab()
+            let dns = ["--dns", "aliyun+http:100000@127.0.0.1:\(lab.plain.port)", "--allow-local-answers"]
+            let result = try await CommandRun.run(
+                CommandRun.beeline,
+                [command[0]] + dns + command.dropFirst(),
+                in: lab.folder
+            ) { process in
+                defer { kill(process, SIGTERM) }
+                try await withTimeLimit(.seconds(30), { "the call" }) {
+                    while !lab.plain.requests.contains(where: { $0.path == "/100000/ss" }) {
+                        try await Task.sleep(for: .milliseconds(10))
+                    }
+                }
+            }
+            #expect(result.status == 128 + SIGTERM, "\(result.errors)")
+            await lab.stop()
+        }
+
         @Test("a port that somebody has is an error of one line")
         func portIsTaken() async throws {
             let lab = try await Self.lab()

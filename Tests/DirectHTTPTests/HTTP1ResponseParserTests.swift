@@ -156,6 +156,44 @@ struct HTTP1ResponseParserTests {
         #expect(parser.hasUnexplainedBytes)
     }
 
+    @Test("what a connection's last response said changes nothing of how the next one is read")
+    func repeatedLines() {
+        let long = "X-Long: \(String(repeating: "y", count: 300))"
+        let first = ["Server: x", "Set-Cookie: a=1; Path=/", long, "Content-Length: 0"]
+        let tables = [
+            first, first.reversed(), Array(first.dropFirst()), Array(first.dropLast()), first + ["Connection: close"],
+            ["Server: x", " y", "Content-Length: 0"],
+            ["Server: xy", "Content-Length: 0"],
+            ["Server: x", "Set-Cookie: a=2; Path=/", "Content-Length: 0"],
+            ["server: x", "Set-Cookie: a=1; Path=/", "Content-Length: 00"],
+            ["Server: x", "no name", "Content-Length: 0"],
+        ]
+        let heads = tables.map { "HTTP/1.1 200 OK\r\n\($0.joined(separator: "\r\n"))\r\n\r\n" }
+        for one in heads {
+            for other in heads { #expect(Self.events(of: other, behind: one) == Self.events(of: other)) }
+        }
+        #expect(Self.events(of: heads[0])?.count == 2)
+        #expect(Self.events(of: heads[9]) == nil)
+    }
+
+    /// All that comes of a response to GET, perhaps on a connection that had another one before; nil: an error.
+    static func events(of text: String, behind another: String? = nil) -> [HTTP1ResponseParser.Event]? {
+        var parser = HTTP1ResponseParser()
+        if let another { _ = try? events(of: another, &parser) }
+        return try? events(of: text, &parser)
+    }
+
+    private static func events(
+        of text: String,
+        _ parser: inout HTTP1ResponseParser
+    ) throws(DirectHTTPError) -> [HTTP1ResponseParser.Event] {
+        parser.expect(method: .get)
+        parser.feed(ByteBuffer(string: text))
+        var events: [HTTP1ResponseParser.Event] = []
+        while let event = try parser.next() { events.append(event) }
+        return events
+    }
+
     @Test("no input makes the parser trap, and pieces change nothing")
     func fuzz() async {
         let seeds = [
@@ -177,6 +215,9 @@ struct HTTP1ResponseParserTests {
             }
             let text = String(decoding: bytes, as: UTF8.self)
             #expect(Self.run(text) == Self.run(text, piece: 1 + round % 7))
+            if round % 4 == 0 {
+                #expect(Self.events(of: text, behind: seeds[round % seeds.count]) == Self.events(of: text))
+            }
             // Others test time limits meanwhile.
             if round % 100 == 0 { await Task.yield() }
         }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import BeelineTesting
+import DirectHTTP
 import NIOConcurrencyHelpers
 import Names
 import Testing
@@ -169,6 +170,32 @@ struct NetworkTests {
         let expected = network.families == .v4 ? "192.0.2.2" : "64:ff9b::c000:202"
         #expect(try await resolver.resolve(host("a.example")).addresses == addresses(expected))
         #expect(upstream.questions.count == 2)
+    }
+
+    @Test("without IPv4, a service that is known by an IPv4 address is asked through the network's NAT64")
+    func upstreamsByNAT64() async throws {
+        let origin = try await LoopbackOrigin.start(addresses: ["::1"]) { _ in .text("reached") }
+        let engine = Engine()
+        let transport = EngineTransport(engine: engine)
+        var configuration = ResolverConfiguration(
+            // 0.0.0.1 is ::1 under this prefix.
+            system: FixedUpstream(HostsTable(parsing: "::c000:aa ipv4only.arpa"))
+        )
+        configuration.networkDidChange = { transport.networkChanged(to: $0) }
+        let resolver = Resolver(configuration)
+        await resolver.networkChanged(to: Network(id: "v6", families: .v6))
+        #expect(resolver.network.nat64.map(\.description) == ["::/96"])
+        let endpoint = Endpoint(IPAddress(v4: 1), port: origin.port)
+        let request = UpstreamRequest(
+            origin: Origin(scheme: .http, host: host("0.0.0.1"), port: origin.port),
+            endpoints: [endpoint],
+            target: "/"
+        )
+        let reply = try await transport.exchange(request)
+        #expect(reply.endpoint == Endpoint(address("::1"), port: origin.port))
+        await engine.shutDown()
+        await resolver.shutdown()
+        await origin.stop()
     }
 
     @Test("real IPv6 addresses come before translated ones")

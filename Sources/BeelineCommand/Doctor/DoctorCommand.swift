@@ -66,6 +66,7 @@ struct DoctorCommand: AsyncParsableCommand {
         } catch {
             throw CommandFailure(.usage, error.message)
         }
+        await client.resolver.enterNetworkOfIPv6Alone()
         let examination = Examination(resolver: client.resolver, tls: configuration.tls, patience: patience)
         let diagnosis = await examination.run(url)
         await client.shutDown()

@@ -82,7 +82,7 @@ struct Examination: Sendable {
         do throws(DirectHTTPError) {
             let response = try await engine.exchange(
                 try PreparedRequest(.head, url, fields: [.accept: "*/*"]),
-                from: EndpointList([place.endpoint]),
+                from: EndpointList(resolver.network.reachable(place.endpoint)),
                 tls: tls,
                 limits: limits
             )
@@ -105,7 +105,8 @@ struct Examination: Sendable {
         place.total = clock.now - begin
         await engine.shutDown()
         if url.origin.scheme.isSecure, place.connect != nil {
-            place.certificate = await CertificateLook.look(at: place.endpoint, for: url.origin.host, within: patience)
+            let endpoint = resolver.network.reachable(place.endpoint).first ?? place.endpoint
+            place.certificate = await CertificateLook.look(at: endpoint, for: url.origin.host, within: patience)
         }
         return place
     }

@@ -52,6 +52,7 @@ struct FetchRunner: Sendable {
                 Terminal.standardError.writeLine("beeline: \(message.singleLine)")
             }
         }
+        await client.resolver.enterNetworkOfIPv6Alone()
         do {
             try truncateHeaderDump()
             for transfer in plan.transfers where !Task.isCancelled {

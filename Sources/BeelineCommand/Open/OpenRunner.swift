@@ -18,6 +18,7 @@ struct OpenRunner: Sendable {
     /// Returns when the browser has been closed, or the task was cancelled.
     func run() async -> CommandStatus {
         DescriptorLimit.raise()
+        async let _: Void = client.run()
         do throws(CommandFailure) {
             let open: OpenJar? =
                 if let jar { try await OpenJar(jar, jar: CookieJar()) } else { nil }

@@ -86,6 +86,8 @@ struct ProxyCommand: AsyncParsableCommand {
         gateway hosts: [Host]
     ) async -> CommandStatus {
         DescriptorLimit.raise()
+        // Until the end of this: the network may change under tunnels.
+        async let _: Void = client.run()
         var configuration = configuration
         // Lines are printed elsewhere: the proxy does not wait for who reads them.
         let (events, tell) = AsyncStream.makeStream(of: ProxyEvent.self, bufferingPolicy: .bufferingNewest(1_000))

@@ -34,6 +34,7 @@ struct RunCommand: AsyncParsableCommand {
         configuration.policy = try proxy.policy(names, defaults)
         configuration.servesPAC = false
         let code: Int32
+        async let _: Void = client.run()
         do throws(ProxyError) {
             let proxy = try await BeelineProxy.start(configuration, client: client)
             let environment = Self.environment(defaults.environment, proxy: proxy.url)

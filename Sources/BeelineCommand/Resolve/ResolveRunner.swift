@@ -31,6 +31,7 @@ struct ResolveRunner: Sendable {
             failure.print()
             return failure.status
         }
+        await client.resolver.enterNetworkOfIPv6Alone()
         let results = await hosts.concurrentMap { host in
             await options.all ? askAll(host, client.resolver) : [ask(host, client.resolver)]
         }

@@ -23,14 +23,19 @@ struct HTTP1ResponseHead {
 enum HTTP1HeadParser {
     typealias Bytes = UnsafeRawBufferPointer
 
-    static func parseResponse(_ block: ByteBuffer, fieldCount: Int) throws(DirectHTTPError) -> HTTP1ResponseHead {
+    /// - Parameter memo: the connection's; its fields are taken over where the server has repeated them.
+    static func parseResponse(
+        _ block: ByteBuffer,
+        fieldCount: Int,
+        memo: inout HTTP1HeadMemo
+    ) throws(DirectHTTPError) -> HTTP1ResponseHead {
         let result = block.withUnsafeReadableBytes { bytes in
             Result { () throws(DirectHTTPError) in
                 var lines = Lines(bytes)
                 guard let first = lines.next() else { throw .malformed("it does not begin with a status line") }
                 var head = try parseStatusLine(first)
                 head.response.headerFields.reserveCapacity(16)
-                try forEachField(in: &lines, limit: fieldCount) { field, role throws(DirectHTTPError) in
+                try forEachField(in: &lines, limit: fieldCount, memo: &memo) { field, role throws(DirectHTTPError) in
                     if let role { try note(field, role, in: &head) }
                     head.response.headerFields.append(field)
                 }
@@ -45,7 +50,8 @@ enum HTTP1HeadParser {
             Result { () throws(DirectHTTPError) in
                 var fields = HTTPFields()
                 var lines = Lines(bytes)
-                try forEachField(in: &lines, limit: fieldCount) { field, _ in fields.append(field) }
+                var memo = HTTP1HeadMemo()
+                try forEachField(in: &lines, limit: fieldCount, memo: &memo) { field, _ in fields.append(field) }
                 return fields
             }
         }
@@ -102,10 +108,19 @@ enum HTTP1HeadParser {
     private static func forEachField(
         in lines: inout Lines,
         limit: Int,
+        memo: inout HTTP1HeadMemo,
         _ body: (HTTPField, FieldNames.Role?) throws(DirectHTTPError) -> Void
     ) throws(DirectHTTPError) {
         var count = 0
-        while let line = lines.next() {
+        while true {
+            if count < limit, let known = memo.line(count, in: lines.rest), !lines.continues(behind: known.length) {
+                count += 1
+                lines.skip(known.length)
+                try body(known.field, known.role)
+                continue
+            }
+            let start = lines.rest
+            guard let line = lines.next() else { break }
             guard let first = line.first, !isBlank(first), let colon = line.firstIndex(of: UInt8(ascii: ":")) else {
                 throw .malformed("a header line has no name")
             }
@@ -118,7 +133,9 @@ enum HTTP1HeadParser {
             }
             let value = Bytes(rebasing: line[(colon + 1)...])
             guard lines.continues else {
-                try body(try makeField(name.name, value), name.role)
+                let field = try makeField(name.name, value)
+                memo.note(count - 1, Bytes(rebasing: start[..<(start.count - lines.rest.count)]), field, name.role)
+                try body(field, name.role)
                 continue
             }
             var joined = Array(value)
@@ -188,12 +205,16 @@ enum HTTP1HeadParser {
 
     /// The lines of a block, without their ends.
     private struct Lines {
-        private var rest: Bytes
+        private(set) var rest: Bytes
 
         init(_ block: Bytes) { rest = block }
 
+        mutating func skip(_ count: Int) { rest = Bytes(rebasing: rest[count...]) }
+
         /// Whether the next line continues the last one.
-        var continues: Bool { rest.first.map(isBlank) ?? false }
+        var continues: Bool { continues(behind: 0) }
+
+        func continues(behind length: Int) -> Bool { length < rest.count && isBlank(rest[length]) }
 
         mutating func next() -> Bytes? {
             guard !rest.isEmpty else { return nil }

@@ -41,6 +41,7 @@ struct HTTP1ResponseParser {
     /// How much of `buffer` was already searched for the end of a head, so that a head in many pieces costs linear time.
     private var searched = 0
     private var method = HTTPRequest.Method.get
+    private var memo = HTTP1HeadMemo()
     /// The minor version of the final response's head: 0 or 1.
     private(set) var minorVersion = 1
 
@@ -79,7 +80,9 @@ struct HTTP1ResponseParser {
                 return nil
             case .head:
                 guard let block = try takeBlock() else { return nil }
-                return try startResponse(HTTP1HeadParser.parseResponse(block, fieldCount: limits.fieldCount))
+                return try startResponse(
+                    HTTP1HeadParser.parseResponse(block, fieldCount: limits.fieldCount, memo: &memo)
+                )
             case .fixed(let remaining):
                 guard let piece = takePiece(atMost: remaining) else {
                     guard remaining == 0 else { return nil }

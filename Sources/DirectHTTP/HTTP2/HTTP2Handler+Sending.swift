@@ -26,6 +26,8 @@ extension HTTP2Handler {
             guard sendWindow > 0 || stream.unsent.isEmpty else { break }
             sending.removeFirst()
             stream.isQueued = false
+            // SETTINGS may have taken the window back while it waited (RFC 9113 §6.9.2).
+            guard stream.sendWindow > 0 || stream.unsent.isEmpty else { continue }
             sendFrame(of: stream)
             stream.watch.note(now: now)
             queue(stream)

@@ -346,8 +346,15 @@ final class HTTP2Handler: ChannelDuplexHandler, ConnectionHandler {
 
     func flush(_ context: ChannelHandlerContext) {
         guard out.readableBytes > 0 else { return }
-        context.writeAndFlush(wrapOutboundOut(out), promise: nil)
-        out.clear()
+        // A socket that takes all at once says so in the midst of this, and then the next frames are written and flushed: they must
+        // not find these ones here.
+        var frames = ByteBuffer()
+        swap(&frames, &out)
+        context.writeAndFlush(wrapOutboundOut(frames), promise: nil)
+        guard out.readableBytes == 0 else { return }
+        // The memory is used again where the socket or TLS is done with it.
+        frames.clear()
+        swap(&frames, &out)
     }
 
     // MARK: Time

@@ -161,6 +161,11 @@ package final class HTTP2ServerHandler: ChannelInboundHandler {
         while sendWindow > 0, let id = sending.popFirst() {
             guard var stream = streams[id] else { continue }
             stream.isQueued = false
+            // SETTINGS may have taken the window back while it waited (RFC 9113 §6.9.2).
+            guard stream.sendWindow > 0 else {
+                streams[id] = stream
+                continue
+            }
             let length = min(
                 stream.unsent.count,
                 HTTP2Frame.defaultMaximumLength,

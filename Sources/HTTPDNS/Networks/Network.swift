@@ -34,4 +34,9 @@ public struct Network: Hashable, Sendable, CustomStringConvertible {
         let translated = nat64.compactMap { $0.synthesize(address) }
         return translated.isEmpty ? [address] : translated
     }
+
+    /// The endpoints to dial for one.
+    public func reachable(_ endpoint: Endpoint) -> [Endpoint] {
+        reachable(endpoint.address).map { $0 == endpoint.address ? endpoint : Endpoint($0, port: endpoint.port) }
+    }
 }

@@ -41,9 +41,12 @@ extension Resolver {
         let network = network
         guard network.families == .v6, network.nat64.isEmpty else { return true }
         guard let prefixes = await askForNAT64() else { return false }
-        ranking.withLockedValue { ranking in
-            if ranking.network == network { ranking.network.nat64 = prefixes }
+        let known = ranking.withLockedValue { ranking -> Network? in
+            guard !prefixes.isEmpty, ranking.network == network else { return nil }
+            ranking.network.nat64 = prefixes
+            return ranking.network
         }
+        if let known { configuration.networkDidChange?(known) }
         return true
     }
 

@@ -69,7 +69,8 @@ public struct ResolverConfiguration: Sendable {
     public var networkMonitor: (any NetworkMonitor)? = SystemNetworkMonitor()
     /// How long the network must have been at rest before it is looked at anew. Default: 500 ms.
     public var networkDebounce = Duration.milliseconds(500)
-    /// Called when the machine is in another network: connections to upstreams are of no use then. Default: nil.
+    /// Called when the machine is in another network: connections to upstreams are of no use then; and again when it is known
+    /// where that network's NAT64 is. Default: nil.
     public var networkDidChange: (@Sendable (Network) -> Void)?
     /// A switch for all installations, looked at while ``Resolver/run()`` runs. Default: nil.
     public var remoteSwitch: RemoteSwitch?

@@ -2,6 +2,7 @@
 
 public import DirectHTTP
 import HTTPTypes
+import NIOConcurrencyHelpers
 import NIOCore
 import Names
 
@@ -11,6 +12,7 @@ public struct EngineTransport: UpstreamTransport {
     private let engine: Engine
     private let tls: TLSSettings
     private let limits: TimeLimits
+    private let network = NIOLockedValueBox(Network.unknown)
 
     /// A transport.
     ///
@@ -24,6 +26,10 @@ public struct EngineTransport: UpstreamTransport {
         self.limits = limits
     }
 
+    /// Takes the machine to be in a network: where that has IPv6 alone, upstreams that are known by IPv4 addresses are reached
+    /// through its NAT64. ``ResolverConfiguration/networkDidChange`` is the place to call it.
+    public func networkChanged(to network: Network) { self.network.withLockedValue { $0 = network } }
+
     /// Sends the request and collects its reply.
     public func exchange(_ request: UpstreamRequest) async throws(UpstreamError) -> UpstreamReply {
         do {
@@ -35,9 +41,10 @@ public struct EngineTransport: UpstreamTransport {
                 fields: request.fields,
                 body: request.body.isEmpty ? .none : .bytes(request.body)
             )
+            let network = network.withLockedValue { $0 }
             let response = try await engine.exchange(
                 prepared,
-                from: EndpointList(request.endpoints),
+                from: EndpointList(request.endpoints.flatMap { network.reachable($0) }),
                 tls: tls,
                 limits: limits
             )

@@ -44,6 +44,88 @@ struct HTTP2ReceiveWindowTests {
         #expect(!tooMuch && all && !more)
     }
 
+    @Test("a server that takes a window back while a body waits for another one is sent the rest when it opens both")
+    func takenBack() async throws {
+        let authority = try TestAuthority()
+        var tls = ServerTLS(try authority.certificate(for: "a.test"))
+        tls.applicationProtocols = ["h2"]
+        let size = 100_000
+        let received = NIOLockedValueBox(0)
+        let server = try await RawServer.start(tls: tls) { connection in
+            _ = try await connection.receive(count: RawFrame.preface.count)
+            try await connection.send(RawFrame(.settings).bytes)
+            guard let request = try await connection.receiveFrame(where: { $0.kind == .headers }) else { return }
+            func take(_ count: Int) async throws {
+                while received.withLockedValue({ $0 }) < count,
+                    let data = try await connection.receiveFrame(where: { $0.kind == .data })
+                {
+                    received.withLockedValue { $0 += data.payload.count }
+                }
+            }
+            // Both windows are used up; that of the stream opens, and is taken back before that of the connection opens too.
+            try await take(HTTP2Frame.defaultWindow)
+            try await connection.send(
+                RawFrame(.windowUpdate, stream: request.stream, payload: RawFrame.big(1_000)).bytes
+                    + RawFrame.settings([(4, 0)]).bytes
+                    + RawFrame(.windowUpdate, payload: RawFrame.big(200_000)).bytes
+                    + RawFrame(.ping, payload: [1, 2, 3, 4, 5, 6, 7, 8]).bytes
+            )
+            _ = try await connection.receiveFrame(where: { $0.kind == .ping })
+            try await connection.send(
+                RawFrame(.windowUpdate, stream: request.stream, payload: RawFrame.big(200_000)).bytes
+            )
+            try await take(size)
+            try await connection.send(RawFrame.headers([(":status", "204")], stream: request.stream, flags: 5).bytes)
+            while try await connection.receiveFrame() != nil {}
+        }
+        let engine = Engine()
+        var trust = TLSSettings()
+        trust.rootPEMs = [authority.rootPEM]
+        let request = try PreparedRequest(
+            .put,
+            HTTPURL("https://a.test:\(server.port)/"),
+            body: .bytes([UInt8](repeating: 1, count: size))
+        )
+        let response = try await engine.exchange(request, from: EndpointList(server.endpoints), tls: trust)
+        #expect(response.head.status == .noContent && received.withLockedValue { $0 } == size)
+        await engine.shutDown()
+        await server.stop()
+    }
+
+    @Test("a large body leaves byte by byte as it is where the socket takes it as fast as it comes, into large windows")
+    func largeUpload() async throws {
+        let authority = try TestAuthority()
+        var tls = ServerTLS(try authority.certificate(for: "a.test"))
+        tls.applicationProtocols = ["h2"]
+        let body = (0..<500_000).map { UInt8(truncatingIfNeeded: $0 / 7 ^ $0 >> 11) }
+        let isSame = NIOLockedValueBox(false)
+        let server = try await RawServer.start(tls: tls) { connection in
+            _ = try await connection.receive(count: RawFrame.preface.count)
+            try await connection.send(
+                RawFrame.settings([(4, 8_000_000)]).bytes
+                    + RawFrame(.windowUpdate, payload: RawFrame.big(8_000_000)).bytes
+            )
+            guard let request = try await connection.receiveFrame(where: { $0.kind == .headers }) else { return }
+            var received: [UInt8] = []
+            while let data = try await connection.receiveFrame(where: { $0.kind == .data }) {
+                received += data.payload
+                if data.flags & RawFrame.endStream != 0 { break }
+            }
+            isSame.withLockedValue { [received] in $0 = received == body }
+            try await connection.send(RawFrame.headers([(":status", "204")], stream: request.stream, flags: 5).bytes)
+            while try await connection.receiveFrame() != nil {}
+        }
+        let engine = Engine()
+        var trust = TLSSettings()
+        trust.rootPEMs = [authority.rootPEM]
+        let request = try PreparedRequest(.put, HTTPURL("https://a.test:\(server.port)/"), body: .bytes(body))
+        let response = try await engine.exchange(request, from: EndpointList(server.endpoints), tls: trust)
+        #expect(response.head.status == .noContent)
+        #expect(isSame.withLockedValue { $0 })
+        await engine.shutDown()
+        await server.stop()
+    }
+
     @Test("a server that fills each window is given larger ones, and its body arrives whole")
     func told() async throws {
         let authority = try TestAuthority()

@@ -162,6 +162,21 @@ struct HTTP2ServerHandlerTests {
         wire.end()
     }
 
+    @Test("a client that takes a window back while a reply waits for another one gets the rest when it opens both")
+    func windowTakenBack() throws {
+        let wire = try Wire()
+        wire.content = [UInt8](repeating: 7, count: 60_000)
+        try wire.send([Self.request(1), Self.request(3)])
+        func count() throws -> Int { try wire.frames().filter { $0.kind == 0 }.reduce(0) { $0 + $1.payload.count } }
+        #expect(try count() == HTTP2Frame.defaultWindow)
+        // That of the connection is used up, those of the streams are not.
+        try wire.send([RawFrame.settings([(4, 0)]), RawFrame(.windowUpdate, payload: RawFrame.big(200_000))])
+        #expect(try count() == 0)
+        try wire.send([1, 3].map { RawFrame(.windowUpdate, stream: $0, payload: RawFrame.big(100_000)) })
+        #expect(try count() == 120_000 - HTTP2Frame.defaultWindow)
+        wire.end()
+    }
+
     @Test("replies wait for the client's windows")
     func windows() throws {
         let wire = try Wire(greeting: [.settings([(4, 10)])])
