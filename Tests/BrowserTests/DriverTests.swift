@@ -77,6 +77,18 @@ struct DriverTests {
         await site.stop()
     }
 
+    @Test("a number that leads to another file by now is not handed on as one that was inherited")
+    func reusedDescriptor() throws {
+        let files = [open("/dev/null", O_RDONLY), open("/dev/zero", O_RDONLY)]
+        let number = fcntl(files[0], F_DUPFD, 1500)
+        try #require(number >= 1500)
+        defer { for file in files + [number] { close(file) } }
+        let inherited = InheritedDescriptors(among: number..<number + 1)
+        #expect(inherited.numbers == [number])
+        #expect(dup2(files[1], number) == number)
+        #expect(inherited.numbers.isEmpty)
+    }
+
     @Test("a program that is not there is an error that names it")
     func noProgram() throws {
         let folder = try ProfileFolder()

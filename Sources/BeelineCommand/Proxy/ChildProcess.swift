@@ -19,7 +19,7 @@ struct ChildProcess: Sendable {
     ///   - arguments: the program and its arguments.
     ///   - environment: all of its environment.
     ///   - descriptors: what it gets beside its standard streams.
-    init(_ arguments: [String], environment: [String: String], descriptors: Set<CInt>) {
+    init(_ arguments: [String], environment: [String: String], descriptors: InheritedDescriptors) {
         var launch = ProgramLaunch(arguments, environment: environment)
         launch.descriptors = descriptors
         self.launch = launch

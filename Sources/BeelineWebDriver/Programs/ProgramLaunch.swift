@@ -23,7 +23,7 @@ package struct ProgramLaunch: Sendable {
     /// Default nil.
     package var output: String?
     /// The descriptors that it gets beside its standard streams, each below 1024. Default none.
-    package var descriptors: Set<CInt> = []
+    package var descriptors = InheritedDescriptors()
     /// Whether it leads a process group of its own. Default false.
     package var leadsGroup = false
     /// The signals that it does not ignore, although we may. Default: those that ask a program to end.
@@ -42,15 +42,9 @@ package struct ProgramLaunch: Sendable {
         package var reason: String { String(cString: strerror(code)) }
     }
 
-    /// The descriptors beside the standard streams that this process was started with, as long as it has opened none that
-    /// outlives an `exec`.
-    package static var inherited: Set<CInt> {
-        Set(
-            (STDERR_FILENO + 1..<descriptorLimit).filter { number in
-                let flags = fcntl(number, F_GETFD)
-                return flags >= 0 && flags & FD_CLOEXEC == 0
-            }
-        )
+    /// The descriptors that this process was started with, as long as it has opened none that outlives an `exec`.
+    package static var inherited: InheritedDescriptors {
+        InheritedDescriptors(among: STDERR_FILENO + 1..<descriptorLimit)
     }
 
     /// The exit code in what `waitpid` says: 128 and more where a signal ended the program.
@@ -112,7 +106,7 @@ package struct ProgramLaunch: Sendable {
     /// A flag of the launch closes all; these are excepted.
     private func keepBack(_ actions: inout Actions) {
         let standard = output == nil ? [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO] : []
-        for number in standard + descriptors { posix_spawn_file_actions_addinherit_np(&actions, number) }
+        for number in standard + descriptors.numbers { posix_spawn_file_actions_addinherit_np(&actions, number) }
     }
     #else
     private typealias Actions = posix_spawn_file_actions_t
@@ -125,6 +119,7 @@ package struct ProgramLaunch: Sendable {
     }
 
     private func keepBack(_ actions: inout Actions) {
+        let descriptors = descriptors.numbers
         let last = Self.closeFrom == nil ? Self.descriptorLimit : (descriptors.max() ?? STDERR_FILENO) + 1
         // One that is not open is no error there.
         for number in STDERR_FILENO + 1..<last where !descriptors.contains(number) {

@@ -46,17 +46,17 @@ extension Resolver {
         }
     }
 
-    /// Runs `work` again and again, each time after the time that it says, or once the network has changed.
+    /// Runs `work` again and again, each time after the time that it says, or once the network has changed; after nil only then.
     ///
     /// - Parameters:
     ///   - number: No other work has it.
     ///   - work: What is done.
-    private func repeatedly(_ number: Int, _ work: () async -> Duration) async {
+    private func repeatedly(_ number: Int, _ work: () async -> Duration?) async {
         while !Task.isCancelled {
             let changes = state.withLockedValue { $0.networkChanges }
             let pause = await work()
             await withTaskGroup(of: Void.self) { group in
-                group.addTask { try? await self.time.sleep(pause) }
+                if let pause { group.addTask { try? await self.time.sleep(pause) } }
                 group.addTask { await self.networkChange(after: changes, number) }
                 await group.next()
                 group.cancelAll()
@@ -110,15 +110,14 @@ extension Resolver {
         var (pause, changes) = (pauses.first, 0)
         await repeatedly(number) {
             let (owes, now) = state.withLockedValue { ($0.owesNAT64, $0.networkChanges) }
-            // Nothing to do but wait for a change.
-            guard owes else { return .seconds(86_400) }
+            guard owes else { return nil }
             if now != changes {
                 (pause, changes) = (pauses.first, now)
             } else if await learnNAT64() {
                 state.withLockedValue { state in
                     if state.networkChanges == now { state.owesNAT64 = false }
                 }
-                return .seconds(86_400)
+                return nil
             } else {
                 pause = min(pause * 2, pauses.longest)
             }
