@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Beeline
+import DirectHTTP
 import NIOCore
 import NIOPosix
 import Names
@@ -200,14 +201,5 @@ final class ProxyServer {
         let promises = drained
         drained = []
         for promise in promises { promise.succeed() }
-    }
-}
-
-extension Endpoint {
-    init?(_ address: SocketAddress) {
-        guard let port = address.port.flatMap({ UInt16(exactly: $0) }), let text = address.ipAddress,
-            let ip = IPAddress(text.prefix { $0 != "%" }.description)
-        else { return nil }
-        self.init(ip, port: port)
     }
 }

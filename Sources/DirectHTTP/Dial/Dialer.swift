@@ -58,19 +58,6 @@ struct Dialer: Sendable {
     }
 }
 
-extension Endpoint {
-    /// Nil for the address of a Unix domain socket.
-    fileprivate init?(_ address: SocketAddress) {
-        let octets: [UInt8]?
-        switch address {
-        case .v4, .v6: octets = address.withSockAddr { address, _ in IPAddress(address)?.octets }
-        case .unixDomainSocket: octets = nil
-        }
-        guard let octets, let ip = octets.withUnsafeBytes({ IPAddress(octets: $0) }) else { return nil }
-        self.init(ip, port: address.port.flatMap { UInt16(exactly: $0) } ?? 0)
-    }
-}
-
 /// Lets a task that is cancelled reach the race that it waits for.
 private final class RaceCancellation: Sendable {
     private struct State {

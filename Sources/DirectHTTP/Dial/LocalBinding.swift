@@ -94,21 +94,3 @@ struct InterfaceName: Sendable {
         high = bytes.withUnsafeBytes { $0.loadUnaligned(fromByteOffset: 8, as: UInt64.self) }
     }
 }
-
-extension SocketAddress {
-    /// The socket address of an endpoint, its scope included (RFC 4007 §11).
-    init(_ endpoint: Endpoint) throws {
-        let plain = try SocketAddress(
-            packedIPAddress: ByteBuffer(bytes: endpoint.address.octets),
-            port: Int(endpoint.port)
-        )
-        guard endpoint.scope != 0, case .v6(let address) = plain else {
-            self = plain
-            return
-        }
-        var scoped = address.address
-        // sin6_scope_id is the last of the 28 bytes of sockaddr_in6 (RFC 3493 §3.3); its name is in a module of NIO's own.
-        withUnsafeMutableBytes(of: &scoped) { $0.storeBytes(of: endpoint.scope, toByteOffset: 24, as: UInt32.self) }
-        self = SocketAddress(scoped, host: "")
-    }
-}
