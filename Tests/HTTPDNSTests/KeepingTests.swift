@@ -88,6 +88,24 @@ struct KeepingTests {
         #expect(try await resolver.resolve(Self.www).source == .fresh)
     }
 
+    /// A caller that found what was past its TTL just before the new answer came began another look-up behind it.
+    @Test("who is given what is past its TTL just as the new answer lands has nobody asked again")
+    func refreshesOnce() async throws {
+        let clock = ManualClock()
+        let resolver = Self.resolver([ScriptedUpstream("one") { _ in .answer(v4("192.0.2.1")) }], clock: clock)
+        let names = try (0..<2_000).map { try Host("n\($0).example.com") }
+        for name in names { _ = try await resolver.resolve(name) }
+        clock.advance(by: .seconds(80))
+        for name in names {
+            await withTaskGroup { group in
+                for _ in 0..<4 {
+                    group.addTask { while resolver.cached(name)?.source == .stale { await Task.yield() } }
+                }
+            }
+        }
+        #expect(resolver.questionsSent == 2 * names.count)
+    }
+
     @Test("callers do not wait for slow upstreams for ever when something past its TTL is at hand (RFC 8767)")
     func staleAnswerDelay() async throws {
         let clock = ManualClock()

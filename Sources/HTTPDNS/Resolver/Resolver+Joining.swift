@@ -45,8 +45,17 @@ extension Resolver {
 
     /// Looks a name up for the cache alone; see ``join(_:isFresh:)``.
     func refresh(_ wanted: Wanted, isFresh: Bool = false) {
+        refresh { state in found(wanted, &state) ?? started(wanted, isStaleAtHand: false, isFresh, &state) }
+    }
+
+    /// The same for a name of which the caller found nothing within its TTL: there may be something by now.
+    func refreshMissed(_ wanted: Wanted) {
+        refresh { state in joined(wanted, false, &state) }
+    }
+
+    private func refresh(_ begin: (inout State) -> Effects) {
         let effects = state.withLockedValue { state in
-            let effects = found(wanted, &state) ?? started(wanted, isStaleAtHand: false, isFresh, &state)
+            let effects = begin(&state)
             effects.flight?.isOwn = true
             return effects
         }

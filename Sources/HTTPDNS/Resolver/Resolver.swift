@@ -119,7 +119,7 @@ public final class Resolver: Sendable {
             case .absent(let error): throw error
             case .stale(let resolution, let mayAsk):
                 guard mayAsk, resolution.ttl <= .zero - configuration.staleWhileRefresh else {
-                    if mayAsk { refresh(wanted) }
+                    if mayAsk { refreshMissed(wanted) }
                     return resolution
                 }
             case .unknown: break
@@ -155,11 +155,11 @@ public final class Resolver: Sendable {
             return resolution
         case .absent: return nil
         case .stale(let resolution, let mayAsk):
-            if mayAsk { refresh(wanted) }
+            if mayAsk { refreshMissed(wanted) }
             return resolution
         case .unknown:
             if let loopback = loopback(wanted, port) { return loopback }
-            refresh(wanted)
+            refreshMissed(wanted)
             return nil
         }
     }
