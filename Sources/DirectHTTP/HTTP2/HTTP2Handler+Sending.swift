@@ -61,4 +61,28 @@ extension HTTP2Handler {
         stream.isRequestSent = isLast
         guardian.progress()
     }
+
+    /// Writes what was gathered at the end of this turn, so that requests of many tasks leave together.
+    func planFlush(_ context: ChannelHandlerContext) {
+        guard !isReading, !isFlushPlanned, out.readableBytes > 0 else { return }
+        isFlushPlanned = true
+        context.eventLoop.assumeIsolated().execute { [weak self] in
+            guard let self else { return }
+            isFlushPlanned = false
+            if let context = self.context { flush(context) }
+        }
+    }
+
+    func flush(_ context: ChannelHandlerContext) {
+        guard out.readableBytes > 0 else { return }
+        // A socket that takes all at once says so in the midst of this, and then the next frames are written and flushed: they must
+        // not find these ones here.
+        var frames = ByteBuffer()
+        swap(&frames, &out)
+        context.writeAndFlush(wrapOutboundOut(frames), promise: nil)
+        guard out.readableBytes == 0 else { return }
+        // The memory is used again where the socket or TLS is done with it.
+        frames.clear()
+        swap(&frames, &out)
+    }
 }

@@ -7,7 +7,8 @@ import NIOCore
 /// The last handler of an HTTP/2 connection (RFC 9113): it reads and writes frames and carries many exchanges, a stream
 /// each. A stream is a value in a table, not a channel. Everything here runs on the connection's event loop.
 ///
-/// What it does with frames is in `HTTP2Handler+Reading.swift`, how bodies leave in `HTTP2Handler+Sending.swift`.
+/// What it does with frames is in `HTTP2Handler+Reading.swift`, how bodies and frames leave in `HTTP2Handler+Sending.swift`, how
+/// streams end in `HTTP2Handler+Ending.swift`, and what falls due in `HTTP2Handler+Time.swift`.
 final class HTTP2Handler: ChannelDuplexHandler, ConnectionHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundIn = Never
@@ -19,18 +20,18 @@ final class HTTP2Handler: ChannelDuplexHandler, ConnectionHandler {
     static let presumedCapacity = 100
 
     let streamWindow: Int
-    private let keepIdle: TimeAmount
-    private let wakes: WakeQueue
-    private let notify: (ConnectionNotice) -> Void
+    let keepIdle: TimeAmount
+    let wakes: WakeQueue
+    let notify: (ConnectionNotice) -> Void
     private(set) var context: ChannelHandlerContext?
 
     var streams: [UInt32: HTTP2Stream] = [:]
-    private var ids: [ObjectIdentifier: UInt32] = [:]
+    var ids: [ObjectIdentifier: UInt32] = [:]
     private(set) var nextID: UInt32 = 1
-    private var isDraining = false
-    private var hasSaidGoAway = false
+    var isDraining = false
+    var hasSaidGoAway = false
     /// What the peer did that ended the connection: it may have done so before the first exchange came.
-    private var ruin: DirectHTTPError?
+    var ruin: DirectHTTPError?
 
     // MARK: Reading
 
@@ -51,7 +52,7 @@ final class HTTP2Handler: ChannelDuplexHandler, ConnectionHandler {
     /// The frames of this turn of the loop, written at its end.
     var out = ByteBuffer()
     private var block = ByteBuffer()
-    private var isFlushPlanned = false
+    var isFlushPlanned = false
     var sendWindow = HTTP2Frame.defaultWindow
     var initialSendWindow = HTTP2Frame.defaultWindow
     var maximumFrame = HTTP2Frame.defaultMaximumLength
@@ -60,10 +61,10 @@ final class HTTP2Handler: ChannelDuplexHandler, ConnectionHandler {
 
     // MARK: Time
 
-    private var liveness: HTTP2Liveness
-    private var rest = ActivityWatch()
-    private var timer: Scheduled<Void>?
-    private var timerDue: NIODeadline?
+    var liveness: HTTP2Liveness
+    var rest = ActivityWatch()
+    var timer: Scheduled<Void>?
+    var timerDue: NIODeadline?
 
     /// - Parameter now: the event loop's time.
     init(
@@ -259,155 +260,5 @@ final class HTTP2Handler: ChannelDuplexHandler, ConnectionHandler {
         return streams.first?.value.restOfBody
     }
 
-    func deliverTouched() {
-        // Ending one may end the connection, which delivers the rest and comes back here.
-        for stream in touched where stream.isTouched {
-            stream.isTouched = false
-            // The place is given back before the caller hears of the end, so that its next request finds it.
-            if stream.pendingEnd != nil, streams[stream.id] != nil {
-                if !stream.isRequestSent { out.writeReset(.cancel, stream: stream.id) }
-                remove(stream)
-            }
-            stream.deliver(wakes)
-            credit(stream)
-        }
-        touched.removeAll(keepingCapacity: true)
-    }
-
-    func touch(_ stream: HTTP2Stream) {
-        guard !stream.isTouched else { return }
-        stream.isTouched = true
-        touched.append(stream)
-    }
-
-    func fail(_ id: UInt32, _ error: DirectHTTPError) {
-        guard let stream = streams[id] else { return }
-        remove(stream)
-        if stream.pendingEnd == nil { stream.pendingEnd = .failure(error) }
-        stream.deliver(wakes)
-    }
-
-    private func failAll(_ error: DirectHTTPError) {
-        for stream in streams.values {
-            var error = error
-            error.isBeforeResponse = error.code == .connectionLost && !stream.hasHead
-            fail(stream.id, error)
-        }
-    }
-
-    /// Ends the connection for what the peer did (RFC 9113 §5.4.1).
-    private func fail(with error: HTTP2ConnectionError) {
-        guard let context else { return }
-        deliverTouched()
-        out.writeGoAway(error.code)
-        hasSaidGoAway = true
-        let code: DirectHTTPError.Code = error.code == .enhanceYourCalm ? .responseTooLarge : .malformedResponse
-        let ruin = DirectHTTPError(code, "what the server sent is not HTTP/2: \(error.message) (\(error.code))")
-        self.ruin = ruin
-        failAll(ruin)
-        flush(context)
-        closeNow()
-    }
-
-    /// RFC 9113 §6.8: streams after the last one were not processed.
-    func refuse(after last: UInt32, _ code: HTTP2ErrorCode) {
-        if !isDraining {
-            isDraining = true
-            notify(.draining)
-        }
-        for id in streams.keys where id > last { fail(id, .unprocessed("the server is going away: \(code)")) }
-        if streams.isEmpty { closeNow() }
-    }
-
     func limit(streams capacity: Int) { notify(.capacity(capacity)) }
-
-    private func remove(_ stream: HTTP2Stream) {
-        guard streams.removeValue(forKey: stream.id) != nil else { return }
-        ids[ObjectIdentifier(stream.exchange)] = nil
-        stream.unsent = []
-        guard let context else { return }
-        if streams.isEmpty { becomeIdle(context) }
-        notify(.free)
-        if isDraining, streams.isEmpty { closeNow() }
-    }
-
-    // MARK: Writing
-
-    /// Writes what was gathered at the end of this turn, so that requests of many tasks leave together.
-    func planFlush(_ context: ChannelHandlerContext) {
-        guard !isReading, !isFlushPlanned, out.readableBytes > 0 else { return }
-        isFlushPlanned = true
-        context.eventLoop.assumeIsolated().execute { [weak self] in
-            guard let self else { return }
-            isFlushPlanned = false
-            if let context = self.context { flush(context) }
-        }
-    }
-
-    func flush(_ context: ChannelHandlerContext) {
-        guard out.readableBytes > 0 else { return }
-        // A socket that takes all at once says so in the midst of this, and then the next frames are written and flushed: they must
-        // not find these ones here.
-        var frames = ByteBuffer()
-        swap(&frames, &out)
-        context.writeAndFlush(wrapOutboundOut(frames), promise: nil)
-        guard out.readableBytes == 0 else { return }
-        // The memory is used again where the socket or TLS is done with it.
-        frames.clear()
-        swap(&frames, &out)
-    }
-
-    // MARK: Time
-
-    private func becomeIdle(_ context: ChannelHandlerContext) {
-        rest.rest(now: context.eventLoop.now, keep: keepIdle)
-        arm(rest.due, context)
-    }
-
-    private func arm(_ due: NIODeadline?, _ context: ChannelHandlerContext) {
-        guard let due, timerDue.map({ due < $0 }) ?? true else { return }
-        timer?.cancel()
-        timerDue = due
-        timer = context.eventLoop.assumeIsolated().scheduleTask(deadline: due) { [weak self] in self?.timerFired() }
-    }
-
-    /// Asks by PING whether the peer is there, or finds that it is not.
-    private func check(_ now: NIODeadline, _ context: ChannelHandlerContext) {
-        switch liveness.check(now: now) {
-        case .alive:
-            break
-        case .ping:
-            out.writePing(0, isAcknowledgement: false)
-        case .dead:
-            failAll(
-                DirectHTTPError(.connectionLost, "the server did not answer a PING in \(Duration(liveness.patience))")
-            )
-            closeNow()
-        }
-    }
-
-    private func timerFired() {
-        timerDue = nil
-        guard let context else { return }
-        let now = context.eventLoop.now
-        for stream in streams.values {
-            switch stream.watch.check(now: now, isStalled: stream.isStalled || stream.waitsForBody) {
-            case .wait, .restedEnough:
-                arm(stream.watch.due, context)
-            case .silent(let limit):
-                out.writeReset(.cancel, stream: stream.id)
-                fail(stream.id, .silent(for: limit))
-            case .late:
-                out.writeReset(.cancel, stream: stream.id)
-                fail(stream.id, .late)
-            }
-        }
-        if streams.isEmpty {
-            if rest.check(now: now, isStalled: false) == .restedEnough { closeNow() } else { arm(rest.due, context) }
-        } else {
-            check(now, context)
-            arm(liveness.due, context)
-        }
-        flush(context)
-    }
 }
