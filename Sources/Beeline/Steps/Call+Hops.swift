@@ -32,7 +32,15 @@ extension Call {
             let credentials =
                 hop.fields[.authorization] == nil
                 ? hop.credentials ?? client.configuration.credentials(for: hop.url.origin) : nil
-            let answer = credentials.flatMap { client.auth.authorization($0, for: hop) }
+            let answer = credentials.flatMap {
+                client.auth.authorization(
+                    $0,
+                    for: hop.url.origin,
+                    method: hop.method,
+                    target: hop.url.target,
+                    body: hop.body.bytesInMemory
+                )
+            }
             // 3 Route.
             let route = try client.configuration.route(to: hop.url.origin)
             let observation = client.telemetry?.begin(hop, request: countRequest())
@@ -88,11 +96,17 @@ extension Call {
         _ hops: [Hop]
     ) throws(BeelineError) -> Bool {
         guard response.status == .unauthorized else {
-            client.auth.follow(response.headerFields, credentials, for: hop)
+            client.auth.follow(response.headerFields[.authenticationInfo], credentials, for: hop.url.origin)
             return false
         }
         guard
-            client.auth.learn(response.headerFields, credentials, for: hop, used: used, isRemembered: isRemembered)
+            client.auth.learn(
+                response.headerFields[values: .wwwAuthenticate],
+                credentials,
+                for: hop.url.origin,
+                used: used,
+                isRemembered: isRemembered
+            )
         else { return false }
         guard hop.body.isReplayable else {
             throw BeelineError(

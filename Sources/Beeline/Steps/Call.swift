@@ -110,9 +110,7 @@ struct Call: Sendable {
             return response
         case .failure(var error):
             error.tries = tries
-            if reason == .bodyIsGone, !error.message.hasSuffix(DirectHTTPError.bodyIsGone) {
-                error.message += DirectHTTPError.bodyIsGone
-            }
+            if reason == .bodyIsGone { error.message = DirectHTTPError.withBodyGone(error.message) }
             throw error
         }
     }

@@ -86,7 +86,7 @@ extension Engine {
         let list = try await resolve(key, source, deadline: clock.connectDeadline)
         let resolveTime = Duration(NIODeadline.now() - start)
         return Dialer(
-            target: try DialTarget(key: key, contexts: contexts),
+            target: try DialTarget(key: key, contexts: contexts, proxies: proxies),
             list: remembering(list, of: key.origin),
             resolveTime: resolveTime,
             settings: configuration.dial,

@@ -24,6 +24,8 @@ public final class Engine: Sendable {
     /// One for each loop.
     let wakes: [ObjectIdentifier: WakeQueue]
     let contexts: TLSContexts
+    /// What proxies asked for.
+    let proxies = AuthMemory()
     let pool: ConnectionPool
     let webSockets = UpgradedChannels()
     /// Guards which endpoints failed lately.
@@ -86,9 +88,13 @@ public final class Engine: Sendable {
     ) async throws(DirectHTTPError) -> ExchangeResponse {
         let clock = ExchangeClock(limits: limits)
         let key = PoolKey(origin: request.origin, tls: tls, route: route)
+        var request = request
         var fresh = false
         var refusals = 0
+        var isAnswering = false
         while true {
+            let answer = proxyAnswer(request, key)
+            request.proxyAuthorization = answer?.field
             let exchange = Exchange(
                 request: request,
                 limits: ExchangeLimits(
@@ -105,6 +111,12 @@ public final class Engine: Sendable {
             }
             switch sent.head {
             case .success(let head):
+                if request.body.isReplayable, isChallenge(head.response, key, used: answer, isRemembered: !isAnswering)
+                {
+                    isAnswering = true
+                    await ResponseBody(exchange: exchange, codings: []).discard()
+                    continue
+                }
                 return ExchangeResponse(
                     head: head.response,
                     isOld: head.isOld,
@@ -125,7 +137,7 @@ public final class Engine: Sendable {
                     error.isUnprocessed || mayRepeat(request, after: error, isReused: sent.isReused)
                 else { throw error }
                 guard request.body.isReplayable else {
-                    error.message += DirectHTTPError.bodyIsGone
+                    error.message = DirectHTTPError.withBodyGone(error.message)
                     throw error
                 }
                 refusals += 1

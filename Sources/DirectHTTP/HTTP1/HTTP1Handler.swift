@@ -13,7 +13,8 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
     /// Informational responses that one exchange may bring: a peer that sends them for ever is cut off.
     static let maximumInformational = 32
 
-    private let targetForm: HTTP1RequestWriter.TargetForm
+    /// Whether a proxy forwards the requests.
+    private let isForwarded: Bool
     private let keepIdle: TimeAmount
     private let isSecured: Bool
     private let wakes: WakeQueue
@@ -35,6 +36,8 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
     private var pendingHead: Exchange.ExchangeHead?
     private var pendingPieces: [ByteBuffer] = []
     private var pendingEnd: Result<HTTPFields?, DirectHTTPError>?
+    /// Why the connection was lost while nobody had it.
+    private var loss: (any Error)?
     private var isStalled = false
     private var hasHeldRead = false
     private var sendWaiter: ((Bool) -> Void)?
@@ -43,14 +46,14 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
     private let bursts = SocketBursts()
 
     init(
-        targetForm: HTTP1RequestWriter.TargetForm,
+        isForwarded: Bool,
         limits: HTTP1ResponseParser.Limits,
         keepIdle: TimeAmount,
         isSecured: Bool,
         wakes: WakeQueue,
         notify: @escaping (ConnectionNotice) -> Void
     ) {
-        self.targetForm = targetForm
+        self.isForwarded = isForwarded
         self.keepIdle = keepIdle
         self.isSecured = isSecured
         self.wakes = wakes
@@ -64,7 +67,10 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
         guard !exchange.isOver else { return becomeIdle() }
         guard let context, context.channel.isActive, self.exchange == nil else {
             // Nothing of the request has left, so that any method may go again.
-            var error = DirectHTTPError.lostBeforeResponse("the server closed the connection before the request")
+            var error =
+                loss.map(DirectHTTPError.broken)
+                ?? DirectHTTPError(.connectionLost, "the server closed the connection before the request")
+            error.isBeforeResponse = true
             error.isUnprocessed = true
             return exchange.fail(error)
         }
@@ -75,7 +81,7 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
         parser.expect(method: exchange.request.method)
         // The buffer is ours again once the socket or TLS has taken the last head: then it costs no memory.
         head.clear()
-        HTTP1RequestWriter.write(exchange.request, form: targetForm, into: &head)
+        HTTP1RequestWriter.write(exchange.request, isForwarded: isForwarded, into: &head)
         switch exchange.request.body.storage {
         case .none:
             isRequestSent = true
@@ -225,6 +231,7 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        if exchange == nil { loss = error }
         if exchange != nil, pendingEnd == nil {
             var broken = DirectHTTPError.broken(error)
             broken.isBeforeResponse = !hasReadResponse
