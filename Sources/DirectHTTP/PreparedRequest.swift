@@ -34,6 +34,8 @@ public struct PreparedRequest: Sendable {
     public var continueLimit = Duration.seconds(1)
     /// Who we are to the proxy that forwards it; nil where there is none, or it is not told.
     var proxyAuthorization: String?
+    /// Its part in a hedge; nil where there is none.
+    package var hedgeSide: HedgeSide?
     /// Whether the body waits for `100 Continue`.
     let expectsContinue: Bool
 

@@ -12,7 +12,7 @@ extension Call {
     // MARK: The nine steps of a request
 
     /// Sends a request and follows where its responses lead.
-    func follow(_ request: ClientRequest) async throws(BeelineError) -> Response {
+    func follow(_ request: ClientRequest, _ side: HedgeSide?) async throws(BeelineError) -> Response {
         // 1 Prepare.
         let options = request.options
         let jar = options.jar ?? client.configuration.jar
@@ -45,13 +45,15 @@ extension Call {
             let route = try client.configuration.route(to: hop.url.origin)
             let observation = client.telemetry?.begin(hop, request: countRequest())
             // 4 Resolve (only where a connection must be dialled), 5 Lease, 6 Exchange.
-            let (prepared, response): (PreparedRequest, ExchangeResponse)
+            var prepared: PreparedRequest
+            let response: ExchangeResponse
             do {
                 prepared = try hop.prepared(
                     cookie: cookies.field,
                     authorization: answer?.field,
                     traceFields: observation?.fields ?? [:]
                 )
+                prepared.hedgeSide = side
                 response = try await client.exchange(prepared, route, limits.left(), options.screen, upgrade)
             } catch {
                 let error = BeelineError(error, hops: hops, route: route)
