@@ -29,6 +29,8 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
     /// What is left of a body whose length was told. Its last byte ends the request: the response may come before the task
     /// that read the body hears that it is done.
     private var unsentBytes: Int64 = 0
+    /// Whether the request has a body that does not go with its head.
+    private var hasLongBody = false
     private var keepAlive = true
     private var informationalCount = 0
     private var hasReadResponse = false
@@ -78,6 +80,7 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
         keepAlive = true
         informationalCount = 0
         hasReadResponse = false
+        hasLongBody = false
         parser.expect(method: exchange.request.method)
         // The buffer is ours again once the socket or TLS has taken the last head: then it costs no memory.
         head.clear()
@@ -91,12 +94,14 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
                 // One write, one TLS record.
                 head.writeImmutableBuffer(bytes)
             } else {
+                hasLongBody = true
                 context.write(wrapOutboundOut(head), promise: nil)
                 context.writeAndFlush(wrapOutboundOut(bytes), promise: nil)
                 return watch(exchange, context)
             }
         case .file, .stream:
             isRequestSent = false
+            hasLongBody = true
             if case .length(let length) = exchange.request.framing {
                 unsentBytes = length
                 isRequestSent = length == 0
@@ -262,7 +267,9 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
             guard response.status.code != 101 else {
                 throw .malformed("it switches protocols although nobody asked")
             }
-            self.keepAlive = keepAlive
+            // Who refuses may have read nothing of the body, and not every server, squid for one, reads the rest of it before
+            // the next request.
+            self.keepAlive = keepAlive && !(hasLongBody && response.status.code >= 400)
             exchange?.gate?.refuse()
             pendingHead = Exchange.ExchangeHead(
                 response: response,
