@@ -119,7 +119,7 @@ final class ConnectionPool: Sendable {
             guard connection.isShared || connection.epoch == shared.epoch && !isTooOld, !shared.isShutDown else {
                 return ([], false)
             }
-            let (wakes, keep) = shared.pool.release(connection, connection.key)
+            let (wakes, keep) = shared.pool.release(connection, connection.key, isShared: connection.isShared)
             return (shared.take(wakes), keep || connection.isShared)
         }
         for turn in turns { turn.resume() }

@@ -173,13 +173,15 @@ struct PoolState<Key: Hashable & Sendable, Connection: AnyObject & Sendable>: Se
     }
 
     /// A lent connection is free again. Returns who gets it, or false where it should be closed instead.
-    mutating func release(_ connection: Connection, _ key: Key) -> (wakes: [Wake], keep: Bool) {
+    mutating func release(_ connection: Connection, _ key: Key, isShared: Bool) -> (wakes: [Wake], keep: Bool) {
         let (limit, hasRoom) = (connectionsPerOrigin, idleCount < maximumIdle)
         let released = change(key) { origin -> (wakes: [Wake], keep: Bool) in
             if let index = origin.sharedIndex(connection) {
                 origin.shared[index].lent -= 1
                 return (origin.wakeAll(limit: limit), true)
             }
+            // A shared one that was withdrawn goes on to serve those that it serves, and nobody else.
+            if isShared { return ([], true) }
             if let waiter = origin.waiters.popFirst() { return ([.reuse(waiter, connection)], true) }
             // One that is not kept stays busy until it says that it closed.
             guard hasRoom else { return ([], false) }
