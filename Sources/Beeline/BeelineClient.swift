@@ -42,10 +42,11 @@ public final class BeelineClient: Sendable {
         self.clock = CallClock(clock)
         telemetry = Telemetry(configuration.observability)
         engine = Engine(configuration: configuration.engine)
-        let transport = EngineTransport(engine: engine, tls: configuration.tls.forUpstreams)
+        let transportTLS = configuration.tls.forUpstreams
+        let transport = EngineTransport(engine: engine, tls: transportTLS)
         var settings = configuration.resolver
         for spec in configuration.upstreams {
-            let upstream = try spec.upstream(transport: transport, tls: configuration.tls, system: settings.system)
+            let upstream = try spec.upstream(transport: transport, tls: transportTLS, system: settings.system)
             if let upstream { settings.upstreams.append(upstream) }
         }
         let told = settings.networkDidChange
@@ -115,11 +116,7 @@ public final class BeelineClient: Sendable {
         _ upgrade: Call.Upgrade?
     ) async throws(DirectHTTPError) -> ExchangeResponse {
         guard case .direct = route else {
-            let source = ProxyEndpoints(
-                system: resolver.configuration.system,
-                families: resolver.configuration.families
-            )
-            return try await exchange(request, from: source, route, limits, upgrade)
+            return try await exchange(request, from: ProxyEndpoints(resolver), route, limits, upgrade)
         }
         let source = OriginEndpoints(resolver: resolver, pinned: configuration.pinned, screen: screen)
         do {

@@ -74,6 +74,30 @@ struct AccessPolicyTests {
         }
     }
 
+    @Test("what is reached by a NAT64 is judged by the IPv4 address behind it, whatever the network's prefix")
+    func translated() throws {
+        let prefixes = try ["64:ff9b:1::/96", "2600:64::/96"].map {
+            try #require(IPNetwork($0).flatMap { NAT64Prefix($0) })
+        }
+        let destination = Destination(try Host("a.example"), port: 443)
+        for (text, source, isPermitted) in [
+            ("64:ff9b:1::5db8:d822", AccessPolicy.Source.answer, true), ("2600:64::5db8:d822", .answer, true),
+            ("64:ff9b:1::a00:1", .answer, false), ("2600:64::a00:1", .answer, false),
+            ("2600:64::a00:1", .literal, true), ("2600:64::6464:64c8", .literal, false),
+            ("64:ff9b:2::1", .answer, false),
+        ] {
+            let endpoint = Endpoint(try #require(IPAddress(text)), port: 443)
+            let permitted = try? AccessPolicy().permitted(
+                [endpoint],
+                for: destination,
+                source: source,
+                own: Self.own,
+                behind: prefixes
+            )
+            #expect((permitted == [endpoint]) == isPermitted, "\(text)")
+        }
+    }
+
     @Test("a proxy that listens everywhere knows itself by every address")
     func everywhere() throws {
         let own = OwnEndpoints(

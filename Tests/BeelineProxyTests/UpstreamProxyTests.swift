@@ -45,4 +45,30 @@ struct UpstreamProxyTests {
         await other.stop()
         await lab.stop()
     }
+
+    @Test(
+        "without IPv4, one that is known by an IPv4 address is reached through the network's NAT64, as pinned origins are"
+    )
+    func byNAT64() async throws {
+        let site = try await LoopbackOrigin.start(addresses: ["::1"]) { _ in .text("reached") }
+        let other = try await ProxyServer.start(.http, addresses: ["::1"]) { _, _ in site.endpoint }
+        let prefix = try #require(IPNetwork("::/96").flatMap { NAT64Prefix($0) })
+        let host = try Host("pinned.test")
+        let lab = try await ProxyLab(client: {
+            // Under this prefix 0.0.0.1 is ::1.
+            let proxy = Proxy(parsing: "http://0.0.0.1:\(other.endpoint.port)")
+            $0.proxies = ProxySettings(http: proxy, https: proxy, exceptions: ProxyExceptions(parsing: "pinned.test"))
+            $0.pinned = [ClientConfiguration.Pin(host): [IPAddress(v4: 1)]]
+        })
+        await lab.client.resolver.networkChanged(to: Network(id: "v6", families: .v6, nat64: [prefix]))
+        let user = try lab.user()
+        for name in ["a.test", "pinned.test"] {
+            #expect(try await user.get("http://\(name):\(site.port)/").status == .ok)
+        }
+        #expect(other.requests.map(\.host) == ["a.test"])
+        await user.shutDown()
+        await other.stop()
+        await site.stop()
+        await lab.stop()
+    }
 }

@@ -49,4 +49,25 @@ struct NetworkChangeTests {
         await lab.stop()
         await running.value
     }
+
+    @Test("without IPv4, pins and proxies that are IPv4 addresses are reached through the network's NAT64")
+    func byNAT64() async throws {
+        let site = try await LoopbackOrigin.start(addresses: ["::1"]) { _ in .text("reached") }
+        let proxy = try await ProxyServer.start(.http, addresses: ["::1"]) { _, _ in site.endpoint }
+        // Under this prefix 0.0.0.1 is ::1.
+        let prefix = try #require(IPNetwork("::/96").flatMap { NAT64Prefix($0) })
+        let network = Network(id: "v6", families: .v6, nat64: [prefix])
+        let host = try Host("a.test")
+        let pinning = try plainClient { $0.pinned = [ClientConfiguration.Pin(host): [IPAddress(v4: 1)]] }
+        await pinning.resolver.networkChanged(to: network)
+        #expect(try await pinning.get("http://a.test:\(site.port)/").text() == "reached")
+        let proxied = try plainClient {
+            $0.proxies.http = Proxy(parsing: "http://0.0.0.1:\(proxy.endpoint.port)")
+        }
+        await proxied.resolver.networkChanged(to: network)
+        #expect(try await proxied.get("http://a.test/").text() == "reached")
+        for client in [pinning, proxied] { await client.shutDown() }
+        await proxy.stop()
+        await site.stop()
+    }
 }

@@ -77,6 +77,39 @@ struct BeelineURLProtocolTests {
         await lab.stop()
     }
 
+    #if !canImport(Darwin)
+    @Test("a delegate hears how much of the body has left", arguments: Upload.allCases.filter { $0 != .asyncUpload })
+    func uploadProgress(_ upload: Upload) async throws {
+        let lab = try await SessionLab()
+        let data = Data(repeating: 7, count: 300_000)
+        var request = URLRequest("POST", try lab.url("/redirect?status=307&to=/echo"))
+        let recorder = Recorder(newBody: { InputStream(data: data) })
+        let session = lab.session(delegate: recorder)
+        let file = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+        try data.write(to: file)
+        defer { try? FileManager.default.removeItem(at: file) }
+        let task: URLSessionTask
+        switch upload {
+        case .httpBody:
+            request.httpBody = data
+            task = session.dataTask(with: request)
+        case .httpBodyStream:
+            request.httpBodyStream = InputStream(data: data)
+            task = session.dataTask(with: request)
+        case .fromFile: task = session.uploadTask(with: request, fromFile: file)
+        case .streamedRequest: task = session.uploadTask(withStreamedRequest: request)
+        default: task = session.uploadTask(with: request, from: data)
+        }
+        task.resume()
+        let story = try await recorder.end()
+        let hasLength = upload != .httpBodyStream && upload != .streamedRequest
+        #expect(Set(story.sent.map(\.expected)) == [hasLength ? 300_000 : NSURLSessionTransferSizeUnknown])
+        #expect(story.sent.last?.total == 300_000)
+        #expect(story.sent.allSatisfy { $0.count > 0 && $0.total <= 300_000 && !$0.hasResponse })
+        await lab.stop()
+    }
+    #endif
+
     @Test("a stream that fails is an error, never a short body")
     func failingStream() async throws {
         let lab = try await SessionLab()
@@ -107,7 +140,29 @@ struct BeelineURLProtocolTests {
         #expect(seen.authority == "other.test")
         let fields = Dictionary(uniqueKeysWithValues: seen.fields.map { ($0.name.canonicalName, $0.value) })
         #expect(fields["x-one"] == "request" && fields["x-two"] == "configuration")
-        #expect(Set(fields.keys).isSubset(of: ["x-one", "x-two", "accept", "accept-encoding", "user-agent", "host"]))
+        let usual = ["accept", "accept-encoding", "accept-language", "user-agent", "host"]
+        #expect(Set(fields.keys).isSubset(of: ["x-one", "x-two"] + usual))
+        await lab.stop()
+    }
+
+    @Test("white space around the value of a field is not part of it, and no error")
+    func spaces() async throws {
+        let lab = try await SessionLab()
+        _ = try await lab.session().text(URLRequest("GET", try lab.url("/echo"), ["X-One": " one\t"]))
+        #expect(lab.site.requests.first?.fields.first { $0.name.canonicalName == "x-one" }?.value == "one")
+        await lab.stop()
+    }
+
+    @Test("the user's language is told as URLSession tells it, and not where the program says another")
+    func language() async throws {
+        let lab = try await SessionLab()
+        _ = try await lab.session().text(try lab.openURL("/echo"))
+        _ = try await URLSession(configuration: .ephemeral).text(try lab.openURL("/echo"))
+        let told = lab.open.requests.map { $0.fields[.acceptLanguage] }
+        #expect(told.count == 2 && told[0] == told[1])
+        let own = URLRequest("GET", try lab.openURL("/echo"), ["accept-language": "tlh"])
+        _ = try await lab.session().text(own)
+        #expect(lab.open.requests.last?.fields[.acceptLanguage] == "tlh")
         await lab.stop()
     }
 

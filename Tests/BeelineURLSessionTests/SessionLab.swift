@@ -95,6 +95,7 @@ final class Recorder: NSObject, URLSessionDataDelegate, URLSessionDownloadDelega
         var body = Data()
         var redirects: [(response: HTTPURLResponse, next: URLRequest)] = []
         var bodiesAsked = 0
+        var sent: [(count: Int64, total: Int64, expected: Int64, hasResponse: Bool)] = []
         /// The size of a download's file.
         var downloaded: Int?
         var end: Result<Void, any Error>?
@@ -174,6 +175,18 @@ final class Recorder: NSObject, URLSessionDataDelegate, URLSessionDownloadDelega
     ) {
         state.withLockedValue { $0.bodiesAsked += 1 }
         completionHandler(newBody())
+    }
+
+    func urlSession(
+        _ session: URLSession,
+        task: URLSessionTask,
+        didSendBodyData bytesSent: Int64,
+        totalBytesSent: Int64,
+        totalBytesExpectedToSend: Int64
+    ) {
+        state.withLockedValue { story in
+            story.sent.append((bytesSent, totalBytesSent, totalBytesExpectedToSend, !story.responses.isEmpty))
+        }
     }
 
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {

@@ -358,7 +358,7 @@ struct DNSTransportTests {
         let lab = try await TLSLab { try await DNSServer.serve($0, Self.answered) }
         let upstream = try lab.upstream()
         _ = try await upstream.answer(Self.www)
-        upstream.networkChanged()
+        upstream.networkChanged(to: .unknown)
         try await lab.server.connections { $0.open == 0 }
         _ = try await upstream.answer(Self.www)
         #expect(lab.server.connections.accepted == 2)

@@ -198,6 +198,61 @@ struct NetworkTests {
         await origin.stop()
     }
 
+    /// A network of IPv6 alone under whose prefix 0.0.0.1 is ::1.
+    static let loopbackNAT64 = Network(
+        id: "v6",
+        families: .v6,
+        nat64: IPNetwork("::/96").flatMap { NAT64Prefix($0) }.map { [$0] } ?? []
+    )
+
+    @Test(
+        "without IPv4, plain DNS is asked through the network's NAT64, over UDP and TCP, and without it where there is IPv4"
+    )
+    func plainDNSByNAT64() async throws {
+        let server = try await DNSServer.start(
+            at: "::1",
+            udp: { query in [DNSServer.Datagram(octets: DNSServer.reply(to: query, [], bits: 0x8380).encoded() ?? [])]
+            },
+            stream: { DNSTransportTests.answered($0) }
+        )
+        let system = FixedUpstream(HostsTable(parsing: "::c000:aa ipv4only.arpa"))
+        let upstream = try DNSUpstream(at: [Endpoint(IPAddress(v4: 1), port: server.endpoint.port)])
+        let resolver = Resolver(ResolverConfiguration(upstreams: [upstream], system: system))
+        await resolver.networkChanged(to: Network(id: "v6", families: .v6))
+        #expect(try await upstream.answer(DNSTransportTests.www) == v4("192.0.2.1"))
+        #expect(server.tcpConnections == 1)
+        await resolver.networkChanged(to: Network(id: "v4", families: .v4))
+        let error = await #expect(throws: UpstreamError.self) { try await upstream.answer(DNSTransportTests.www) }
+        #expect(error?.code == .unreachable)
+        await resolver.shutdown()
+        await server.stop()
+    }
+
+    @Test(
+        "without IPv4, DNS over TLS is asked through the network's NAT64, with a certificate for the name or the IPv4 address",
+        arguments: ["dns.test", "0.0.0.1"]
+    )
+    func tlsByNAT64(_ name: String) async throws {
+        let authority = try TestAuthority()
+        var server = ServerTLS(try authority.certificate(for: name))
+        server.applicationProtocols = ["dot"]
+        let listener = try await RawServer.start(addresses: ["::1"], tls: server) { connection in
+            try await DNSServer.serve(connection) { DNSTransportTests.answered($0) }
+        }
+        var tls = TLSSettings()
+        tls.trustsSystemRoots = false
+        tls.rootPEMs = [authority.rootPEM]
+        let upstream = try DoTUpstream(host(name), at: [IPAddress(v4: 1)], port: listener.port, tls: tls)
+        upstream.networkChanged(to: Self.loopbackNAT64)
+        #expect(try await upstream.answer(DNSTransportTests.www) == v4("192.0.2.1"))
+        // The dialled address is nobody's name.
+        let other = try DoTUpstream(host("0.0.0.2"), at: [IPAddress(v4: 1)], port: listener.port, tls: tls)
+        other.networkChanged(to: Self.loopbackNAT64)
+        let error = await #expect(throws: UpstreamError.self) { try await other.answer(DNSTransportTests.www) }
+        #expect(error?.code == .untrusted)
+        await listener.stop()
+    }
+
     @Test("real IPv6 addresses come before translated ones")
     func nativeFirst() {
         var ranking = EndpointRanking(limits: .init())

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import DirectHTTP
-import HTTPDNS
-import Names
+package import HTTPDNS
+package import Names
 
 /// Names the endpoints of an origin when the engine must dial: pins first, then the resolver.
 struct OriginEndpoints: EndpointSource {
@@ -11,10 +11,8 @@ struct OriginEndpoints: EndpointSource {
     var screen: EndpointScreen?
 
     func endpoints(for origin: Origin) async throws -> EndpointList {
-        if !pinned.isEmpty,
-            let addresses = pinned[.init(origin.host, port: origin.port)] ?? pinned[.init(origin.host)]
-        {
-            return EndpointList(try screened(addresses.map { Endpoint($0, port: origin.port) }, nil))
+        if let endpoints = pinned.endpoints(of: origin.host, port: origin.port, in: resolver.network) {
+            return EndpointList(try screened(endpoints, nil))
         }
         let resolution = try await resolver.resolve(origin)
         let endpoints = try resolution.endpoints.inZone(of: origin.host)
@@ -31,28 +29,22 @@ struct OriginEndpoints: EndpointSource {
     }
 }
 
-/// Names the endpoints of a proxy: an address as it is, a name by the system's resolver. HTTPDNS is for origins.
-struct ProxyEndpoints: EndpointSource {
-    let system: (any Upstream)?
-    /// Of which a name's addresses are taken.
-    let families: Families
-
-    func endpoints(for origin: Origin) async throws -> EndpointList {
-        if let address = origin.host.address {
-            return EndpointList(try [Endpoint(address, port: origin.port)].inZone(of: origin.host))
-        }
-        guard let answer = try await system?.answer(Question(origin.host, families: families)) else {
-            return EndpointList([])
-        }
-        let addresses = ((answer.v4?.addresses ?? []) + (answer.v6?.addresses ?? []))
-            .filter { families.contains(Families($0.family)) }
-        return EndpointList(addresses.map { Endpoint($0, port: origin.port) })
+extension [ClientConfiguration.Pin: [IPAddress]] {
+    /// Where a host is said to be, as a network leads there; nil where nothing is said.
+    package func endpoints(
+        of host: Host,
+        port: UInt16,
+        in network: @autoclosure () -> Network
+    ) -> [Endpoint]? {
+        guard !isEmpty, let addresses = self[.init(host, port: port)] ?? self[.init(host)] else { return nil }
+        let network = network()
+        return addresses.flatMap { network.reachable($0) }.map { Endpoint($0, port: port) }
     }
 }
 
 extension [Endpoint] {
     /// The endpoints behind the interface that a host's zone names, if it has one.
-    fileprivate func inZone(of host: Host) throws(DirectHTTPError) -> [Endpoint] {
+    func inZone(of host: Host) throws(DirectHTTPError) -> [Endpoint] {
         guard host.zone != nil else { return self }
         guard let scope = host.scope else {
             throw DirectHTTPError(.connectFailed, "\(host): this machine has no interface of that name")

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import HTTPDNS
 public import Names
 
 /// Where the proxy goes, and where it does not: a value without I/O.
@@ -43,17 +44,19 @@ public struct AccessPolicy: Hashable, Sendable {
     ///   - destination: what the client asked for.
     ///   - source: how they came to be known.
     ///   - own: where the proxy itself listens.
+    ///   - prefixes: of the network's NAT64: an address under one of them leads to the IPv4 address in it.
     /// - Throws: ``Refusal`` with status 403 where none is left, with the reason of the first.
     public func permitted(
         _ endpoints: [Endpoint],
         for destination: Destination,
         source: Source,
-        own: OwnEndpoints
+        own: OwnEndpoints,
+        behind prefixes: [NAT64Prefix] = []
     ) throws(Refusal) -> [Endpoint] {
         var reason: String?
         var permitted = endpoints
         permitted.removeAll { endpoint in
-            let why = objection(to: endpoint, source: source, own: own)
+            let why = objection(to: endpoint, source: source, own: own, behind: prefixes)
             reason = reason ?? why
             return why != nil
         }
@@ -61,8 +64,13 @@ public struct AccessPolicy: Hashable, Sendable {
         return permitted
     }
 
-    private func objection(to endpoint: Endpoint, source: Source, own: OwnEndpoints) -> String? {
-        let address = endpoint.address
+    private func objection(
+        to endpoint: Endpoint,
+        source: Source,
+        own: OwnEndpoints,
+        behind prefixes: [NAT64Prefix]
+    ) -> String? {
+        let address = prefixes.lazy.compactMap { $0.extract(endpoint.address) }.first ?? endpoint.address
         if own.contains(endpoint) { return "that is this proxy" }
         if address.isUnspecified || address.isMulticast || address.isBroadcast {
             return "\(address) is no address of one machine"

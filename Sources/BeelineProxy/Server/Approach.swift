@@ -74,12 +74,12 @@ final class Approach {
         if let problem = client.configuration.proxies.problem(with: origin) {
             return end(.failure(Refusal(502, problem)))
         }
-        let pins = client.configuration.pinned
-        if !pins.isEmpty,
-            let addresses = pins[.init(destination.host, port: destination.port)] ?? pins[.init(destination.host)]
-        {
-            return judge(addresses.map { Endpoint($0, port: destination.port) }, source: .trusted, origin)
-        }
+        let pinned = client.configuration.pinned.endpoints(
+            of: destination.host,
+            port: destination.port,
+            in: client.resolver.network
+        )
+        if let pinned { return judge(pinned, source: .trusted, origin) }
         let known = client.resolver.cached(destination.host, port: destination.port)
         // What is stale serves only where nobody says anything newer, and that takes time.
         if let known, known.source != .stale {
@@ -158,19 +158,19 @@ final class Approach {
     // MARK: Ways
 
     private func approach(_ proxy: Proxy, _ origin: Origin) {
-        if let address = proxy.origin.host.address {
-            return reach([Endpoint(address, port: proxy.origin.port)], of: origin, through: proxy)
+        let source = ProxyEndpoints(server.client.resolver)
+        do throws(DirectHTTPError) {
+            if let known = try source.literal(proxy.origin) { return reach(known, of: origin, through: proxy) }
+        } catch {
+            return end(.failure(Refusal(502, "the upstream proxy \(proxy): \(error.message)")))
         }
-        let system = server.client.resolver.configuration.system
-        wait { () async throws(ResolutionError) -> [IPAddress] in
-            let answer = try? await system?.answer(Question(proxy.origin.host))
-            return (answer?.v4?.addresses ?? []) + (answer?.v6?.addresses ?? [])
+        wait {
+            try? await source.endpoints(for: proxy.origin).endpoints
         } then: { [self] result in
-            let addresses = (try? result.get()) ?? []
-            guard !addresses.isEmpty else {
+            guard case .success(let endpoints?) = result, !endpoints.isEmpty else {
                 return end(.failure(Refusal(502, "the upstream proxy \(proxy) has no address")))
             }
-            reach(addresses.map { Endpoint($0, port: proxy.origin.port) }, of: origin, through: proxy)
+            reach(endpoints, of: origin, through: proxy)
         }
     }
 
@@ -185,7 +185,8 @@ final class Approach {
                     [Endpoint(address, port: destination.port)],
                     for: destination,
                     source: .literal,
-                    own: server.own
+                    own: server.own,
+                    behind: server.client.resolver.network.nat64
                 )
             } catch {
                 return end(.failure(error))
@@ -200,7 +201,8 @@ final class Approach {
                 endpoints,
                 for: destination,
                 source: source,
-                own: server.own
+                own: server.own,
+                behind: server.client.resolver.network.nat64
             )
             race(permitted, origin, .direct)
         } catch {

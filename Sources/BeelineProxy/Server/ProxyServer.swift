@@ -116,7 +116,13 @@ final class ProxyServer {
     func screen(for destination: Destination) -> EndpointScreen {
         { [policy = configuration.policy, resolver = client.resolver, own] endpoints, resolution in
             let source = AccessPolicy.Source(resolution, by: resolver)
-            return try policy.permitted(endpoints, for: destination, source: source, own: own)
+            return try policy.permitted(
+                endpoints,
+                for: destination,
+                source: source,
+                own: own,
+                behind: resolver.network.nat64
+            )
         }
     }
 

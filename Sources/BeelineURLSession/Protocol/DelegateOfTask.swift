@@ -7,7 +7,8 @@ import NIOConcurrencyHelpers
 
 /// A task's delegate, called as Foundation on Linux itself would call it: on the session's delegate queue.
 ///
-/// Foundation there has no way for a protocol class to tell of a redirect (it traps) or to ask for another body.
+/// Foundation there has no way for a protocol class to tell of a redirect (it traps) or of an upload's progress, or to ask for
+/// another body.
 ///
 /// `@unchecked Sendable`: the delegate is called on the delegate queue alone, as by Foundation.
 struct DelegateOfTask: @unchecked Sendable {
@@ -44,6 +45,17 @@ struct DelegateOfTask: @unchecked Sendable {
                 )
             }
         } ?? nil
+    }
+
+    /// Tells how much of the body has left.
+    func sent(_ count: Int64, of total: Int64?, in all: Int64) {
+        delegate.urlSession(
+            session,
+            task: task,
+            didSendBodyData: count,
+            totalBytesSent: all,
+            totalBytesExpectedToSend: total ?? NSURLSessionTransferSizeUnknown
+        )
     }
 }
 

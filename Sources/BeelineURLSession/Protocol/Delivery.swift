@@ -125,14 +125,18 @@ final class Delivery: @unchecked Sendable {
     private func ready() async {
         if isReady { return }
         await firstAnswer { (answer: @escaping @Sendable (Bool) -> Void) in
-            let isSuspended = task?.state == .suspended
-            let isPaused = pause.withLockedValue { pause in
-                let waits = pause.isPaused || isSuspended
-                if waits { pause.waiters.append(answer) }
-                return waits
-            }
-            if !isPaused { answer(true) }
+            pause.withLockedValue { $0.waiters.append(answer) }
+            // It may have been resumed before there was anybody to wake.
+            if isReady { wake() }
         }
+    }
+
+    private func wake() {
+        let waiters = pause.withLockedValue { pause in
+            defer { pause.waiters = [] }
+            return pause.waiters
+        }
+        for waiter in waiters { waiter(true) }
     }
 
     // MARK: By the protocol object, on its queue
@@ -142,12 +146,8 @@ final class Delivery: @unchecked Sendable {
 
     /// Lets through what waits.
     func resume() {
-        let waiters = pause.withLockedValue { pause in
-            pause.isPaused = false
-            defer { pause.waiters = [] }
-            return pause.waiters
-        }
-        for waiter in waiters { waiter(true) }
+        pause.withLockedValue { $0.isPaused = false }
+        wake()
     }
 
     /// Lets nothing through ever again.

@@ -68,7 +68,7 @@ struct LoadPlan: Sendable {
         #endif
         self.cached = try Self.cached(cached, original)
         let fields = RequestFields(original, configuration)
-        body = try RequestBody.find(in: task, insides, original, length: fields.contentLength)
+        var body = try RequestBody.find(in: task, insides, original, length: fields.contentLength)
         if original.httpMethod == "GET", !body.isNone {
             throw URLError(
                 .dataLengthExceedsMaximum,
@@ -76,6 +76,10 @@ struct LoadPlan: Sendable {
                 for: original.url
             )
         }
+        #if canImport(FoundationNetworking)
+        if !body.isNone, let progress = delegate.map(UploadProgress.init) { body = body.onProgress(progress.report) }
+        #endif
+        self.body = body
         limits = Self.limits(original, configuration)
         cookies = LoadCookies(original, fields.cookie, configuration, door)
         request = try fields.request(original, hasBody: !body.isNone, cookie: cookies.explicit)

@@ -22,7 +22,18 @@ struct RequestFields {
         "connection", "keep-alive", "proxy-connection", "te", "transfer-encoding", "upgrade",
     ]
 
+    /// What URLSession says of the user's languages where the program says nothing.
+    private static let languages: String? = {
+        #if canImport(FoundationNetworking)
+        NSLocale.current.languageCode
+        #else
+        let preferred = Locale.preferredLanguages.prefix(6).enumerated()
+        return preferred.isEmpty ? nil : preferred.map { $0 == 0 ? $1 : "\($1);q=0.\(10 - $0)" }.joined(separator: ",")
+        #endif
+    }()
+
     init(_ request: URLRequest, _ configuration: URLSessionConfiguration) {
+        if let languages = Self.languages { fields["accept-language"] = ("Accept-Language", languages) }
         for (name, value) in configuration.httpAdditionalHeaders ?? [:] {
             fields["\(name)".lowercased()] = ("\(name)", "\(value)")
         }
@@ -45,6 +56,8 @@ struct RequestFields {
             guard let name = HTTPField.Name(name) else {
                 throw URLError(.badURL, "\"\(name)\" is no name of a header field", for: original.url)
             }
+            // White space around a value is not part of it (RFC 9110 §5.5).
+            let value = value.trimmingCharacters(in: .whitespaces)
             guard HTTPField.isValidValue(value) else {
                 throw URLError(.badURL, "the field \(name) has a character that no field has", for: original.url)
             }

@@ -63,19 +63,10 @@ struct TaskInsides {
     }
 
     private static func isForDelegate(_ task: URLSessionTask, in registry: AnyObject) -> Bool? {
-        guard let table = members(["behaviours"], of: registry)["behaviours"] else { return nil }
-        for entry in Mirror(reflecting: table).children {
-            guard let pair = Self.pair(entry.value), pair.key == task.taskIdentifier else { continue }
-            // Printing one that holds a closure costs more than all the rest.
-            return Mirror(reflecting: pair.value).children.isEmpty && "\(pair.value)" == "callDelegate"
-        }
-        return nil
-    }
-
-    private static func pair(_ entry: Any) -> (key: Int, value: Any)? {
-        let pair = Mirror(reflecting: entry).children.map(\.value)
-        guard pair.count == 2, let key = pair[0] as? Int else { return nil }
-        return (key, pair[1])
+        let table = members(["behaviours"], of: registry)["behaviours"] as? any TaskTable
+        guard let behaviour = table?.entry(of: task.taskIdentifier) else { return nil }
+        // Printing one that holds a closure costs more than all the rest.
+        return Mirror(reflecting: behaviour).children.isEmpty && "\(behaviour)" == "callDelegate"
     }
 
     /// Stored properties of an object, of its class and of those above it. The same ones are to be asked for each time.
@@ -133,6 +124,15 @@ struct TaskInsides {
         guard mirror.displayStyle == .optional else { return value }
         return mirror.children.first?.value
     }
+}
+
+/// A table of tasks by their numbers, of whatever private type the entries are.
+private protocol TaskTable {
+    func entry(of number: Int) -> Any?
+}
+
+extension Dictionary: TaskTable where Key == Int {
+    fileprivate func entry(of number: Int) -> Any? { self[number] }
 }
 #else
 /// Elsewhere a task tells what is needed.

@@ -2,7 +2,7 @@
 
 package import NIOCore
 import NIOSSL
-import Names
+package import Names
 
 /// Whether a certificate is one for a name (RFC 9525 §6.3): a host with a name by the certificate's DNS names, an
 /// address by its addresses, and by nothing else.
@@ -10,10 +10,10 @@ import Names
 /// NIOSSL also takes a certificate for the *address* that was dialled. Anybody can have one for an address of their own, and
 /// a poisoned answer may lead there: for an origin with a name only the name counts.
 package enum CertificateName {
-    /// Whether the server at the other end of a channel showed a certificate for the name. On the channel's event loop.
-    package static func isShown(by channel: any Channel, for name: String) -> Bool {
+    /// Whether the server at the other end of a channel showed a certificate for the host. On the channel's event loop.
+    package static func isShown(by channel: any Channel, for host: Host) -> Bool {
         let certificate = try? channel.pipeline.syncOperations.nioSSL_peerCertificate()
-        return certificate.map { covers($0, name) } ?? false
+        return certificate.map { covers($0, host) } ?? false
     }
 
     /// Whether it is for a host: by its name, or by its address where it has no other name.

@@ -5,9 +5,12 @@ package import NIOSSL
 extension TLSSettings {
     /// A context for a protocol other than HTTP that speaks TLS by these settings.
     ///
-    /// - Parameter applicationProtocols: what is offered by ALPN, best first; empty: nothing.
-    package func context(applicationProtocols: [String]) throws -> NIOSSLContext {
-        var configuration = try TLSContexts.configuration(self)
+    /// - Parameters:
+    ///   - applicationProtocols: what is offered by ALPN, best first; empty: nothing.
+    ///   - checksName: whether the peer has a name. Where it has only an address NIOSSL would check the one that was dialled,
+    ///     which may be another (NAT64); ``CertificateName`` checks the right one.
+    package func context(applicationProtocols: [String], checksName: Bool = true) throws -> NIOSSLContext {
+        var configuration = try TLSContexts.configuration(self, checksName)
         configuration.applicationProtocols = applicationProtocols
         return try NIOSSLContext(configuration: configuration)
     }

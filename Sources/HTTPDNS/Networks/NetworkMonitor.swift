@@ -9,8 +9,9 @@ public protocol NetworkMonitor: Sendable {
     func changes() -> AsyncStream<Void>
 }
 
-/// An upstream that keeps connections, which are of no use in another network.
+/// An upstream that does something about a change of network: connections that it keeps are of no use in another one, and
+/// an IPv4 address may have to be dialled through a NAT64.
 public protocol NetworkAware: Sendable {
-    /// The machine is in another network.
-    func networkChanged()
+    /// The machine is in another network, or more is known of the one that it is in.
+    func networkChanged(to network: Network)
 }

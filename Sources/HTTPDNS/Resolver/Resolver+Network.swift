@@ -16,8 +16,7 @@ extension Resolver {
     func networkChanged(to network: Network, isFirst: Bool) async {
         let hot = hotNames()
         enter(network)
-        configuration.networkDidChange?(network)
-        for case let upstream as any NetworkAware in configuration.upstreams { upstream.networkChanged() }
+        tell(network)
         let isKnown = await learnNAT64()
         // Those who wait for it find all of the above done.
         let waiting = state.withLockedValue { state -> [Int: AsyncStream<Void>.Continuation] in
@@ -46,8 +45,13 @@ extension Resolver {
             ranking.network.nat64 = prefixes
             return ranking.network
         }
-        if let known { configuration.networkDidChange?(known) }
+        if let known { tell(known) }
         return true
+    }
+
+    private func tell(_ network: Network) {
+        configuration.networkDidChange?(network)
+        for case let upstream as any NetworkAware in configuration.upstreams { upstream.networkChanged(to: network) }
     }
 
     /// The prefixes, none where the network has none; nil where the system's resolver does not answer.

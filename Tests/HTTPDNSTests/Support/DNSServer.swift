@@ -32,21 +32,23 @@ final class DNSServer: Sendable {
     /// - Parameters:
     ///   - udp: What a datagram is answered with.
     ///   - stream: What a message over TCP is answered with.
+    ///   - address: A loopback address.
     static func start(
+        at address: String = "127.0.0.1",
         udp: @escaping @Sendable (DNSMessage) -> [Datagram],
         stream: @escaping @Sendable (DNSMessage) -> DNSMessage = { reply(to: $0, []) }
     ) async throws -> DNSServer {
         // TCP picks the port; UDP's ports are other ones, so that it is free there.
-        let tcp = try await RawServer.start { connection in try await serve(connection, stream) }
+        let tcp = try await RawServer.start(addresses: [address]) { connection in try await serve(connection, stream) }
         let group = MultiThreadedEventLoopGroup.singleton
-        let elsewhere = try await DatagramBootstrap(group: group).bind(host: "127.0.0.1", port: 0).get()
+        let elsewhere = try await DatagramBootstrap(group: group).bind(host: address, port: 0).get()
         let channel = try await DatagramBootstrap(group: group)
             .channelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     try channel.pipeline.syncOperations.addHandler(Answering(answer: udp, elsewhere: elsewhere))
                 }
             }
-            .bind(host: "127.0.0.1", port: Int(tcp.port))
+            .bind(host: address, port: Int(tcp.port))
             .get()
         return DNSServer(tcp.endpoint, channel, elsewhere, tcp)
     }

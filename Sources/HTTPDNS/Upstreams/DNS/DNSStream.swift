@@ -17,15 +17,24 @@ final class DNSStream: Sendable {
     /// The time that an endpoint has for TCP and TLS each: with another to try behind it, and without.
     static let openLimits = (first: TimeAmount.seconds(1), last: TimeAmount.seconds(5))
 
+    /// Where to connect to.
+    private struct Places {
+        var endpoints: [Endpoint]
+        /// The place of the endpoint that is tried first: the one that took the last connection.
+        var first = 0
+
+        /// The endpoints in the order to try.
+        var order: [Endpoint] { Array(endpoints[first...] + endpoints[..<first]) }
+    }
+
     private let endpoints: [Endpoint]
     private let tls: (@Sendable () throws -> (NIOSSLContext, serverName: String?))?
-    private let checkedName: String?
+    private let checkedHost: Host?
     private let silence: TimeAmount
     private let loop: any EventLoop
     /// The connection, or its coming to be.
     private let connection = NIOLockedValueBox<EventLoopFuture<Link>?>(nil)
-    /// The place of the endpoint that is tried first: the one that took the last connection.
-    private let first = NIOLockedValueBox(0)
+    private let places: NIOLockedValueBox<Places>
 
     /// An open connection and the handler in it.
     private struct Link: Sendable {
@@ -37,18 +46,19 @@ final class DNSStream: Sendable {
     ///   - endpoints: Where to connect to; the next is tried when one fails.
     ///   - group: What runs the sockets.
     ///   - tls: TLS; nil: none.
-    ///   - checkedName: The name that the certificate must be for; nil: NIOSSL's own check is enough.
+    ///   - checkedHost: What the certificate must be for; nil: NIOSSL's own check is enough.
     ///   - silence: A connection on which nothing came for so long while a query waited in vain is given up.
     init(
         _ endpoints: [Endpoint],
         group: any EventLoopGroup,
         tls: (@Sendable () throws -> (NIOSSLContext, serverName: String?))? = nil,
-        checkedName: String? = nil,
+        checkedHost: Host? = nil,
         silence: TimeAmount = .seconds(1)
     ) {
-        self.checkedName = checkedName
+        self.checkedHost = checkedHost
         self.silence = silence
         self.endpoints = endpoints
+        places = NIOLockedValueBox(Places(endpoints: endpoints))
         self.tls = tls
         loop = group.next()
     }
@@ -86,6 +96,12 @@ final class DNSStream: Sendable {
         connection.withLockedValue { $0 }?.whenSuccess { $0.channel.close(promise: nil) }
     }
 
+    /// Closes the connection, and takes the next one in this network.
+    func networkChanged(to network: Network) {
+        places.withLockedValue { $0 = Places(endpoints: endpoints.flatMap { network.reachable($0) }) }
+        close()
+    }
+
     private func link() -> EventLoopFuture<Link> {
         let (future, promise) = connection.withLockedValue {
             known -> (EventLoopFuture<Link>, EventLoopPromise<Link>?) in
@@ -95,9 +111,7 @@ final class DNSStream: Sendable {
             return (promise.futureResult, promise)
         }
         if let promise {
-            let first = first.withLockedValue { $0 }
-            let order = endpoints.indices.map { (first + $0) % endpoints.count }
-            connect(order[...], promise)
+            connect(places.withLockedValue { $0.order }[...], promise)
         }
         return future
     }
@@ -113,18 +127,20 @@ final class DNSStream: Sendable {
         connection.withLockedValue { if $0 === link { $0 = nil } }
     }
 
-    /// Connects to the first endpoint of these places that lets us.
-    private func connect(_ rest: ArraySlice<Int>, _ promise: EventLoopPromise<Link>) {
-        guard let place = rest.first else {
+    /// Connects to the first of these endpoints that lets us.
+    private func connect(_ rest: ArraySlice<Endpoint>, _ promise: EventLoopPromise<Link>) {
+        guard let endpoint = rest.first else {
             forget(promise.futureResult)
             return promise.fail(UpstreamError(.unreachable, "no address to connect to"))
         }
-        let endpoint = endpoints[place]
         open(endpoint, within: rest.count > 1 ? Self.openLimits.first : Self.openLimits.last).whenComplete {
             [weak self] result in
             switch result {
             case .success(let link):
-                self?.first.withLockedValue { $0 = place }
+                self?.places.withLockedValue { places in
+                    // The network may have changed since.
+                    places.first = places.endpoints.firstIndex(of: endpoint) ?? 0
+                }
                 link.channel.closeFuture.whenComplete { [weak self] _ in self?.forget(promise.futureResult) }
                 promise.succeed(link)
             case .failure(let error):
@@ -139,7 +155,7 @@ final class DNSStream: Sendable {
 
     private func open(_ endpoint: Endpoint, within limit: TimeAmount) -> EventLoopFuture<Link> {
         let secured = loop.makePromise(of: Void.self)
-        let (loop, tls, checkedName, silence) = (loop, tls, checkedName, silence)
+        let (loop, tls, checkedHost, silence) = (loop, tls, checkedHost, silence)
         return ClientBootstrap(group: loop)
             .connectTimeout(limit)
             .channelOption(ChannelOptions.socketOption(.tcp_nodelay), value: 1)
@@ -168,7 +184,7 @@ final class DNSStream: Sendable {
                     link.channel.close(promise: nil)
                 }
                 return secured.futureResult.always { _ in timer.cancel() }.flatMapThrowing {
-                    if let checkedName { try Self.check(link.channel, isFor: checkedName) }
+                    if let checkedHost { try Self.check(link.channel, isFor: checkedHost) }
                     return link
                 }
             }
@@ -179,8 +195,8 @@ final class DNSStream: Sendable {
     }
 
     /// NIOSSL takes a certificate for the dialled address too, which anybody may have; see ``CertificateName``.
-    private static func check(_ channel: any Channel, isFor name: String) throws {
-        guard !CertificateName.isShown(by: channel, for: name) else { return }
+    private static func check(_ channel: any Channel, isFor host: Host) throws {
+        guard !CertificateName.isShown(by: channel, for: host) else { return }
         channel.close(promise: nil)
         throw NIOSSLExtraError.failedToValidateHostname
     }

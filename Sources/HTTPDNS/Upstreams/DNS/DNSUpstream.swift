@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import NIOConcurrencyHelpers
 public import NIOCore
 public import NIOPosix
 public import Names
@@ -8,12 +9,13 @@ public import Names
 ///
 /// Nothing proves these answers. To be taken, a forged one must guess the query's port, its ID and the random letter
 /// case of its name, before the true one comes.
-public final class DNSUpstream: Upstream {
+public final class DNSUpstream: Upstream, NetworkAware {
     /// The name in resolutions and errors.
     public let name: String
     /// One record type a question.
     public let answersOneFamily = true
     private let servers: [Endpoint]
+    private let network = NIOLockedValueBox(Network.unknown)
     private let randomizesCase: Bool
     private let group: any EventLoopGroup
 
@@ -38,6 +40,9 @@ public final class DNSUpstream: Upstream {
         self.group = group
         name = "dns:\(first)"
     }
+
+    /// Asks servers that are known by IPv4 addresses through the network's NAT64 where there is no IPv4.
+    public func networkChanged(to network: Network) { self.network.withLockedValue { $0 = network } }
 
     /// Answers a question; see ``Upstream/answer(_:)``.
     public func answer(_ question: Question) async throws(UpstreamError) -> Answer {
@@ -71,7 +76,9 @@ public final class DNSUpstream: Upstream {
         let loop = group.next()
         let promise = loop.makePromise(of: (DNSMessage, Endpoint).self)
         let query = DNSMessage.query(question, id: id, edns: edns)
-        loop.execute { [servers] in
+        let network = network.withLockedValue { $0 }
+        let servers = servers.flatMap { network.reachable($0) }
+        loop.execute {
             UDPExchange(loop: loop, servers: servers, query: query, promise: promise) { message in
                 message.flags.isResponse && message.id == id && message.questions == [question]
                     && (!isStrict || message.questions.first?.name.wire == question.name.wire)

@@ -35,21 +35,21 @@ public final class DoTUpstream: Upstream, NetworkAware {
         group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton
     ) throws(UpstreamError) {
         let endpoints = try Origin(scheme: .https, host: host, port: port).endpoints(addresses)
-        let contexts = TLSContextSource(tls)
+        let contexts = TLSContextSource(tls, checksName: host.address == nil)
         name = "dot:\(host.urlForm)"
         self.isPadded = isPadded
-        // BoringSSL takes no address for a server name; it then compares the address that was dialled.
+        // An address has no place in SNI (RFC 6066 §3).
         let serverName = host.address == nil ? host.withoutFinalDot : nil
         stream = DNSStream(
             endpoints,
             group: group,
             tls: { (try contexts.context(), serverName) },
-            checkedName: tls.verifiesCertificate ? serverName : nil
+            checkedHost: tls.verifiesCertificate ? host : nil
         )
     }
 
-    /// Closes the connection; the next question opens another.
-    public func networkChanged() { stream.close() }
+    /// Closes the connection. The next question opens another, through the network's NAT64 where there is no IPv4.
+    public func networkChanged(to network: Network) { stream.networkChanged(to: network) }
 
     /// Answers a question; see ``Upstream/answer(_:)``.
     public func answer(_ question: Question) async throws(UpstreamError) -> Answer {
