@@ -51,7 +51,7 @@ enum DialStep: Sendable {
 /// What makes connections interchangeable: the origin, how TLS is done and the way there. Never an address.
 struct PoolKey: Hashable, Sendable {
     let origin: Origin
-    let tls: TLSSettings
+    var tls: TLSSettings
     let route: Route
 
     /// The proxy that requests are forwarded by, if there is one: then they carry the whole URL.

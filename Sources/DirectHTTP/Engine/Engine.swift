@@ -87,7 +87,7 @@ public final class Engine: Sendable {
         limits: TimeLimits = TimeLimits()
     ) async throws(DirectHTTPError) -> ExchangeResponse {
         let clock = ExchangeClock(limits: limits)
-        let key = PoolKey(origin: request.origin, tls: tls, route: route)
+        var key = PoolKey(origin: request.origin, tls: tls, route: route)
         var request = request
         var fresh = false
         var refusals = 0
@@ -133,6 +133,10 @@ public final class Engine: Sendable {
                 )
             case .failure(let error):
                 var error = error.with(attempts: sent.connection.info.attempts)
+                if error.wantsHTTP1, key.tls.offersHTTP2, request.body.isReplayable {
+                    key.tls.offersHTTP2 = false
+                    continue
+                }
                 guard refusals < Self.maximumRefusals,
                     error.isUnprocessed || mayRepeat(request, after: error, isReused: sent.isReused)
                 else { throw error }
@@ -147,7 +151,7 @@ public final class Engine: Sendable {
     }
 
     /// How often a request is sent again because its connection was gone or its server refused to look at it.
-    private static let maximumRefusals = 3
+    private static let maximumRefusals = 8
 
     /// RFC 9110 §9.2.2: a kept connection may have died of age under an innocent request.
     private func mayRepeat(_ request: PreparedRequest, after error: DirectHTTPError, isReused: Bool) -> Bool {
