@@ -52,9 +52,7 @@ public final class HTTPDNSServer: Sendable {
     public func run() async {
         let clock = ContinuousClock()
         while (try? await clock.sleep(for: configuration.zoneInterval)) != nil {
-            do throws(ServerError) {
-                try zones.reload()
-            } catch {
+            for error in zones.reload().failures {
                 service.noteReloadFailure()
                 configuration.reloadFailed?(error)
             }
@@ -70,8 +68,8 @@ public final class HTTPDNSServer: Sendable {
     public func reload(accounts: [ServerAccount]? = nil) throws(ServerError) {
         do throws(ServerError) {
             // All of it is read before any of it is used.
-            let (set, tls) = (try zones.read(), try listener.read())
-            zones.use(set)
+            let (readings, tls) = (try zones.read(), try listener.read())
+            zones.use(readings)
             listener.use(tls)
         } catch {
             service.noteReloadFailure()

@@ -219,8 +219,11 @@ struct ServerTests {
         await lab.stop()
     }
 
-    @Test("who stops it waits for answers under way")
-    func drain() async throws {
+    @Test(
+        "who stops it waits for answers under way, and so does its run when it is cancelled",
+        arguments: [false, true]
+    )
+    func drain(isCancelled: Bool) async throws {
         let gate = Gate()
         let held = ScriptedUpstream("held", .hold(gate, Answer(v4: .addresses([IPAddress(v4: 1)], ttl: nil))))
         var settings = ResolverConfiguration(upstreams: [held], system: nil)
@@ -241,10 +244,14 @@ struct ServerTests {
         let (transport, question) = (other.transport, request)
         async let reply = transport.exchange(question)
         while held.questions.isEmpty { await Task.yield() }
-        async let stopped: Void = server.stop()
+        let running = Task { if isCancelled { await server.run() } else { await server.stop() } }
+        if isCancelled { running.cancel() }
+        var health = question
+        health.target = "/health"
+        while (try? await transport.exchange(health))?.status == 200 { await Task.yield() }
         gate.open()
         #expect(try await reply.body == Array("0.0.0.1".utf8))
-        await stopped
+        await running.value
         await #expect(throws: UpstreamError.self) { try await transport.exchange(question) }
         await resolver.shutdown()
         await other.stop()

@@ -92,6 +92,8 @@ struct ZoneTests {
             ("$ORIGIN c.test.\n@ SOA a b 1 1 1 1 1\nx.d.test. A 192.0.2.1", "not in the zone"),
             ("$INCLUDE other", "line 1: other cannot be read"), ("$GENERATE 1-9 a A 192.0.2.$", "line 1: $GENERATE"),
             ("$ORIGIN c.test.\nx 60 TXT \"open", "line 2"),
+            ("$ORIGIN c.test.\n@ 60 SOA a b 1 1 1 1 1\nx CNAME y\nX A 192.0.2.1", ".c.test has a CNAME and other"),
+            ("$ORIGIN c.test.\n@ 60 SOA a b 1 1 1 1 1\nx CNAME y\nx CNAME z", ".c.test has a CNAME and other"),
             ("$ORIGIN c.test.\n\(String(repeating: "a", count: 64)) 60 A 192.0.2.1", "63 octets"),
         ]
     )
@@ -164,17 +166,52 @@ struct ZoneTests {
         try write("x 60 A 192.0.2.1\n", "hosts")
         let files = try ZoneFiles(["\(folder)/zone"])
         func ttl() throws -> UInt32? { files.set.lookUp(try Self.name("x.c.test"), .a)?.answer.answers.first?.ttl }
-        #expect(try files.reload() == false)
+        #expect(files.reload() == (false, []))
         try write("x 600 A 192.0.2.1\n", "hosts")
-        #expect(try files.reload() == true)
+        #expect(files.reload() == (true, []))
         #expect(try ttl() == 600)
         try FileManager.default.removeItem(atPath: "\(folder)/hosts")
-        #expect(throws: ServerError.self) { try files.reload() }
-        #expect(try files.reload() == false)
+        #expect(files.reload().failures.count == 1)
+        #expect(files.reload() == (false, []))
         #expect(try ttl() == 600)
         try write("x 30 A 192.0.2.1\n", "hosts")
-        #expect(try files.reload() == true)
+        #expect(files.reload() == (true, []))
         #expect(try ttl() == 30)
+    }
+
+    @Test("a zone that is wrong keeps no other from changing, and no two files are one zone")
+    func wrongBesideRight() throws {
+        let folder = NSTemporaryDirectory() + "/beeline-zones-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        func write(_ name: String, _ zone: String, _ records: String) throws {
+            let text = "$ORIGIN \(zone).\n@ 60 SOA a b 1 1 1 1 1\n\(records)\n"
+            try Data(text.utf8).write(to: URL(fileURLWithPath: "\(folder)/\(name)"))
+        }
+        try write("one", "one.test", "x A 192.0.2.1")
+        try write("two", "two.test", "x A 192.0.2.1")
+        let files = try ZoneFiles(["\(folder)/one", "\(folder)/two"])
+        func address(_ name: String) throws -> DNSRecord.Content? {
+            files.set.lookUp(try Self.name(name), .a)?.answer.answers.first?.data
+        }
+        try write("one", "one.test", "x A nonsense")
+        try write("two", "two.test", "x A 192.0.2.2")
+        #expect(files.reload().failures.map(\.code) == [.badZone])
+        #expect(try address("x.one.test") == .address(IPAddress(v4: 0xc000_0201)))
+        #expect(try address("x.two.test") == .address(IPAddress(v4: 0xc000_0202)))
+        try write("two", "one.test", "x A 192.0.2.3")
+        try write("one", "one.test", "x A 192.0.2.4")
+        #expect(files.reload().failures.first?.message.contains("is in \(folder)/one already") == true)
+        #expect(try address("x.one.test") == .address(IPAddress(v4: 0xc000_0204)))
+        #expect(try address("x.two.test") == .address(IPAddress(v4: 0xc000_0202)))
+        #expect(throws: ServerError.self) { try ZoneFiles(["\(folder)/one", "\(folder)/two"]) }
+    }
+
+    @Test("records that stand twice in a file are one (RFC 2181 §5)")
+    func twice() throws {
+        let text = "$ORIGIN c.test.\n@ 60 SOA a b 1 1 1 1 1\nx A 192.0.2.1\nX 30 A 192.0.2.1\nx A 192.0.2.2\n"
+        let answers = try Self.set(text).lookUp(try Self.name("x.c.test"), .a)?.answer.answers
+        #expect(answers?.count == 2)
     }
 
     private static func content(_ text: String) throws(ServerError) -> (DNSType, [UInt8])? {

@@ -71,6 +71,32 @@ extension ProcessTests {
             await lab.stop()
         }
 
+        @Test func answersUnderWayAreFinishedAndLoggedAtSIGTERM() async throws {
+            let lab = try await CommandLab()
+            let gate = Gate()
+            lab.upstream.zone.set("a.test", fault: .delayed(by: gate))
+            _ = try await Self.serving(lab, ["--access-log", "access.log"]) { endpoint, process in
+                let spec = "json:https://dns.test:\(endpoint.port)/resolve#127.0.0.1"
+                let options = ["resolve", "-4", "--dns", spec, "--allow-local-answers", "--cacert", "ca.pem"]
+                async let asked = lab.beeline(options + ["a.test"])
+                try await withTimeLimit(.seconds(20), { "the question at the upstream" }) {
+                    while lab.upstream.requests.isEmpty { try await Task.sleep(for: .milliseconds(5)) }
+                }
+                kill(process, SIGTERM)
+                try await withTimeLimit(.seconds(20), { "the port's end" }) {
+                    while let connection = try? await RawConnection.connect(to: endpoint) {
+                        await connection.close()
+                        try await Task.sleep(for: .milliseconds(5))
+                    }
+                }
+                gate.open()
+                let run = try await asked
+                #expect(run.text.hasPrefix("a.test 127.0.0.2 "), "\(run.text)\(run.errors)")
+            }
+            #expect(try lab.folder.text("access.log").contains(" a.test "))
+            await lab.stop()
+        }
+
         @Test func theLogIsOpenedAnewAtSIGHUP() async throws {
             let lab = try await CommandLab()
             let run = try await Self.serving(lab, ["--access-log", "access.log"]) { endpoint, process in

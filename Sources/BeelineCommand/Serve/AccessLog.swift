@@ -57,7 +57,10 @@ final class AccessLog: Sendable {
         { [continuation] record in continuation.yield(Self.line(record)) }
     }
 
-    /// Writes lines until the task is cancelled.
+    /// No line comes any more.
+    func finish() { continuation.finish() }
+
+    /// Writes lines until all are written after ``finish()``.
     func run() async {
         for await line in lines {
             let (file, old) = files.withLockedValue { files -> (FileDescriptor, FileDescriptor?) in

@@ -41,14 +41,17 @@ struct ServeRunner: Sendable {
         let scheme = plan.configuration.tls == nil ? "http" : "https"
         try? FileDescriptor.standardOutput.write("listening on \(scheme)://\(endpoint)\n".utf8)
         let reload = reloading(server, log)
+        // By itself, for it outlives the cancelling: what the server answers at its end is logged too.
+        let logging = Task { await log?.run() }
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await client.run() }
-            group.addTask { await log?.run() }
-            // The first of the three to end is the server, when the task is cancelled: it drains before it returns.
+            // It drains before it returns, when the task is cancelled.
             group.addTask { await server.run() }
             await group.waitForAll()
         }
         reload.cancel()
+        log?.finish()
+        await logging.value
         await client.shutDown()
         return .ok
     }

@@ -90,9 +90,12 @@ final class ServerListener: Sendable {
             // HTTP/1.1 connections have no handler for it and are closed after their replies.
             channel.eventLoop.execute { Self.sayGoodbye(channel) }
         }
-        let clock = ContinuousClock()
-        let end = clock.now + configuration.drainTime
-        while service.underWay > 0, clock.now < end, (try? await clock.sleep(for: .milliseconds(10))) != nil {}
+        // Who stops us has been cancelled as a rule, and a cancelled task cannot sleep.
+        await Task { [service, configuration] in
+            let clock = ContinuousClock()
+            let end = clock.now + configuration.drainTime
+            while service.underWay > 0, clock.now < end { try? await clock.sleep(for: .milliseconds(10)) }
+        }.value
         for channel in channels { try? await channel.close().get() }
     }
 

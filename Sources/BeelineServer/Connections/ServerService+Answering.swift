@@ -36,9 +36,12 @@ extension ServerService {
             let bound = NIOLoopBound(finish, eventLoop: loop)
             return Self.task(on: loop) {
                 let reply = await wait()
-                self.ended()
-                guard !Task.isCancelled else { return }
-                loop.execute { bound.value(reply) }
+                let isWanted = !Task.isCancelled
+                loop.execute {
+                    if isWanted { bound.value(reply) }
+                    // Who stops the server closes the connection when nothing is under way.
+                    self.ended()
+                }
             }
         }
     }

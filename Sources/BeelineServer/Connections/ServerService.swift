@@ -119,7 +119,7 @@ final class ServerService: Sendable {
         let text = counters.text(
             cache: resolver.counts,
             cachedNames: resolver.cachedNames,
-            zoneNames: zones.set.zones.reduce(0) { $0 + $1.count }
+            zoneNames: zones.set.count
         )
         return ServerReply(200, "text/plain; version=0.0.4; charset=utf-8", Array(text.utf8))
     }

@@ -13,6 +13,7 @@ struct ZoneFile {
     /// Files that are included, each as often as it is.
     static let maxIncludes = 1_000
 
+    /// No two that say the same.
     let records: [DNSRecord]
     /// The owner of the SOA record.
     let apex: DNSName
@@ -35,10 +36,39 @@ struct ZoneFile {
             throw ServerError(.badZone, "there is no SOA record: it says which zone the file is")
         }
         self.apex = apex
-        records = reader.records
+        records = Self.distinct(reader.records)
         if let stranger = records.first(where: { !$0.name.isAtOrBelow(apex) }) {
             throw ServerError(.badZone, "\(stranger.name) is not in the zone \(apex)")
         }
+        if let name = Self.badAlias(records) {
+            throw ServerError(
+                .badZone,
+                "\(name) has a CNAME and other records beside it: an alias has nothing of its own"
+            )
+        }
+    }
+
+    /// Records that say the same are one (RFC 2181 §5).
+    private static func distinct(_ records: [DNSRecord]) -> [DNSRecord] {
+        var seen: Set<DNSRecord> = []
+        return records.filter { record in
+            var key = record
+            key.ttl = 0
+            return seen.insert(key).inserted
+        }
+    }
+
+    /// A name that is an alias and has other records (RFC 1034 §3.6.2) than KEY, RRSIG and NSEC (RFC 4034 §3, §4).
+    private static func badAlias(_ records: [DNSRecord]) -> DNSName? {
+        var aliases: Set<DNSName> = []
+        for record in records {
+            guard case .alias = record.data else { continue }
+            if !aliases.insert(record.name).inserted { return record.name }
+        }
+        guard !aliases.isEmpty else { return nil }
+        return records.first { record in
+            ![5, 25, 46, 47].contains(record.type.rawValue) && aliases.contains(record.name)
+        }?.name
     }
 }
 
@@ -92,7 +122,10 @@ private struct ZoneReader {
             } else if let known = Self.type(text) {
                 type = known
             } else {
-                throw ZoneText.error(entry.line, "\"\(word.text)\" is no type that is known here; write TYPE65 \\# 0")
+                throw ZoneText.error(
+                    entry.line,
+                    "\"\(word.text)\" is no type that is known here: write it by its number, TYPEnn \\# LENGTH HEX"
+                )
             }
         }
         let content = ZoneContent(type: type ?? .a, words: Array(words), line: entry.line, origin: origin)

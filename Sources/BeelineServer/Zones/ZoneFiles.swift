@@ -17,20 +17,27 @@ import Musl
 import Glibc
 #endif
 
-/// Zone files, read again when they change. One that became wrong leaves what it said before.
+/// Zone files, read again when they change. One that became wrong leaves what it said before, and keeps no other from changing.
 final class ZoneFiles: Sendable {
-    private struct State {
-        var set = ZoneSet()
-        /// Of every file that was read, included ones too; nil where it could not be.
-        var stamps: [String: Stamp?] = [:]
-    }
-
     /// What tells whether a file was changed.
-    private struct Stamp: Hashable {
+    fileprivate struct Stamp: Hashable {
         var seconds: Int64
         var nanoseconds: Int64
         var size: Int64
         var number: UInt64
+    }
+
+    /// A zone, and what its files were like before they were read, included ones too; nil where one could not be read.
+    struct Reading: Sendable {
+        fileprivate(set) var zone: Zone
+        fileprivate var stamps: [String: Stamp?]
+
+        fileprivate var isOutOfDate: Bool { stamps.contains { ZoneFiles.stamp($0.key) != $0.value } }
+    }
+
+    private struct State {
+        var readings: [Reading] = []
+        var set = ZoneSet()
     }
 
     let paths: [String]
@@ -47,44 +54,77 @@ final class ZoneFiles: Sendable {
     /// What is served.
     var set: ZoneSet { state.withLockedValue { $0.set } }
 
-    /// Reads all files again if one of them was changed.
+    /// Reads those files again that were changed, and serves what is right of them.
     ///
-    /// - Returns: Whether they were read.
-    /// - Throws: ``ServerError``; what was served before is served on.
+    /// - Returns: Whether any was read, and what is wrong, which is not read again until it changes.
     @discardableResult
-    func reload() throws(ServerError) -> Bool {
-        let stamps = state.withLockedValue { $0.stamps }
-        guard stamps.contains(where: { Self.stamp($0.key) != $0.value }) else { return false }
-        use(try read())
-        return true
+    func reload() -> (hasRead: Bool, failures: [ServerError]) {
+        var readings = state.withLockedValue { $0.readings }
+        var failures: [ServerError] = []
+        var hasRead = false
+        for (index, path) in paths.enumerated() where readings[index].isOutOfDate {
+            var stamps: [String: Stamp?] = [:]
+            let result = Result { () throws(ServerError) in try Self.zone(path, &stamps) }
+            // Somebody writes while we read: a part of a zone is none.
+            if stamps.contains(where: { Self.stamp($0.key) != $0.value }) { continue }
+            do throws(ServerError) {
+                let zone = try result.get()
+                if let other = readings.indices.first(where: { $0 != index && readings[$0].zone.apex == zone.apex }) {
+                    throw Self.twice(zone, paths[other], path)
+                }
+                readings[index].zone = zone
+            } catch {
+                failures.append(error)
+            }
+            readings[index].stamps = stamps
+            hasRead = true
+        }
+        if hasRead { use(readings) }
+        return (hasRead, failures)
     }
 
     /// Reads all files. What is served stays as it is: ``use(_:)`` changes it.
-    func read() throws(ServerError) -> ZoneSet {
-        var stamps: [String: Stamp?] = [:]
-        // What is wrong is not read again until it changes.
-        defer { state.withLockedValue { [stamps] in $0.stamps = stamps } }
-        func open(_ path: String) -> [UInt8]? {
-            // Taken before: what is written while we read is read again.
-            stamps.updateValue(Self.stamp(path), forKey: path)
-            return FileManager.default.contents(atPath: path).map { [UInt8]($0) }
-        }
-        var zones: [Zone] = []
+    ///
+    /// - Throws: ``ServerError`` with code `badZone`, the file and the line.
+    func read() throws(ServerError) -> [Reading] {
+        var readings: [Reading] = []
+        var places: [DNSName: String] = [:]
         for path in paths {
-            guard let octets = open(path) else { throw ServerError(.badZone, "\(path) cannot be read") }
-            do throws(ServerError) {
-                zones.append(Zone(try ZoneFile(parsing: octets, at: path, including: open)))
-            } catch {
-                throw ServerError(.badZone, "\(path), \(error.message)")
-            }
+            var stamps: [String: Stamp?] = [:]
+            let zone = try Self.zone(path, &stamps)
+            if let other = places.updateValue(path, forKey: zone.apex) { throw Self.twice(zone, other, path) }
+            readings.append(Reading(zone: zone, stamps: stamps))
         }
-        return ZoneSet(zones)
+        return readings
     }
 
     /// Serves what was read.
-    func use(_ set: ZoneSet) { state.withLockedValue { $0.set = set } }
+    func use(_ readings: [Reading]) {
+        let set = ZoneSet(readings.map(\.zone))
+        state.withLockedValue { $0 = State(readings: readings, set: set) }
+    }
 
-    private static func stamp(_ path: String) -> Stamp? {
+    private static func zone(_ path: String, _ stamps: inout [String: Stamp?]) throws(ServerError) -> Zone {
+        func open(_ path: String) -> [UInt8]? {
+            // Taken before: what is written while we read is read again.
+            stamps.updateValue(stamp(path), forKey: path)
+            return FileManager.default.contents(atPath: path).map { [UInt8]($0) }
+        }
+        guard let octets = open(path) else { throw ServerError(.badZone, "\(path) cannot be read") }
+        do throws(ServerError) {
+            return try withoutActuallyEscaping(open) { open throws(ServerError) in
+                Zone(try ZoneFile(parsing: octets, at: path, including: open))
+            }
+        } catch {
+            throw ServerError(.badZone, "\(path), \(error.message)")
+        }
+    }
+
+    private static func twice(_ zone: Zone, _ first: String, _ second: String) -> ServerError {
+        ServerError(.badZone, "\(second), the zone \(zone.apex) is in \(first) already")
+    }
+
+    fileprivate static func stamp(_ path: String) -> Stamp? {
         var status = stat()
         guard stat(path, &status) == 0 else { return nil }
         #if canImport(Darwin)

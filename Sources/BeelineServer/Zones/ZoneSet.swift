@@ -4,10 +4,24 @@ import HTTPDNS
 
 /// The zones of a server; of several that hold a name the closest counts.
 struct ZoneSet: Sendable {
-    let zones: [Zone]
+    private let zones: [DNSName: Zone]
+    /// Names that have records.
+    let count: Int
 
     init(_ zones: [Zone] = []) {
-        self.zones = zones.sorted { $0.apex.wire.count > $1.apex.wire.count }
+        self.zones = Dictionary(zones.map { ($0.apex, $0) }) { first, _ in first }
+        count = self.zones.values.reduce(0) { $0 + $1.count }
+    }
+
+    /// The closest zone that holds a name.
+    private func zone(of name: DNSName) -> Zone? {
+        guard !zones.isEmpty else { return nil }
+        var at: DNSName? = name
+        while let here = at {
+            if let zone = zones[here] { return zone }
+            at = here.parent
+        }
+        return nil
     }
 
     /// Aliases that are followed for one question.
@@ -26,7 +40,7 @@ struct ZoneSet: Sendable {
         finding.answer.isAuthoritative = true
         var name = name
         for step in 0...Self.maxAliases {
-            guard let zone = zones.first(where: { name.isAtOrBelow($0.apex) }) else {
+            guard let zone = zone(of: name) else {
                 finding.outside = name
                 return step == 0 ? nil : finding
             }
