@@ -47,6 +47,7 @@ public import Glibc
 @_exported import var Glibc.O_WRONLY
 @_exported import var Glibc.POLLOUT
 @_exported import var Glibc.P_PID
+@_exported import var Glibc.R_OK
 @_exported import var Glibc.SEEK_END
 @_exported import var Glibc.SEEK_SET
 @_exported import var Glibc.SIGHUP
