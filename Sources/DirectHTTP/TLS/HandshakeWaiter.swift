@@ -51,6 +51,7 @@ final class HandshakeWaiter: ChannelInboundHandler, RemovableChannelHandler {
                 underlyingError: error
             )
         }
-        return DirectHTTPError(.tlsFailed, "failed the TLS handshake: \(text)", underlyingError: error)
+        let words = HandshakeFault.words(for: error)
+        return DirectHTTPError(.tlsFailed, "failed the TLS handshake: \(words)", underlyingError: error)
     }
 }
