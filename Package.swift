@@ -238,7 +238,8 @@ let package = Package(
         .testTarget(
             name: "BeelineTests",
             dependencies: [
-                "Beeline", "BeelineTesting", nio("NIOConcurrencyHelpers"), nio("NIOCore"), logging, metrics, tracing,
+                "Names", "DirectHTTP", "Beeline", "BeelineTesting", nio("NIOConcurrencyHelpers"), nio("NIOCore"),
+                logging, metrics, tracing,
                 .product(name: "InMemoryLogging", package: "swift-log"),
                 .product(name: "InMemoryTracing", package: "swift-distributed-tracing"),
                 .product(name: "MetricsTestKit", package: "swift-metrics"),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import HTTPDNS
+import Names
 
 /// Somebody who may ask, with what proves it.
 public struct ServerAccount: Sendable {

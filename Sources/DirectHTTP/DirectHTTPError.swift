@@ -70,6 +70,10 @@ public struct DirectHTTPError: Error, Sendable, CustomStringConvertible {
     var isBeforeResponse = false
     /// Whether the peer says that it has not begun to process the request.
     var isUnprocessed = false
+    /// Whether the server answers this request in HTTP/1.1 alone (HTTP_1_1_REQUIRED, RFC 9113 §7).
+    var wantsHTTP1 = false
+    /// Whether a proxy closed the connection with a challenge that can be answered on another.
+    var isChallenge = false
 
     /// Makes an error.
     public init(_ code: Code, _ message: String, attempts: [Attempt] = [], underlyingError: (any Error)? = nil) {

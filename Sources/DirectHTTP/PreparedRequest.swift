@@ -32,6 +32,10 @@ public struct PreparedRequest: Sendable {
     /// How long the body is held back for `100 Continue` where the request has `Expect: 100-continue`; then it is sent
     /// all the same (RFC 9110 §10.1.1). Default 1 s.
     public var continueLimit = Duration.seconds(1)
+    /// Who we are to the proxy that forwards it; nil where there is none, or it is not told.
+    var proxyAuthorization: String?
+    /// Its part in a hedge; nil where there is none.
+    package var hedgeSide: HedgeSide?
     /// Whether the body waits for `100 Continue`.
     let expectsContinue: Bool
 
@@ -63,8 +67,9 @@ public struct PreparedRequest: Sendable {
         }
         var declaredLength: String?
         var expects = false
-        var host: HTTPField?
-        for field in fields {
+        var rest = fields
+        let host = rest.takeHost()
+        for field in rest {
             switch field.name {
             case .transferEncoding, .connection, .upgrade:
                 throw DirectHTTPError(
@@ -76,8 +81,7 @@ public struct PreparedRequest: Sendable {
             case .expect:
                 expects = expects || field.value.lowercased() == "100-continue"
             default:
-                // HTTPTypes has no constant for it.
-                if field.name.canonicalName == "host" { host = field }
+                break
             }
         }
         let length = try body.contentLength()
@@ -100,18 +104,19 @@ public struct PreparedRequest: Sendable {
         default:
             framing = (length ?? declaredLength.flatMap { Int64($0) }).map(Framing.length) ?? .chunked
         }
-        let authority = authority ?? host?.value
+        let authority = authority ?? host
         if let authority, !authority.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7f }) {
             throw DirectHTTPError(.invalidRequest, "the Host \"\(authority)\" has a character that no host has")
         }
         self.authority = authority ?? url.origin.authority
-        var rest = fields
         if declaredLength != nil { rest[.contentLength] = nil }
-        if let host { rest[host.name] = nil }
         // RFC 9110 §10.1.1: there is nothing to wait for where there is nothing to send.
         if expects, !expectsContinue { rest[.expect] = nil }
         self.fields = rest
     }
+
+    /// The target as a proxy is given it (RFC 9112 §3.2.2).
+    var absoluteTarget: String { origin.serialized + target }
 
     /// The field that tells the body's end in HTTP/1.1; nil where none does. In HTTP/2 a length alone is told.
     package var framingField: HTTPField? {
@@ -128,5 +133,15 @@ public struct PreparedRequest: Sendable {
         case .get, .head, .options, .trace, .put, .delete: true
         default: false
         }
+    }
+}
+
+extension HTTPFields {
+    /// Takes `Host` out, for which HTTPTypes has no name: it belongs into `HTTPRequest.authority`. Nil where there is none; of
+    /// several the last.
+    package mutating func takeHost() -> String? {
+        guard let host = last(where: { $0.name.canonicalName == "host" }) else { return nil }
+        self[host.name] = nil
+        return host.value
     }
 }

@@ -7,6 +7,7 @@ import NIOCore
 import Testing
 
 @testable import Beeline
+@testable import DirectHTTP
 
 @Suite("Credentials: Basic, Bearer, Digest (RFC 7616)", .timeLimit(.minutes(1)))
 struct AuthTests {

@@ -3,6 +3,7 @@
 import BeelineTesting
 import NIOConcurrencyHelpers
 import NIOCore
+import Names
 import Testing
 
 @testable import Beeline
@@ -85,6 +86,69 @@ struct HedgeTests {
         }
         #expect(try await lab.client.post(lab.url("a.test"), body: .bytes("x".utf8)).text() == "x")
         #expect(lab.site.requests.count == 1 && clock.sleeperCount == 0)
+        await lab.stop()
+    }
+
+    @Test(
+        "the second request goes to another address than the first, which may be what is slow",
+        arguments: ["http/1.1", "h2"]
+    )
+    func goesElsewhere(_ proto: String) async throws {
+        let clock = ManualClock()
+        let gate = Gate()
+        let slow = try #require(IPAddress("127.0.0.1"))
+        let fast = try #require(IPAddress("127.0.0.2"))
+        let lab = try await ClientLab(
+            protocols: [proto],
+            clock: clock,
+            configure: {
+                $0.hedge = HedgePolicy(delay: .milliseconds(150))
+                $0.engine.dial.stagger = .seconds(10)
+                $0.engine.dial.handshakePatience = .seconds(10)
+                $0.pinned[.init(try Host("a.test"))] = [slow, fast]
+            },
+            handler: { request in
+                if request.connection.local.address == slow { try await gate.wait() }
+                return .text("\(request.connection.local.address)")
+            }
+        )
+        // The third finds the connection of the second still open.
+        for round in 1...3 {
+            async let response = lab.client.get(lab.url("a.test"))
+            if round == 1 || proto == "h2" {
+                try await gate.arrivals(atLeast: round)
+                try await clock.sleepers(atLeast: 1)
+                clock.advance(by: .milliseconds(150))
+            }
+            let winner = try await response
+            #expect(winner.endpoint.address == fast)
+            #expect(try await winner.text() == "127.0.0.2")
+        }
+        #expect(lab.site.connections.accepted == 2)
+        gate.open()
+        await lab.stop()
+    }
+
+    @Test("a caller who leaves before the delay is over sends no second request")
+    func leaves() async throws {
+        let clock = ManualClock()
+        let gate = Gate()
+        let lab = try await ClientLab(
+            clock: clock,
+            configure: { $0.hedge = HedgePolicy(delay: .seconds(1)) },
+            handler: { _ in
+                try await gate.wait()
+                return .text("late")
+            }
+        )
+        let call = Task { try await lab.client.get(lab.url("a.test")) }
+        try await gate.arrivals(atLeast: 1)
+        call.cancel()
+        let error = await #expect(throws: BeelineError.self) { _ = try await call.value }
+        #expect(error?.code == BeelineError.Code(.cancelled))
+        _ = try await lab.site.connections(until: { $0.open == 0 })
+        #expect(lab.site.connections.accepted == 1 && lab.site.requests.count == 1)
+        gate.open()
         await lab.stop()
     }
 }

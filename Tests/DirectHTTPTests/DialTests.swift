@@ -195,4 +195,33 @@ struct DialTests {
         try await daemon.stop()
         await origin.stop()
     }
+
+    @Test(
+        "what keeps a socket from its endpoint is told in words: what, and what to do",
+        arguments: [
+            ("[fe80::1]:80", nil, nil, "link-local address, which needs its interface, in a URL [fe80::1%25eth0]"),
+            (
+                "127.0.0.1:80", "203.0.113.77", nil,
+                "from the local addresses 203.0.113.77: one of them must be this machine's"
+            ),
+            (
+                "127.0.0.1:80", "::1", nil,
+                "from the local addresses ::1: one of them must be this machine's and of its family"
+            ),
+            ("127.0.0.1:80", nil, "no-such-one", "this machine has no interface no-such-one"),
+        ] as [(String, String?, String?, String)]
+    )
+    func unreachable(_ endpoint: String, _ local: String?, _ interface: String?, _ words: String) async throws {
+        var configuration = EngineConfiguration()
+        configuration.dial.localAddresses = [local.flatMap { IPAddress($0) }].compactMap(\.self)
+        configuration.dial.interface = interface
+        let engine = Engine(configuration: configuration)
+        let list = EndpointList([try #require(Endpoint(endpoint))])
+        let error = await #expect(throws: DirectHTTPError.self) {
+            _ = try await get("http://a.test/", engine, from: list)
+        }
+        #expect(error?.code == .connectFailed)
+        #expect(error?.message.contains(words) == true, "\(error?.message ?? "")")
+        await engine.shutDown()
+    }
 }

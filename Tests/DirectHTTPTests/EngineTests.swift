@@ -283,4 +283,24 @@ struct EngineTests {
         await engine.shutDown()
         await server.stop()
     }
+
+    @Test("a server that refuses a long body is not sent the next request behind it: it may never read so far")
+    func refusedBody() async throws {
+        let server = try await RawServer.start { connection in
+            guard try await connection.receive(until: "\r\n\r\n") != nil else { return }
+            try await connection.send("HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n")
+            try await connection.hold()
+        }
+        let engine = Engine()
+        let url = try HTTPURL("http://a.test:\(server.port)/")
+        for body in [RequestBody.bytes([UInt8](repeating: 7, count: 1 << 20)), .none] {
+            let request = try PreparedRequest(.post, url, body: body)
+            let response = try await engine.exchange(request, from: EndpointList(server.endpoints))
+            #expect(response.head.status == .unauthorized)
+            await response.body.discard()
+        }
+        #expect(server.connections.accepted == 2)
+        await engine.shutDown()
+        await server.stop()
+    }
 }

@@ -29,7 +29,7 @@ struct SlowSourceTests {
                 notify: { _ in }
             )
             : HTTP1Handler(
-                targetForm: .origin,
+                isForwarded: false,
                 limits: .init(),
                 keepIdle: .hours(1),
                 isSecured: false,

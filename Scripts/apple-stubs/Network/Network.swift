@@ -4,6 +4,8 @@
 // What Beeline uses of Apple's Network, which is nowhere else: signatures alone, for Scripts/check-apple, as a module of that
 // name.
 
+public import Dispatch
+
 public enum NWEndpoint {
     public struct Host: Sendable {
         public init(_ text: String) {}
@@ -21,4 +23,14 @@ public struct ProxyConfiguration: Sendable {
 
     public init(httpCONNECTProxy endpoint: NWEndpoint, tlsOptions: Options? = nil) {}
     public mutating func applyCredential(username: String, password: String) {}
+}
+
+public final class NWPathMonitor: @unchecked Sendable {
+    public struct Path: Sendable {}
+
+    public var pathUpdateHandler: (@Sendable (Path) -> Void)?
+
+    public init() {}
+    public func start(queue: DispatchQueue) {}
+    public func cancel() {}
 }

@@ -3,7 +3,9 @@
 public import HTTPTypes
 
 /// A second, equal request where the first one's answer takes long: the first answer wins, and the other request is
-/// cancelled. It trades load for the slowest answers; set ``delay`` near the 95th percentile of the service's times.
+/// cancelled. The second goes to another address than the first where the origin has several, for what is slow is mostly a
+/// server or the way to it. It trades load for the slowest answers; set ``delay`` near the 95th percentile of the service's
+/// times.
 ///
 /// ```swift
 /// options.hedge = HedgePolicy(delay: .milliseconds(150))

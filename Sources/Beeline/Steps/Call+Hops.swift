@@ -12,7 +12,7 @@ extension Call {
     // MARK: The nine steps of a request
 
     /// Sends a request and follows where its responses lead.
-    func follow(_ request: ClientRequest) async throws(BeelineError) -> Response {
+    func follow(_ request: ClientRequest, _ side: HedgeSide?) async throws(BeelineError) -> Response {
         // 1 Prepare.
         let options = request.options
         let jar = options.jar ?? client.configuration.jar
@@ -32,18 +32,28 @@ extension Call {
             let credentials =
                 hop.fields[.authorization] == nil
                 ? hop.credentials ?? client.configuration.credentials(for: hop.url.origin) : nil
-            let answer = credentials.flatMap { client.auth.authorization($0, for: hop) }
+            let answer = credentials.flatMap {
+                client.auth.authorization(
+                    $0,
+                    for: hop.url.origin,
+                    method: hop.method,
+                    target: hop.url.target,
+                    body: hop.body.bytesInMemory
+                )
+            }
             // 3 Route.
             let route = try client.configuration.route(to: hop.url.origin)
             let observation = client.telemetry?.begin(hop, request: countRequest())
             // 4 Resolve (only where a connection must be dialled), 5 Lease, 6 Exchange.
-            let (prepared, response): (PreparedRequest, ExchangeResponse)
+            var prepared: PreparedRequest
+            let response: ExchangeResponse
             do {
                 prepared = try hop.prepared(
                     cookie: cookies.field,
                     authorization: answer?.field,
                     traceFields: observation?.fields ?? [:]
                 )
+                prepared.hedgeSide = side
                 response = try await client.exchange(prepared, route, limits.left(), options.screen, upgrade)
             } catch {
                 let error = BeelineError(error, hops: hops, route: route)
@@ -88,11 +98,17 @@ extension Call {
         _ hops: [Hop]
     ) throws(BeelineError) -> Bool {
         guard response.status == .unauthorized else {
-            client.auth.follow(response.headerFields, credentials, for: hop)
+            client.auth.follow(response.headerFields[.authenticationInfo], credentials, for: hop.url.origin)
             return false
         }
         guard
-            client.auth.learn(response.headerFields, credentials, for: hop, used: used, isRemembered: isRemembered)
+            client.auth.learn(
+                response.headerFields[values: .wwwAuthenticate],
+                credentials,
+                for: hop.url.origin,
+                used: used,
+                isRemembered: isRemembered
+            )
         else { return false }
         guard hop.body.isReplayable else {
             throw BeelineError(

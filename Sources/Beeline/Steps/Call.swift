@@ -110,9 +110,7 @@ struct Call: Sendable {
             return response
         case .failure(var error):
             error.tries = tries
-            if reason == .bodyIsGone, !error.message.hasSuffix(DirectHTTPError.bodyIsGone) {
-                error.message += DirectHTTPError.bodyIsGone
-            }
+            if reason == .bodyIsGone { error.message = DirectHTTPError.withBodyGone(error.message) }
             throw error
         }
     }
@@ -132,9 +130,10 @@ struct Call: Sendable {
         }
         let clock = client.clock
         return await withTaskGroup(of: HedgeStep.self) { group in
+            let endpoints = HedgeSide.Endpoints()
             var plan = HedgePlan()
             var results: [Int: Result<Response, BeelineError>] = [:]
-            group.addTask { .ended(0, await once(request)) }
+            group.addTask { .ended(0, await once(request, .first(endpoints))) }
             group.addTask {
                 try? await clock.sleep(policy.delay)
                 return .delayPassed
@@ -142,6 +141,9 @@ struct Call: Sendable {
             while let step = await group.next() {
                 let event: HedgePlan.Event
                 switch step {
+                // Its caller has left, which ended the wait.
+                case .delayPassed where Task.isCancelled:
+                    continue
                 case .delayPassed:
                     event = .delayPassed
                 case .ended(let number, let result):
@@ -150,7 +152,7 @@ struct Call: Sendable {
                 }
                 switch plan.event(event) {
                 case .wait: continue
-                case .send(let number): group.addTask { .ended(number, await once(request)) }
+                case .send(let number): group.addTask { .ended(number, await once(request, .second(endpoints))) }
                 case .take(let number):
                     // The loser's connection is freed: a stream of HTTP/2 is reset, one of HTTP/1.1 is closed.
                     group.cancelAll()
@@ -161,9 +163,9 @@ struct Call: Sendable {
         }
     }
 
-    private func once(_ request: ClientRequest) async -> Result<Response, BeelineError> {
+    private func once(_ request: ClientRequest, _ side: HedgeSide? = nil) async -> Result<Response, BeelineError> {
         do throws(BeelineError) {
-            return .success(try await follow(request))
+            return .success(try await follow(request, side))
         } catch {
             return .failure(error)
         }

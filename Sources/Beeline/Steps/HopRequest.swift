@@ -21,9 +21,6 @@ struct HopRequest: Sendable {
     /// How long the body is held back for `100 Continue` where `Expect` asks for that.
     private let continueLimit: Duration?
 
-    /// HTTPTypes has no constant for it, because it belongs into `HTTPRequest.authority`.
-    private static let host = HTTPField.Name("Host")
-
     /// The first hop: the caller's request with the client's habits added where it says nothing.
     ///
     /// - Parameter takesBody: whether the response's body is of use; not that of a WebSocket's handshake.
@@ -35,13 +32,10 @@ struct HopRequest: Sendable {
         continueLimit = request.options.expectContinue
         explicitCookies = fields[.cookie]
         fields[.cookie] = nil
-        var authority = request.head.authority
-        if let name = Self.host, let host = fields[name] {
-            authority = host
-            // The origin of a redirect has a Host of its own.
-            fields[name] = nil
+        // The origin of a redirect has a Host of its own.
+        if let authority = fields.takeHost() ?? request.head.authority, authority != url.origin.authority {
+            self.authority = authority
         }
-        if let authority, authority != url.origin.authority { self.authority = authority }
         if fields[.userAgent] == nil { fields[.userAgent] = configuration.userAgent }
         if fields[.accept] == nil, takesBody { fields[.accept] = configuration.accept }
         if fields[.contentType] == nil, let type = body.contentType { fields[.contentType] = type }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import HTTPDNS
+import Names
 
 /// The content of records as master files write it (RFC 1035 §5.1), which is how JSON has it too.
 enum RecordText {

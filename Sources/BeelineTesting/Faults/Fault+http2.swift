@@ -33,7 +33,9 @@ extension Fault {
         },
         h2("h2-refused", "RST_STREAM, REFUSED_STREAM", .refusedStream) { reset($0, code: 7) },
         h2("h2-reset", "RST_STREAM, INTERNAL_ERROR", .streamReset) { reset($0, code: 2) },
-        h2("h2-http1-required", "RST_STREAM, HTTP_1_1_REQUIRED", .streamReset) { reset($0, code: 13) },
+        h2("h2-http1-required", "RST_STREAM, HTTP_1_1_REQUIRED, and no HTTP/1.1 either", .malformed) {
+            reset($0, code: 13)
+        },
         h2("h2-body-reset", "half of the body, then RST_STREAM", .truncated) {
             head($0) + data($0, "o") + reset($0, code: 2)
         },

@@ -62,10 +62,11 @@ package struct ProgramLaunch: Sendable {
         defer { for pointer in argv + envp { free(pointer) } }
         #if canImport(Darwin)
         var attributes: posix_spawnattr_t?
+        var actions: Actions = nil
         #else
         var attributes = posix_spawnattr_t()
-        #endif
         var actions = Actions()
+        #endif
         posix_spawnattr_init(&attributes)
         posix_spawn_file_actions_init(&actions)
         defer {

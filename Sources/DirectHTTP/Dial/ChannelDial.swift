@@ -17,6 +17,7 @@ package final class ChannelDial {
 
     /// For origins and proxies that are spoken to over TLS.
     private static let contexts = TLSContexts()
+    private static let proxies = AuthMemory()
 
     private let race: DialRace?
 
@@ -44,7 +45,7 @@ package final class ChannelDial {
         let target: DialTarget
         do {
             let key = PoolKey(origin: origin, tls: tls ?? TLSSettings(), route: route)
-            target = try DialTarget(key: key, contexts: Self.contexts, isTunnel: tls == nil)
+            target = try DialTarget(key: key, contexts: Self.contexts, proxies: Self.proxies, isTunnel: tls == nil)
         } catch {
             race = nil
             done(.failure(error))

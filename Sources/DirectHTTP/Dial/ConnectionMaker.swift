@@ -57,7 +57,7 @@ struct ConnectionMaker: Sendable {
         let keepIdle = TimeAmount(configuration.keepIdle)
         guard applicationProtocol == "h2" else {
             let handler = HTTP1Handler(
-                targetForm: targetForm,
+                isForwarded: target.key.forwarder != nil,
                 limits: configuration.headLimits,
                 keepIdle: keepIdle,
                 isSecured: target.isSecured,
@@ -79,9 +79,5 @@ struct ConnectionMaker: Sendable {
         )
         try channel.pipeline.syncOperations.addHandler(handler)
         return handler
-    }
-
-    private var targetForm: HTTP1RequestWriter.TargetForm {
-        target.forwarder.map { .absolute(credentials: $0.authorization) } ?? .origin
     }
 }

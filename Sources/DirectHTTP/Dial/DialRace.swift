@@ -20,6 +20,8 @@ final class DialRace {
         var channel: (any Channel)?
         var handshakeStart: NIODeadline?
         var applicationProtocol = "http/1.1"
+        /// Whether it is the second connection, with the answer to a proxy's challenge.
+        var isAnswering = false
 
         init(_ attempt: Attempt) { self.attempt = attempt }
     }
@@ -105,26 +107,33 @@ final class DialRace {
     private func dial(_ index: Int) {
         let lane = Lane(Attempt(endpoint: endpoints[index], outcome: .abandoned, start: elapsed))
         lanes.append(lane)
-        LocalBinding(settings: settings).connect(to: endpoints[index], route: target.key.route, on: loop)
-            .assumeIsolated()
-            .whenComplete { [self] result in
-                switch result {
-                case .success(let channel):
-                    guard !isOver else { return channel.close(promise: nil) }
-                    lane.channel = channel
-                    lane.attempt.connect = elapsed - lane.attempt.start
-                    send(.connected(index))
-                case .failure(let error):
-                    failed(index, DirectHTTPError(.connectFailed, LocalBinding.explain(error), underlyingError: error))
-                }
+        connect(index) { [self] in
+            lane.attempt.connect = elapsed - lane.attempt.start
+            send(.connected(index))
+        }
+    }
+
+    private func connect(_ index: Int, then next: @escaping () -> Void) {
+        let binding = LocalBinding(settings: settings)
+        let (endpoint, route) = (endpoints[index], target.key.route)
+        binding.connect(to: endpoint, route: route, on: loop).assumeIsolated().whenComplete { [self] result in
+            switch result {
+            case .success(let channel):
+                guard !isOver else { return channel.close(promise: nil) }
+                lanes[index].channel = channel
+                next()
+            case .failure(let error):
+                let why = binding.explain(error, to: endpoint, route: route)
+                failed(index, DirectHTTPError(.connectFailed, why, underlyingError: error))
             }
+        }
     }
 
     private func handshake(_ index: Int) {
         let lane = lanes[index]
         guard let channel = lane.channel else { return }
-        lane.handshakeStart = loop.now
-        Handshake(on: channel, to: target) { [self] result in
+        lane.handshakeStart = lane.handshakeStart ?? loop.now
+        Handshake(on: channel, to: target, isAnswering: lane.isAnswering) { [self] result in
             switch result {
             case .success(let applicationProtocol):
                 lane.applicationProtocol = applicationProtocol
@@ -138,6 +147,12 @@ final class DialRace {
     private func failed(_ index: Int, _ error: DirectHTTPError) {
         let lane = lanes[index]
         guard !isOver, lane.attempt.outcome == .abandoned else { return }
+        if error.isChallenge, !lane.isAnswering {
+            lane.isAnswering = true
+            lane.channel?.close(promise: nil)
+            lane.channel = nil
+            return connect(index) { [self] in handshake(index) }
+        }
         lane.attempt.outcome = .failed(error.code, error.message)
         refusal = error.response ?? refusal
         ended(lane.attempt)

@@ -7,10 +7,13 @@ struct DialTarget: Sendable {
     let key: PoolKey
     /// In this order.
     let steps: [DialStep]
+    /// What proxies asked for.
+    let proxies: AuthMemory
 
     /// - Parameter isTunnel: whether it ends with a connection that leads to the origin, and somebody else speaks TLS in it.
-    init(key: PoolKey, contexts: TLSContexts, isTunnel: Bool = false) throws(DirectHTTPError) {
+    init(key: PoolKey, contexts: TLSContexts, proxies: AuthMemory, isTunnel: Bool = false) throws(DirectHTTPError) {
         self.key = key
+        self.proxies = proxies
         var steps: [DialStep] = []
         if case .proxy(let proxy) = key.route {
             switch proxy.kind {
@@ -36,11 +39,6 @@ struct DialTarget: Sendable {
         steps.contains { if case .tls = $0 { true } else { false } }
     }
 
-    /// Whether requests are forwarded by a proxy: then they carry the whole URL.
-    var forwarder: Proxy? {
-        guard case .proxy(let proxy) = key.route, proxy.kind == .http, key.origin.scheme == .http else { return nil }
-        return proxy
-    }
 }
 
 /// One step from TCP to a connection that leads to the origin.
@@ -53,8 +51,14 @@ enum DialStep: Sendable {
 /// What makes connections interchangeable: the origin, how TLS is done and the way there. Never an address.
 struct PoolKey: Hashable, Sendable {
     let origin: Origin
-    let tls: TLSSettings
+    var tls: TLSSettings
     let route: Route
+
+    /// The proxy that requests are forwarded by, if there is one: then they carry the whole URL.
+    var forwarder: Proxy? {
+        guard case .proxy(let proxy) = route, proxy.kind == .http, origin.scheme == .http else { return nil }
+        return proxy
+    }
 
     /// The origin tells nearly all keys apart; the settings would cost more to hash, roots and all, than they spread.
     func hash(into hasher: inout Hasher) {

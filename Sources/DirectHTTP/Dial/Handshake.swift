@@ -10,14 +10,23 @@ import NIOSSL
 final class Handshake {
     private let channel: any Channel
     private let target: DialTarget
+    private let isAnswering: Bool
     private var rest: ArraySlice<DialStep>
     private var applicationProtocol = "http/1.1"
     private var done: ((Result<String, DirectHTTPError>) -> Void)?
 
-    /// - Parameter done: called once: with the protocol that the last ALPN chose, or why it failed.
-    init(on channel: any Channel, to target: DialTarget, done: @escaping (Result<String, DirectHTTPError>) -> Void) {
+    /// - Parameters:
+    ///   - isAnswering: whether the connection before it was closed with a challenge of the proxy.
+    ///   - done: called once: with the protocol that the last ALPN chose, or why it failed.
+    init(
+        on channel: any Channel,
+        to target: DialTarget,
+        isAnswering: Bool,
+        done: @escaping (Result<String, DirectHTTPError>) -> Void
+    ) {
         self.channel = channel
         self.target = target
+        self.isAnswering = isAnswering
         self.done = done
         rest = target.steps[...]
     }
@@ -31,7 +40,11 @@ final class Handshake {
         switch step {
         case .tls(let tls): secure(tls)
         case .connect(let proxy):
-            add([ProxyTunnelHandler(to: target.key.origin, proxy: proxy) { [self] in went($0) }])
+            add([
+                ProxyTunnelHandler(to: target.key.origin, proxy, target.proxies, isAnswering: isAnswering) { [self] in
+                    went($0)
+                }
+            ])
         case .socks(let proxy):
             add([SOCKSHandler(to: target.key.origin, proxy: proxy) { [self] in went($0) }])
         }
@@ -40,7 +53,7 @@ final class Handshake {
     private func secure(_ step: TLSStep) {
         do {
             let handler = try NIOSSLClientHandler(context: step.context, serverHostname: step.serverName)
-            let waiter = HandshakeWaiter { [self] result in
+            let waiter = HandshakeWaiter(for: handler) { [self] result in
                 went(
                     result.mapError(step.blame).flatMap { negotiated in
                         if let error = step.objection(to: handler.peerCertificate) { return .failure(error) }

@@ -42,12 +42,26 @@ struct LocalBinding {
     }
 
     /// Why a connection was not made, for one line of an error.
-    static func explain(_ error: any Error) -> String {
-        switch error {
-        case let error as IOError where error.errnoCode == ECONNREFUSED: "refused the connection"
-        case let error as IOError: "cannot be reached: \(error.description)"
-        case ChannelError.connectTimeout: "did not answer"
-        default: "cannot be reached: \(error)"
+    func explain(_ error: any Error, to endpoint: Endpoint, route: Route) -> String {
+        guard let error = error as? IOError else {
+            if case ChannelError.connectTimeout = error { return "did not answer" }
+            return "cannot be reached: \(error)"
+        }
+        let words = String(cString: strerror(error.errnoCode))
+        if case .unixSocket(let path) = route { return "cannot be reached by the socket \(path): \(words)" }
+        switch error.errnoCode {
+        case ECONNREFUSED:
+            return "refused the connection"
+        case EADDRNOTAVAIL where !settings.localAddresses.isEmpty:
+            let addresses = settings.localAddresses.map { "\($0)" }.joined(separator: " and ")
+            return
+                "cannot be reached from the local addresses \(addresses): one of them must be this machine's and of its family"
+        case ENODEV:
+            return "cannot be reached: this machine has no interface \(settings.interface ?? "of that name")"
+        case _ where endpoint.needsScope && settings.interface == nil:
+            return "is a link-local address, which needs its interface, in a URL [\(endpoint.address)%25eth0]: \(words)"
+        default:
+            return "cannot be reached: \(words)"
         }
     }
 
@@ -79,6 +93,11 @@ struct LocalBinding {
         )
         #endif
     }
+}
+
+extension Endpoint {
+    /// RFC 4007 §6: such addresses are those of one link, and a machine may have several.
+    fileprivate var needsScope: Bool { address.family == .v6 && address.isLinkLocal && scope == 0 }
 }
 
 /// An interface's name as the kernel takes it: 16 bytes, padded with zeros.

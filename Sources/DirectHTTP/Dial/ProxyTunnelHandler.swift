@@ -5,25 +5,52 @@ import NIOCore
 import Names
 
 /// Asks an HTTP proxy for a tunnel to the origin by name (RFC 9110 §9.3.6), then leaves the pipeline.
+///
+/// A challenge of the proxy is answered on the same connection, or on the next where it closes this one.
 final class ProxyTunnelHandler: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
     private let origin: Origin
     private let proxy: Proxy
+    private let memory: AuthMemory
     private var done: ((Result<Void, DirectHTTPError>) -> Void)?
     private var parser = HTTP1ResponseParser()
+    private var answer: AuthMemory.Answer?
+    /// Whether the answer is one to a challenge that came during this dial.
+    private var isAnswering: Bool
 
-    /// - Parameter done: called once, when the tunnel stands or the proxy refused.
-    init(to origin: Origin, proxy: Proxy, done: @escaping (Result<Void, DirectHTTPError>) -> Void) {
+    /// - Parameters:
+    ///   - memory: what proxies asked for.
+    ///   - isAnswering: whether the connection before was closed with a challenge.
+    ///   - done: called once, when the tunnel stands or the proxy refused; `isChallenge` tells that another connection may help.
+    init(
+        to origin: Origin,
+        _ proxy: Proxy,
+        _ memory: AuthMemory,
+        isAnswering: Bool,
+        done: @escaping (Result<Void, DirectHTTPError>) -> Void
+    ) {
         self.origin = origin
         self.proxy = proxy
+        self.memory = memory
+        self.isAnswering = isAnswering
         self.done = done
     }
 
-    func handlerAdded(context: ChannelHandlerContext) {
+    func handlerAdded(context: ChannelHandlerContext) { ask(context) }
+
+    private func ask(_ context: ChannelHandlerContext) {
         parser.expect(method: .connect)
-        let head = HTTP1RequestWriter.connect(to: origin, credentials: proxy.authorization)
+        answer = proxy.credentials.flatMap {
+            memory.authorization(
+                $0,
+                for: proxy.origin,
+                method: .connect,
+                target: HTTP1RequestWriter.tunnelTarget(origin)
+            )
+        }
+        let head = HTTP1RequestWriter.connect(to: origin, credentials: answer?.field)
         context.writeAndFlush(wrapOutboundOut(head), promise: nil)
     }
 
@@ -32,8 +59,15 @@ final class ProxyTunnelHandler: ChannelInboundHandler, RemovableChannelHandler {
         parser.feed(unwrapInboundIn(data))
         do {
             while let event = try parser.next() {
-                guard case .head(let response, _) = event else { continue }
-                return finish(response, context)
+                switch event {
+                case .informational, .body: break
+                case .head(let response, let keepAlive):
+                    guard isChallenge(response) else { return finish(response, context) }
+                    isAnswering = true
+                    if !keepAlive { return finish(response, isChallenge: true, context) }
+                // Only a challenge's is waited for.
+                case .end: return ask(context)
+                }
             }
         } catch {
             fail(DirectHTTPError(.proxyRefused, "the proxy \(proxy) does not speak HTTP: \(error.message)"), context)
@@ -49,14 +83,28 @@ final class ProxyTunnelHandler: ChannelInboundHandler, RemovableChannelHandler {
         fail(DirectHTTPError(.proxyRefused, "the proxy \(proxy) failed: \(error)", underlyingError: error), context)
     }
 
-    private func finish(_ response: HTTPResponse, _ context: ChannelHandlerContext) {
+    /// Whether the response asks for what can be given.
+    private func isChallenge(_ response: HTTPResponse) -> Bool {
+        guard response.status == .proxyAuthenticationRequired, let credentials = proxy.credentials else { return false }
+        return memory.learn(
+            response.headerFields[values: .proxyAuthenticate],
+            credentials,
+            for: proxy.origin,
+            used: answer,
+            isRemembered: !isAnswering
+        )
+    }
+
+    private func finish(_ response: HTTPResponse, isChallenge: Bool = false, _ context: ChannelHandlerContext) {
         guard response.status.kind == .successful else {
-            let remedy = response.status.code == 407 ? ": give it user and password" : ""
+            let remedy = proxy.user == nil ? ": give it user and password" : ": it wants another user or password"
             var error = DirectHTTPError(
                 .proxyRefused,
-                "the proxy \(proxy) answered \(response.status) to CONNECT \(origin.authority)\(remedy)"
+                "the proxy \(proxy) answered \(response.status) to CONNECT \(origin.authority)"
+                    + (response.status == .proxyAuthenticationRequired ? remedy : "")
             )
             error.response = response
+            error.isChallenge = isChallenge
             return fail(error, context)
         }
         // A server that speaks before TLS does would have its bytes here; in TLS the client speaks first, so they are refused.

@@ -29,10 +29,14 @@ public struct Proxy: Hashable, Sendable, CustomStringConvertible {
     public var kind: Kind
     /// Where the proxy listens, as its URL names it. Over `https` the proxy's certificate must be one for this host.
     public var origin: Origin
-    /// The user, for Basic authentication (RFC 7617) or SOCKS5; nil where it asks for none.
+    /// The user, for Basic (RFC 7617), Digest (RFC 7616) or SOCKS5; nil where it asks for none.
     public var user: String?
     /// The password; empty if nil.
     public var password: String?
+    /// Whether user and password may be sent to a proxy of HTTP by Basic, which is done unasked; a proxy that asks for Digest
+    /// (RFC 7616) instead is given that. False: Digest alone, as with curl's `--proxy-digest`, so that the password is never
+    /// sent. Default true.
+    public var allowsBasic = true
     /// How TLS with the proxy itself is done. Nil: with the roots and the lowest version of the request, always checked, and
     /// without the request's client certificate and pins, which are for origins.
     public var tls: TLSSettings?
@@ -52,10 +56,13 @@ public struct Proxy: Hashable, Sendable, CustomStringConvertible {
         self.tls = tls
     }
 
-    /// The value of `Proxy-Authorization`; nil where no user is set.
-    package var authorization: String? {
-        user.map { "Basic " + Base64.encode(Array("\($0):\(password ?? "")".utf8)) }
+    /// Who we are to a proxy of HTTP.
+    var credentials: Credentials? {
+        user.map { Credentials(kind: allowsBasic ? .basicFirst : .digest, user: $0, secret: password ?? "") }
     }
+
+    /// The `Proxy-Authorization` that is sent unasked; nil where none is.
+    package var authorization: String? { credentials?.unaskedField }
 
     /// The proxy's URL, without user and password.
     public var description: String {

@@ -22,13 +22,14 @@ extension Engine {
         fresh: Bool,
         clock: ExchangeClock
     ) async throws(DirectHTTPError) -> Sent {
-        switch try await pool.lease(key, fresh: fresh, deadline: clock.connectDeadline) {
+        let avoided = await avoided(by: exchange.request, key, source, clock: clock)
+        switch try await pool.lease(key, fresh: fresh, avoiding: avoided, deadline: clock.connectDeadline) {
         case .reuse(let connection):
             return await send(exchange, on: connection, isReused: true)
         case .open:
             do {
                 let epoch = pool.epoch
-                let dialer = try await dialer(key, source, clock: clock)
+                let dialer = try await dialer(key, source, avoiding: avoided, clock: clock)
                 return try await onLoop { () async throws(DirectHTTPError) in
                     let connection = try await open(by: dialer, epoch: epoch, clock: clock)
                     return await send(exchange, on: connection, isReused: false)
@@ -40,7 +41,21 @@ extension Engine {
         }
     }
 
+    /// The endpoints that a request leaves to its twin.
+    private func avoided(
+        by request: PreparedRequest,
+        _ key: PoolKey,
+        _ source: some EndpointSource,
+        clock: ExchangeClock
+    ) async -> Set<Endpoint> {
+        guard let side = request.hedgeSide, case .second = side,
+            let list = try? await resolve(key, source, deadline: clock.connectDeadline)
+        else { return [] }
+        return side.avoided(of: list.endpoints)
+    }
+
     private func send(_ exchange: Exchange, on connection: Connection, isReused: Bool) async -> Sent {
+        exchange.request.hedgeSide?.note(connection.info.endpoint)
         let time = NIODeadline.now()
         let head = await exchange.head(on: connection)
         return Sent(connection: connection, isReused: isReused, time: time, head: head)
@@ -80,13 +95,15 @@ extension Engine {
     func dialer(
         _ key: PoolKey,
         _ source: some EndpointSource,
+        avoiding avoided: Set<Endpoint> = [],
         clock: ExchangeClock
     ) async throws(DirectHTTPError) -> Dialer {
         let start = NIODeadline.now()
-        let list = try await resolve(key, source, deadline: clock.connectDeadline)
+        var list = try await resolve(key, source, deadline: clock.connectDeadline)
+        if !avoided.isEmpty { list.endpoints.removeAll(where: avoided.contains) }
         let resolveTime = Duration(NIODeadline.now() - start)
         return Dialer(
-            target: try DialTarget(key: key, contexts: contexts),
+            target: try DialTarget(key: key, contexts: contexts, proxies: proxies),
             list: remembering(list, of: key.origin),
             resolveTime: resolveTime,
             settings: configuration.dial,

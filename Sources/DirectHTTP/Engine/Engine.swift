@@ -24,6 +24,8 @@ public final class Engine: Sendable {
     /// One for each loop.
     let wakes: [ObjectIdentifier: WakeQueue]
     let contexts: TLSContexts
+    /// What proxies asked for.
+    let proxies = AuthMemory()
     let pool: ConnectionPool
     let webSockets = UpgradedChannels()
     /// Guards which endpoints failed lately.
@@ -85,10 +87,14 @@ public final class Engine: Sendable {
         limits: TimeLimits = TimeLimits()
     ) async throws(DirectHTTPError) -> ExchangeResponse {
         let clock = ExchangeClock(limits: limits)
-        let key = PoolKey(origin: request.origin, tls: tls, route: route)
+        var key = PoolKey(origin: request.origin, tls: tls, route: route)
+        var request = request
         var fresh = false
         var refusals = 0
+        var isAnswering = false
         while true {
+            let answer = proxyAnswer(request, key)
+            request.proxyAuthorization = answer?.field
             let exchange = Exchange(
                 request: request,
                 limits: ExchangeLimits(
@@ -105,6 +111,12 @@ public final class Engine: Sendable {
             }
             switch sent.head {
             case .success(let head):
+                if request.body.isReplayable, isChallenge(head.response, key, used: answer, isRemembered: !isAnswering)
+                {
+                    isAnswering = true
+                    await ResponseBody(exchange: exchange, codings: []).discard()
+                    continue
+                }
                 return ExchangeResponse(
                     head: head.response,
                     isOld: head.isOld,
@@ -121,11 +133,15 @@ public final class Engine: Sendable {
                 )
             case .failure(let error):
                 var error = error.with(attempts: sent.connection.info.attempts)
+                if error.wantsHTTP1, key.tls.offersHTTP2, request.body.isReplayable {
+                    key.tls.offersHTTP2 = false
+                    continue
+                }
                 guard refusals < Self.maximumRefusals,
                     error.isUnprocessed || mayRepeat(request, after: error, isReused: sent.isReused)
                 else { throw error }
                 guard request.body.isReplayable else {
-                    error.message += DirectHTTPError.bodyIsGone
+                    error.message = DirectHTTPError.withBodyGone(error.message)
                     throw error
                 }
                 refusals += 1
@@ -135,7 +151,7 @@ public final class Engine: Sendable {
     }
 
     /// How often a request is sent again because its connection was gone or its server refused to look at it.
-    private static let maximumRefusals = 3
+    private static let maximumRefusals = 8
 
     /// RFC 9110 §9.2.2: a kept connection may have died of age under an innocent request.
     private func mayRepeat(_ request: PreparedRequest, after error: DirectHTTPError, isReused: Bool) -> Bool {

@@ -20,8 +20,11 @@ extension DirectHTTPError {
         return error
     }
 
-    /// What is added to the message of a failure after which the request would go again, if its body could.
-    package static let bodyIsGone = "; not tried again, because the body can be read only once: use RequestBody.stream"
+    /// The message of a failure after which the request would go again, if its body could. It says so once, whoever says it.
+    package static func withBodyGone(_ message: String) -> String {
+        let note = "; not tried again, because the body can be read only once: use RequestBody.stream"
+        return message.hasSuffix(note) ? message : message + note
+    }
 
     /// The connection ended by an error below HTTP.
     static func broken(_ cause: any Error) -> DirectHTTPError {
@@ -32,10 +35,8 @@ extension DirectHTTPError {
         if let cause = cause as? NIOSSLError, case .uncleanShutdown = cause {
             return "the server cut it off without the end that TLS demands"
         }
-        let text = String(describing: cause)
-        // In TLS 1.3 a server says this after the handshake (RFC 8446 §4.4.2.4).
-        let wantsIdentity = text.contains("CERTIFICATE_REQUIRED") || text.contains("ALERT_BAD_CERTIFICATE")
-        return wantsIdentity ? "the server wants a client certificate: set TLSSettings.identity" : text
+        // In TLS 1.3 a server speaks of the client's certificate after the handshake (RFC 8446 §4.4.2.4).
+        return TLSFault.explain(cause)
     }
 
     static func silent(for limit: TimeAmount) -> DirectHTTPError {

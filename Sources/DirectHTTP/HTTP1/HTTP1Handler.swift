@@ -13,7 +13,8 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
     /// Informational responses that one exchange may bring: a peer that sends them for ever is cut off.
     static let maximumInformational = 32
 
-    private let targetForm: HTTP1RequestWriter.TargetForm
+    /// Whether a proxy forwards the requests.
+    private let isForwarded: Bool
     private let keepIdle: TimeAmount
     private let isSecured: Bool
     private let wakes: WakeQueue
@@ -28,6 +29,8 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
     /// What is left of a body whose length was told. Its last byte ends the request: the response may come before the task
     /// that read the body hears that it is done.
     private var unsentBytes: Int64 = 0
+    /// Whether the request has a body that does not go with its head.
+    private var hasLongBody = false
     private var keepAlive = true
     private var informationalCount = 0
     private var hasReadResponse = false
@@ -35,6 +38,8 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
     private var pendingHead: Exchange.ExchangeHead?
     private var pendingPieces: [ByteBuffer] = []
     private var pendingEnd: Result<HTTPFields?, DirectHTTPError>?
+    /// Why the connection was lost while nobody had it.
+    private var loss: (any Error)?
     private var isStalled = false
     private var hasHeldRead = false
     private var sendWaiter: ((Bool) -> Void)?
@@ -43,14 +48,14 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
     private let bursts = SocketBursts()
 
     init(
-        targetForm: HTTP1RequestWriter.TargetForm,
+        isForwarded: Bool,
         limits: HTTP1ResponseParser.Limits,
         keepIdle: TimeAmount,
         isSecured: Bool,
         wakes: WakeQueue,
         notify: @escaping (ConnectionNotice) -> Void
     ) {
-        self.targetForm = targetForm
+        self.isForwarded = isForwarded
         self.keepIdle = keepIdle
         self.isSecured = isSecured
         self.wakes = wakes
@@ -64,7 +69,10 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
         guard !exchange.isOver else { return becomeIdle() }
         guard let context, context.channel.isActive, self.exchange == nil else {
             // Nothing of the request has left, so that any method may go again.
-            var error = DirectHTTPError.lostBeforeResponse("the server closed the connection before the request")
+            var error =
+                loss.map(DirectHTTPError.broken)
+                ?? DirectHTTPError(.connectionLost, "the server closed the connection before the request")
+            error.isBeforeResponse = true
             error.isUnprocessed = true
             return exchange.fail(error)
         }
@@ -72,10 +80,11 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
         keepAlive = true
         informationalCount = 0
         hasReadResponse = false
+        hasLongBody = false
         parser.expect(method: exchange.request.method)
         // The buffer is ours again once the socket or TLS has taken the last head: then it costs no memory.
         head.clear()
-        HTTP1RequestWriter.write(exchange.request, form: targetForm, into: &head)
+        HTTP1RequestWriter.write(exchange.request, isForwarded: isForwarded, into: &head)
         switch exchange.request.body.storage {
         case .none:
             isRequestSent = true
@@ -85,12 +94,14 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
                 // One write, one TLS record.
                 head.writeImmutableBuffer(bytes)
             } else {
+                hasLongBody = true
                 context.write(wrapOutboundOut(head), promise: nil)
                 context.writeAndFlush(wrapOutboundOut(bytes), promise: nil)
                 return watch(exchange, context)
             }
         case .file, .stream:
             isRequestSent = false
+            hasLongBody = true
             if case .length(let length) = exchange.request.framing {
                 unsentBytes = length
                 isRequestSent = length == 0
@@ -225,6 +236,7 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        if exchange == nil { loss = error }
         if exchange != nil, pendingEnd == nil {
             var broken = DirectHTTPError.broken(error)
             broken.isBeforeResponse = !hasReadResponse
@@ -255,7 +267,9 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
             guard response.status.code != 101 else {
                 throw .malformed("it switches protocols although nobody asked")
             }
-            self.keepAlive = keepAlive
+            // Who refuses may have read nothing of the body, and not every server, squid for one, reads the rest of it before
+            // the next request.
+            self.keepAlive = keepAlive && !(hasLongBody && response.status.code >= 400)
             exchange?.gate?.refuse()
             pendingHead = Exchange.ExchangeHead(
                 response: response,

@@ -8,34 +8,27 @@ import Names
 enum HTTP1RequestWriter {
     /// Appends the head as it goes on the wire.
     ///
-    /// - Parameter form: how the target is written: to an origin its path, to a forward proxy the whole URL.
-    static func write(_ request: PreparedRequest, form: TargetForm, into head: inout ByteBuffer) {
+    /// - Parameter isForwarded: whether a proxy forwards it (RFC 9112 §3.2.2).
+    static func write(_ request: PreparedRequest, isForwarded: Bool, into head: inout ByteBuffer) {
         head.reserveCapacity(minimumWritableBytes: 512)
         head.writeString(request.method.rawValue)
         head.writeStaticString(" ")
-        var proxyCredentials: String?
-        if case .absolute(let credentials) = form {
-            head.writeString(request.origin.serialized)
-            proxyCredentials = credentials
-        }
-        head.writeString(request.target)
+        head.writeString(isForwarded ? request.absoluteTarget : request.target)
         head.writeStaticString(" HTTP/1.1\r\nHost: ")
         head.writeString(request.authority)
         head.writeStaticString("\r\n")
-        if let proxyCredentials { head.writeField("Proxy-Authorization", proxyCredentials) }
+        if isForwarded, let credentials = request.proxyAuthorization {
+            head.writeField("Proxy-Authorization", credentials)
+        }
         writeFields(&head, request)
     }
 
-    /// How the request target is written (RFC 9112 §3.2).
-    enum TargetForm: Sendable {
-        case origin
-        /// To a forward proxy, with its Proxy-Authorization.
-        case absolute(credentials: String?)
-    }
+    /// The target of ``connect(to:credentials:)``.
+    static func tunnelTarget(_ origin: Origin) -> String { "\(origin.host.urlForm):\(origin.port)" }
 
     /// A `CONNECT` for a tunnel to the origin (RFC 9110 §9.3.6): the name travels, never an address.
     static func connect(to origin: Origin, credentials: String?) -> ByteBuffer {
-        let authority = "\(origin.host.urlForm):\(origin.port)"
+        let authority = tunnelTarget(origin)
         var head = ByteBuffer(string: "CONNECT \(authority) HTTP/1.1\r\nHost: \(authority)\r\n")
         if let credentials { head.writeField("Proxy-Authorization", credentials) }
         head.writeStaticString("\r\n")

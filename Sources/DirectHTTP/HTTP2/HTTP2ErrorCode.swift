@@ -12,6 +12,7 @@ struct HTTP2ErrorCode: Hashable, CustomStringConvertible {
     static let cancel = HTTP2ErrorCode(rawValue: 8)
     static let compression = HTTP2ErrorCode(rawValue: 9)
     static let enhanceYourCalm = HTTP2ErrorCode(rawValue: 11)
+    static let http11Required = HTTP2ErrorCode(rawValue: 13)
 
     private static let names = [
         "NO_ERROR", "PROTOCOL_ERROR", "INTERNAL_ERROR", "FLOW_CONTROL_ERROR", "SETTINGS_TIMEOUT", "STREAM_CLOSED",

@@ -131,12 +131,13 @@ extension HTTP2Handler {
             return
         }
         // What was read before the reset is handed over with it.
-        stream.pendingEnd = .failure(
+        var error =
             code == .refusedStream
-                // RFC 9113 §8.7: a refused stream was not processed.
-                ? .unprocessed("the server refused the stream")
-                : DirectHTTPError(.streamReset, "the server reset the stream: \(code)")
-        )
+            // RFC 9113 §8.7: a refused stream was not processed.
+            ? .unprocessed("the server refused the stream")
+            : DirectHTTPError(.streamReset, "the server reset the stream: \(code)")
+        error.wantsHTTP1 = code == .http11Required
+        stream.pendingEnd = .failure(error)
         stream.isRequestSent = true
         touch(stream)
     }

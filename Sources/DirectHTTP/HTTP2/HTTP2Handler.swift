@@ -235,6 +235,7 @@ final class HTTP2Handler: ChannelDuplexHandler, ConnectionHandler {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        ruin = ruin ?? .broken(error)
         failAll(.broken(error))
         closeNow()
     }

@@ -79,14 +79,23 @@ final class ConnectionPool: Sendable {
     }
 
     /// A connection of this key, or the duty to open one.
-    func lease(_ key: PoolKey, fresh: Bool, deadline: NIODeadline?) async throws(DirectHTTPError) -> Lease {
+    func lease(
+        _ key: PoolKey,
+        fresh: Bool,
+        avoiding endpoints: Set<Endpoint> = [],
+        deadline: NIODeadline?
+    ) async throws(DirectHTTPError) -> Lease {
         let loop = MultiThreadedEventLoopGroup.currentEventLoop
         let decision = shared.withLockedValue { shared -> State.Lease? in
             guard !shared.isShutDown else { return nil }
             let mayShare = key.origin.scheme.isSecure && key.tls.offersHTTP2
-            return shared.pool.lease(key, fresh: fresh, mayShare: mayShare) { connection in
-                loop.map { $0 === connection.eventLoop } ?? true
-            }
+            return shared.pool.lease(
+                key,
+                fresh: fresh,
+                mayShare: mayShare,
+                isPreferred: { connection in loop.map { $0 === connection.eventLoop } ?? true },
+                isAvoided: endpoints.isEmpty ? nil : { endpoints.contains($0.info.endpoint) }
+            )
         }
         switch decision {
         case .reuse(let connection): return .reuse(connection)
@@ -110,7 +119,7 @@ final class ConnectionPool: Sendable {
             guard connection.isShared || connection.epoch == shared.epoch && !isTooOld, !shared.isShutDown else {
                 return ([], false)
             }
-            let (wakes, keep) = shared.pool.release(connection, connection.key)
+            let (wakes, keep) = shared.pool.release(connection, connection.key, isShared: connection.isShared)
             return (shared.take(wakes), keep || connection.isShared)
         }
         for turn in turns { turn.resume() }

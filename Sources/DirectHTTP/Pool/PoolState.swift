@@ -53,12 +53,22 @@ struct PoolState<Key: Hashable & Sendable, Connection: AnyObject & Sendable>: Se
         }
 
         /// A connection that can serve one caller more.
-        mutating func reuse(fresh: Bool, isPreferred: (Connection) -> Bool) -> Connection? {
-            if let index = shared.firstIndex(where: { $0.lent < $0.capacity }) {
+        mutating func reuse(
+            fresh: Bool,
+            isPreferred: (Connection) -> Bool,
+            isAvoided: ((Connection) -> Bool)?
+        ) -> Connection? {
+            if let index = shared.firstIndex(where: { $0.lent < $0.capacity && !(isAvoided?($0.connection) ?? false) })
+            {
                 shared[index].lent += 1
                 return shared[index].connection
             }
             guard !fresh, let last = idle.last else { return nil }
+            if let isAvoided {
+                guard let index = idle.lastIndex(where: { !isAvoided($0) }) else { return nil }
+                busy += 1
+                return idle.remove(at: index)
+            }
             busy += 1
             if !isPreferred(last), let index = idle.lastIndex(where: isPreferred) { return idle.remove(at: index) }
             return idle.removeLast()
@@ -108,16 +118,30 @@ struct PoolState<Key: Hashable & Sendable, Connection: AnyObject & Sendable>: Se
     ///   - fresh: whether a kept connection that serves one at a time will not do.
     ///   - mayShare: whether the origin may turn out to speak HTTP/2.
     ///   - isPreferred: a connection that suits the caller best, e.g. one on its own event loop.
-    mutating func lease(_ key: Key, fresh: Bool, mayShare: Bool, isPreferred: (Connection) -> Bool) -> Lease {
+    ///   - isAvoided: a connection that the caller takes only where it would have to wait for another; nil: none.
+    mutating func lease(
+        _ key: Key,
+        fresh: Bool,
+        mayShare: Bool,
+        isPreferred: (Connection) -> Bool,
+        isAvoided: ((Connection) -> Bool)? = nil
+    ) -> Lease {
         let (limit, queue, id) = (connectionsPerOrigin, waitersPerOrigin, nextWaiter + 1)
         if origins.index(forKey: key) == nil { origins[key] = Origin() }
         let lease = change(key) { origin -> Lease in
-            if let connection = origin.reuse(fresh: fresh, isPreferred: isPreferred) { return .reuse(connection) }
+            if let connection = origin.reuse(fresh: fresh, isPreferred: isPreferred, isAvoided: isAvoided) {
+                return .reuse(connection)
+            }
             let waitsForFirst = mayShare && origin.shares != false && origin.opening > 0
             if !waitsForFirst, origin.count < limit {
                 origin.busy += 1
                 origin.opening += 1
                 return .open
+            }
+            if isAvoided != nil,
+                let connection = origin.reuse(fresh: fresh, isPreferred: isPreferred, isAvoided: nil)
+            {
+                return .reuse(connection)
             }
             guard origin.waiters.count < queue else { return .full }
             origin.waiters.append(id)
@@ -149,13 +173,15 @@ struct PoolState<Key: Hashable & Sendable, Connection: AnyObject & Sendable>: Se
     }
 
     /// A lent connection is free again. Returns who gets it, or false where it should be closed instead.
-    mutating func release(_ connection: Connection, _ key: Key) -> (wakes: [Wake], keep: Bool) {
+    mutating func release(_ connection: Connection, _ key: Key, isShared: Bool) -> (wakes: [Wake], keep: Bool) {
         let (limit, hasRoom) = (connectionsPerOrigin, idleCount < maximumIdle)
         let released = change(key) { origin -> (wakes: [Wake], keep: Bool) in
             if let index = origin.sharedIndex(connection) {
                 origin.shared[index].lent -= 1
                 return (origin.wakeAll(limit: limit), true)
             }
+            // A shared one that was withdrawn goes on to serve those that it serves, and nobody else.
+            if isShared { return ([], true) }
             if let waiter = origin.waiters.popFirst() { return ([.reuse(waiter, connection)], true) }
             // One that is not kept stays busy until it says that it closed.
             guard hasRoom else { return ([], false) }

@@ -35,37 +35,62 @@ public struct ClientIdentity: Hashable, Sendable, CustomStringConvertible {
 
     /// Reads chain and key.
     func load() throws(DirectHTTPError) -> (chain: [NIOSSLCertificate], key: NIOSSLPrivateKey) {
-        do {
-            let certificates =
-                switch chain {
-                case .pemFile(let path): try NIOSSLCertificate.fromPEMFile(path)
-                case .pem(let text): try NIOSSLCertificate.fromPEMBytes(Array(text.utf8))
-                case .der(let bytes): [try NIOSSLCertificate(bytes: bytes, format: .der)]
-                }
-            guard !certificates.isEmpty else {
-                throw DirectHTTPError(.tlsFailed, "the client certificate cannot be read: there is none in it")
+        let certificates = try Self.read(chain, "the client certificate", "write PEM, or one certificate in DER") {
+            switch $0 {
+            case .pemFile(let path): try NIOSSLCertificate.fromPEMFile(path)
+            case .pem(let text): try NIOSSLCertificate.fromPEMBytes(Array(text.utf8))
+            case .der(let bytes): [try NIOSSLCertificate(bytes: bytes, format: .der)]
             }
-            return (certificates, try loadKey())
-        } catch let error as DirectHTTPError {
-            throw error
+        }
+        let secret = Array((passphrase ?? "").utf8)
+        // Without a passphrase BoringSSL would ask for one on the terminal.
+        let callback: NIOSSLPassphraseCallback<[UInt8]> = { $0(secret) }
+        let remedy = "write PEM or DER, and give the right passphrase of one that is encrypted"
+        let key = try Self.read(key, "the client certificate's key", remedy) {
+            switch $0 {
+            case .pemFile(let path): try NIOSSLPrivateKey(file: path, format: .pem, passphraseCallback: callback)
+            case .pem(let text):
+                try NIOSSLPrivateKey(bytes: Array(text.utf8), format: .pem, passphraseCallback: callback)
+            case .der(let bytes): try NIOSSLPrivateKey(bytes: bytes, format: .der)
+            }
+        }
+        return (certificates, key)
+    }
+
+    private static func read<Value>(
+        _ source: Source,
+        _ what: String,
+        _ remedy: String,
+        _ read: (Source) throws -> Value
+    ) throws(DirectHTTPError) -> Value {
+        do {
+            return try read(source)
         } catch {
+            let reason = source.path.flatMap(TLSFault.objection(toFile:)) ?? remedy
             throw DirectHTTPError(
                 .tlsFailed,
-                "the client certificate cannot be read: write PEM or DER, and give the passphrase of an encrypted key",
+                "\(what)\(source.place) cannot be read: \(reason)",
                 underlyingError: error
             )
         }
     }
 
-    private func loadKey() throws -> NIOSSLPrivateKey {
-        let secret = Array((passphrase ?? "").utf8)
-        // Without a passphrase BoringSSL would ask for one on the terminal.
-        let callback: NIOSSLPassphraseCallback<[UInt8]> = { $0(secret) }
-        return switch key {
-        case .pemFile(let path): try NIOSSLPrivateKey(file: path, format: .pem, passphraseCallback: callback)
-        case .pem(let text):
-            try NIOSSLPrivateKey(bytes: Array(text.utf8), format: .pem, passphraseCallback: callback)
-        case .der(let bytes): try NIOSSLPrivateKey(bytes: bytes, format: .der)
-        }
+    /// The error of a key that is another certificate's.
+    func mismatch(_ cause: any Error) -> DirectHTTPError {
+        DirectHTTPError(
+            .tlsFailed,
+            "the client certificate's key\(key.place) is not that of the first certificate\(chain.place): "
+                + "a chain begins with the own one",
+            underlyingError: cause
+        )
     }
+}
+
+extension ClientIdentity.Source {
+    fileprivate var path: String? {
+        if case .pemFile(let path) = self { path } else { nil }
+    }
+
+    /// For an error: never what is in it.
+    fileprivate var place: String { path.map { " in \($0)" } ?? "" }
 }

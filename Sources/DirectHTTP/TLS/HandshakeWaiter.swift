@@ -4,14 +4,26 @@ import NIOCore
 import NIOSSL
 import NIOTLS
 
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
 /// Stands behind the TLS handler until the handshake ended, and tells how.
 final class HandshakeWaiter: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
 
+    private let handler: NIOSSLClientHandler
     private var done: ((Result<String?, DirectHTTPError>) -> Void)?
 
-    /// - Parameter done: called once, with the protocol that ALPN chose.
-    init(done: @escaping (Result<String?, DirectHTTPError>) -> Void) {
+    /// - Parameters:
+    ///   - handler: the TLS handler.
+    ///   - done: called once, with the protocol that ALPN chose.
+    init(for handler: NIOSSLClientHandler, done: @escaping (Result<String?, DirectHTTPError>) -> Void) {
+        self.handler = handler
         self.done = done
     }
 
@@ -25,7 +37,7 @@ final class HandshakeWaiter: ChannelInboundHandler, RemovableChannelHandler {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        done.take()?(.failure(Self.explain(error)))
+        done.take()?(.failure(explain(error)))
         context.close(promise: nil)
     }
 
@@ -35,7 +47,7 @@ final class HandshakeWaiter: ChannelInboundHandler, RemovableChannelHandler {
     }
 
     /// BoringSSL's words, sorted into those about the certificate and the rest.
-    private static func explain(_ error: any Error) -> DirectHTTPError {
+    private func explain(_ error: any Error) -> DirectHTTPError {
         if let error = error as? NIOSSLExtraError, error == .failedToValidateHostname {
             return DirectHTTPError(
                 .certificateRejected,
@@ -43,15 +55,15 @@ final class HandshakeWaiter: ChannelInboundHandler, RemovableChannelHandler {
                 underlyingError: error
             )
         }
-        let text = String(describing: error)
-        if text.contains("CERTIFICATE_VERIFY_FAILED") {
-            return DirectHTTPError(
-                .certificateRejected,
-                "showed a certificate that nobody trusted vouches for, or that has expired",
-                underlyingError: error
-            )
+        guard String(describing: error).contains("CERTIFICATE_VERIFY_FAILED") else {
+            let text = TLSFault.explain(error)
+            return DirectHTTPError(.tlsFailed, "failed the TLS handshake: \(text)", underlyingError: error)
         }
-        let words = HandshakeFault.words(for: error)
-        return DirectHTTPError(.tlsFailed, "failed the TLS handshake: \(words)", underlyingError: error)
+        let objection = handler.peerCertificate.flatMap { TLSFault.objection(toDatesOf: $0, now: time(nil)) }
+        return DirectHTTPError(
+            .certificateRejected,
+            "showed a certificate that \(objection ?? "nobody trusted vouches for")",
+            underlyingError: error
+        )
     }
 }

@@ -30,6 +30,9 @@ final class TLSContexts: Sendable {
         } catch let error as DirectHTTPError {
             throw error
         } catch {
+            if let identity = settings.identity, error as? NIOSSLError == .failedToLoadPrivateKey {
+                throw identity.mismatch(error)
+            }
             throw DirectHTTPError(.tlsFailed, "TLS cannot be set up: \(error)", underlyingError: error)
         }
     }
@@ -50,15 +53,16 @@ final class TLSContexts: Sendable {
             do {
                 roots += try NIOSSLCertificate.fromPEMFile(file)
             } catch {
-                throw DirectHTTPError(
-                    .tlsFailed,
-                    "the root certificates in \(file) cannot be read: write a PEM file",
-                    underlyingError: error
-                )
+                let reason = TLSFault.objection(toFile: file) ?? "write a PEM file"
+                throw unreadable("in \(file) cannot be read: \(reason)", error)
             }
         }
         for text in settings.rootPEMs {
-            roots += try NIOSSLCertificate.fromPEMBytes(Array(text.utf8))
+            do {
+                roots += try NIOSSLCertificate.fromPEMBytes(Array(text.utf8))
+            } catch {
+                throw unreadable("of TLSSettings.rootPEMs cannot be read: write PEM", error)
+            }
         }
         if settings.trustsSystemRoots {
             configuration.trustRoots = .default
@@ -67,5 +71,9 @@ final class TLSContexts: Sendable {
             configuration.trustRoots = .certificates(roots)
         }
         return configuration
+    }
+
+    private static func unreadable(_ what: String, _ cause: any Error) -> DirectHTTPError {
+        DirectHTTPError(.tlsFailed, "the root certificates \(what)", underlyingError: cause)
     }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Crypto
+import Names
 
 /// The digests that upstreams sign with. MD5 is theirs to choose; nothing of ours rests on it.
 package enum Digests {

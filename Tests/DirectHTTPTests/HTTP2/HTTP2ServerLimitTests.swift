@@ -112,4 +112,41 @@ struct HTTP2ServerLimitTests {
             try await server.connections { $0.open == 0 }
         }
     }
+
+    @Test("what a server answers in HTTP/1.1 alone is asked for again in that", arguments: [true, false])
+    func wantsHTTP1(isReplayable: Bool) async throws {
+        let authority = try TestAuthority()
+        var tls = ServerTLS(try authority.certificate(for: "a.test"))
+        tls.applicationProtocols = ["h2", "http/1.1"]
+        let server = try await RawServer.start(tls: tls) { connection in
+            guard connection.info.applicationProtocol == "h2" else {
+                guard try await connection.receive(until: "\r\n\r\nx") != nil else { return }
+                try await connection.send("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nold")
+                return try await connection.hold()
+            }
+            _ = try await connection.receive(count: RawFrame.preface.count)
+            try await connection.send(RawFrame(.settings).bytes)
+            guard let request = try await connection.receiveFrame(where: { $0.kind == .headers }) else { return }
+            try await connection.send(RawFrame(.reset, stream: request.stream, payload: RawFrame.big(13)).bytes)
+            while try await connection.receiveFrame() != nil {}
+        }
+        let engine = Engine()
+        var trust = TLSSettings()
+        trust.rootPEMs = [authority.rootPEM]
+        let piece = ByteBuffer(string: "x")
+        let body = isReplayable ? RequestBody.bytes(piece) : .once(length: 1, PieceSequence(piece, count: 1))
+        let request = try PreparedRequest(.post, HTTPURL("https://a.test:\(server.port)/"), body: body)
+        if isReplayable {
+            let response = try await engine.exchange(request, from: EndpointList(server.endpoints), tls: trust)
+            #expect(try await response.text() == "old")
+            #expect(response.applicationProtocol == "http/1.1")
+        } else {
+            let error = await #expect(throws: DirectHTTPError.self) {
+                _ = try await engine.exchange(request, from: EndpointList(server.endpoints), tls: trust)
+            }
+            #expect(error?.code == .streamReset && error?.message.contains("HTTP_1_1_REQUIRED") == true)
+        }
+        await engine.shutDown()
+        await server.stop()
+    }
 }

@@ -220,7 +220,7 @@ final class DNSStream: Sendable {
         switch error {
         case let error as UpstreamError: error
         case is NIOSSLError, is NIOSSLExtraError, is BoringSSLError:
-            UpstreamError(.untrusted, "\(endpoint) does not prove who it is: \(HandshakeFault.words(for: error))")
+            UpstreamError(.untrusted, "\(endpoint) does not prove who it is: \(TLSFault.explain(error))")
         default: UpstreamError(.unreachable, "no connection to \(endpoint): \(words(for: error))")
         }
     }

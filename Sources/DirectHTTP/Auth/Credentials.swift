@@ -7,10 +7,12 @@
 /// ```
 ///
 /// Credentials belong to one origin: a redirect to another takes them along only where
-/// ``RequestOptions/credentialsFollowRedirects`` says so. A request's own `Authorization` field goes before them.
+/// `RequestOptions.credentialsFollowRedirects` says so. A request's own `Authorization` field goes before them.
 public struct Credentials: Hashable, Sendable, CustomStringConvertible {
     enum Kind: Hashable, Sendable {
         case basic
+        /// Basic unasked, and Digest for a proxy that asks for that instead.
+        case basicFirst
         case bearer
         case digest
         case any
@@ -47,9 +49,9 @@ public struct Credentials: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// The `Authorization` that needs no challenge; nil for what only the server can begin.
-    var unaskedField: String? {
+    package var unaskedField: String? {
         switch kind {
-        case .basic: BasicCredentials(user: user, password: secret).fieldValue
+        case .basic, .basicFirst: BasicCredentials(user: user, password: secret).fieldValue
         case .bearer: "Bearer " + secret
         case .digest, .any: nil
         }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Crypto
-import HTTPDNS
+import Names
 
 /// What a server wants to see answered by Digest (RFC 7616 §3.3).
 struct DigestChallenge: Hashable, Sendable {

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Names
-
 /// Hexadecimal text, as upstreams write signatures and encrypted names.
 package enum Hex {
     private static let digits = Array("0123456789abcdef".utf8)

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import DirectHTTP
-import HTTPTypes
+package import HTTPTypes
 import NIOConcurrencyHelpers
-import Names
+package import NIOCore
+package import Names
 
-/// What the servers asked for the last time, so that later requests answer before they are asked.
-final class AuthMemory: Sendable {
+/// What servers, or proxies, asked for the last time, so that later requests answer before they are asked.
+package final class AuthMemory: Sendable {
     /// Origins and users that are remembered; the one that came first is forgotten for one more.
     static let maximumEntries = 256
 
@@ -28,16 +28,37 @@ final class AuthMemory: Sendable {
     /// Guards what is remembered and how often each nonce was used.
     private let state = NIOLockedValueBox(State())
 
-    /// What a hop is sent with: the field, and the nonce that it answers.
-    struct Answer: Sendable {
-        var field: String
+    /// A memory without entries.
+    package init() {}
+
+    /// What a request is sent with: the field, and the nonce that it answers.
+    package struct Answer: Sendable {
+        /// The value of `Authorization` or `Proxy-Authorization`.
+        package var field: String
+        /// Nil for other schemes than Digest.
         var nonce: String?
     }
 
-    /// The `Authorization` of a hop; nil where the server must ask first.
-    func authorization(_ credentials: Credentials, for hop: HopRequest) -> Answer? {
-        if let field = credentials.unaskedField { return Answer(field: field) }
-        let key = Key(origin: hop.url.origin.httpEquivalent, credentials: credentials)
+    /// The field of a request; nil where the server must ask first.
+    ///
+    /// - Parameters:
+    ///   - credentials: who asks.
+    ///   - origin: the server's.
+    ///   - method: the request's.
+    ///   - target: as it is sent.
+    ///   - body: the request's, where it stands in memory.
+    package func authorization(
+        _ credentials: Credentials,
+        for origin: Origin,
+        method: HTTPRequest.Method,
+        target: @autoclosure () -> String,
+        body: @autoclosure () -> ByteBuffer? = nil
+    ) -> Answer? {
+        switch credentials.kind {
+        case .basic, .bearer: return credentials.unaskedField.map { Answer(field: $0) }
+        case .basicFirst, .digest, .any: break
+        }
+        let key = Key(origin: origin.httpEquivalent, credentials: credentials)
         let entry = state.withLockedValue { state -> Entry? in
             guard case .digest(let challenge, let count) = state.entries[key] else { return state.entries[key] }
             state.entries[key] = .digest(challenge, count: count &+ 1)
@@ -45,7 +66,7 @@ final class AuthMemory: Sendable {
         }
         switch entry {
         case nil:
-            return nil
+            return credentials.unaskedField.map { Answer(field: $0) }
         case .basic:
             return Answer(field: BasicCredentials(user: credentials.user, password: credentials.secret).fieldValue)
         case .digest(let challenge, let count):
@@ -53,31 +74,37 @@ final class AuthMemory: Sendable {
                 challenge: challenge,
                 user: credentials.user,
                 password: credentials.secret,
-                method: hop.method.rawValue,
-                uri: hop.url.target,
+                method: method.rawValue,
+                uri: target(),
                 count: count,
                 clientNonce: Self.clientNonce(),
-                body: hop.body.bytesInMemory
+                body: body()
             )
             return answer.fieldValue.map { Answer(field: $0, nonce: challenge.nonce) }
         }
     }
 
-    /// Takes a 401's challenges. Returns whether sending again with what ``authorization(_:for:)`` then gives may help.
+    /// Takes the challenges of a 401 or 407. Returns whether sending again with what ``authorization(_:for:method:target:body:)``
+    /// then gives may help.
     ///
     /// - Parameters:
+    ///   - values: those of `WWW-Authenticate` or `Proxy-Authenticate`.
+    ///   - credentials: who asks.
+    ///   - origin: the server's.
     ///   - used: the answer that the server did not take; nil where there was none.
     ///   - isRemembered: whether that answered a challenge of an earlier request.
-    func learn(
-        _ fields: HTTPFields,
+    package func learn(
+        _ values: [String],
         _ credentials: Credentials,
-        for hop: HopRequest,
+        for origin: Origin,
         used: Answer?,
         isRemembered: Bool
     ) -> Bool {
-        guard credentials.kind == .digest || credentials.kind == .any else { return false }
-        let key = Key(origin: hop.url.origin.httpEquivalent, credentials: credentials)
-        let values = fields[values: .wwwAuthenticate]
+        guard credentials.kind != .basic, credentials.kind != .bearer else { return false }
+        let key = Key(origin: origin.httpEquivalent, credentials: credentials)
+        let takesBasic = values.flatMap(AuthChallenge.parse).contains { $0.scheme == "basic" }
+        // Where Basic was given and is asked for all the same, user and password are wrong.
+        if credentials.kind == .basicFirst, takesBasic, used?.nonce == nil { return false }
         if let challenge = DigestChallenge.best(of: values) {
             // Unless the server says that only the nonce is too old, the credentials are wrong. Of a nonce that is remembered not
             // every server says it; the answer to a new one is not given twice, since wrong ones lock accounts.
@@ -87,19 +114,15 @@ final class AuthMemory: Sendable {
             remember(.digest(challenge, count: 0), key)
             return true
         }
-        guard credentials.kind == .any, used == nil,
-            values.flatMap(AuthChallenge.parse).contains(where: { $0.scheme == "basic" })
-        else { return false }
+        guard credentials.kind == .any, used == nil, takesBasic else { return false }
         remember(.basic, key)
         return true
     }
 
-    /// Takes the next nonce, where the server names one (RFC 7616 §3.5).
-    func follow(_ fields: HTTPFields, _ credentials: Credentials, for hop: HopRequest) {
-        guard let info = fields[.authenticationInfo],
-            let next = AuthChallenge.parse("info " + info).first?.parameters["nextnonce"]
-        else { return }
-        let key = Key(origin: hop.url.origin.httpEquivalent, credentials: credentials)
+    /// Takes the next nonce, where the server names one in `Authentication-Info` (RFC 7616 §3.5).
+    package func follow(_ info: String?, _ credentials: Credentials, for origin: Origin) {
+        guard let info, let next = AuthChallenge.parse("info " + info).first?.parameters["nextnonce"] else { return }
+        let key = Key(origin: origin.httpEquivalent, credentials: credentials)
         state.withLockedValue { state in
             guard case .digest(var challenge, _) = state.entries[key], challenge.nonce != next else { return }
             challenge.nonce = next

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import DirectHTTP
 import Names
 
 /// User and password in the clear but for Base 64 (RFC 7617): for TLS only.

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
+
+// The functions of Apple's C library that are called as a structure is, which Swift has no way to declare in one module: a part
+// of Darwin.
+
+public import Glibc
+
+public struct FileStatus {
+    public var st_dev: Int32 = 0
+    public var st_mode: UInt16 = 0
+    public var st_ino: UInt64 = 0
+    public var st_uid: UInt32 = 0
+    public var st_size: Int64 = 0
+    public var st_mtimespec = timespec()
+
+    public init() {}
+}
+
+public func stat(_ path: UnsafePointer<CChar>?, _ status: UnsafeMutablePointer<FileStatus>?) -> CInt { -1 }
+public func flock(_ descriptor: CInt, _ operation: CInt) -> CInt { -1 }

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NIOSSL
+import Names
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+/// Why TLS failed, in words that say what to do.
+package enum TLSFault {
+    /// What an error means, for one line of a message. BoringSSL's name for it stays, to be looked up.
+    package static func explain(_ error: any Error) -> String {
+        guard let reason = reason(of: error) else { return String(describing: error) }
+        return meaning(of: reason).map { "\($0) (\(reason))" } ?? String(reason)
+    }
+
+    /// What is wrong with the dates of a certificate; nil: nothing.
+    static func objection(toDatesOf certificate: NIOSSLCertificate, now: time_t) -> String? {
+        if certificate.notValidAfter < now { return "expired on \(day(certificate.notValidAfter))" }
+        if certificate.notValidBefore > now { return "is not valid before \(day(certificate.notValidBefore))" }
+        return nil
+    }
+
+    /// Why a file cannot be opened; nil: it can.
+    static func objection(toFile path: String) -> String? {
+        access(path, R_OK) == 0 ? nil : "there is no such file, or it may not be read"
+    }
+
+    private static func day(_ seconds: time_t) -> String {
+        let date = Calendar.date(daysSince1970: seconds / 86_400)
+        return "\(date.year)-\(date.month < 10 ? "0" : "")\(date.month)-\(date.day < 10 ? "0" : "")\(date.day)"
+    }
+
+    /// `WRONG_VERSION_NUMBER` and the like, which NIOSSL tells in text alone; nil for errors that are not BoringSSL's.
+    private static func reason(of error: any Error) -> Substring? {
+        let text = String(describing: error)
+        guard let mark = text.firstRange(of: "OPENSSL_internal:") else { return nil }
+        return text[mark.upperBound...].prefix { $0.isUppercase || $0.isNumber || $0 == "_" }
+    }
+
+    /// Those with `ALERT` are the server's words (RFC 8446 §6.2). About certificates it complains of the client's.
+    private static func meaning(of reason: Substring) -> String? {
+        switch reason {
+        case "WRONG_VERSION_NUMBER":
+            "this port does not speak TLS"
+        case "TLSV1_ALERT_PROTOCOL_VERSION", "UNSUPPORTED_PROTOCOL":
+            "no version of TLS is accepted by both sides, see TLSSettings.minimumVersion"
+        case "SSLV3_ALERT_HANDSHAKE_FAILURE":
+            "the server wants other ciphers, or a client certificate: set TLSSettings.identity"
+        case "TLSV1_ALERT_CERTIFICATE_REQUIRED":
+            "the server wants a client certificate: set TLSSettings.identity"
+        case "SSLV3_ALERT_BAD_CERTIFICATE":
+            "the server wants a client certificate, or another one: set TLSSettings.identity"
+        case "TLSV1_ALERT_UNKNOWN_CA":
+            "the server does not know who signed the client certificate: its intermediates belong into the chain"
+        case "SSLV3_ALERT_CERTIFICATE_EXPIRED":
+            "the client certificate has expired"
+        case "SSLV3_ALERT_CERTIFICATE_REVOKED":
+            "the client certificate is revoked"
+        case "SSLV3_ALERT_CERTIFICATE_UNKNOWN", "SSLV3_ALERT_UNSUPPORTED_CERTIFICATE", "TLSV1_ALERT_ACCESS_DENIED":
+            "the server does not accept the client certificate"
+        case "TLSV1_ALERT_UNRECOGNIZED_NAME":
+            "the server does not know the name"
+        default:
+            nil
+        }
+    }
+}

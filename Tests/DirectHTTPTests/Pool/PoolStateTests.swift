@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+
+@testable import DirectHTTP
+
+@Suite("The pool's decisions")
+struct PoolStateTests {
+    private final class Line: Sendable {}
+
+    private typealias Pool = PoolState<String, Line>
+
+    /// A pool of one connection for each origin, which is shared by as many as `capacity`.
+    private func pool(_ line: Line, capacity: Int) -> Pool {
+        var pool = Pool(connectionsPerOrigin: 1, waitersPerOrigin: 10, maximumIdle: 10)
+        #expect(lease(&pool) == "open")
+        #expect(pool.opened(line, "a", capacity: capacity).isEmpty)
+        return pool
+    }
+
+    private func lease(_ pool: inout Pool, isAvoided: ((Line) -> Bool)? = nil) -> String {
+        let lease = pool.lease("a", fresh: false, mayShare: true, isPreferred: { _ in true }, isAvoided: isAvoided)
+        switch lease {
+        case .reuse: return "reuse"
+        case .open: return "open"
+        case .wait: return "wait"
+        case .full: return "full"
+        }
+    }
+
+    private func texts(_ wakes: [Pool.Wake]) -> [String] {
+        wakes.map { wake in
+            switch wake {
+            case .reuse(let waiter, _): "reuse \(waiter)"
+            case .open(let waiter): "open \(waiter)"
+            }
+        }
+    }
+
+    @Test("a shared connection that was withdrawn is lent to nobody when those that it served give it back")
+    func withdrawn() {
+        let line = Line()
+        var pool = pool(line, capacity: 2)
+        #expect(lease(&pool) == "reuse")
+        #expect(lease(&pool) == "wait" && lease(&pool) == "wait")
+        // GOAWAY: the first who waits opens another, the second waits for what that one learns.
+        #expect(texts(pool.withdraw(line, "a")) == ["open 1"])
+        for _ in 0..<2 {
+            let released = pool.release(line, "a", isShared: true)
+            #expect(texts(released.wakes).isEmpty && released.keep)
+        }
+        #expect(pool.idleCount == 0)
+        let next = Line()
+        #expect(texts(pool.opened(next, "a", capacity: 2)) == ["reuse 2"])
+        #expect(texts(pool.closed(line, "a", isShared: true)).isEmpty)
+        for _ in 0..<2 { _ = pool.release(next, "a", isShared: true) }
+        #expect(lease(&pool) == "reuse")
+    }
+
+    @Test("a connection that is avoided is lent where the caller would have to wait for another, and not before")
+    func avoided() {
+        let line = Line()
+        var pool = pool(line, capacity: 2)
+        #expect(lease(&pool, isAvoided: { $0 === line }) == "reuse", "the origin has room for no other")
+        var roomy = Pool(connectionsPerOrigin: 2, waitersPerOrigin: 10, maximumIdle: 10)
+        #expect(lease(&roomy) == "open")
+        _ = roomy.opened(line, "a", capacity: nil)
+        _ = roomy.release(line, "a", isShared: false)
+        #expect(lease(&roomy, isAvoided: { $0 === line }) == "open")
+        #expect(lease(&roomy) == "reuse")
+    }
+}

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import BeelineTesting
+import HTTPTypes
+import NIOConcurrencyHelpers
+import NIOCore
+import Names
+import Testing
+
+@testable import DirectHTTP
+
+@Suite("Proxies that ask for Digest (RFC 7616)", .timeLimit(.minutes(1)))
+struct ProxyDigestTests {
+    /// A proxy that checks answers, before a site in TLS and one in the clear.
+    struct DigestLab {
+        let lab: Lab
+        let plain: LoopbackOrigin
+        let server: ProxyServer
+        var proxy: Proxy
+
+        /// - Parameters:
+        ///   - ending: what becomes of the connection behind a challenge.
+        ///   - uses: how many requests a nonce is good for.
+        init(ending: Reply.Ending = .keepAlive, uses: Int = 1_000, password: String = "secret") async throws {
+            lab = try await Lab(addresses: ["127.0.0.1"]) { .text("\($0.connection.serverName ?? "-") \($0.target)") }
+            plain = try await LoopbackOrigin.start { .text("\($0.target) \($0.text)") }
+            let nonce = NIOLockedValueBox((number: 0, uses: 0))
+            server = try await ProxyServer.start(.http) { request in
+                let (number, isStale) = nonce.withLockedValue { nonce in
+                    let isStale = nonce.uses >= uses
+                    if isStale { nonce = (nonce.number + 1, 0) }
+                    return (nonce.number, isStale)
+                }
+                if !isStale, Self.isRight(request, nonce: "n\(number)") {
+                    nonce.withLockedValue { $0.uses += 1 }
+                    return nil
+                }
+                var reply = Reply.text("who are you?", status: .proxyAuthenticationRequired)
+                reply.ending = ending
+                return reply.adding(
+                    .proxyAuthenticate,
+                    "Digest realm=\"r\", nonce=\"n\(number)\", qop=\"auth\"\(isStale ? ", stale=true" : "")"
+                )
+            } route: { _, port in
+                Endpoint(IPAddress(v4: 0x7f00_0001), port: port)
+            }
+            let origin = Origin(scheme: .http, host: try Host("proxy.test"), port: server.endpoint.port)
+            proxy = Proxy(origin: origin, user: "me", password: password)
+        }
+
+        private static func isRight(_ request: ProxyServer.Request, nonce: String) -> Bool {
+            let given = request.fields[.proxyAuthorization].flatMap { AuthChallenge.parse($0).first }
+            guard let given, let challenge = DigestChallenge(given), challenge.nonce == nonce,
+                let uri = given.parameters["uri"],
+                let count = given.parameters["nc"].flatMap({ UInt32($0, radix: 16) }),
+                uri.hasPrefix(request.method == .connect ? "a.test:\(request.port)" : "http://a.test:\(request.port)/")
+            else { return false }
+            let right = DigestAnswer(
+                challenge: challenge,
+                user: "me",
+                password: "secret",
+                method: request.method == .connect ? "CONNECT" : "GET",
+                uri: uri,
+                count: count,
+                clientNonce: given.parameters["cnonce"] ?? ""
+            )
+            return right.fieldValue.flatMap { AuthChallenge.parse($0).first } == given
+        }
+
+        func get(isSecure: Bool, body: RequestBody = .none) async throws -> ExchangeResponse {
+            let url = isSecure ? "https://a.test:\(lab.origin.port)/x" : "http://a.test:\(plain.port)/x"
+            return try await lab.engine.exchange(
+                PreparedRequest(.get, HTTPURL(url), body: body),
+                from: EndpointList([server.endpoint]),
+                route: .proxy(proxy),
+                tls: lab.tls
+            )
+        }
+
+        /// What each request gave: `B` for Basic, `D` for Digest, `-` for nothing.
+        var given: String {
+            server.requests.map { $0.fields[.proxyAuthorization].map { String($0.prefix(1)) } ?? "-" }.joined()
+        }
+
+        func stop() async {
+            await lab.stop()
+            await plain.stop()
+            await server.stop()
+        }
+    }
+
+    @Test(
+        "a tunnel and a forwarded request are asked once, on a connection that is kept or on the next; later ones answer by themselves",
+        arguments: [true, false],
+        [Reply.Ending.keepAlive, .close]
+    )
+    func answers(isSecure: Bool, ending: Reply.Ending) async throws {
+        for allowsBasic in [true, false] {
+            var lab = try await DigestLab(ending: ending)
+            lab.proxy.allowsBasic = allowsBasic
+            for _ in 0..<2 {
+                #expect(try await lab.get(isSecure: isSecure).text() == (isSecure ? "a.test /x" : "/x "))
+                lab.lab.engine.closeIdle()
+            }
+            #expect(lab.given == (allowsBasic ? "BDD" : "-DD"))
+            await lab.stop()
+        }
+    }
+
+    @Test("a nonce that is too old costs one more round", arguments: [true, false], [Reply.Ending.keepAlive, .close])
+    func stale(isSecure: Bool, ending: Reply.Ending) async throws {
+        let lab = try await DigestLab(ending: ending, uses: 1)
+        for _ in 0..<3 {
+            #expect(try await lab.get(isSecure: isSecure).head.status == .ok)
+            lab.lab.engine.closeIdle()
+        }
+        #expect(lab.given == "BDDDDD")
+        await lab.stop()
+    }
+
+    @Test("a wrong password is given once: more would lock accounts", arguments: [Reply.Ending.keepAlive, .close])
+    func wrong(ending: Reply.Ending) async throws {
+        let lab = try await DigestLab(ending: ending, password: "guess")
+        #expect(try await lab.get(isSecure: false).head.status == .proxyAuthenticationRequired)
+        #expect(lab.given == "BD")
+        let error = await #expect(throws: DirectHTTPError.self) { _ = try await lab.get(isSecure: true) }
+        #expect(error?.code == .proxyRefused && error?.response?.status == .proxyAuthenticationRequired)
+        #expect(error?.message.contains("another user or password") == true)
+        #expect(lab.given == "BDD")
+        await lab.stop()
+    }
+
+    @Test("a proxy that asks for Basic though it was given is not given the password by Digest, too")
+    func refusedBasic() async throws {
+        let memory = AuthMemory()
+        let origin = Origin(scheme: .http, host: try Host("proxy.test"))
+        let both = ["Basic realm=\"r\"", "Digest realm=\"r\", nonce=\"n\""]
+        for (allowsBasic, isAnswered) in [(true, false), (false, true)] {
+            var proxy = Proxy(origin: origin, user: "me", password: "secret")
+            proxy.allowsBasic = allowsBasic
+            let credentials = try #require(proxy.credentials)
+            let used = memory.authorization(credentials, for: origin, method: .connect, target: "a.test:443")
+            #expect(used?.field == (allowsBasic ? "Basic bWU6c2VjcmV0" : nil))
+            let answered = memory.learn(both, credentials, for: origin, used: used, isRemembered: true)
+            #expect(answered == isAnswered)
+        }
+    }
+
+    @Test("a body that can be read only once is sent once; the proxy's answer is the response")
+    func once() async throws {
+        let lab = try await DigestLab()
+        let body = RequestBody.once(length: 1, PieceSequence(ByteBuffer(string: "x"), count: 1))
+        #expect(try await lab.get(isSecure: false, body: body).head.status == .proxyAuthenticationRequired)
+        #expect(try await lab.get(isSecure: false, body: .bytes("x".utf8)).text() == "/x x")
+        await lab.stop()
+    }
+}
