@@ -160,33 +160,9 @@ extension ProcessTests {
             }
             let verdict = try await world.diagnosis(("one", "127.0.0.5")).verdict
             #expect(verdict.status == .tlsFailed)
-            let words = "\(plain.endpoint), named by one, takes connections, but failed the TLS handshake: this port does not"
-            #expect(verdict.findings.count == 1 && verdict.findings[0].hasPrefix(words), "\(verdict.findings)")
-            await plain.stop()
-            await world.stop()
-        }
-
-        @Test func aServerWithoutTheCertificateIsNotCalledPoison() async throws {
-            let world = try await World()
-            let verdict = try await world.diagnosis(("one", "127.0.0.3"), ("system", "127.0.0.3")).verdict
-            #expect(verdict.findings.first?.contains("its server has no certificate for a.test, or") == true)
-            await world.stop()
-        }
-
-        @Test func aServerWithoutTLSIsToldInWords() async throws {
-            let world = try await World()
-            let plain = try await RawServer.start(addresses: ["127.0.0.5"], port: world.lab.site.port) { connection in
-                _ = try await connection.receive()
-                try await connection.send("HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n")
-            }
-            let verdict = try await world.diagnosis(("one", "127.0.0.5")).verdict
-            #expect(verdict.status == .tlsFailed)
-            #expect(
-                verdict.findings == [
-                    "\(plain.endpoint), named by one, takes connections, but failed the TLS handshake: "
-                        + "the server does not speak TLS there."
-                ]
-            )
+            let start = "\(plain.endpoint), named by one, takes connections, but failed the TLS handshake: "
+            #expect(verdict.findings.count == 1, "\(verdict.findings)")
+            #expect(verdict.findings.first?.hasPrefix(start + "this port does not speak TLS") == true)
             await plain.stop()
             await world.stop()
         }
