@@ -145,6 +145,16 @@ struct AsyncHTTPClientTests {
         await lab.stop()
     }
 
+    @Test("white space around the value of a header is left out, and is no reason to refuse")
+    func outerSpace() async throws {
+        let lab = try await Lab { request in .text(request.fields[.accept] ?? "") }
+        var request = lab.request()
+        request.headers.add(name: "Accept", value: " a/b, c/d\t")
+        let response = try await lab.client.execute(request, timeout: .seconds(20))
+        #expect(String(buffer: try await response.body.collect(upTo: 1_024)) == "a/b, c/d")
+        await lab.stop()
+    }
+
     @Test("what cannot be done is refused by name")
     func refusals() async throws {
         let lab = try await Lab { _ in .text("") }

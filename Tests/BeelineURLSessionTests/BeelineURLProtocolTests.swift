@@ -38,6 +38,19 @@ struct BeelineURLProtocolTests {
         await lab.stop()
     }
 
+    @Test(
+        "every error of an exchange has a code of its own, so that none is unknown",
+        arguments: [
+            (DirectHTTPError.Code.pinMismatch, URLError.Code.serverCertificateUntrusted),
+            (.certificateRejected, .serverCertificateUntrusted), (.tlsFailed, .secureConnectionFailed),
+            (.streamReset, .networkConnectionLost), (.connectionLost, .networkConnectionLost),
+            (.unresolved, .cannotFindHost), (.connectFailed, .cannotConnectToHost), (.idleTimeout, .timedOut),
+        ]
+    )
+    func codes(_ cause: DirectHTTPError.Code, _ code: URLError.Code) {
+        #expect(URLError(BeelineError(BeelineError.Code(cause), "why"), for: nil).code == code)
+    }
+
     // MARK: Bodies
 
     enum Upload: String, CaseIterable {
@@ -262,6 +275,18 @@ struct BeelineURLProtocolTests {
         #expect(story.redirects.map(\.response.url?.path) == ["/redirect", "/redirect"])
         #expect(story.redirects.map(\.next.url?.path) == ["/redirect", "/echo"])
         #expect(story.responses.map(\.statusCode) == [200])
+        await lab.stop()
+    }
+
+    @Test("the delegate of one task alone is asked about redirects, too", arguments: [true, false])
+    func redirectOfOwnDelegate(_ hasAnother: Bool) async throws {
+        let lab = try await SessionLab()
+        let (own, other) = (Recorder(redirect: { _ in nil }), Recorder())
+        let session = lab.session(delegate: hasAnother ? other : nil)
+        let request = URLRequest("POST", try lab.url("/redirect?status=307&to=/echo"), body: "body")
+        let (_, response) = try await session.data(for: request, delegate: own)
+        #expect((response as? HTTPURLResponse)?.statusCode == 307 && own.story.redirects.count == 1)
+        #expect(other.story.redirects.isEmpty)
         await lab.stop()
     }
 

@@ -147,6 +147,33 @@ struct DirectRequestTests {
         await origin.stop()
     }
 
+    @Test(
+        "after a redirect the cookies are those of where the response comes from, not of where the request went",
+        arguments: [
+            ("http://192.0.2.1/x", ["www.a.test /"]),
+            ("http://192.0.2.1/deep/y", ["www.a.test /deep"]),
+            ("http://b.test/deep/y", ["b.test /deep"]),
+            ("http://192.0.2.9/x", []),
+        ]
+    )
+    func redirected(_ url: String, _ kept: [String]) async throws {
+        let resolver = Self.resolver("192.0.2.1 www.a.test")
+        let cookies = HTTPDNSCookieManager()
+        let request = URLRequest(url: try URL(fromTest: "http://www.a.test/x"))
+        let direct = try await request.direct(via: resolver, cookies: cookies)
+        let response = try #require(
+            HTTPURLResponse(
+                url: try URL(fromTest: url),
+                statusCode: 200,
+                httpVersion: nil,
+                headerFields: ["Set-Cookie": "sid=1"]
+            )
+        )
+        #expect(direct.receive(response).map(\.domain) == kept.map { String($0.prefix { $0 != " " }) })
+        #expect(cookies.jar.allCookies().map { "\($0.domain) \($0.path)" } == kept)
+        await resolver.shutdown()
+    }
+
     @Test("the host of a protection space is the one that its address was handed out for")
     func protectionSpace() async throws {
         let resolver = Self.resolver("192.0.2.1 a.test\n192.0.2.2 b.test\n192.0.2.2 c.test")

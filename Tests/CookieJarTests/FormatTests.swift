@@ -177,6 +177,7 @@ struct FormatTests {
                  {"name": "d", "value": "1", "path": "/", "domain": ".example.com", "httpOnly": true,
                   "expires": "2027-01-01T00:00:00.000Z", "sameSite": "Lax"}]}},
               {"request": {"url": "about:blank"}},
+              {"request": {"url": "http://"}},
               {"request": {"url": "http://example.com/"},
                "response": {"headers": [{"name": "set-cookie", "value": "e=1; Secure"}]}}
             ]}}
@@ -184,9 +185,53 @@ struct FormatTests {
         let read = CookieJSON.read(Array(file.utf8), now: noon)
         #expect(read.cookies.map { "\($0.name)=\($0.value)" } == ["a=1", "b=2", "d=1"])
         #expect(read.lines == [1, 2, 3])
-        #expect(read.problems.map(\.line) == [4, 5])
+        #expect(read.problems.map(\.line) == [5, 6])
         #expect(read.cookies[0].expires == .after(3600) && read.cookies[0].path == "/x")
         #expect(read.cookies[2].isHTTPOnly && !read.cookies[2].isHostOnly && read.cookies[2].sameSite == .lax)
+    }
+
+    @Test func anHTTPArchiveThatBeginsAfterTheLoginHasTheCookiesOfItsRequests() throws {
+        let file = """
+            {"log": {"creator": {"name": "WebInspector", "version": "537.36"}, "entries": [
+              {"startedDateTime": "2026-03-01T11:00:00.000Z", "request": {"url": "https://www.example.com/", "cookies": [
+                 {"name": "sid", "value": "old", "path": "/", "domain": "www.example.com", "expires": null, "httpOnly": true,
+                  "secure": true},
+                 {"name": "out", "value": "1", "path": "/", "domain": ".example.com", "expires": "2027-01-01T00:00:00.000Z",
+                  "httpOnly": false, "secure": false, "sameSite": "Strict"},
+                 {"name": "part", "value": "1", "path": "/", "domain": "www.example.com", "expires": null, "httpOnly": false,
+                  "secure": true, "sameSite": "None", "partitionKey": {"topLevelSite": "https://page.org"}},
+                 {"name": "script", "value": "1", "path": "/", "domain": ".example.com", "expires": null},
+                 {"name": "without a domain", "value": "1"}]},
+               "response": {"headers": [{"name": "set-cookie", "value": "sid=n\\u00c3\\u00a9w; Secure; HttpOnly; Path=/"},
+                 {"name": "set-cookie", "value": "out=; Domain=example.com; Path=/; Max-Age=0"}]}},
+              {"startedDateTime": "2026-03-01T11:00:01.000Z", "request": {"url": "https://www.example.com/", "cookies": [
+                 {"name": "sid", "value": "old", "path": "/", "domain": "www.example.com", "expires": null},
+                 {"name": "out", "value": "1", "path": "/", "domain": ".example.com", "expires": null},
+                 {"name": "script", "value": "2", "path": "/", "domain": ".example.com", "expires": null}]},
+               "response": {"headers": []}}
+            ]}}
+            """
+        let read = CookieJSON.read(Array(file.utf8), now: noon)
+        let values = Dictionary(read.cookies.map { ($0.name, $0.value) }) { $1 }
+        #expect(values == ["sid": "n\u{e9}w", "part": "1", "script": "2"] && read.problems.isEmpty)
+        #expect(read.cookies.first { $0.name == "part" }?.partition == Site("https://page.org"))
+    }
+
+    @Test func anHTTPArchiveWithoutCookiesSaysSo() {
+        let file = #"{"log": {"entries": [{"request": {"url": "https://a.test/", "cookies": []}, "response": {}}]}}"#
+        let read = CookieJSON.read(Array(file.utf8), now: noon)
+        #expect(read.cookies.isEmpty && read.problems.map(\.reason).first?.contains("sensitive") == true)
+    }
+
+    @Test func anExpiryMayBeADateOfISO8601AndIsNotLost() {
+        let file = """
+            [{"name": "a", "value": "1", "domain": "a.test", "expires": "2027-03-01T12:00:00.000Z"},
+             {"name": "b", "value": "1", "domain": "a.test", "expires": ""},
+             {"name": "c", "value": "1", "domain": "a.test", "expires": "tomorrow"}]
+            """
+        let read = CookieJSON.read(Array(file.utf8), now: noon)
+        #expect(read.cookies.map(\.expires) == [.after(365 * 86_400), nil])
+        #expect(read.problems.map(\.line) == [3])
     }
 
     @Test(arguments: ["", "{", "[", "[1,]", "[\"\\x\"]", "[\"\u{1}\"]", "nulL", "[] []", "{\"a\" 1}", "[1e999]", "\"a"])

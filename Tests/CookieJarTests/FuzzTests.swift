@@ -111,8 +111,8 @@ struct FuzzTests {
 
     @Test func httpArchives() {
         let entry = """
-            {"log":{"entries":[{"startedDateTime":"2026-03-01T12:00:00.5+01:30","request":{"url":"https://www.example.com/"},\
-            "response":{"headers":[{"name":"Set-Cookie","value":"a=1; Path=/\\nb=2"}]}},{"request":{"url":"http://a.org/"},\
+            {"log":{"entries":[{"startedDateTime":"2026-03-01T12:00:00.5+01:30","request":{"url":"https://www.example.com/",\
+            "cookies":[{"name":"d","value":"4","domain":".example.com","expires":"2027-01-01T00:00:00Z"}]},"response":{"headers":[{"name":"Set-Cookie","value":"a=1; Path=/\\nb=2"}]}},{"request":{"url":"http://a.org/"},\
             "response":{"cookies":[{"name":"c","value":"3","path":"/x","expires":"2027-01-01T00:00:00Z","secure":false}]}}]}}
             """
         Self.inputs([entry, "{\"log\":{\"entries\":[]}}"], seed: 16) { input in

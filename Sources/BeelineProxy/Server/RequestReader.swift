@@ -182,6 +182,9 @@ final class RequestReader: WireOwner {
         }
     }
 
+    /// It names an icon of its own, for which browsers would ask the site otherwise, in the clear.
+    private static let blankPage = "<!doctype html><link rel=\"icon\" href=\"data:,\">"
+
     private func serve(_ head: RequestHead) {
         if case .own(let path) = head.target { return serveOwn(path, head) }
         guard isAuthorized(head) else { return refuse(.unauthenticated, to: head) }
@@ -194,7 +197,13 @@ final class RequestReader: WireOwner {
             }
         case .resource(_, _, let path) where path == server.configuration.blankPagePath && head.method == "GET":
             answer(head) { closes in
-                OwnResponse.make(200, type: "text/html; charset=utf-8", body: "", closes: closes, isHead: false)
+                OwnResponse.make(
+                    200,
+                    type: "text/html; charset=utf-8",
+                    body: Self.blankPage,
+                    closes: closes,
+                    isHead: false
+                )
             }
         case .resource where head.fields.maxForwards == 0:
             answer(head) { OwnResponse.last(head, closes: $0) }

@@ -63,7 +63,9 @@ struct FileOpening: Sendable {
             (connection, contents) = try connectAlone(file, report)
         } catch {
             guard error.code == .damaged else { throw error }
-            try replace(file, because: error.message, &report)
+            // What the message advises is done here.
+            let cause = error.message.replacing("\(file.path): ", with: "").prefix { $0 != ";" }
+            try replace(file, because: String(cause), &report)
             (connection, contents) = try connectAlone(file, report)
         }
         let opened = fill(from: contents, connection, lock)

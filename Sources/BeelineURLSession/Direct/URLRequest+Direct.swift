@@ -44,11 +44,21 @@ public struct DirectRequest: Sendable {
 
     /// Keeps the cookies of the response, under the name.
     ///
+    /// Where the stack followed a redirect, they are those of the last URL: of the name with that path, or of another name. Those of
+    /// another address are nobody's, and are not kept.
+    ///
     /// - Returns: The cookies that were kept.
     @discardableResult
     public func receive(_ response: URLResponse) -> [HTTPCookie] {
-        guard let response = response as? HTTPURLResponse, let url = original.url else { return [] }
+        guard let response = response as? HTTPURLResponse, let url = named(response.url) else { return [] }
         return cookies.handle(headerFields: response.allHeaderFields, for: url)
+    }
+
+    /// Where a response comes from, with the name in the place of the address.
+    private func named(_ url: URL?) -> URL? {
+        guard let url, url.absoluteString != request.url?.absoluteString else { return original.url }
+        guard let dialled = (try? HTTPURL(url))?.host.address else { return url }
+        return dialled == address ? url.replacingHost(with: host) : nil
     }
 }
 
@@ -86,7 +96,10 @@ extension URLRequest {
         let address = endpoint.address
         if named.host.address == nil { _ = try resolver.onlyHost(of: address) }
         var request = self
-        request.url = url.replacingHost(with: address, query: form.queryParameter == nil ? nil : form.query(of: named))
+        request.url = url.replacingHost(
+            with: Names.Host(address),
+            query: form.queryParameter == nil ? nil : form.query(of: named)
+        )
         let direct = Origin(scheme: named.origin.scheme, host: Names.Host(address), port: endpoint.port)
         let changes = form.changes(
             of: { value(forHTTPHeaderField: $0.rawName) },
@@ -111,7 +124,7 @@ extension URLRequest {
 
 extension URL {
     /// The URL with its authority's host replaced, and its query where another is given; every other octet stays as it is.
-    func replacingHost(with address: IPAddress, query: String? = nil) -> URL? {
+    func replacingHost(with host: Names.Host, query: String? = nil) -> URL? {
         let text = absoluteString
         guard let mark = text.range(of: "//") else { return nil }
         let rest = text[mark.upperBound...]
@@ -126,6 +139,6 @@ extension URL {
             let mark = tail[..<fragment].firstIndex(of: "?") ?? fragment
             tail.replaceSubrange(mark..<fragment, with: "?" + query)
         }
-        return URL(string: text[..<start] + Names.Host(address).urlForm + tail)
+        return URL(string: text[..<start] + host.urlForm + tail)
     }
 }

@@ -26,8 +26,9 @@ struct LoadPlan: Sendable {
     #if canImport(FoundationNetworking)
     let workQueue: DispatchQueue
     let delegateQueue: OperationQueue?
-    /// Who is asked about redirects.
+    /// Who is asked about redirects and told of progress, where it is known at once.
     let delegate: DelegateOfTask?
+    private let searched: SearchedTask
     #endif
 
     /// - Parameter insides: What is known of the task already.
@@ -62,6 +63,7 @@ struct LoadPlan: Sendable {
         delegateQueue = insides?.session?.delegateQueue
         gathersBody = insides?.isForDelegate != true
         delegate = Self.delegate(of: task, insides)
+        searched = SearchedTask(task: task, session: insides?.session)
         #else
         let configuration = door.configuration ?? .default
         gathersBody = false
@@ -92,6 +94,26 @@ struct LoadPlan: Sendable {
             insides?.isForDelegate == true || delegate !== session.delegate
         else { return nil }
         return DelegateOfTask(delegate: delegate, session: session, task: task)
+    }
+    #endif
+
+    #if canImport(FoundationNetworking)
+    /// Who is asked about a redirect. The delegate of the task alone is looked for here, where it is needed.
+    func redirectDelegate() async -> DelegateOfTask? {
+        if let delegate { return delegate }
+        return await firstAnswer { answer in workQueue.async { [searched] in answer(searched.ownDelegate) } } ?? nil
+    }
+
+    /// `@unchecked Sendable`: the task is looked into on its work queue alone.
+    private struct SearchedTask: @unchecked Sendable {
+        weak var task: URLSessionTask?
+        weak var session: URLSession?
+
+        var ownDelegate: DelegateOfTask? {
+            guard let task, let session else { return nil }
+            return TaskInsides.ownDelegate(of: task, in: session)
+                .map { DelegateOfTask(delegate: $0, session: session, task: task) }
+        }
     }
     #endif
 

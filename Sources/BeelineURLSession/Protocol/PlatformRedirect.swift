@@ -29,7 +29,7 @@ final class PlatformRedirect: Sendable {
         _ mirror: CookieStorageMirror?
     ) async -> RedirectProposal? {
         #if canImport(FoundationNetworking)
-        guard let delegate = plan.delegate else { return proposal }
+        guard let delegate = await plan.redirectDelegate() else { return proposal }
         guard let request = (request ?? plan.original).redirected(to: proposal),
             let response = HTTPURLResponse.make(
                 head,

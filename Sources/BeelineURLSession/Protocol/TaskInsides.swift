@@ -46,8 +46,21 @@ struct TaskInsides {
             // There is nobody who could get pieces.
             isForDelegate = false
         } else {
-            isForDelegate = isOnWorkQueue ? insides?.registry.flatMap { Self.isForDelegate(task, in: $0) } : nil
+            isForDelegate =
+                isOnWorkQueue
+                ? insides?.registry.flatMap { Self.behaviour(of: task, in: $0) }.map(Self.isForDelegate) : nil
         }
+    }
+
+    /// The delegate of one task alone (`data(for:delegate:)`), whom the task does not name. It takes a while, and is for the
+    /// session's work queue.
+    static func ownDelegate(of task: URLSessionTask, in session: URLSession) -> (any URLSessionTaskDelegate)? {
+        guard let registry = SessionInsides.of(session).registry,
+            let behaviour = behaviour(of: task, in: registry),
+            let payload = Mirror(reflecting: behaviour).children.first,
+            payload.label == "dataCompletionHandlerWithTaskDelegate"
+        else { return nil }
+        return Mirror(reflecting: payload.value).children.dropFirst().first?.value as? any URLSessionTaskDelegate
     }
 
     private static func body(_ member: Any?) -> Body? {
@@ -62,11 +75,15 @@ struct TaskInsides {
         return "\(body)" == "none" ? Body.none : .unknown
     }
 
-    private static func isForDelegate(_ task: URLSessionTask, in registry: AnyObject) -> Bool? {
+    /// What becomes of a task's response.
+    private static func behaviour(of task: URLSessionTask, in registry: AnyObject) -> Any? {
         let table = members(["behaviours"], of: registry)["behaviours"] as? any TaskTable
-        guard let behaviour = table?.entry(of: task.taskIdentifier) else { return nil }
+        return table?.entry(of: task.taskIdentifier)
+    }
+
+    private static func isForDelegate(_ behaviour: Any) -> Bool {
         // Printing one that holds a closure costs more than all the rest.
-        return Mirror(reflecting: behaviour).children.isEmpty && "\(behaviour)" == "callDelegate"
+        Mirror(reflecting: behaviour).children.isEmpty && "\(behaviour)" == "callDelegate"
     }
 
     /// Stored properties of an object, of its class and of those above it. The same ones are to be asked for each time.

@@ -6,7 +6,7 @@
 /// `created`, `lastAccessed`, `secure`, `httpOnly`, `sameSite` (`lax`, `strict`, `none`), `partition`. What is not UTF-8
 /// stands in `nameOctets` and `valueOctets` as numbers. What browser extensions and drivers of browsers write is read too:
 /// `expirationDate`, `expiry`, `session`, a leading dot of the domain instead of `hostOnly`, `no_restriction`,
-/// `partitionKey`, the array in a member `cookies`, and an HTTP Archive (HAR), whose entries count as lines.
+/// `partitionKey`, dates of ISO 8601, the array in a member `cookies`, and an HTTP Archive (HAR), whose entries count as lines.
 public enum CookieJSON {
     /// Reads a file. Objects that are no cookies are reported by their place from 1 on, and the rest is read.
     public static func read(_ octets: [UInt8], now: CookieTime) -> CookieImport {
@@ -33,25 +33,25 @@ public enum CookieJSON {
         return result
     }
 
-    private struct Problem: Error {
+    struct Problem: Error {
         let reason: String
     }
 
-    private static func cookie(_ value: JSONValue) throws(Problem) -> Cookie {
+    /// One cookie.
+    static func cookie(_ value: JSONValue) throws(Problem) -> Cookie {
         guard let domain = value["domain"]?.string ?? value["host"]?.string else {
             throw Problem(reason: "member domain is missing")
         }
         let hasDot = domain.hasPrefix(".")
         let isSession = value["session"]?.bool ?? false
-        let expires = (value["expires"] ?? value["expirationDate"] ?? value["expiry"])?.number
+        let expires = try expiry(value["expires"] ?? value["expirationDate"] ?? value["expiry"])
         var cookie = Cookie(
             nameOctets: try octets("name", value),
             valueOctets: try octets("value", value),
             domain: hasDot ? String(domain.dropFirst()) : domain,
             isHostOnly: value["hostOnly"]?.bool ?? !hasDot,
             path: value["path"]?.string ?? "/",
-            // Drivers of browsers write -1 for a session cookie.
-            expires: isSession || (expires ?? -1) < 0 ? nil : expires.map(CookieTime.init(secondsSince1970:)),
+            expires: isSession ? nil : expires,
             isSecure: value["secure"]?.bool ?? false,
             isHTTPOnly: value["httpOnly"]?.bool ?? false,
             sameSite: sameSite(value["sameSite"]?.string)
@@ -63,6 +63,16 @@ public enum CookieJSON {
             cookie.partition = partition
         }
         return cookie
+    }
+
+    /// Seconds since 1970, or a date of ISO 8601; nil for a session cookie.
+    private static func expiry(_ value: JSONValue?) throws(Problem) -> CookieTime? {
+        if let text = value?.string, !text.isEmpty {
+            guard let date = CookieTime(iso8601: text) else { throw Problem(reason: "expiry \"\(text)\" is no date") }
+            return date
+        }
+        // Drivers of browsers write -1 for a session cookie.
+        return value?.number.flatMap { $0 < 0 ? nil : CookieTime(secondsSince1970: $0) }
     }
 
     /// Our own member, or what browsers call the key: a site, or an object that has it.

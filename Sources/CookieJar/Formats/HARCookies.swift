@@ -2,38 +2,83 @@
 
 import Names
 
-/// The cookies that the responses of an HTTP Archive (HAR 1.2) set, as a browser's network panel saves it.
+/// The cookies of an HTTP Archive (HAR 1.2), as a browser's network panel saves it.
 ///
 /// The Set-Cookie fields are stored in the order of the file, each at the time of its entry, by the rules of RFC 6265bis: what
 /// is left at the end is what a browser would have. Entries whose fields were left out, but whose `cookies` were not, give
-/// those.
+/// those. Cookies that were there before the first entry are taken from the requests, where Chromium writes them whole.
 enum HARCookies {
     /// The cookies of a HAR whose `log` this is.
     static func read(_ log: JSONValue, now: CookieTime) -> CookieImport {
         var result = CookieImport()
         let jar = CookieJar()
         var lines: [Cookie.Key: Int] = [:]
-        // Safari has no list of fields, but a text for each name.
-        let isJoined = log["creator"]?["name"]?.string?.hasPrefix("WebKit") ?? false
+        // What requests say of these may be older: they stand in the file by when they began.
+        var answered: Set<Cookie.Key> = []
+        let dialect = Dialect(log["creator"]?["name"]?.string ?? "")
         for (index, entry) in (log["entries"]?.array ?? []).enumerated() {
             let line = index + 1
-            guard let text = entry["request"]?["url"]?.string, let url = try? HTTPURL(text) else {
-                result.skip(line: line, "the request has no URL of http or https")
+            let text = entry["request"]?["url"]?.string ?? ""
+            guard let url = try? HTTPURL(text) else {
+                // Pages are full of `data:` and the like, which have no cookies.
+                if !hasOtherScheme(text) { result.skip(line: line, "the request has no URL of http or https") }
                 continue
             }
             let time = entry["startedDateTime"]?.string.flatMap(CookieTime.init(iso8601:)) ?? now
-            for field in fields(of: entry["response"]).flatMap({ isJoined ? SetCookieSplitter.split($0) : [$0] }) {
-                switch (Cookie.read(field, from: url, now: time), jar.store(field, from: url, now: time)) {
-                case (_, .rejected(let reason)): result.skip(line: line, reason.description)
-                case (.success(let cookie), _): lines[cookie.key] = line
-                case (.failure, _): break
+            for value in entry["request"]?["cookies"]?.array ?? [] {
+                guard var cookie = try? CookieJSON.cookie(value), !answered.contains(cookie.key) else { continue }
+                cookie.created = time
+                jar.insert(cookie, now: time)
+                lines[cookie.key] = line
+            }
+            for field in fields(of: entry["response"]).flatMap(dialect.fields) {
+                let cookie = try? Cookie.read(field, from: url, now: time).get()
+                if case .rejected(let reason) = jar.store(field, from: url, now: time) {
+                    result.skip(line: line, reason.description)
+                } else if let key = cookie?.key {
+                    lines[key] = line
+                    answered.insert(key)
                 }
             }
         }
         for cookie in jar.allCookies(now: now).sorted(by: { $0.created < $1.created }) {
             result.add(cookie, line: lines[cookie.key] ?? 0)
         }
+        if lines.isEmpty, result.problems.isEmpty {
+            result.skip(line: 1, "no entry has a cookie; browsers leave them out unless told to save sensitive data")
+        }
         return result
+    }
+
+    private static func hasOtherScheme(_ url: String) -> Bool {
+        guard let colon = url.firstIndex(of: ":") else { return false }
+        let scheme = url[..<colon].lowercased()
+        return !scheme.isEmpty && scheme.allSatisfy { $0.isLetter || $0.isNumber || "+-.".contains($0) }
+            && Scheme(scheme) == nil
+    }
+
+    /// How a browser writes the fields of a response.
+    private enum Dialect {
+        case standard
+        /// Safari has no list of fields, but a text for each name.
+        case joined
+        /// Chromium writes a character for each octet.
+        case octets
+
+        init(_ creator: String) {
+            self = creator.hasPrefix("WebKit") ? .joined : creator == "WebInspector" ? .octets : .standard
+        }
+
+        func fields(_ field: String) -> [String] {
+            switch self {
+            case .standard: return [field]
+            case .joined: return SetCookieSplitter.split(field)
+            case .octets:
+                let octets = field.unicodeScalars.compactMap { UInt8(exactly: $0.value) }
+                let isWhole = octets.count == field.unicodeScalars.count
+                return [isWhole ? String(validating: octets, as: UTF8.self) ?? field : field]
+            }
+        }
     }
 
     /// The Set-Cookie fields of a response, or fields made of its cookies.
