@@ -26,8 +26,8 @@ import Glibc
 /// await redis.shutDown()
 /// ```
 ///
-/// While the server is away, or too slow, each resolver goes on alone, and the server is tried again at times. Nobody ever
-/// waits for a connection: the questions before it stands go without.
+/// It connects at once. While the server is away, or too slow, each resolver goes on alone, and the server is tried again at
+/// times. No question ever waits for a connection: those before it stands go without, and what they bring is shared then.
 ///
 /// Who may write to the server may answer for the upstreams: let nobody else have it.
 public final class RedisAnswers: SharedAnswers {
@@ -50,6 +50,8 @@ public final class RedisAnswers: SharedAnswers {
         /// Whether the thread is at work, so that it will look for what waits.
         var isBusy = false
         var isClosed = false
+
+        var isUp: Bool { if case .up = link { true } else { false } }
     }
 
     private let configuration: RedisConfiguration
@@ -64,13 +66,14 @@ public final class RedisAnswers: SharedAnswers {
     /// Answers by a server, which need not be there.
     public init(_ configuration: RedisConfiguration) {
         self.configuration = configuration
-        state = NIOLockedValueBox(State(link: .away(until: clock.now, pause: configuration.pause.lowerBound)))
+        state = NIOLockedValueBox(State(link: .connecting(pause: configuration.pause.lowerBound), isBusy: true))
         thread.start()
+        begin()
     }
 
     /// Whether the server was there when it was last spoken to.
     public var isConnected: Bool {
-        state.withLockedValue { if case .up = $0.link { true } else { false } }
+        state.withLockedValue { $0.isUp }
     }
 
     /// Closes the connection; from then on nothing is shared.
@@ -115,7 +118,7 @@ public final class RedisAnswers: SharedAnswers {
                 Array("\(ttl.components.seconds)".utf8),
             ]
         }
-        if !commands.isEmpty { _ = await ask(commands) }
+        if !commands.isEmpty { _ = await ask(commands, waitsForConnection: true) }
     }
 
     private func key(_ question: Question, _ family: IPAddress.Family, _ upstream: String) -> [UInt8] {
@@ -127,27 +130,27 @@ public final class RedisAnswers: SharedAnswers {
     // MARK: The connection
 
     /// Has commands carried out; nil where there is no server now.
-    private func ask(_ commands: [[[UInt8]]]) async -> [RedisValue]? {
+    private func ask(_ commands: [[[UInt8]]], waitsForConnection: Bool = false) async -> [RedisValue]? {
         await withCheckedContinuation { waiter in
             let (isTaken, mustStart) = state.withLockedValue { state -> (Bool, Bool) in
                 guard !state.isClosed else { return (false, false) }
-                switch state.link {
-                case .up:
-                    guard state.waiting.count < configuration.maxWaiting else { return (false, false) }
-                    state.waiting.append(Job(commands: commands, waiter: waiter))
-                    defer { state.isBusy = true }
-                    return (true, !state.isBusy)
-                case .away(let until, let pause) where until <= clock.now:
+                if case .away(let until, let pause) = state.link {
+                    guard until <= clock.now else { return (false, false) }
                     state.link = .connecting(pause: pause)
-                    defer { state.isBusy = true }
-                    return (false, !state.isBusy)
-                case .away, .connecting: return (false, false)
                 }
+                let mustStart = !state.isBusy
+                state.isBusy = true
+                let isTaken = (waitsForConnection || state.isUp) && state.waiting.count < configuration.maxWaiting
+                if isTaken { state.waiting.append(Job(commands: commands, waiter: waiter)) }
+                return (isTaken, mustStart)
             }
             if !isTaken { waiter.resume(returning: nil) }
-            if mustStart { thread.submit { [self] in if case .active = $0 { work() } } }
+            if mustStart { begin() }
         }
     }
+
+    /// Sets the thread to work.
+    private func begin() { thread.submit { [self] in if case .active = $0 { work() } } }
 
     /// Runs on the thread, until nothing waits.
     private func work() {
@@ -160,7 +163,7 @@ public final class RedisAnswers: SharedAnswers {
                     if link == nil { leaveAlone(pause) } else { state.withLockedValue { $0.link = .up } }
                 case .carryOut(let jobs):
                     let replies = link?.exchange(jobs.flatMap(\.commands))
-                    if replies == nil {
+                    if replies == nil, link != nil {
                         link = nil
                         leaveAlone(configuration.pause.lowerBound)
                     }

@@ -177,6 +177,29 @@ struct PlaylistMapperTests {
         }
     }
 
+    @Test("a manifest in UTF-16 is mapped in the octet order that its mark says", arguments: [true, false])
+    func utf16(isBigEndian: Bool) throws {
+        func octets(_ text: String) -> ByteBuffer {
+            ByteBuffer(
+                bytes: ("\u{feff}" + text).utf16.flatMap { unit in
+                    let (high, low) = (UInt8(unit >> 8), UInt8(unit & 0xff))
+                    return isBigEndian ? [high, low] : [low, high]
+                }
+            )
+        }
+        let base = try HTTPURL("https://live.example/a/index.mpd")
+        let mapper = PlaylistMapper(links: Self.links, base: base)
+        let text = "<MPD><!-- ü𝄞 --><BaseURL>https://cdn.example/x/</BaseURL></MPD>"
+        let mapped = text.replacing("https://cdn.example", with: "/T/https/cdn.example")
+        #expect(mapper.mapped(octets(text), .dash) == octets(mapped))
+        // Half a character, and half a pair of them.
+        for end in [[0x20], [0xd8, 0xd8]] as [[UInt8]] {
+            var broken = octets(text)
+            broken.writeBytes(end)
+            #expect(mapper.mapped(broken, .dash) == broken)
+        }
+    }
+
     @Test("what a playlist says beside its links stays as it is where it is not UTF-8")
     func octets() throws {
         let base = try HTTPURL("https://live.example/a/index.m3u8")

@@ -83,6 +83,30 @@ struct RedisTests {
         server.stop()
     }
 
+    @Test("it connects by itself, and what is to be shared waits for the connection", arguments: RedisServer.programs)
+    func first(_ program: String) async throws {
+        let server = try RedisServer(program)
+        // When one has found it, it is there.
+        let scout = server.answers()
+        try await Self.connect(scout)
+        let host = try Host("first.test")
+        let (writing, reading) = (server.answers(), server.answers())
+        // The connection cannot stand yet.
+        await writing.share(
+            Answer(v4: .addresses([Self.address], ttl: .seconds(60))),
+            to: Question(host, families: .v4),
+            from: "one"
+        )
+        try await withTimeLimit(.seconds(30), { "the connection" }) {
+            while !reading.isConnected { try await Task.sleep(for: .milliseconds(5)) }
+        }
+        #expect(await reading.answer(to: Question(host, families: .v4), from: "one")?.v4?.addresses == [Self.address])
+        await scout.shutDown()
+        await writing.shutDown()
+        await reading.shutDown()
+        server.stop()
+    }
+
     @Test("a server that is not there, or goes away, is no hindrance; when it is back it is used")
     func away() async throws {
         let program = try #require(RedisServer.programs.first)

@@ -65,7 +65,7 @@ extension ProcessTests {
             let world = try await World()
             let diagnosis = try await world.diagnosis(("one", "127.0.0.1 127.0.0.2"), ("system", "127.0.0.2"))
             #expect(diagnosis.verdict.level == .well && diagnosis.verdict.findings == [])
-            #expect(diagnosis.verdict.headline == "a.test is well: all 2 addresses serve it.")
+            #expect(diagnosis.verdict.headline == "a.test is well: both addresses serve it.")
             #expect(diagnosis.places.map(\.saidBy) == [["one"], ["one", "system"]])
             for place in diagnosis.places {
                 #expect(place.serves && place.connect != nil && place.handshake != nil && place.firstByte != nil)
@@ -112,8 +112,9 @@ extension ProcessTests {
         }
 
         @Test(arguments: [
-            (CertificateFlaw.expired, "a.test", "ended "),
-            (.notYetValid, "a.test", "is not valid yet"), (.selfSigned, "a.test", "whom nobody trusted vouches for"),
+            (CertificateFlaw.expired, "a.test", "Its owner must renew it."),
+            (.notYetValid, "a.test", "is not valid yet; it is refused. A clock is wrong"),
+            (.selfSigned, "a.test", "must be trusted first (--cacert)"),
         ])
         func aCertificateThatIsRefused(_ flaw: CertificateFlaw, _ name: String, _ words: String) async throws {
             let world = try await World(impostorFlaw: flaw, names: name)
@@ -138,9 +139,76 @@ extension ProcessTests {
             let bad = await examination.run(try HTTPURL("https://127.0.0.1:\(world.lab.site.port)/"))
             #expect(bad.verdict.level == .broken && bad.verdict.status == .certificateRejected)
             #expect(bad.verdict.headline == "127.0.0.1 gives no response that can be used.")
+            #expect(bad.verdict.findings.first?.hasSuffix("ask for the site by its name.") == true)
             await resolver.shutdown()
             await plain.stop()
             await world.stop()
+        }
+
+        @Test func aServerWithoutTheCertificateIsNotCalledPoison() async throws {
+            let world = try await World()
+            let verdict = try await world.diagnosis(("one", "127.0.0.3"), ("system", "127.0.0.3")).verdict
+            #expect(verdict.findings.first?.contains("its server has no certificate for a.test, or") == true)
+            await world.stop()
+        }
+
+        @Test func aServerWithoutTLSIsToldInWords() async throws {
+            let world = try await World()
+            let plain = try await RawServer.start(addresses: ["127.0.0.5"], port: world.lab.site.port) { connection in
+                _ = try await connection.receive()
+                try await connection.send("HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n")
+            }
+            let verdict = try await world.diagnosis(("one", "127.0.0.5")).verdict
+            #expect(verdict.status == .tlsFailed)
+            let start = "\(plain.endpoint), named by one, takes connections, but failed the TLS handshake: "
+            #expect(verdict.findings.count == 1, "\(verdict.findings)")
+            #expect(verdict.findings.first?.hasPrefix(start + "this port does not speak TLS") == true)
+            await plain.stop()
+            await world.stop()
+        }
+
+        /// What is seen of places that need no server to be judged.
+        private static func verdict(
+            _ places: (address: String, outcome: Diagnosis.Place.Outcome)...
+        ) async throws -> Verdict {
+            var diagnosis = Diagnosis(origin: try HTTPURL("https://a.test/").origin)
+            let addresses = places.compactMap { IPAddress($0.address) }
+            let answer = Answer(
+                v4: .addresses(addresses.filter { $0.family == .v4 }, ttl: nil),
+                v6: .addresses(addresses.filter { $0.family == .v6 }, ttl: nil)
+            )
+            let upstream = ScriptedUpstream("one") { _ in .answer(answer) }
+            let resolver = Resolver(ResolverConfiguration(upstreams: [upstream], system: nil))
+            diagnosis.opinions = await resolver.askAll(diagnosis.origin.host).map {
+                Diagnosis.Opinion($0, families: .both, host: diagnosis.origin.host)
+            }
+            await resolver.shutdown()
+            diagnosis.places = zip(addresses, places).map { address, place in
+                var seen = Diagnosis.Place(endpoint: Endpoint(address, port: 443), saidBy: ["one"])
+                seen.outcome = place.outcome
+                if case .serves = place.outcome { seen.connect = .zero }
+                return seen
+            }
+            return Verdict(diagnosis, slowness: .seconds(1))
+        }
+
+        @Test func aFamilyThatLeadsNowhereIsNamed() async throws {
+            let dead = Diagnosis.Place.Outcome.failed(.connectTimeout, "did not answer")
+            let serves = Diagnosis.Place.Outcome.serves(status: 200, version: "h2")
+            let verdict = try await Self.verdict(("2001:db8::1", dead), ("192.0.2.1", serves))
+            #expect(verdict.level == .attention && verdict.status == .ok)
+            #expect(verdict.findings.first?.hasPrefix("No connection comes to be by IPv6, ") == true)
+            #expect(verdict.findings.first?.contains("-4 leaves the others out") == true)
+            let well = try await Self.verdict(("2001:db8::1", serves), ("2001:db8::2", dead), ("192.0.2.1", serves))
+            #expect(well.findings.count == 1)
+        }
+
+        @Test func aServerThatIsOutOfOrderAndAPrivateAddressAreNamed() async throws {
+            let broken = try await Self.verdict(("192.0.2.1", .serves(status: 503, version: "h2")))
+            #expect(broken.level == .attention && broken.status == .ok)
+            #expect(broken.findings.first?.contains("answers with status 503") == true)
+            let inside = try await Self.verdict(("10.0.0.1", .failed(.connectTimeout, "did not answer")))
+            #expect(inside.findings.first?.contains("private network") == true)
         }
 
         @Test func nobodyKnowsTheName() async throws {

@@ -117,6 +117,13 @@ struct CertificateFacts: Hashable, Sendable {
         if isNotYetValid { return "is not valid yet" }
         return "was issued by \(issuer), whom nobody trusted vouches for"
     }
+
+    /// What helps where it is for the host and was refused.
+    var remedy: String {
+        if isExpired { return "Its owner must renew it." }
+        if isNotYetValid { return "A clock is wrong, here or there." }
+        return "The server leaves certificates out, or its authority must be trusted first (--cacert)."
+    }
 }
 
 extension Double {

@@ -12,7 +12,7 @@ struct DoctorCommand: AsyncParsableCommand {
         discussion: """
             Asks every upstream and the system's resolver, sends a request to every address that any of them names, and looks \
             at its certificate. HOST may have a port, or be a URL. Exits with 0 where a request would be answered, else as \
-            the request would: 6, 7, 28, 35, 60.
+            the request would: 6, 7, 8, 28, 35, 52, 56, 60.
             """ + " " + NameArguments.specs
     )
 

@@ -30,8 +30,9 @@ struct Verdict: Hashable, Sendable {
         let answering = diagnosis.opinions.filter { !$0.addresses.isEmpty }
         let serving = diagnosis.places.filter(\.serves)
         findings =
-            Self.impostors(diagnosis) + Self.dead(diagnosis) + Self.disagreement(answering, diagnosis)
-            + Self.silent(diagnosis) + Self.certificates(serving) + Self.slow(serving, slowness)
+            Self.impostors(diagnosis, answering) + Self.families(diagnosis) + Self.dead(diagnosis)
+            + Self.disagreement(answering, diagnosis) + Self.silent(diagnosis) + Self.failing(serving)
+            + Self.certificates(serving) + Self.slow(serving, slowness)
         // What a request would dial: the first answer in the order of asking, or the address that the URL has for a host.
         let isAddress = host.address != nil
         let first = isAddress ? diagnosis.places : answering.first.map(diagnosis.places(of:)) ?? []
@@ -54,8 +55,8 @@ struct Verdict: Hashable, Sendable {
             headline = "\(host) works, but not by the answer that is taken, which is that of \(answering[0].upstream)."
             if let better { findings.insert("Ask \(better.upstream) first: its addresses serve.", at: 0) }
         } else if findings.isEmpty {
-            let count = serving.count
-            headline = "\(host) is well: \(count == 1 ? "its address serves" : "all \(count) addresses serve") it."
+            let who = [1: "its address serves", 2: "both addresses serve"]
+            headline = "\(host) is well: \(who[serving.count] ?? "all \(serving.count) addresses serve") it."
         } else {
             level = .attention
             headline = "\(host) can be reached, and something is wrong."
@@ -75,28 +76,66 @@ struct Verdict: Hashable, Sendable {
 
     // MARK: Findings
 
-    private static func impostors(_ diagnosis: Diagnosis) -> [String] {
+    private static func impostors(_ diagnosis: Diagnosis, _ answering: [Diagnosis.Opinion]) -> [String] {
         let host = diagnosis.origin.host
         return diagnosis.places.filter(\.isImpostor).map { place in
-            let fault = place.certificate?.fault ?? "was refused"
-            let start = "\(place.endpoint), named by \(list(place.saidBy)), shows a certificate that \(fault)"
-            guard place.certificate?.isForHost == false else { return "\(start); it is refused." }
-            return "\(start): it is not \(host), and whoever named it is wrong, poisoned or lying."
+            guard let certificate = place.certificate else {
+                return "\(place.endpoint), named by \(list(place.saidBy)), shows a certificate that was refused."
+            }
+            let start =
+                "\(place.endpoint), named by \(list(place.saidBy)), shows a certificate that \(certificate.fault)"
+            if certificate.isForHost { return "\(start); it is refused. \(certificate.remedy)" }
+            if host.address != nil { return "\(start), and not for the address: ask for the site by its name." }
+            // Where all say the same they are hardly all wrong.
+            guard answering.count > 1, place.saidBy.count == answering.count else {
+                return "\(start): it is not \(host), and whoever named it is wrong, poisoned or lying."
+            }
+            return "\(start): its server has no certificate for \(host), or it is not \(host) and all are wrong."
+        }
+    }
+
+    /// A family of addresses that leads nowhere while the other does.
+    private static func families(_ diagnosis: Diagnosis) -> [String] {
+        [IPAddress.Family.v6, .v4].compactMap { family in
+            let (mine, others) = (
+                diagnosis.places.filter { $0.endpoint.address.family == family },
+                diagnosis.places.filter { $0.endpoint.address.family != family }
+            )
+            guard !mine.isEmpty, mine.allSatisfy({ $0.connect == nil }), others.contains(where: \.serves) else {
+                return nil
+            }
+            let (dead, alive) = family == .v6 ? ("IPv6", "IPv4") : ("IPv4", "IPv6")
+            return
+                "No connection comes to be by \(dead), here or at the host: requests go by \(alive), a little later. "
+                + "\(family == .v6 ? "-4" : "-6") leaves the others out."
+        }
+    }
+
+    /// Responses that say that the server does not work.
+    private static func failing(_ places: [Diagnosis.Place]) -> [String] {
+        places.compactMap { place in
+            guard case .serves(let status, _) = place.outcome, status >= 500 else { return nil }
+            return "\(place.endpoint) answers with status \(status): the server, or what is behind it, is out of order."
         }
     }
 
     private static func dead(_ diagnosis: Diagnosis) -> [String] {
         diagnosis.places.compactMap { place in
             guard case .failed(let code, let reason) = place.outcome, code != .certificateRejected else { return nil }
+            let start = "\(place.endpoint), named by \(list(place.saidBy)),"
+            // The reason is a whole sentence there.
+            if code == .tlsFailed { return "\(start) takes connections, but \(reason)." }
             let what =
                 switch code {
                 case .connectFailed: "does not take connections"
                 case .connectTimeout: place.connect == nil ? "is silent" : "takes connections and then is silent"
-                case .tlsFailed: "takes connections, but speaks no TLS that we do"
                 case .idleTimeout, .deadlineExceeded: "takes the request and says nothing"
                 default: "gives no response"
                 }
-            return "\(place.endpoint), named by \(list(place.saidBy)), \(what): \(reason)."
+            let address = place.endpoint.address
+            let isInside = diagnosis.origin.host.address == nil && (address.isPrivate || address.isShared)
+            let hint = isInside ? " It is an address of a private network, which leads nowhere outside of that." : ""
+            return "\(start) \(what): \(reason).\(hint)"
         }
     }
 
@@ -124,7 +163,9 @@ struct Verdict: Hashable, Sendable {
     private static func certificates(_ places: [Diagnosis.Place]) -> [String] {
         places.compactMap { place in
             guard let certificate = place.certificate, certificate.daysLeft < renewalDays else { return nil }
-            return "The certificate of \(place.endpoint) ends in \(certificate.daysLeft) days."
+            let days = certificate.daysLeft
+            let time = days < 1 ? "within a day" : days == 1 ? "in a day" : "in \(days) days"
+            return "The certificate of \(place.endpoint) ends \(time): its owner must renew it."
         }
     }
 

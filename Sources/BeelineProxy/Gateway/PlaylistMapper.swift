@@ -50,6 +50,9 @@ struct PlaylistMapper: Sendable {
     func mapped(_ document: ByteBuffer, _ kind: Kind) -> ByteBuffer {
         let text = String(buffer: document)
         if text.utf8.elementsEqual(document.readableBytesView) { return ByteBuffer(string: mapped(text, kind)) }
+        if let text = UTF16Text(document.readableBytesView) {
+            return ByteBuffer(bytes: text.octets(of: mapped(text.text, kind)))
+        }
         var octets = String()
         octets.unicodeScalars.append(contentsOf: document.readableBytesView.map { Unicode.Scalar($0) })
         return ByteBuffer(bytes: mapped(octets, kind).unicodeScalars.map { UInt8(truncatingIfNeeded: $0.value) })

@@ -12,9 +12,9 @@ import Glibc
 #endif
 
 /// Why TLS failed, in words that say what to do.
-enum TLSFault {
+package enum TLSFault {
     /// What an error means, for one line of a message. BoringSSL's name for it stays, to be looked up.
-    static func explain(_ error: any Error) -> String {
+    package static func explain(_ error: any Error) -> String {
         guard let reason = reason(of: error) else { return String(describing: error) }
         return meaning(of: reason).map { "\($0) (\(reason))" } ?? String(reason)
     }

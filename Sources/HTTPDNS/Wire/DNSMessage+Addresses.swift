@@ -17,7 +17,11 @@ extension DNSMessage {
         }
         switch flags.responseCode {
         case .noError, .noSuchName: break
-        case .serverFailure: throw UpstreamError(.lookupFailed, "the upstream could not find out (SERVFAIL)")
+        case .serverFailure:
+            throw UpstreamError(
+                .lookupFailed,
+                "the upstream could not find out (SERVFAIL): the name's servers are away, or its signatures or aliases wrong"
+            )
         case .notImplemented, .formatError, .refused:
             throw UpstreamError(.questionRefused, "the upstream refuses the question (\(flags.responseCode))")
         default: throw UpstreamError(.lookupFailed, "the upstream failed (\(flags.responseCode))")

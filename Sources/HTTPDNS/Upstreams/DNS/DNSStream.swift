@@ -7,6 +7,14 @@ import NIOPosix
 import NIOSSL
 import Names
 
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
 /// A connection for DNS messages (RFC 7766, RFC 7858), opened when it is needed, shared by all queries at once, and
 /// opened anew after it was closed.
 final class DNSStream: Sendable {
@@ -201,12 +209,19 @@ final class DNSStream: Sendable {
         throw NIOSSLExtraError.failedToValidateHostname
     }
 
+    private static func words(for error: any Error) -> String {
+        // Of the several errors of NIO's, the one for the one address.
+        let cause = (error as? NIOConnectionError)?.connectionErrors.first?.error ?? error
+        if let limit = cause as? ChannelError, case .connectTimeout = limit { return "it does not answer" }
+        return (cause as? IOError).map { String(cString: strerror($0.errnoCode)) } ?? "\(cause)"
+    }
+
     private static func meaning(_ error: any Error, _ endpoint: Endpoint) -> UpstreamError {
         switch error {
         case let error as UpstreamError: error
         case is NIOSSLError, is NIOSSLExtraError, is BoringSSLError:
-            UpstreamError(.untrusted, "\(endpoint) does not prove who it is: \(error)")
-        default: UpstreamError(.unreachable, "no connection to \(endpoint): \(error)")
+            UpstreamError(.untrusted, "\(endpoint) does not prove who it is: \(TLSFault.explain(error))")
+        default: UpstreamError(.unreachable, "no connection to \(endpoint): \(words(for: error))")
         }
     }
 }

@@ -154,7 +154,8 @@ extension SystemUpstream {
         case EAI_NONAME, noData, noFamily:
             return .success([])
         case EAI_AGAIN:
-            return .failure(UpstreamError(.unreachable, "the system's resolver finds no DNS server (\(text(code)))"))
+            let message = "the system's resolver has no answer now: its DNS server is away, or fails (\(text(code)))"
+            return .failure(UpstreamError(.unreachable, message))
         default:
             return .failure(UpstreamError(.lookupFailed, "the system's resolver failed (\(text(code)))"))
         }
