@@ -38,7 +38,6 @@ struct DialTarget: Sendable {
     var isSecured: Bool {
         steps.contains { if case .tls = $0 { true } else { false } }
     }
-
 }
 
 /// One step from TCP to a connection that leads to the origin.
