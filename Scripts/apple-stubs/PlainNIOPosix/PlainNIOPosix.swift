@@ -6,6 +6,7 @@
 @_exported import class NIOPosix.ClientBootstrap
 @_exported import class NIOPosix.DatagramBootstrap
 @_exported import class NIOPosix.MultiThreadedEventLoopGroup
+@_exported import struct NIOPosix.NIOConnectionError
 @_exported import class NIOPosix.NIOThreadPool
 @_exported import struct NIOPosix.NonBlockingFileIO
 @_exported import class NIOPosix.ServerBootstrap
