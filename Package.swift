@@ -137,7 +137,7 @@ let package = Package(
         ),
         .target(
             name: "BeelineAsyncHTTPClient",
-            dependencies: ["Beeline", nio("NIOCore"), nio("NIOHTTP1"), httpTypes, asyncHTTPClient],
+            dependencies: ["DirectHTTP", "Beeline", nio("NIOCore"), nio("NIOHTTP1"), httpTypes, asyncHTTPClient],
             swiftSettings: settings
         ),
         .target(

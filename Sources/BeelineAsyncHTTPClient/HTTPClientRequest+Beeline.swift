@@ -3,6 +3,7 @@
 #if AsyncHTTPClient
 import AsyncHTTPClient
 import Beeline
+import DirectHTTP
 import HTTPTypes
 import NIOCore
 import NIOHTTP1
@@ -19,7 +20,7 @@ extension HTTPClientRequest {
             case "content-length", "transfer-encoding", "connection": continue
             case "host": head.authority = value
             default:
-                let value = value.withoutOuterSpace
+                let value = String(value.trimmingBlanks())
                 guard let name = HTTPField.Name(name), HTTPField.isValidValue(value) else {
                     throw BeelineError(
                         BeelineError.Code(.invalidRequest),
@@ -58,14 +59,6 @@ private struct BodyShape {
         isInMemory = form.label == "byteBuffer" || form.label == "sequence"
         let length = Mirror(reflecting: form.value).children.first { $0.label == "length" }
         self.length = length.flatMap { Mirror(reflecting: $0.value).children.first?.value as? Int64 }
-    }
-}
-
-extension String {
-    /// The text without the white space around it, which is no part of a field's value (RFC 9110 §5.5).
-    fileprivate var withoutOuterSpace: String {
-        let isSpace = { (character: Character) in character == " " || character == "\t" }
-        return String(String(drop(while: isSpace).reversed()).drop(while: isSpace).reversed())
     }
 }
 #endif

@@ -140,7 +140,6 @@ package final class AuthMemory: Sendable {
     }
 
     private static func clientNonce() -> String {
-        let digits = Array("0123456789abcdef".utf8)
-        return String(decoding: (0..<32).map { _ in digits[Int.random(in: 0..<16)] }, as: UTF8.self)
+        Hex.encode((0..<16).map { _ in UInt8.random(in: .min ... .max) })
     }
 }

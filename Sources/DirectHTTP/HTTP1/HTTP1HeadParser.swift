@@ -229,7 +229,8 @@ enum HTTP1HeadParser {
 }
 
 extension StringProtocol {
-    func trimmingBlanks() -> Substring {
+    /// The text without the white space around it, which is no part of a field's value (RFC 9110 §5.5).
+    package func trimmingBlanks() -> Substring {
         var text = Substring(self)
         while let first = text.utf8.first, first == 32 || first == 9 { text = text.dropFirst() }
         while let last = text.utf8.last, last == 32 || last == 9 { text = text.dropLast() }
