@@ -223,7 +223,9 @@ struct NetworkTests {
         #expect(server.tcpConnections == 1)
         await resolver.networkChanged(to: Network(id: "v4", families: .v4))
         let error = await #expect(throws: UpstreamError.self) { try await upstream.answer(DNSTransportTests.www) }
-        #expect(error?.code == .unreachable)
+        // What becomes of a datagram to such an address depends on the machine.
+        #expect(error?.code == .unreachable || error?.code == .timeLimit)
+        #expect(server.tcpConnections == 1)
         await resolver.shutdown()
         await server.stop()
     }
@@ -329,6 +331,8 @@ struct NetworkTests {
         let clock = ManualClock()
         let monitor = ScriptedMonitor()
         var configuration = ResolverConfiguration(upstreams: [ScriptedUpstream("one")], system: system)
+        // So that nobody but the one who waits for the next time sleeps for so short a time.
+        configuration.upstreamBudget = .seconds(60)
         configuration.networkMonitor = monitor
         monitor.network.withLockedValue { $0 = Network(id: "v6", families: .v6) }
         let resolver = Resolver(configuration, clock: clock)

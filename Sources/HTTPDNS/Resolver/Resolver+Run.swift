@@ -24,7 +24,7 @@ extension Resolver {
             for (number, upstream) in configuration.upstreams.enumerated() {
                 guard let upstream = upstream as? any ScheduledUpstream else { continue }
                 // What is near is another place in another network.
-                group.addTask { await self.repeatedly(number) { await upstream.reschedule() } }
+                group.addTask { await self.repeatedly(number) { _ in await upstream.reschedule() } }
             }
             group.addTask { await self.watchNAT64(number: self.configuration.upstreams.count) }
             for host in configuration.keptFresh {
@@ -50,16 +50,20 @@ extension Resolver {
     ///
     /// - Parameters:
     ///   - number: No other work has it.
-    ///   - work: What is done.
-    private func repeatedly(_ number: Int, _ work: () async -> Duration?) async {
+    ///   - work: What is done, told whether its time has passed.
+    private func repeatedly(_ number: Int, _ work: (_ hasWaited: Bool) async -> Duration?) async {
+        var hasWaited = false
         while !Task.isCancelled {
             let changes = state.withLockedValue { $0.networkChanges }
-            let pause = await work()
-            await withTaskGroup(of: Void.self) { group in
-                if let pause { group.addTask { try? await self.time.sleep(pause) } }
-                group.addTask { await self.networkChange(after: changes, number) }
-                await group.next()
-                group.cancelAll()
+            let pause = await work(hasWaited)
+            hasWaited = await withTaskGroup(of: Bool.self) { group in
+                if let pause { group.addTask { (try? await self.time.sleep(pause)) != nil } }
+                group.addTask {
+                    await self.networkChange(after: changes, number)
+                    return false
+                }
+                defer { group.cancelAll() }
+                return await group.next() ?? false
             }
         }
     }
@@ -107,21 +111,22 @@ extension Resolver {
     /// that is there (RFC 7050 §3).
     private func watchNAT64(number: Int) async {
         let pauses = (first: Duration.seconds(1), longest: Duration.seconds(60))
-        var (pause, changes) = (pauses.first, 0)
-        await repeatedly(number) {
+        var pause = pauses.first
+        await repeatedly(number) { hasWaited in
             let (owes, now) = state.withLockedValue { ($0.owesNAT64, $0.networkChanges) }
             guard owes else { return nil }
-            if now != changes {
-                (pause, changes) = (pauses.first, now)
-            } else if await learnNAT64() {
-                state.withLockedValue { state in
-                    if state.networkChanges == now { state.owesNAT64 = false }
-                }
-                return nil
-            } else {
-                pause = min(pause * 2, pauses.longest)
+            guard hasWaited else {
+                pause = pauses.first
+                return pause
             }
-            return pause
+            guard await learnNAT64() else {
+                pause = min(pause * 2, pauses.longest)
+                return pause
+            }
+            state.withLockedValue { state in
+                if state.networkChanges == now { state.owesNAT64 = false }
+            }
+            return nil
         }
     }
 
