@@ -113,11 +113,10 @@ extension Resolver {
         state.withLockedValue { state in
             guard !state.isClosed, first < state.ticker?.at ?? .never else { return }
             state.ticker?.task.cancel()
-            let delay = max(first - time.now(), .zero)
-            let sleep = time.sleep
+            let sleep = time.sleepUntil
             state.ticker = (
                 Task { [weak self] in
-                    guard (try? await sleep(delay)) != nil else { return }
+                    guard (try? await sleep(first)) != nil else { return }
                     self?.tick(first)
                 }, first
             )

@@ -14,18 +14,21 @@ struct Timekeeper: Sendable {
     let now: @Sendable () -> Moment
     /// Sleeps for a duration; throws when the task is cancelled.
     let sleep: @Sendable (Duration) async throws -> Void
+    /// Sleeps until a time, however late it is begun; throws when the task is cancelled.
+    let sleepUntil: @Sendable (Moment) async throws -> Void
 
     /// Seconds since 1970, for what outlives the process.
     let wall: @Sendable () -> Int64
 
     init(_ clock: some Clock<Duration>, wallClock: @escaping @Sendable () -> Int64) {
         wall = wallClock
+        let continuousStart = Self.continuousNanoseconds()
         let start = clock.now
         sleep = { try await clock.sleep(for: $0) }
+        sleepUntil = { try await clock.sleep(until: start.advanced(by: .nanoseconds($0.nanoseconds)), tolerance: nil) }
         if clock is ContinuousClock {
             // Each cached resolution reads the clock; this way costs a third of `ContinuousClock.now`.
-            let start = Self.continuousNanoseconds()
-            now = { Moment(nanoseconds: Self.continuousNanoseconds() - start) }
+            now = { Moment(nanoseconds: Self.continuousNanoseconds() - continuousStart) }
         } else {
             now = { Moment(nanoseconds: start.duration(to: clock.now).nanoseconds) }
         }
