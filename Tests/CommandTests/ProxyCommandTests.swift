@@ -120,7 +120,7 @@ extension ProcessTests {
                 """
             let python = try await run(
                 lab,
-                "python3",
+                "/usr/bin/python3",
                 "-c",
                 program,
                 roots,
