@@ -8,7 +8,7 @@ import NIOCore
 /// falls asleep before the next; woken at the end, it finds them all.
 final class WakeQueue: Sendable {
     /// A task that waits, and what it waits for.
-    enum Wake {
+    enum Wake: Sendable {
         case head(UnsafeContinuation<Exchange.HeadResult, Never>, Exchange.HeadResult)
         case piece(UnsafeContinuation<Exchange.PieceResult, Never>, Exchange.PieceResult)
 
@@ -31,8 +31,11 @@ final class WakeQueue: Sendable {
         wakes.value.append(wake)
         guard wakes.value.count == 1 else { return }
         wakes.eventLoop.execute { [wakes] in
-            for wake in wakes.value { wake.resume() }
-            wakes.value.removeAll(keepingCapacity: true)
+            let due = wakes.value
+            wakes.value = []
+            if due.count == 1 { return due[0].resume() }
+            // Each of them resumed from here would have its thread woken anew, which it leaves again before the next is resumed.
+            Task.detached { for wake in due { wake.resume() } }
         }
     }
 }
