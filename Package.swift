@@ -86,11 +86,12 @@ let package = Package(
             swiftSettings: settings
         ),
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
+        .target(name: "CTLSSessions"),
         .target(
             name: "DirectHTTP",
             dependencies: [
-                "Names", "CZlib", nio("NIOCore"), nio("NIOPosix"), nio("NIOConcurrencyHelpers"), nio("NIOTLS"), nioSSL,
-                httpTypes, deque, crypto,
+                "Names", "CTLSSessions", "CZlib", nio("NIOCore"), nio("NIOPosix"), nio("NIOConcurrencyHelpers"),
+                nio("NIOTLS"), nioSSL, httpTypes, deque, crypto,
             ],
             swiftSettings: settings
         ),
@@ -196,10 +197,16 @@ let package = Package(
         ),
         .testTarget(name: "NamesTests", dependencies: ["Names"], swiftSettings: settings),
         .testTarget(name: "CookieJarTests", dependencies: ["CookieJar", "Names"], swiftSettings: settings),
+        .target(
+            name: "DaemonSupport",
+            dependencies: ["BeelineTesting", nio("NIOCore"), nio("NIOPosix")],
+            path: "Tests/DaemonSupport",
+            swiftSettings: settings
+        ),
         .testTarget(
             name: "DirectHTTPTests",
             dependencies: [
-                "DirectHTTP", "Names", "BeelineTesting", nio("NIOConcurrencyHelpers"), nio("NIOCore"),
+                "DirectHTTP", "Names", "BeelineTesting", "DaemonSupport", nio("NIOConcurrencyHelpers"), nio("NIOCore"),
                 nio("NIOEmbedded"), nio("NIOPosix"), nioHPACK, nioSSL, httpTypes,
             ],
             swiftSettings: settings
@@ -207,8 +214,9 @@ let package = Package(
         .testTarget(
             name: "HTTPDNSTests",
             dependencies: [
-                "HTTPDNS", "Names", "DirectHTTP", "BeelineTesting", nio("NIOConcurrencyHelpers"), nio("NIOCore"),
-                nio("NIOPosix"), httpTypes, crypto, .product(name: "MetricsTestKit", package: "swift-metrics"),
+                "HTTPDNS", "Names", "DirectHTTP", "BeelineTesting", "DaemonSupport", nio("NIOConcurrencyHelpers"),
+                nio("NIOCore"), nio("NIOPosix"), httpTypes, crypto,
+                .product(name: "MetricsTestKit", package: "swift-metrics"),
             ],
             swiftSettings: settings
         ),

@@ -15,9 +15,9 @@ default:
         """
         beeline-bench cookies --look-ms MS --fill-ms MS [--dump PREFIX] WORKLOAD.tsv
         beeline-bench resolver --mode doh|httpdns --server URL --connect IP:PORT --cafile PEM --tag T --cold N \
-        --cached-ms MS --cached-names K [--on-loop]
+        --cached-ms MS --cached-names K [--on-loop|--tasks-on-loops]
         beeline-bench client --url URL --connect IP:PORT --cafile PEM --http 1|2 --conc N --ms MS [--close] \
-        [--layer engine|client] [--on-loop] [--loops N]
+        [--layer engine|client] [--on-loop|--tasks-on-loops] [--loops N] [--no-sessions]
         beeline-bench bulk --url URL --connect IP:PORT [--cafile PEM] [--http 1|2]
         beeline-bench origins|stalled --url URL --connect IP:PORT --count N [--cafile PEM] [--http 1|2]
         beeline-bench cache --names N --threads T --ms MS

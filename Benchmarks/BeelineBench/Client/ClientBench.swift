@@ -11,7 +11,8 @@ import Names
 ///
 /// `--layer engine` (default) calls ``Engine/exchange(_:from:route:tls:limits:)`` with a request made for each exchange,
 /// `--layer client` calls ``BeelineClient/get(_:fields:options:)`` with the URL's text, cookies and all. Callers are ordinary
-/// tasks; with `--on-loop` they are tasks that prefer the event loop which carries their connections.
+/// tasks; with `--on-loop` they are tasks that prefer the event loop which carries their connections, and with
+/// `--tasks-on-loops` all ordinary tasks of the process run on event loops. `--no-sessions` does without TLS resumption.
 struct ClientBench {
     private var url = ""
     private var connect = ""
@@ -22,6 +23,8 @@ struct ClientBench {
     private var closes = false
     private var layer = "engine"
     private var isOnLoop = false
+    private var areTasksOnLoops = false
+    private var resumesSessions = true
     private var loops = 1
 
     init(_ arguments: [String]) throws {
@@ -33,6 +36,12 @@ struct ClientBench {
                 continue
             case "--on-loop":
                 isOnLoop = true
+                continue
+            case "--tasks-on-loops":
+                areTasksOnLoops = true
+                continue
+            case "--no-sessions":
+                resumesSessions = false
                 continue
             default:
                 break
@@ -55,6 +64,9 @@ struct ClientBench {
     func run() async throws {
         // One loop, as the peers have: it must be said before the process's loops are made.
         NIOSingletons.groupLoopCountSuggestion = loops
+        if areTasksOnLoops {
+            NIOSingletons.unsafeTryInstallSingletonPosixEventLoopGroupAsConcurrencyGlobalExecutor()
+        }
         let caller = try makeCaller()
         _ = try await caller.get()
 
@@ -99,6 +111,7 @@ struct ClientBench {
         let endpoint = try Endpoint(parsing: connect, defaultPort: url.origin.port)
         var tls = TLSSettings()
         tls.offersHTTP2 = version == 2
+        tls.resumesSessions = resumesSessions
         if let rootFile {
             tls.trustsSystemRoots = false
             tls.rootFiles = [rootFile]

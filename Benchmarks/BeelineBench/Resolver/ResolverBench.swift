@@ -3,11 +3,12 @@
 import BenchSupport
 import DirectHTTP
 import HTTPDNS
+import NIOCore
 import NIOPosix
 import Names
 
 /// `beeline-bench resolver`: names that nobody knows yet, then the same from the cache, and one line of JSON. With `--on-loop`
-/// the asker lives on an event loop, as a server's requests do.
+/// the asker lives on an event loop, as a server's requests do; with `--tasks-on-loops` all tasks of the process do.
 struct ResolverBench {
     private var mode = "doh"
     private var server = ""
@@ -24,6 +25,10 @@ struct ResolverBench {
         while let option = rest.popFirst() {
             if option == "--on-loop" {
                 isOnLoop = true
+                continue
+            }
+            if option == "--tasks-on-loops" {
+                NIOSingletons.unsafeTryInstallSingletonPosixEventLoopGroupAsConcurrencyGlobalExecutor()
                 continue
             }
             let value = rest.popFirst() ?? ""

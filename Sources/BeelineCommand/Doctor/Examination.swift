@@ -5,9 +5,9 @@ import Beeline
 /// Asks everybody for a name and dials every address that anybody names, as a request would.
 struct Examination: Sendable {
     let resolver: Resolver
-    let tls: TLSSettings
+    private(set) var tls: TLSSettings
     /// How long TCP and TLS of one address may take, and then its response.
-    var patience = Duration.seconds(5)
+    var patience: Duration
     /// A response that begins later is a finding.
     var slowness = Duration.seconds(1)
     /// Addresses that are dialled; more are left out.
@@ -15,6 +15,14 @@ struct Examination: Sendable {
 
     /// Addresses that are dialled at the same time: more would make each other look slow.
     private static let width = 4
+
+    init(resolver: Resolver, tls: TLSSettings, patience: Duration = .seconds(5)) {
+        self.resolver = resolver
+        self.tls = tls
+        // Each address is to prove by itself whose it is, and is timed as it does.
+        self.tls.resumesSessions = false
+        self.patience = patience
+    }
 
     /// Examines the origin of a URL, by requests for that URL.
     func run(_ url: HTTPURL) async -> Diagnosis {

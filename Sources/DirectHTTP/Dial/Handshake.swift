@@ -54,13 +54,13 @@ final class Handshake {
         do {
             let handler = try NIOSSLClientHandler(context: step.context, serverHostname: step.serverName)
             let waiter = HandshakeWaiter(for: handler) { [self] result in
-                went(
-                    result.mapError(step.blame).flatMap { negotiated in
-                        if let error = step.objection(to: handler.peerCertificate) { return .failure(error) }
-                        applicationProtocol = negotiated ?? "http/1.1"
-                        return .success(())
-                    }
-                )
+                let outcome = result.mapError(step.blame).flatMap { negotiated -> Result<Void, DirectHTTPError> in
+                    if let error = step.objection(to: handler.peerCertificate) { return .failure(error) }
+                    applicationProtocol = negotiated ?? "http/1.1"
+                    return .success(())
+                }
+                if case .failure = outcome { step.forgetSessions() }
+                went(outcome)
             }
             add([handler, waiter])
         } catch {

@@ -3,11 +3,23 @@
 import NIOConcurrencyHelpers
 import NIOSSL
 
-/// One BoringSSL context for each setting: with the system's roots it costs megabytes and milliseconds, so it is made once
+/// A BoringSSL context.
+struct TLSContext: Sendable {
+    let context: NIOSSLContext
+    /// The sessions of its connections; nil where they resume nothing.
+    let sessions: TLSSessions?
+
+    init(_ settings: TLSSettings, _ configuration: TLSConfiguration) throws {
+        context = try NIOSSLContext(configuration: configuration)
+        sessions = settings.resumesSessions ? TLSSessions(of: context) : nil
+    }
+}
+
+/// One context for each setting: with the system's roots it costs megabytes and milliseconds, so it is made once
 /// and shared by all origins.
 final class TLSContexts: Sendable {
     /// Guards the table; a context is made under it so that two callers never pay twice.
-    private let contexts = NIOLockedValueBox<[Key: NIOSSLContext]>([:])
+    private let contexts = NIOLockedValueBox<[Key: TLSContext]>([:])
 
     private struct Key: Hashable {
         var settings: TLSSettings
@@ -16,14 +28,14 @@ final class TLSContexts: Sendable {
 
     /// - Parameter checksName: whether the peer has a name. Where it has only an address NIOSSL would check the address that was
     ///   dialled, which may be a proxy's; ``TLSStep`` checks the right one.
-    func context(for settings: TLSSettings, checksName: Bool) throws(DirectHTTPError) -> NIOSSLContext {
+    func context(for settings: TLSSettings, checksName: Bool) throws(DirectHTTPError) -> TLSContext {
         var key = Key(settings: settings, checksName: checksName)
         // Pins are checked elsewhere and make no difference here.
         key.settings.pins = []
         do {
             return try contexts.withLockedValue { contexts in
                 if let known = contexts[key] { return known }
-                let context = try NIOSSLContext(configuration: Self.configuration(settings, checksName))
+                let context = try TLSContext(settings, Self.configuration(settings, checksName))
                 contexts[key] = context
                 return context
             }

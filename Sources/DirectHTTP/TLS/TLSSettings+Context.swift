@@ -12,6 +12,6 @@ extension TLSSettings {
     package func context(applicationProtocols: [String], checksName: Bool = true) throws -> NIOSSLContext {
         var configuration = try TLSContexts.configuration(self, checksName)
         configuration.applicationProtocols = applicationProtocols
-        return try NIOSSLContext(configuration: configuration)
+        return try TLSContext(self, configuration).context
     }
 }

@@ -25,6 +25,9 @@ public struct TLSSettings: Hashable, Sendable {
     /// Public keys that hosts must show on top of a certificate that is in order. Default none. They hold even where
     /// ``verifiesCertificate`` is false. The key that counts is that of the host's own certificate, as in curl.
     public var pins: [PinnedHost] = []
+    /// Whether a connection takes up the session of an earlier one to the same name (RFC 8446 §2.2), which spares both sides the
+    /// certificate. Default true. Sessions are kept in memory, by the engine, and only among connections with equal settings.
+    public var resumesSessions = true
     /// Whether HTTP/2 is offered in ALPN (RFC 7301); HTTP/1.1 always is. Default true.
     public var offersHTTP2 = true
 

@@ -5,7 +5,7 @@ import Names
 
 /// TLS with one named peer: what is sent as its name, and what its certificate must be like.
 struct TLSStep: Sendable {
-    let context: NIOSSLContext
+    private let tls: TLSContext
     private let settings: TLSSettings
     private let host: Host
     /// How an error calls the peer: nothing for the origin, whose endpoint the error names anyway.
@@ -15,13 +15,20 @@ struct TLSStep: Sendable {
         self.settings = settings
         self.host = host
         self.peer = peer
-        context = try contexts.context(for: settings, checksName: host.address == nil)
+        tls = try contexts.context(for: settings, checksName: host.address == nil)
     }
+
+    var context: NIOSSLContext { tls.context }
 
     /// The name for SNI and NIOSSL's own check; nil where the host is an address, which has no place in SNI (RFC 6066 §3).
     var serverName: String? {
         guard host.address == nil else { return nil }
         return host.hasTrailingDot ? String(host.text.dropLast()) : host.text
+    }
+
+    /// The handshake failed: what the peer gave before may be why.
+    func forgetSessions() {
+        if let serverName { tls.sessions?.forget(serverName) }
     }
 
     /// What is wrong with a certificate that a trusted authority has signed. These are the checks that NIOSSL leaves open, see

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import BeelineTesting
-import DirectHTTP
 import Foundation
 import NIOCore
 import NIOPosix
-import Names
 
 /// A server that others wrote, with files of its own, until it is stopped.
-final class Daemon: Sendable {
+package final class Daemon: Sendable {
     private let folder: String
     private let process: Int32
 
@@ -18,7 +16,7 @@ final class Daemon: Sendable {
     ///   - program: its path.
     ///   - port: where it takes connections once it is ready.
     ///   - make: writes its files into a folder, and gives its arguments.
-    init(_ program: String, readyAt port: UInt16, _ make: (_ folder: String) throws -> [String]) async throws {
+    package init(_ program: String, readyAt port: UInt16, _ make: (_ folder: String) throws -> [String]) async throws {
         folder = NSTemporaryDirectory() + "/beeline-daemon-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         let process = Process()
@@ -45,9 +43,12 @@ final class Daemon: Sendable {
         }
     }
 
-    func stop() {
+    package func stop() {
         // At once: dnsdist does not end by SIGTERM, and none of them has anything to save.
         kill(process, SIGKILL)
+        // Its port is free again when this returns.
+        var status: Int32 = 0
+        waitpid(process, &status, 0)
         try? FileManager.default.removeItem(atPath: folder)
     }
 }
