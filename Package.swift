@@ -279,7 +279,7 @@ let package = Package(
             name: "GuideTests",
             dependencies: [
                 "Beeline", "BeelineProxy", "BeelineServer", "BeelineStore", "BeelineURLSession", "BeelineWebDriver",
-                "BeelineWebView", nio("NIOCore"), logging, metrics, tracing,
+                "BeelineWebView", nio("NIOCore"), nio("NIOPosix"), logging, metrics, tracing,
             ],
             swiftSettings: settings
         ),

@@ -4,6 +4,7 @@ import Beeline
 import CoreMetrics
 import Logging
 import NIOCore
+import NIOPosix
 import Tracing
 
 // The code of the guides to uploads, downloads, retries, credentials, interceptors and observability, compiled.
@@ -161,6 +162,10 @@ func onTheLoop(_ client: BeelineClient, _ paths: [String]) async throws {
             print(response.status, try await response.collect(upTo: 1 << 20).readableBytes)
         }
     }
+}
+
+func allTasksOnTheLoops() {
+    NIOSingletons.unsafeTryInstallSingletonPosixEventLoopGroupAsConcurrencyGlobalExecutor()
 }
 
 func windows(_ configuration: inout ClientConfiguration) {
