@@ -15,7 +15,7 @@ default:
         """
         beeline-bench cookies --look-ms MS --fill-ms MS [--dump PREFIX] WORKLOAD.tsv
         beeline-bench resolver --mode doh|httpdns --server URL --connect IP:PORT --cafile PEM --tag T --cold N \
-        --cached-ms MS --cached-names K [--on-loop|--tasks-on-loops]
+        --cached-ms MS --cached-names K [--on-loop|--tasks-on-loops] [--plain]
         beeline-bench client --url URL --connect IP:PORT --cafile PEM --http 1|2 --conc N --ms MS [--close] \
         [--layer engine|client] [--on-loop|--tasks-on-loops] [--loops N] [--no-sessions]
         beeline-bench bulk --url URL --connect IP:PORT [--cafile PEM] [--http 1|2]

@@ -115,6 +115,13 @@ public struct PreparedRequest: Sendable {
         self.fields = rest
     }
 
+    /// The request with what tells the proxy who we are.
+    func with(proxyAuthorization: String?) -> PreparedRequest {
+        var request = self
+        request.proxyAuthorization = proxyAuthorization
+        return request
+    }
+
     /// The target as a proxy is given it (RFC 9112 §3.2.2).
     var absoluteTarget: String { origin.serialized + target }
 

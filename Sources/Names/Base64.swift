@@ -24,19 +24,17 @@ package enum Base64 {
         let length = isPadded ? (digits + 3) / 4 * 4 : digits
         return String(unsafeUninitializedCapacity: length) { text in
             alphabet.withUnsafeBufferPointer { alphabet in
-                var bits: UInt32 = 0
-                var held: UInt32 = 0
                 var count = 0
-                for octet in octets {
-                    bits = bits &<< 8 | UInt32(octet)
-                    held &+= 8
-                    while held >= 6 {
-                        held &-= 6
-                        text[count] = alphabet[Int(bits &>> held & 63)]
-                        count &+= 1
+                for start in stride(from: 0, to: octets.count, by: 3) {
+                    // Three octets are four digits; those that the last ones are short of are zero, and not written.
+                    var bits = UInt32(octets[start]) &<< 16
+                    if start &+ 1 < octets.count { bits |= UInt32(octets[start &+ 1]) &<< 8 }
+                    if start &+ 2 < octets.count { bits |= UInt32(octets[start &+ 2]) }
+                    for place in 0..<min(4, digits &- count) {
+                        text[count &+ place] = alphabet[Int(bits &>> UInt32(18 &- 6 &* place) & 63)]
                     }
+                    count &+= 4
                 }
-                if held > 0 { text[count] = alphabet[Int(bits &<< (6 - held) & 63)] }
                 for index in digits..<length { text[index] = padding }
                 return length
             }

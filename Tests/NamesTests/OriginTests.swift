@@ -9,7 +9,10 @@ struct OriginTests {
         "an origin is serialized for the Origin header (RFC 6454 §6.2)",
         arguments: [
             ("https://H/a", "https://h"), ("https://h:443/", "https://h"), ("http://h:443/", "http://h:443"),
-            ("https://[::1]:8443/", "https://[::1]:8443"), ("https://bücher.example", "https://xn--bcher-kva.example"),
+            ("https://[::1]:8443/", "https://[::1]:8443"), ("http://h:7/", "http://h:7"),
+            ("http://h:10/", "http://h:10"), ("http://h:9999/", "http://h:9999"), ("http://h:65535/", "http://h:65535"),
+            ("https://a-host-of-more-than-fifteen-letters:1000", "https://a-host-of-more-than-fifteen-letters:1000"),
+            ("https://bücher.example", "https://xn--bcher-kva.example"),
         ]
     )
     func serialized(url: String, expected: String) throws {

@@ -8,7 +8,8 @@ import NIOPosix
 import Names
 
 /// `beeline-bench resolver`: names that nobody knows yet, then the same from the cache, and one line of JSON. With `--on-loop`
-/// the asker lives on an event loop, as a server's requests do; with `--tasks-on-loops` all tasks of the process do.
+/// the asker lives on an event loop, as a server's requests do; with `--tasks-on-loops` all tasks of the process do. With
+/// `--plain` questions travel in bodies and without padding, as other clients send them.
 struct ResolverBench {
     private var mode = "doh"
     private var server = ""
@@ -19,6 +20,8 @@ struct ResolverBench {
     private var cachedMilliseconds = 500
     private var cachedNames = 100
     private var isOnLoop = false
+    private var method = DoHUpstream.Method.get
+    private var isPadded = true
 
     init(_ arguments: [String]) throws {
         var rest = arguments[...]
@@ -29,6 +32,10 @@ struct ResolverBench {
             }
             if option == "--tasks-on-loops" {
                 NIOSingletons.unsafeTryInstallSingletonPosixEventLoopGroupAsConcurrencyGlobalExecutor()
+                continue
+            }
+            if option == "--plain" {
+                (method, isPadded) = (.post, false)
                 continue
             }
             let value = rest.popFirst() ?? ""
@@ -114,7 +121,14 @@ struct ResolverBench {
         let transport = EngineTransport(engine: engine, tls: tls)
         let endpoint = try Endpoint(parsing: connect, defaultPort: 443)
         switch mode {
-        case "doh": return try DoHUpstream(try HTTPURL(server), at: [endpoint.address], transport: transport)
+        case "doh":
+            return try DoHUpstream(
+                try HTTPURL(server),
+                at: [endpoint.address],
+                method: method,
+                isPadded: isPadded,
+                transport: transport
+            )
         case "httpdns": return DNSPodUpstream(at: [endpoint], transport: transport)
         default: throw BenchError(message: "modes are doh and httpdns")
         }

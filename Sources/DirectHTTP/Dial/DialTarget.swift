@@ -48,10 +48,28 @@ enum DialStep: Sendable {
 }
 
 /// What makes connections interchangeable: the origin, how TLS is done and the way there. Never an address.
-struct PoolKey: Hashable, Sendable {
+///
+/// An object, because every step of an exchange passes it on, and a copy of all that it says costs more than that.
+final class PoolKey: Hashable, Sendable {
     let origin: Origin
-    var tls: TLSSettings
+    let tls: TLSSettings
     let route: Route
+    /// Of the origin, which tells nearly all keys apart; the settings would cost more to hash, roots and all, than they spread.
+    private let hash: Int
+
+    init(origin: Origin, tls: TLSSettings, route: Route) {
+        self.origin = origin
+        self.tls = tls
+        self.route = route
+        hash = origin.hashValue
+    }
+
+    /// The key of connections that speak HTTP/1.1 only.
+    var withoutHTTP2: PoolKey {
+        var tls = tls
+        tls.offersHTTP2 = false
+        return PoolKey(origin: origin, tls: tls, route: route)
+    }
 
     /// The proxy that requests are forwarded by, if there is one: then they carry the whole URL.
     var forwarder: Proxy? {
@@ -59,8 +77,12 @@ struct PoolKey: Hashable, Sendable {
         return proxy
     }
 
-    /// The origin tells nearly all keys apart; the settings would cost more to hash, roots and all, than they spread.
+    static func == (one: PoolKey, other: PoolKey) -> Bool {
+        one === other
+            || one.hash == other.hash && one.origin == other.origin && one.tls == other.tls && one.route == other.route
+    }
+
     func hash(into hasher: inout Hasher) {
-        hasher.combine(origin)
+        hasher.combine(hash)
     }
 }

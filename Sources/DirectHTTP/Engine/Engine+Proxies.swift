@@ -23,8 +23,8 @@ extension Engine {
         used: AuthMemory.Answer?,
         isRemembered: Bool
     ) -> Bool {
-        guard response.status == .proxyAuthenticationRequired, let proxy = key.forwarder,
-            let credentials = proxy.credentials
+        guard let proxy = key.forwarder, let credentials = proxy.credentials,
+            response.status == .proxyAuthenticationRequired
         else { return false }
         return proxies.learn(
             response.headerFields[values: .proxyAuthenticate],

@@ -88,15 +88,13 @@ public final class Engine: Sendable {
     ) async throws(DirectHTTPError) -> ExchangeResponse {
         let clock = ExchangeClock(limits: limits)
         var key = PoolKey(origin: request.origin, tls: tls, route: route)
-        var request = request
         var fresh = false
         var refusals = 0
         var isAnswering = false
         while true {
             let answer = proxyAnswer(request, key)
-            request.proxyAuthorization = answer?.field
             let exchange = Exchange(
-                request: request,
+                request: answer.map { request.with(proxyAuthorization: $0.field) } ?? request,
                 limits: ExchangeLimits(
                     bufferedBytes: configuration.bufferedBodyBytes,
                     idle: limits.idle.map { TimeAmount($0) },
@@ -134,7 +132,7 @@ public final class Engine: Sendable {
             case .failure(let error):
                 var error = error.with(attempts: sent.connection.info.attempts)
                 if error.wantsHTTP1, key.tls.offersHTTP2, request.body.isReplayable {
-                    key.tls.offersHTTP2 = false
+                    key = key.withoutHTTP2
                     continue
                 }
                 guard refusals < Self.maximumRefusals,

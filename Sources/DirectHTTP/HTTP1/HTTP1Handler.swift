@@ -264,12 +264,13 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
                 throw .malformed("more than \(Self.maximumInformational) informational responses")
             }
         case .head(let response, let keepAlive):
-            guard response.status.code != 101 else {
+            let status = response.status.code
+            guard status != 101 else {
                 throw .malformed("it switches protocols although nobody asked")
             }
             // Who refuses may have read nothing of the body, and not every server, squid for one, reads the rest of it before
             // the next request.
-            self.keepAlive = keepAlive && !(hasLongBody && response.status.code >= 400)
+            self.keepAlive = keepAlive && !(hasLongBody && status >= 400)
             exchange?.gate?.refuse()
             pendingHead = Exchange.ExchangeHead(
                 response: response,

@@ -2,14 +2,6 @@
 
 import HTTPTypes
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
-
 /// The field lines of a connection's last response, with what they were read as. A server repeats most of them in every
 /// response, and to compare a line costs a fraction of reading it: what HPACK's table is to HTTP/2.
 struct HTTP1HeadMemo {
@@ -29,12 +21,7 @@ struct HTTP1HeadMemo {
 
     /// The line with this number, where the text begins with the same one as last time.
     func line(_ number: Int, in text: UnsafeRawBufferPointer) -> Line? {
-        guard number < lines.count, let line = lines[number], text.count >= line.length,
-            line.bytes.withUnsafeBytes({ known in
-                guard let known = known.baseAddress, let text = text.baseAddress else { return false }
-                return memcmp(known, text, line.length) == 0
-            })
-        else { return nil }
+        guard number < lines.count, let line = lines[number], text.contains(line.bytes, at: 0) else { return nil }
         return line
     }
 

@@ -9,10 +9,15 @@ enum HTTP2Headers {
     /// Writes the header block of a request: pseudo fields first, names in lower case, `Host` as `:authority`.
     static func write(_ request: PreparedRequest, with encoder: inout HPACKEncoder, into block: inout ByteBuffer) {
         encoder.begin(into: &block)
-        encoder.encode(":method", request.method.rawValue, .incremental, into: &block)
-        encoder.encode(":scheme", request.origin.scheme.isSecure ? "https" : "http", .incremental, into: &block)
+        switch request.method {
+        case .get: encoder.encode(staticIndex: HPACKStaticTable.getIndex, into: &block)
+        case .post: encoder.encode(staticIndex: HPACKStaticTable.postIndex, into: &block)
+        default: encoder.encode(":method", request.method.rawValue, .incremental, into: &block)
+        }
+        let isSecure = request.origin.scheme.isSecure
+        encoder.encode(staticIndex: isSecure ? HPACKStaticTable.httpsIndex : HPACKStaticTable.httpIndex, into: &block)
         encoder.encode(":authority", request.authority, .incremental, into: &block)
-        encoder.encode(":path", request.target, .none, into: &block)
+        encoder.encode(path: request.target, into: &block)
         for field in request.fields where isAllowed(field) {
             encoder.encode(field.name.canonicalName, field.value, indexing(field), into: &block)
         }

@@ -78,10 +78,12 @@ final class HTTP2Stream {
             return
         }
         let response = try block.response()
-        if response.status.kind == .informational {
-            if response.status == .continue { exchange.gate?.open() }
+        // Read once: HTTPResponse keeps a status as text.
+        let status = response.status
+        if status.kind == .informational {
+            if status == .continue { exchange.gate?.open() }
             informationalCount += 1
-            guard informationalCount <= HTTP1Handler.maximumInformational, !endStream, response.status.code != 101
+            guard informationalCount <= HTTP1Handler.maximumInformational, !endStream, status.code != 101
             else {
                 throw .malformed("informational responses without an end")
             }
@@ -89,7 +91,7 @@ final class HTTP2Stream {
         }
         hasHead = true
         // RFC 9113 §8.1.1: DATA must be as long as Content-Length says, where the response can have a body.
-        let hasBody = exchange.request.method != .head && response.status.code != 204 && response.status.code != 304
+        let hasBody = exchange.request.method != .head && status.code != 204 && status.code != 304
         restOfBody = hasBody ? block.contentLength : 0
         exchange.gate?.refuse()
         pendingHead = Exchange.ExchangeHead(response: response, firstByte: now)

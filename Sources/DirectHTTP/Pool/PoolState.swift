@@ -127,8 +127,7 @@ struct PoolState<Key: Hashable & Sendable, Connection: AnyObject & Sendable>: Se
         isAvoided: ((Connection) -> Bool)? = nil
     ) -> Lease {
         let (limit, queue, id) = (connectionsPerOrigin, waitersPerOrigin, nextWaiter + 1)
-        if origins.index(forKey: key) == nil { origins[key] = Origin() }
-        let lease = change(key) { origin -> Lease in
+        let lease = change(key, makes: true) { origin -> Lease in
             if let connection = origin.reuse(fresh: fresh, isPreferred: isPreferred, isAvoided: isAvoided) {
                 return .reuse(connection)
             }
@@ -253,14 +252,35 @@ struct PoolState<Key: Hashable & Sendable, Connection: AnyObject & Sendable>: Se
     }
 
     /// Changes an origin where it stands, for a copy would copy its lists; one that is empty afterwards is forgotten.
+    ///
+    /// - Parameter makes: whether an origin that nobody knows is made.
     @discardableResult
-    private mutating func change<Value>(_ key: Key, _ body: (inout Origin) -> Value) -> Value? {
-        guard let index = origins.index(forKey: key) else { return nil }
-        let before = origins.values[index].idle.count
-        let value = body(&origins.values[index])
-        idleCount += origins.values[index].idle.count - before
-        if origins.values[index].isEmpty { origins.remove(at: index) }
+    private mutating func change<Value>(
+        _ key: Key,
+        makes: Bool = false,
+        _ body: (inout Origin) -> Value
+    ) -> Value? {
+        var found = origins.index(forKey: key)
+        if found == nil, makes {
+            origins[key] = Origin()
+            found = origins.index(forKey: key)
+        }
+        guard let index = found else { return nil }
+        let (value, isEmpty) = Self.change(&origins.values[index], count: &idleCount, body)
+        if isEmpty { origins.remove(at: index) }
         return value
+    }
+
+    /// All that is asked of an origin is asked in one access, for each makes a copy of it or none.
+    private static func change<Value>(
+        _ origin: inout Origin,
+        count: inout Int,
+        _ body: (inout Origin) -> Value
+    ) -> (value: Value, isEmpty: Bool) {
+        let before = origin.idle.count
+        let value = body(&origin)
+        count += origin.idle.count - before
+        return (value, origin.isEmpty)
     }
 
     private mutating func changeAndWake(_ key: Key, _ body: (inout Origin) -> Void) -> [Wake] {

@@ -39,4 +39,9 @@ public struct Network: Hashable, Sendable, CustomStringConvertible {
     public func reachable(_ endpoint: Endpoint) -> [Endpoint] {
         reachable(endpoint.address).map { $0 == endpoint.address ? endpoint : Endpoint($0, port: endpoint.port) }
     }
+
+    /// The endpoints to dial for several.
+    func reachable(_ endpoints: [Endpoint]) -> [Endpoint] {
+        families == .v6 ? endpoints.flatMap { reachable($0) } : endpoints
+    }
 }

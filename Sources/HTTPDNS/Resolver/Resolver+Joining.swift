@@ -26,7 +26,7 @@ extension Resolver {
     func join(_ wanted: Wanted, isFresh: Bool) async throws(ResolutionError) -> Landing {
         let caller = Caller()
         let result = await withTaskCancellationHandler {
-            await withCheckedContinuation { (waiter: Caller.Waiter) in
+            await withUnsafeContinuation { (waiter: Caller.Waiter) in
                 let effects = state.withLockedValue { state in
                     let effects = joined(wanted, isFresh, &state)
                     effects.flight?.add(caller, waiter)

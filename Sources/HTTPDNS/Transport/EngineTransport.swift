@@ -44,7 +44,7 @@ public struct EngineTransport: UpstreamTransport {
             let network = network.withLockedValue { $0 }
             let response = try await engine.exchange(
                 prepared,
-                from: EndpointList(request.endpoints.flatMap { network.reachable($0) }),
+                from: EndpointList(network.reachable(request.endpoints)),
                 tls: tls,
                 limits: limits
             )

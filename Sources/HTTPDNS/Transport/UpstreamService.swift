@@ -61,7 +61,9 @@ final class UpstreamService: Sendable {
     var endpoints: [Endpoint] {
         get {
             state.withLockedValue { state in
-                Array(state.endpoints[state.firstEndpoint...] + state.endpoints[..<state.firstEndpoint])
+                // Most often the first answers, and nothing need be put together.
+                if state.firstEndpoint == 0 { return state.endpoints }
+                return Array(state.endpoints[state.firstEndpoint...] + state.endpoints[..<state.firstEndpoint])
             }
         }
         set {

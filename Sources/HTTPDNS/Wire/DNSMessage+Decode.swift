@@ -41,6 +41,8 @@ extension DNSMessage.Flags {
 private struct DNSReader {
     let octets: [UInt8]
     var offset = 0
+    /// The first name, and where it stands: in a response most others are pointers to it.
+    private var first: (name: DNSName, place: Int)?
 
     init(octets: [UInt8]) {
         self.octets = octets
@@ -63,6 +65,19 @@ private struct DNSReader {
     /// Reads a name, following pointers. Each pointer must lead before the place where the part that it ends began, so
     /// that no chain of pointers can come back.
     mutating func name() throws(DNSMessageError) -> DNSName {
+        if let first, offset + 1 < octets.count,
+            octets[offset] == 0xc0 | UInt8(first.place >> 8), octets[offset + 1] == UInt8(first.place & 0xff)
+        {
+            offset += 2
+            return first.name
+        }
+        let start = offset
+        let name = try wholeName()
+        if first == nil, start <= 0x3fff { first = (name, start) }
+        return name
+    }
+
+    private mutating func wholeName() throws(DNSMessageError) -> DNSName {
         let start = offset
         var wire: [UInt8] = []
         wire.reserveCapacity(64)
@@ -96,6 +111,7 @@ private struct DNSReader {
     }
 
     mutating func records(_ count: UInt16) throws(DNSMessageError) -> [DNSRecord] {
+        guard count > 0 else { return [] }
         var records: [DNSRecord] = []
         // A record has at least 11 octets: a count in the header reserves no more than the message can hold.
         records.reserveCapacity(min(Int(count), (octets.count - offset) / 11))

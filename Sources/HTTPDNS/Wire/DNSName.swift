@@ -128,7 +128,8 @@ package struct DNSName: Sendable, CustomStringConvertible {
 
 extension DNSName: Hashable {
     package static func == (one: DNSName, other: DNSName) -> Bool {
-        equal(one.wire[...], other.wire[...])
+        // Most often it is the same text, if not the same array.
+        one.wire == other.wire || equal(one.wire[...], other.wire[...])
     }
 
     package func hash(into hasher: inout Hasher) {

@@ -4,6 +4,7 @@ import BeelineTesting
 import HTTPTypes
 import NIOCore
 import NIOHPACK
+import Names
 import Testing
 
 @testable import DirectHTTP
@@ -140,6 +141,29 @@ struct HPACKTests {
             try theirEncoder.encode(headers: HPACKHeaders(fields.map { ($0.name, $0.value) }), to: &block)
             let expected = fields.map { "\($0.name): \($0.value)" }
             #expect(Self.decode(block, with: &ourDecoder) == expected)
+        }
+    }
+
+    @Test(
+        "another decoder reads the head of a request",
+        arguments: [HTTPRequest.Method.get, .post, .delete],
+        ["http://h/", "https://h:444/", "https://h/index.html", "https://h/a?b=c", "https://h/?x"]
+    )
+    func requestHead(method: HTTPRequest.Method, text: String) throws {
+        let url = try HTTPURL(text)
+        let request = try PreparedRequest(method, url, fields: [.accept: "*/*"])
+        var ours = DirectHTTP.HPACKEncoder()
+        var theirs = NIOHPACK.HPACKDecoder(allocator: ByteBufferAllocator())
+        // The second time the tables know it.
+        for _ in 0..<2 {
+            var block = ByteBuffer()
+            HTTP2Headers.write(request, with: &ours, into: &block)
+            let read = try theirs.decodeHeaders(from: &block).map { "\($0.name) \($0.value)" }
+            let expected = [
+                ":method \(method.rawValue)", ":scheme \(url.origin.scheme.name)", ":authority \(url.origin.authority)",
+                ":path \(url.target)", "accept */*",
+            ]
+            #expect(Array(read.prefix(5)) == expected)
         }
     }
 

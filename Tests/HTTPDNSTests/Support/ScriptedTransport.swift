@@ -41,9 +41,17 @@ extension Result where Success == UpstreamReply, Failure == UpstreamError {
     }
 }
 
-/// Ends a test's wait, polling an event that has no hook, without a sleep.
-func until(_ condition: () -> Bool) async {
-    while !condition() { await Task.yield() }
+/// Ends a test's wait, polling an event that has no hook, without a sleep. What has not come after 30 s will not come: the test
+/// fails, and the run goes on.
+func until(sourceLocation: SourceLocation = #_sourceLocation, _ condition: () -> Bool) async {
+    let deadline = ContinuousClock.now + .seconds(30)
+    while !condition() {
+        guard ContinuousClock.now < deadline else {
+            Issue.record("what was waited for did not come", sourceLocation: sourceLocation)
+            return
+        }
+        await Task.yield()
+    }
 }
 
 func v4(_ text: String, ttl: Int? = 60) -> Answer {

@@ -11,6 +11,17 @@ struct HPACKDecoder {
         case tooLarge
     }
 
+    /// A literal that was read, and its octets.
+    private final class Literal: Sendable {
+        let octets: [UInt8]
+        let field: HPACKField
+
+        init(_ octets: some Collection<UInt8>, _ field: HPACKField) {
+            self.octets = Array(octets)
+            self.field = field
+        }
+    }
+
     /// What the dynamic table may hold: what we told in SETTINGS_HEADER_TABLE_SIZE, or did not.
     static let tableSize = 4_096
 
@@ -21,9 +32,8 @@ struct HPACKDecoder {
     private var table = Deque<HPACKField>()
     private var size = 0
     private var maximumSize = Self.tableSize
-    /// The last literal of each name of the static table, with its octets: most servers write the same ones again and again
-    /// without an index.
-    private var recent = [(octets: [UInt8], field: HPACKField)?](repeating: nil, count: 62)
+    /// The last literal of each name of the static table: most servers write the same ones again and again without an index.
+    private var recent = [Literal?](repeating: nil, count: 62)
     /// Where Huffman codes are decoded.
     private var scratch: [UInt8] = []
 
@@ -90,18 +100,16 @@ struct HPACKDecoder {
     ) throws(Failure) -> HPACKField {
         let nameIndex = try integer(block, &index, prefix: prefix)
         if nameIndex > 0 {
-            let named = try entry(nameIndex)
-            guard nameIndex < recent.count else {
-                return try string(block, &index) { HPACKField(name: named, value: $0) }
-            }
             let start = index
-            if let last = recent[nameIndex], block[start...].starts(with: last.octets) {
+            let isKept = nameIndex < recent.count
+            if isKept, let last = recent[nameIndex], block.contains(last.octets, at: start) {
                 index += last.octets.count
                 return last.field
             }
+            let named = try entry(nameIndex)
             let field = try string(block, &index) { HPACKField(name: named, value: $0) }
             // What is long is rarely the same twice, and would be kept for nothing.
-            recent[nameIndex] = index - start <= 256 ? (Array(block[start..<index]), field) : nil
+            if isKept { recent[nameIndex] = index - start <= 256 ? Literal(block[start..<index], field) : nil }
             return field
         }
         // The name must outlive the scratch space that the value may need.

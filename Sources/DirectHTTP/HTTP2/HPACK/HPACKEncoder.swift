@@ -69,6 +69,18 @@ struct HPACKEncoder {
         if indexing == .incremental { insert(Entry(name: name, value: value)) }
     }
 
+    /// Appends a field that the static table has, by its index there.
+    func encode(staticIndex index: Int, into buffer: inout ByteBuffer) {
+        HPACKInteger.write(index, prefix: 7, flags: 0x80, into: &buffer)
+    }
+
+    /// Appends a path: nobody remembers it, for the next one is another.
+    func encode(path: String, into buffer: inout ByteBuffer) {
+        if path == "/" { return encode(staticIndex: HPACKStaticTable.pathIndex, into: &buffer) }
+        HPACKInteger.write(HPACKStaticTable.pathIndex, prefix: 4, flags: 0, into: &buffer)
+        Self.write(path, into: &buffer)
+    }
+
     private func index(of name: String, _ value: String) -> Int? {
         if let index = table.firstIndex(where: { $0.value == value && $0.name == name }) {
             return HPACKStaticTable.fields.count + 1 + index

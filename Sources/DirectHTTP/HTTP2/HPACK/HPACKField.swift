@@ -2,8 +2,9 @@
 
 import HTTPTypes
 
-/// A header field as a header block carries it, made once and handed out as often as the tables name it.
-struct HPACKField: Sendable {
+/// A header field as a header block carries it, made once and handed out as often as the tables name it: an object, because a
+/// copy of its texts would count each of them.
+final class HPACKField: Sendable {
     /// The field; its name may be that of a pseudo field, and what cannot be a field has another one's.
     let field: HTTPField
     /// What it takes of a table (RFC 7541 §4.1).
@@ -28,13 +29,13 @@ struct HPACKField: Sendable {
         case ordinary
     }
 
-    init(name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer) {
+    convenience init(name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer) {
         let fieldName = FieldNames.lowerCaseName(name)
         self.init(name: fieldName, nameLength: name.count, value: value)
     }
 
     /// A field of a name that is known, and a new value.
-    init(name: HPACKField, value: UnsafeRawBufferPointer) {
+    convenience init(name: HPACKField, value: UnsafeRawBufferPointer) {
         self.init(
             name: name.hasName ? name.field.name : nil,
             nameLength: name.nameLength,

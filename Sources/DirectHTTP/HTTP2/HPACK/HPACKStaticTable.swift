@@ -20,6 +20,13 @@ enum HPACKStaticTable {
         ("user-agent", ""), ("vary", ""), ("via", ""), ("www-authenticate", ""),
     ]
 
+    // Indices of what nearly every request has.
+    static let getIndex = 2
+    static let postIndex = 3
+    static let pathIndex = 4
+    static let httpIndex = 6
+    static let httpsIndex = 7
+
     /// The fields, with index 1 at 0.
     static let fields: [HPACKField] = rows.map { row in
         var (name, value) = row

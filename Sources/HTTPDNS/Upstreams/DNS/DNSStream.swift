@@ -106,7 +106,7 @@ final class DNSStream: Sendable {
 
     /// Closes the connection, and takes the next one in this network.
     func networkChanged(to network: Network) {
-        places.withLockedValue { $0 = Places(endpoints: endpoints.flatMap { network.reachable($0) }) }
+        places.withLockedValue { $0 = Places(endpoints: network.reachable(endpoints)) }
         close()
     }
 

@@ -77,7 +77,7 @@ public final class DNSUpstream: Upstream, NetworkAware {
         let promise = loop.makePromise(of: (DNSMessage, Endpoint).self)
         let query = DNSMessage.query(question, id: id, edns: edns)
         let network = network.withLockedValue { $0 }
-        let servers = servers.flatMap { network.reachable($0) }
+        let servers = network.reachable(servers)
         loop.execute {
             UDPExchange(loop: loop, servers: servers, query: query, promise: promise) { message in
                 message.flags.isResponse && message.id == id && message.questions == [question]

@@ -17,11 +17,13 @@ public struct DoHUpstream: Upstream {
     public let name: String
     /// One record type a question.
     public let answersOneFamily = true
-    private let url: HTTPURL
+    /// Path and query of the URL; for GET with all but the message itself.
+    private let target: String
     private let method: Method
     private let isPadded: Bool
     private let service: UpstreamService
 
+    private static let mediaType = "application/dns-message"
     /// Queries become a multiple of so many octets (RFC 8467 §4.1).
     static let paddingBlock = 128
 
@@ -47,7 +49,7 @@ public struct DoHUpstream: Upstream {
         }
         service = try UpstreamService(url.origin, at: addresses, transport: transport)
         name = "doh:\(url.origin.authority)"
-        self.url = url
+        target = method == .get ? url.target + (url.query == nil ? "?" : "&") + "dns=" : url.target
         self.method = method
         self.isPadded = isPadded
     }
@@ -73,7 +75,9 @@ public struct DoHUpstream: Upstream {
             { (request) throws(UpstreamError) in fill(&request, query) },
             { (reply) throws(UpstreamError) in
                 try reply.requireSuccess()
-                if let type = reply.field(.contentType), !type.lowercased().hasPrefix("application/dns-message") {
+                if let type = reply.field(.contentType), !type.hasPrefix(Self.mediaType),
+                    !type.lowercased().hasPrefix(Self.mediaType)
+                {
                     throw UpstreamError(.malformedAnswer, "the reply is \"\(type)\", not a DNS message")
                 }
                 let message = try DNSMessage(reply: reply.body)
@@ -83,14 +87,14 @@ public struct DoHUpstream: Upstream {
     }
 
     private func fill(_ request: inout UpstreamRequest, _ query: [UInt8]) {
-        request.target = url.target
-        request.fields[.accept] = "application/dns-message"
+        request.target = target
+        request.fields[.accept] = Self.mediaType
         switch method {
         case .get:
-            request.target += (url.query == nil ? "?" : "&") + "dns=" + Base64.urlSafe(query)
+            request.target += Base64.urlSafe(query)
         case .post:
             request.method = .post
-            request.fields[.contentType] = "application/dns-message"
+            request.fields[.contentType] = Self.mediaType
             request.body = query
         }
     }
