@@ -5,12 +5,19 @@ import HTTPTypes
 /// The field lines of a connection's last response, with what they were read as. A server repeats most of them in every
 /// response, and to compare a line costs a fraction of reading it: what HPACK's table is to HTTP/2.
 struct HTTP1HeadMemo {
-    struct Line {
+    /// An object: a copy of its texts would count each of them.
+    final class Line: Sendable {
         /// The line as it came, with its end.
         fileprivate let bytes: [UInt8]
         let field: HTTPField
         let role: FieldNames.Role?
         var length: Int { bytes.count }
+
+        fileprivate init(bytes: [UInt8], field: HTTPField, role: FieldNames.Role?) {
+            self.bytes = bytes
+            self.field = field
+            self.role = role
+        }
     }
 
     /// Longer lines, and those behind so many, are not remembered: a connection that rests shall hold little.

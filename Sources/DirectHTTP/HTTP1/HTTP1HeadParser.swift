@@ -218,7 +218,7 @@ enum HTTP1HeadParser {
 
         mutating func next() -> Bytes? {
             guard !rest.isEmpty else { return nil }
-            let end = rest.firstIndex(of: UInt8(ascii: "\n")) ?? rest.count
+            let end = rest.firstIndex(of: UInt8(ascii: "\n"), from: 0) ?? rest.count
             let length = end > 0 && rest[end - 1] == UInt8(ascii: "\r") ? end - 1 : end
             defer { rest = Bytes(rebasing: rest[min(end + 1, rest.count)...]) }
             return Bytes(rebasing: rest[..<length])

@@ -196,7 +196,7 @@ struct HTTP1ResponseParser {
     /// Where the empty line begins and what follows it begins; without one, where its search goes on.
     private static func blockEnd(_ bytes: UnsafeRawBufferPointer, from: Int) -> (end: Int?, next: Int) {
         var start = from
-        while let feed = bytes[min(start, bytes.count)...].firstIndex(of: UInt8(ascii: "\n")) {
+        while let feed = bytes.firstIndex(of: UInt8(ascii: "\n"), from: start) {
             if feed == start || (feed == start + 1 && bytes[start] == UInt8(ascii: "\r")) { return (start, feed + 1) }
             start = feed + 1
         }
@@ -236,9 +236,7 @@ extension DirectHTTPError {
 extension ByteBuffer {
     /// The distance of the first line feed at or behind `offset`, both counted from the first readable byte.
     fileprivate func firstLineFeed(from offset: Int) -> Int? {
-        withUnsafeReadableBytes { bytes in
-            bytes[min(offset, bytes.count)...].firstIndex(of: UInt8(ascii: "\n"))
-        }
+        withUnsafeReadableBytes { $0.firstIndex(of: UInt8(ascii: "\n"), from: offset) }
     }
 
     fileprivate mutating func dropLineEnd() {
