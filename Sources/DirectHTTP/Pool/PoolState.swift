@@ -271,7 +271,7 @@ struct PoolState<Key: Hashable & Sendable, Connection: AnyObject & Sendable>: Se
         return value
     }
 
-    /// All that is asked of an origin is asked in one access, for each makes a copy of it or none.
+    /// Changes it, counts what rests, and looks whether it is empty: in one access, for a second one would copy its lists.
     private static func change<Value>(
         _ origin: inout Origin,
         count: inout Int,
