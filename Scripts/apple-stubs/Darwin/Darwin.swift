@@ -102,6 +102,7 @@ public import Glibc
 @_exported import func Glibc.kill
 @_exported import func Glibc.listen
 @_exported import func Glibc.lseek
+@_exported import func Glibc.memchr
 @_exported import func Glibc.memcmp
 @_exported import func Glibc.mkdtemp
 @_exported import struct Glibc.off_t
