@@ -116,7 +116,7 @@ public struct PreparedRequest: Sendable {
     }
 
     /// The request with what tells the proxy who we are.
-    func with(proxyAuthorization: String?) -> PreparedRequest {
+    func with(proxyAuthorization: String) -> PreparedRequest {
         var request = self
         request.proxyAuthorization = proxyAuthorization
         return request

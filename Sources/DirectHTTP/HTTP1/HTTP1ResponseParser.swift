@@ -184,7 +184,7 @@ struct HTTP1ResponseParser {
 
     /// A line without its end; nil until it is whole.
     private mutating func takeLine() throws(DirectHTTPError) -> ByteBuffer? {
-        guard let end = buffer.firstLineFeed(from: 0) else {
+        guard let end = buffer.withUnsafeReadableBytes({ $0.firstIndex(of: UInt8(ascii: "\n"), from: 0) }) else {
             guard buffer.readableBytes <= 1024 else { throw .malformed("the size of a chunk has no end") }
             return nil
         }
@@ -234,11 +234,6 @@ extension DirectHTTPError {
 }
 
 extension ByteBuffer {
-    /// The distance of the first line feed at or behind `offset`, both counted from the first readable byte.
-    fileprivate func firstLineFeed(from offset: Int) -> Int? {
-        withUnsafeReadableBytes { $0.firstIndex(of: UInt8(ascii: "\n"), from: offset) }
-    }
-
     fileprivate mutating func dropLineEnd() {
         moveWriterIndex(to: writerIndex - 1)
         if readableBytes > 0, getInteger(at: writerIndex - 1) == UInt8(ascii: "\r") {

@@ -75,9 +75,7 @@ public struct DoHUpstream: Upstream {
             { (request) throws(UpstreamError) in fill(&request, query) },
             { (reply) throws(UpstreamError) in
                 try reply.requireSuccess()
-                if let type = reply.field(.contentType), !type.hasPrefix(Self.mediaType),
-                    !type.lowercased().hasPrefix(Self.mediaType)
-                {
+                if let type = reply.field(.contentType), !type.lowercased().hasPrefix(Self.mediaType) {
                     throw UpstreamError(.malformedAnswer, "the reply is \"\(type)\", not a DNS message")
                 }
                 let message = try DNSMessage(reply: reply.body)
