@@ -55,17 +55,53 @@ public struct DirectHTTPError: Error, Sendable, CustomStringConvertible {
         public static let shutDown = Code(description: "shutDown")
     }
 
+    private struct Values: Sendable {
+        var code: Code
+        var message: String
+        var attempts: [Attempt]
+        var response: HTTPResponse?
+        var underlyingError: (any Error)?
+    }
+
+    /// What may be an error is handed on often, and seldom is one.
+    private var shared: Shared<Values>
+
+    private var values: Values {
+        get { shared.value }
+        set { shared = Shared(newValue) }
+    }
+
     /// What failed.
-    public var code: Code
+    public var code: Code {
+        get { values.code }
+        set { values.code = newValue }
+    }
+
     /// One line: what, at which origin or endpoint, and what to try.
-    public var message: String
+    public var message: String {
+        get { values.message }
+        set { values.message = newValue }
+    }
+
     /// Every endpoint that was tried for this exchange, in the order of their starts.
-    public var attempts: [Attempt]
+    public var attempts: [Attempt] {
+        get { values.attempts }
+        set { values.attempts = newValue }
+    }
+
     /// The head of the response that took the place of a WebSocket or of a proxy's tunnel, such as 401, 407 or 503; nil for
     /// everything else.
-    public var response: HTTPResponse?
+    public var response: HTTPResponse? {
+        get { values.response }
+        set { values.response = newValue }
+    }
+
     /// The cause, where another library reported it.
-    public var underlyingError: (any Error)?
+    public var underlyingError: (any Error)? {
+        get { values.underlyingError }
+        set { values.underlyingError = newValue }
+    }
+
     /// Whether the connection was lost before the first byte of a response.
     var isBeforeResponse = false
     /// Whether the peer says that it has not begun to process the request.
@@ -77,10 +113,7 @@ public struct DirectHTTPError: Error, Sendable, CustomStringConvertible {
 
     /// Makes an error.
     public init(_ code: Code, _ message: String, attempts: [Attempt] = [], underlyingError: (any Error)? = nil) {
-        self.code = code
-        self.message = message
-        self.attempts = attempts
-        self.underlyingError = underlyingError
+        shared = Shared(Values(code: code, message: message, attempts: attempts, underlyingError: underlyingError))
     }
 
     /// The message.

@@ -14,19 +14,33 @@ public struct PreparedRequest: Sendable {
         case chunked
     }
 
+    private struct Checked: Sendable {
+        let origin: Origin
+        let method: HTTPRequest.Method
+        let target: String
+        let fields: HTTPFields
+        let body: RequestBody
+        let authority: String
+        let framing: Framing
+        let expectsContinue: Bool
+    }
+
+    private let checked: Shared<Checked>
     /// What the request is for; it decides Host, SNI, the certificate check and the connection.
-    public let origin: Origin
+    public var origin: Origin { checked.value.origin }
     /// The method.
-    public let method: HTTPRequest.Method
+    public var method: HTTPRequest.Method { checked.value.method }
     /// Path and query.
-    public let target: String
+    public var target: String { checked.value.target }
     /// All fields but Host and those of framing and connection, which are the engine's.
-    public let fields: HTTPFields
+    public var fields: HTTPFields { checked.value.fields }
     /// The body.
-    public let body: RequestBody
+    public var body: RequestBody { checked.value.body }
     /// The Host header or `:authority`: the origin's own, or what the caller set on purpose.
-    package let authority: String
-    let framing: Framing
+    package var authority: String { checked.value.authority }
+    var framing: Framing { checked.value.framing }
+    /// Whether the body waits for `100 Continue`.
+    var expectsContinue: Bool { checked.value.expectsContinue }
     /// Whether a gzip or deflate body is decoded before it is handed out. Default true.
     public var decodesContent = true
     /// How long the body is held back for `100 Continue` where the request has `Expect: 100-continue`; then it is sent
@@ -36,8 +50,6 @@ public struct PreparedRequest: Sendable {
     var proxyAuthorization: String?
     /// Its part in a hedge; nil where there is none.
     package var hedgeSide: HedgeSide?
-    /// Whether the body waits for `100 Continue`.
-    let expectsContinue: Bool
 
     /// Checks a request.
     ///
@@ -59,17 +71,13 @@ public struct PreparedRequest: Sendable {
         body: RequestBody = .none,
         authority: String? = nil
     ) throws(DirectHTTPError) {
-        origin = url.origin
-        self.method = method
-        target = url.target
         guard method != .connect, method != .trace || body.isNone else {
             throw DirectHTTPError(.invalidRequest, "\(method.rawValue) cannot be sent this way")
         }
         var declaredLength: String?
         var expects = false
-        var rest = fields
-        let host = rest.takeHost()
-        for field in rest {
+        var hasHost = false
+        for field in fields {
             switch field.name {
             case .transferEncoding, .connection, .upgrade:
                 throw DirectHTTPError(
@@ -81,12 +89,13 @@ public struct PreparedRequest: Sendable {
             case .expect:
                 expects = expects || field.value.lowercased() == "100-continue"
             default:
-                break
+                hasHost = hasHost || field.name.canonicalName == "host"
             }
         }
+        var rest = fields
+        let host = hasHost ? rest.takeHost() : nil
         let length = try body.contentLength()
-        expectsContinue = expects && length != 0
-        self.body = expectsContinue ? body.streamed : body
+        let expectsContinue = expects && length != 0
         if let declared = declaredLength {
             guard let number = Int64(declared), number >= 0, length == nil || length == number,
                 !body.isNone || number == 0
@@ -97,6 +106,7 @@ public struct PreparedRequest: Sendable {
                 )
             }
         }
+        let framing: Framing
         switch body.storage {
         case .none:
             // RFC 9110 §8.6: a method that expects a body says that there is none.
@@ -108,11 +118,21 @@ public struct PreparedRequest: Sendable {
         if let authority, !authority.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7f }) {
             throw DirectHTTPError(.invalidRequest, "the Host \"\(authority)\" has a character that no host has")
         }
-        self.authority = authority ?? url.origin.authority
         if declaredLength != nil { rest[.contentLength] = nil }
         // RFC 9110 §10.1.1: there is nothing to wait for where there is nothing to send.
         if expects, !expectsContinue { rest[.expect] = nil }
-        self.fields = rest
+        checked = Shared(
+            Checked(
+                origin: url.origin,
+                method: method,
+                target: url.target,
+                fields: rest,
+                body: expectsContinue ? body.streamed : body,
+                authority: authority ?? url.origin.authority,
+                framing: framing,
+                expectsContinue: expectsContinue
+            )
+        )
     }
 
     /// The request with what tells the proxy who we are.

@@ -40,11 +40,8 @@ extension PercentEncoding {
 
         /// Whether the octet stays as it is.
         public func contains(_ octet: UInt8) -> Bool {
-            switch octet {
-            case 0..<64: low >> UInt64(octet) & 1 == 1
-            case 64..<128: high >> UInt64(octet - 64) & 1 == 1
-            default: false
-            }
+            // A shift looks at the lowest six bits alone.
+            octet < 128 && (octet < 64 ? low : high) &>> UInt64(octet) & 1 == 1
         }
     }
 }

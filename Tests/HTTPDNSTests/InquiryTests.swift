@@ -25,12 +25,12 @@ struct InquiryTests {
                 resolutionDelay: .milliseconds(50)
             )
             inquiry = Inquiry(plan, families: families, now: now)
-            note(inquiry.start(now: now))
+            note(inquiry.start(now: now).actions)
         }
 
         mutating func at(_ milliseconds: Int, _ event: Inquiry.Event) {
             now = Moment(nanoseconds: Int64(milliseconds) * 1_000_000)
-            note(inquiry.event(event, now: now))
+            note(inquiry.event(event, now: now).actions)
         }
 
         /// Ticks whenever a tick is due, until the time given.
@@ -38,7 +38,7 @@ struct InquiryTests {
             let end = Moment(nanoseconds: Int64(milliseconds) * 1_000_000)
             while inquiry.nextTick <= end {
                 now = inquiry.nextTick
-                note(inquiry.event(.tick, now: now))
+                note(inquiry.event(.tick, now: now).actions)
             }
         }
 

@@ -10,3 +10,4 @@
 @_exported import class NIOPosix.NIOThreadPool
 @_exported import struct NIOPosix.NonBlockingFileIO
 @_exported import class NIOPosix.ServerBootstrap
+@_exported import class NIOPosix.ThreadSpecificVariable

@@ -64,6 +64,9 @@ public struct ResponseBody: AsyncSequence, Sendable {
                 decoder.feed(coded)
             }
         }
+
+        /// What ``next()`` gives, where it need not wait for it; nil where it may have to.
+        fileprivate func atHand() -> Exchange.PieceResult? { decoder == nil ? source.atHand() : nil }
     }
 
     /// The one reading of the body.
@@ -77,7 +80,10 @@ public struct ResponseBody: AsyncSequence, Sendable {
     public func collect(upTo limit: Int) async throws(DirectHTTPError) -> ByteBuffer {
         var whole = ByteBuffer()
         var iterator = makeAsyncIterator()
-        while let piece = try await iterator.next() {
+        while true {
+            // A short body came with its head most often.
+            let next = if let piece = iterator.atHand() { try piece.get() } else { try await iterator.next() }
+            guard let piece = next else { return whole }
             guard whole.readableBytes + piece.readableBytes <= limit else {
                 source.cancel()
                 throw DirectHTTPError(
@@ -87,7 +93,6 @@ public struct ResponseBody: AsyncSequence, Sendable {
             }
             if whole.readableBytes == 0 { whole = piece } else { whole.writeImmutableBuffer(piece) }
         }
-        return whole
     }
 
     /// Reads a short rest so that the connection can be kept; a long one is not worth it and closes the connection.
@@ -119,6 +124,11 @@ private enum Source: Sendable {
             }
             return bytes.readableBytes > 0 ? bytes : nil
         }
+    }
+
+    /// What ``nextPiece()`` gives, where it need not wait for it.
+    func atHand() -> Exchange.PieceResult? {
+        if case .exchange(let owner) = self { owner.exchange.takePiece() } else { nil }
     }
 
     func cancel() {

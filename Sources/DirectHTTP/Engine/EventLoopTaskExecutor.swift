@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import NIOCore
+import NIOPosix
 
 /// Runs tasks on an event loop, so that callers which live there pay no hop for an exchange.
 ///
@@ -20,9 +21,54 @@ public final class EventLoopTaskExecutor: TaskExecutor {
     /// An executor on `loop`.
     public init(_ loop: any EventLoop) { self.loop = loop }
 
-    /// Runs a job in the loop's next turn.
+    /// Runs a job in the loop's next turn, or at the end of this one where it comes from a job that the loop runs.
     public func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
-        loop.execute { [self] in job.runSynchronously(on: asUnownedTaskExecutor()) }
+        // Other loops than these have no thread of their own.
+        guard MultiThreadedEventLoopGroup.currentEventLoop === loop else { return loop.execute { [self] in run(job) } }
+        LoopJobs.ofThisThread.append(job, self, on: loop)
+    }
+
+    fileprivate func run(_ job: UnownedJob) { job.runSynchronously(on: asUnownedTaskExecutor()) }
+}
+
+/// The jobs of tasks that wait for their turn on the event loop of this thread, whichever executor they came by.
+///
+/// Tasks on one loop resume each other all the time. Each by a turn of the loop costs more than what most of them do: so they
+/// share one.
+@available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
+private final class LoopJobs {
+    // Each thread sees its own value alone.
+    nonisolated(unsafe) private static let all = ThreadSpecificVariable<LoopJobs>()
+    /// How many are run before the loop's other work has its turn.
+    private static let atOnce = 256
+
+    private var jobs: [(job: UnownedJob, executor: EventLoopTaskExecutor)] = []
+
+    /// The jobs of the thread that asks.
+    static var ofThisThread: LoopJobs {
+        if let jobs = all.currentValue { return jobs }
+        let jobs = LoopJobs()
+        all.currentValue = jobs
+        return jobs
+    }
+
+    func append(_ job: UnownedJob, _ executor: EventLoopTaskExecutor, on loop: any EventLoop) {
+        jobs.append((job, executor))
+        if jobs.count == 1 { plan(on: loop) }
+    }
+
+    private func plan(on loop: any EventLoop) { loop.assumeIsolated().execute { self.run(on: loop) } }
+
+    /// Runs what is there, and what comes meanwhile. A job stays in the list until it was run: so none of them plans another turn.
+    private func run(on loop: any EventLoop) {
+        var next = 0
+        while next < min(jobs.count, Self.atOnce) {
+            let (job, executor) = jobs[next]
+            next += 1
+            executor.run(job)
+        }
+        jobs.removeSubrange(..<next)
+        if !jobs.isEmpty { plan(on: loop) }
     }
 }

@@ -133,7 +133,8 @@ final class Exchange: Sendable {
         carrier?.abandon(self)
     }
 
-    private func takePiece(orWait waiter: UnsafeContinuation<PieceResult, Never>? = nil) -> PieceResult? {
+    /// A piece that is there, nil at the end; none where there is nothing yet, and then `waiter` is told when there is.
+    func takePiece(orWait waiter: UnsafeContinuation<PieceResult, Never>? = nil) -> PieceResult? {
         let (result, carrier) = state.withLockedValue { state -> (PieceResult?, (any ExchangeCarrier)?) in
             if let piece = state.pieces.popFirst() {
                 state.bufferedBytes -= piece.readableBytes

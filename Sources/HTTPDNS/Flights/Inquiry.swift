@@ -58,6 +58,13 @@ struct Inquiry {
         case end(Outcome)
     }
 
+    /// What to do now, and when to look at the clock.
+    struct Step {
+        var actions: [Action] = []
+        /// When a ``Event/tick`` is due.
+        var nextTick = Moment.never
+    }
+
     /// How it came out.
     struct Outcome {
         /// What was said; empty where nobody said anything.
@@ -107,16 +114,16 @@ struct Inquiry {
     }
 
     /// Begins the inquiry.
-    mutating func start(now: Moment) -> [Action] {
+    mutating func start(now: Moment) -> Step {
         var actions: [Action] = []
         for _ in 0..<max(1, plan.atOnce) { askNext(now, &actions) }
         endIfNobodyIsLeft(&actions)
-        return actions
+        return Step(actions: actions, nextTick: nextTick)
     }
 
     /// Takes an event.
-    mutating func event(_ event: Event, now: Moment) -> [Action] {
-        guard !isOver else { return [] }
+    mutating func event(_ event: Event, now: Moment) -> Step {
+        guard !isOver else { return Step() }
         var actions: [Action] = []
         switch event {
         case .answered(let upstream, let families, let answer):
@@ -133,7 +140,7 @@ struct Inquiry {
         case .tick:
             tick(now, &actions)
         }
-        return actions
+        return Step(actions: actions, nextTick: nextTick)
     }
 
     // MARK: Steps

@@ -79,13 +79,12 @@ extension Resolver {
     /// Lets a look-up go on with what became of a question, which was settled by an upstream `time` after it was asked.
     private func settle(_ event: Inquiry.Event, _ flight: Flight, after time: Duration? = nil) {
         let now = self.time.now()
-        let (actions, next) = state.withLockedValue { state -> ([Inquiry.Action], Moment) in
+        let step = state.withLockedValue { state in
             if let time { state.health.note(event, after: time, now: now) }
-            guard !flight.isOver else { return ([], .never) }
-            return (flight.inquiry.event(event, now: now), flight.inquiry.nextTick)
+            return flight.isOver ? Inquiry.Step() : flight.inquiry.event(event, now: now)
         }
-        perform(actions, flight)
-        wake(at: next)
+        perform(step.actions, flight)
+        wake(at: step.nextTick)
     }
 
     /// Asks an upstream, and checks what it says.
@@ -128,7 +127,7 @@ extension Resolver {
         let due = state.withLockedValue { state in
             if state.ticker?.at == planned { state.ticker = nil }
             return state.flights.all.filter { $0.inquiry.nextTick <= now }
-                .map { (flight: $0, actions: $0.inquiry.event(.tick, now: now)) }
+                .map { (flight: $0, actions: $0.inquiry.event(.tick, now: now).actions) }
         }
         for (flight, actions) in due { perform(actions, flight) }
         wake(at: state.withLockedValue { $0.flights.all.lazy.map(\.inquiry.nextTick).min() } ?? .never)

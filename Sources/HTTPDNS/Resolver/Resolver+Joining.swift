@@ -130,10 +130,10 @@ extension Resolver {
             isFresh: isFresh
         )
         let flight = Flight(key, errand, Inquiry(plan, families: key.families, now: now))
-        let actions = flight.inquiry.start(now: now)
-        effects.nextTick = min(effects.nextTick, flight.inquiry.nextTick)
+        let step = flight.inquiry.start(now: now)
+        effects.nextTick = min(effects.nextTick, step.nextTick)
         state.flights.start(flight)
-        return (flight, actions)
+        return (flight, step.actions)
     }
 
     private func plan(_ route: Route, _ health: UpstreamHealth) -> Inquiry.Plan {

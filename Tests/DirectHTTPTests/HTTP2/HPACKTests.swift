@@ -95,21 +95,34 @@ struct HPACKTests {
         #expect(faults == [true, true, true, true])
     }
 
-    @Test("every octet survives the Huffman code, alone and among others")
-    func huffman() {
+    /// The code of these bytes; nil where it is not shorter.
+    private static func code(of text: [UInt8]) -> [UInt8]? {
+        var coded = [UInt8](repeating: 0, count: text.count)
+        let count = coded.withUnsafeMutableBytes { coded in
+            text.withUnsafeBytes { HPACKHuffman.encode($0, into: coded) }
+        }
+        return count.map { Array(coded[..<$0]) }
+    }
+
+    @Test("every octet survives the Huffman code, among others that make it worth while")
+    func huffman() throws {
         for first in UInt8.min...UInt8.max {
-            let text = [first, 0x61, first, 0xff &- first]
-            var coded = ByteBuffer()
-            text.withUnsafeBytes { bytes in
-                HPACKHuffman.encode(bytes, length: HPACKHuffman.encodedLength(of: bytes), into: &coded)
-                #expect(coded.readableBytes == HPACKHuffman.encodedLength(of: bytes))
-            }
-            var plain = [UInt8](repeating: 0, count: coded.readableBytes * 2 + 1)
-            let count = coded.withUnsafeReadableBytes { coded in
+            let text = [first] + [UInt8](repeating: 0x61, count: 40) + [first, 0xff &- first]
+            let coded = try #require(Self.code(of: text))
+            var plain = [UInt8](repeating: 0, count: coded.count * 2 + 1)
+            let count = coded.withUnsafeBytes { coded in
                 plain.withUnsafeMutableBytes { HPACKHuffman.decode(coded, into: $0) }
             }
             #expect(count.map { Array(plain[..<$0]) } == text)
         }
+    }
+
+    @Test(
+        "text whose Huffman code is as long or longer has none",
+        arguments: ["", "%", "\u{7f}\u{7f}", "<<<<<<<<", "ZZZZZZZZ"]
+    )
+    func huffmanIsNotShorter(text: String) {
+        #expect(Self.code(of: Array(text.utf8)) == nil)
     }
 
     @Test("what we write another decoder reads, and what another encoder writes we read")

@@ -97,13 +97,14 @@ struct HPACKEncoder {
         var text = text
         text.withUTF8 { bytes in
             let bytes = UnsafeRawBufferPointer(bytes)
-            let length = HPACKHuffman.encodedLength(of: bytes)
-            if length < bytes.count {
-                HPACKInteger.write(length, prefix: 7, flags: 0x80, into: &buffer)
-                HPACKHuffman.encode(bytes, length: length, into: &buffer)
-            } else {
-                HPACKInteger.write(bytes.count, prefix: 7, flags: 0, into: &buffer)
-                buffer.writeBytes(bytes)
+            withUnsafeTemporaryAllocation(byteCount: bytes.count, alignment: 1) { code in
+                if let length = HPACKHuffman.encode(bytes, into: code) {
+                    HPACKInteger.write(length, prefix: 7, flags: 0x80, into: &buffer)
+                    buffer.writeBytes(UnsafeRawBufferPointer(rebasing: code[..<length]))
+                } else {
+                    HPACKInteger.write(bytes.count, prefix: 7, flags: 0, into: &buffer)
+                    buffer.writeBytes(bytes)
+                }
             }
         }
     }

@@ -65,41 +65,36 @@ enum HPACKHuffman {
 
     private static let tables = Tables()
 
-    /// How many octets the code of these bytes has.
-    static func encodedLength(of bytes: UnsafeRawBufferPointer) -> Int {
-        lengths.withUnsafeBufferPointer { lengths in
-            (bytes.reduce(0) { bits, byte in bits + Int(lengths[Int(byte)]) } + 7) / 8
-        }
-    }
-
-    /// Appends the code of these bytes, which has ``encodedLength(of:)`` octets; the last one is filled with ones.
-    static func encode(_ bytes: UnsafeRawBufferPointer, length: Int, into buffer: inout ByteBuffer) {
+    /// Writes the code of these bytes to `output`, which has as much room as they have; the last octet is filled with ones.
+    ///
+    /// - Returns: how many octets were written; nil where the code is not shorter than the bytes.
+    static func encode(_ bytes: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer) -> Int? {
         tables.codes.withUnsafeBufferPointer { codes in
-            _ = buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: length) { output in
-                var bits: UInt64 = 0
-                var count: UInt64 = 0
-                var written = 0
-                for byte in bytes {
-                    let code = codes[Int(byte)]
-                    bits = bits &<< UInt64(code.length) | UInt64(code.bits)
-                    count &+= UInt64(code.length)
-                    if count >= 32 {
-                        count &-= 32
-                        let word = UInt32(truncatingIfNeeded: bits &>> count)
-                        output.storeBytes(of: word.bigEndian, toByteOffset: written, as: UInt32.self)
-                        written += 4
-                    }
+            var bits: UInt64 = 0
+            var count: UInt64 = 0
+            var written = 0
+            for byte in bytes {
+                let code = codes[Int(byte)]
+                bits = bits &<< UInt64(code.length) | UInt64(code.bits)
+                count &+= UInt64(code.length)
+                if count >= 32 {
+                    guard written &+ 4 < bytes.count else { return nil }
+                    count &-= 32
+                    let word = UInt32(truncatingIfNeeded: bits &>> count)
+                    output.storeBytes(of: word.bigEndian, toByteOffset: written, as: UInt32.self)
+                    written &+= 4
                 }
-                let spare = (8 - count % 8) % 8
-                bits = bits &<< spare | (1 &<< spare - 1)
-                count += spare
-                while count > 0 {
-                    count -= 8
-                    output[written] = UInt8(truncatingIfNeeded: bits &>> count)
-                    written += 1
-                }
-                return written
             }
+            let spare = (8 - count % 8) % 8
+            bits = bits &<< spare | (1 &<< spare - 1)
+            count += spare
+            guard written + Int(count / 8) < bytes.count else { return nil }
+            while count > 0 {
+                count -= 8
+                output[written] = UInt8(truncatingIfNeeded: bits &>> count)
+                written += 1
+            }
+            return written
         }
     }
 
