@@ -64,9 +64,6 @@ public struct ResponseBody: AsyncSequence, Sendable {
                 decoder.feed(coded)
             }
         }
-
-        /// What ``next()`` gives, where it need not wait for it; nil where it may have to.
-        fileprivate func atHand() -> Exchange.PieceResult? { decoder == nil ? source.atHand() : nil }
     }
 
     /// The one reading of the body.
@@ -82,7 +79,8 @@ public struct ResponseBody: AsyncSequence, Sendable {
         var iterator = makeAsyncIterator()
         while true {
             // A short body came with its head most often.
-            let next = if let piece = iterator.atHand() { try piece.get() } else { try await iterator.next() }
+            let ready = codings.isEmpty ? source.atHand() : nil
+            let next = if let ready { try ready.get() } else { try await iterator.next() }
             guard let piece = next else { return whole }
             guard whole.readableBytes + piece.readableBytes <= limit else {
                 source.cancel()
