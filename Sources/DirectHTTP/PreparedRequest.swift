@@ -71,6 +71,18 @@ public struct PreparedRequest: Sendable {
         body: RequestBody = .none,
         authority: String? = nil
     ) throws(DirectHTTPError) {
+        try self.init(method, url.origin, target: url.target, fields: fields, body: body, authority: authority)
+    }
+
+    /// Checks a request for a target that is in the form of ``HTTPURL/target``.
+    package init(
+        _ method: HTTPRequest.Method,
+        _ origin: Origin,
+        target: String,
+        fields: HTTPFields = HTTPFields(),
+        body: RequestBody = .none,
+        authority: String? = nil
+    ) throws(DirectHTTPError) {
         guard method != .connect, method != .trace || body.isNone else {
             throw DirectHTTPError(.invalidRequest, "\(method.rawValue) cannot be sent this way")
         }
@@ -123,12 +135,12 @@ public struct PreparedRequest: Sendable {
         if expects, !expectsContinue { rest[.expect] = nil }
         checked = Shared(
             Checked(
-                origin: url.origin,
+                origin: origin,
                 method: method,
-                target: url.target,
+                target: target,
                 fields: rest,
                 body: expectsContinue ? body.streamed : body,
-                authority: authority ?? url.origin.authority,
+                authority: authority ?? origin.authority,
                 framing: framing,
                 expectsContinue: expectsContinue
             )

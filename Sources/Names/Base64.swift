@@ -24,16 +24,24 @@ package enum Base64 {
         let length = isPadded ? (digits + 3) / 4 * 4 : digits
         return String(unsafeUninitializedCapacity: length) { text in
             alphabet.withUnsafeBufferPointer { alphabet in
-                var count = 0
-                for start in stride(from: 0, to: octets.count, by: 3) {
-                    // Three octets are four digits; those that the last ones are short of are zero, and not written.
-                    var bits = UInt32(octets[start]) &<< 16
-                    if start &+ 1 < octets.count { bits |= UInt32(octets[start &+ 1]) &<< 8 }
-                    if start &+ 2 < octets.count { bits |= UInt32(octets[start &+ 2]) }
-                    for place in 0..<min(4, digits &- count) {
-                        text[count &+ place] = alphabet[Int(bits &>> UInt32(18 &- 6 &* place) & 63)]
+                octets.withUnsafeBufferPointer { octets in
+                    let whole = octets.count / 3
+                    // Three octets are four digits.
+                    for group in 0..<whole {
+                        let (from, to) = (group &* 3, group &* 4)
+                        let (first, second, third) = (octets[from], octets[from &+ 1], octets[from &+ 2])
+                        let bits = UInt32(first) &<< 16 | UInt32(second) &<< 8 | UInt32(third)
+                        text[to] = alphabet[Int(bits &>> 18)]
+                        text[to &+ 1] = alphabet[Int(bits &>> 12 & 63)]
+                        text[to &+ 2] = alphabet[Int(bits &>> 6 & 63)]
+                        text[to &+ 3] = alphabet[Int(bits & 63)]
                     }
-                    count &+= 4
+                    // What the last ones are short of is zero, and not written.
+                    let rest = octets[(whole * 3)...].reduce(0) { $0 << 8 | UInt32($1) }
+                    let bits = rest << (octets.count % 3 == 1 ? 16 : 8)
+                    for place in 0..<(digits - whole * 4) {
+                        text[whole * 4 + place] = alphabet[Int(bits >> UInt32(18 - 6 * place) & 63)]
+                    }
                 }
                 for index in digits..<length { text[index] = padding }
                 return length

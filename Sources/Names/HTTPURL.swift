@@ -129,11 +129,28 @@ public struct HTTPURL: Hashable, Sendable, CustomStringConvertible {
         }.get()
     }
 
+    /// Path and query of a request to an origin, in the form that goes on the wire.
+    ///
+    /// - Throws: ``NameError`` with code `malformedURL`.
+    package static func target(_ text: String, of origin: Origin) throws(NameError) -> String {
+        var text = text
+        if text.withUTF8({ URLReader($0, isLenient: false).plainPathEnd }) != nil { return text }
+        return try HTTPURL(origin: origin, target: text).target
+    }
+
     /// The host.
     public var host: Host { origin.host }
 
     /// Path and query as the request line and `:path` carry them.
-    public var target: String { query.map { "\(path)?\($0)" } ?? path }
+    public var target: String {
+        guard let query else { return path }
+        var target = ""
+        target.reserveCapacity(path.utf8.count + 1 + query.utf8.count)
+        target += path
+        target += "?"
+        target += query
+        return target
+    }
 
     /// The whole URL, without user and password (they must not reach logs) and with the fragment.
     public var description: String {

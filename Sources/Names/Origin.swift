@@ -24,7 +24,14 @@ public struct Origin: Hashable, Sendable, CustomStringConvertible {
     /// `host` or `host:port`, as the Host header and `:authority` carry it; the scheme's own port and the
     /// host's zone are left out.
     public var authority: String {
-        port == scheme.defaultPort ? host.urlForm : "\(host.urlForm):\(port)"
+        let host = host.urlForm
+        guard port != scheme.defaultPort else { return host }
+        var authority = ""
+        authority.reserveCapacity(host.utf8.count + 6)
+        authority += host
+        authority += ":"
+        authority += String(port)
+        return authority
     }
 
     /// The origin as the `Origin` header carries it (RFC 6454 §6.2): `https://www.example.com`, or with the port where it

@@ -43,5 +43,12 @@ extension PercentEncoding {
             // A shift looks at the lowest six bits alone.
             octet < 128 && (octet < 64 ? low : high) &>> UInt64(octet) & 1 == 1
         }
+
+        /// The place of the first octet that does not stay as it is; behind the last one where all do.
+        func firstOther(in octets: UnsafeBufferPointer<UInt8>) -> Int {
+            var place = 0
+            while place < octets.count, contains(octets[place]) { place += 1 }
+            return place
+        }
     }
 }

@@ -51,7 +51,14 @@ struct URLReader {
 
     /// Path and query of a request to an origin.
     func target(of origin: Origin) throws(NameError) -> HTTPURL {
-        if let plain = plainTarget(of: origin) { return plain }
+        if let end = plainPathEnd {
+            return HTTPURL(
+                origin: origin,
+                checkedPath: String(decoding: text[..<end], as: UTF8.self),
+                query: end < text.endIndex ? String(decoding: text[(end + 1)...], as: UTF8.self) : nil,
+                fragment: nil
+            )
+        }
         try checkCharacters()
         guard text.first == UInt8(ascii: "/"), !text.contains(UInt8(ascii: "#")) else {
             throw malformed("what a request asks for begins with / and has no fragment")
@@ -59,23 +66,17 @@ struct URLReader {
         return url(origin, text)
     }
 
-    /// The URL of a target that is in its final form beyond doubt, as nearly all are that programs make: one pass tells it.
-    private func plainTarget(of origin: Origin) -> HTTPURL? {
+    /// Where the path ends in a target that is in its final form beyond doubt, as nearly all are that programs make; nil
+    /// where it may not be.
+    var plainPathEnd: Bytes.Index? {
         let bytes = UnsafeBufferPointer(rebasing: text)
         guard bytes.first == UInt8(ascii: "/"), bytes.count <= HTTPURL.maximumLength else { return nil }
-        var mark: Int?
-        var allowed = PercentEncoding.Allowed.plainPath
-        for index in bytes.indices where !allowed.contains(bytes[index]) {
-            guard bytes[index] == UInt8(ascii: "?") else { return nil }
-            mark = index
-            allowed = .queryOfURL
-        }
-        return HTTPURL(
-            origin: origin,
-            checkedPath: String(decoding: bytes[..<(mark ?? bytes.count)], as: UTF8.self),
-            query: mark.map { String(decoding: bytes[($0 + 1)...], as: UTF8.self) },
-            fragment: nil
-        )
+        let end = PercentEncoding.Allowed.plainPath.firstOther(in: bytes)
+        guard end < bytes.count else { return text.endIndex }
+        let query = UnsafeBufferPointer(rebasing: bytes[(end + 1)...])
+        guard bytes[end] == UInt8(ascii: "?"), PercentEncoding.Allowed.queryOfURL.firstOther(in: query) == query.count
+        else { return nil }
+        return text.startIndex + end
     }
 
     /// The URL of an origin and what follows its authority.

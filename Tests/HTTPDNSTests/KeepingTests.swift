@@ -409,4 +409,16 @@ struct KeepingTests {
         await resolver.save()
         #expect(store.answers.withLockedValue { $0 }.isEmpty)
     }
+
+    @Test(
+        "a duration in nanoseconds, as near as 64 bits can hold it",
+        arguments: [
+            (0, 0, 0), (0, 1_000_000_000, 1), (0, -1_000_000_000, -1), (20, 5_000_000_000, 20_000_000_005),
+            (0, 999_999_999, 0), (0, -999_999_999, 0), (10_000_000_000, 0, .max), (-10_000_000_000, 0, .min),
+        ] as [(Int64, Int64, Int64)]
+    )
+    func nanoseconds(_ seconds: Int64, _ attoseconds: Int64, _ nanoseconds: Int64) {
+        let duration = Duration(secondsComponent: seconds, attosecondsComponent: attoseconds)
+        #expect(duration.nanoseconds == nanoseconds)
+    }
 }

@@ -165,11 +165,14 @@ struct HTTPURLTests {
             "/a?b\\c",
             "/[x]|~;@", "/a\"b<", "/a?b'c\"d{e}|`", "//a//?", "/d?dn=www.example.com&ip=192.0.2.1",
         ] {
-            #expect(try HTTPURL(origin: origin, target: target) == HTTPURL("https://example.com:8443\(target)"))
+            let url = try HTTPURL(origin: origin, target: target)
+            #expect(try url == HTTPURL("https://example.com:8443\(target)"))
+            #expect(try HTTPURL.target(target, of: origin) == url.target)
         }
         for target in ["", "a", "?a", "/a#b", "/a b", "/a\r\nHost: b", "/\\"] {
             let error = #expect(throws: NameError.self) { try HTTPURL(origin: origin, target: target) }
             #expect(error?.code == .malformedURL)
+            #expect(throws: NameError.self) { try HTTPURL.target(target, of: origin) }
         }
     }
 }

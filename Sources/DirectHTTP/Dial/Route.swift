@@ -8,7 +8,7 @@ public enum Route: Hashable, Sendable {
     case direct
     /// Through a proxy, which is given the name: by CONNECT for https, ws and wss and the whole URL for http
     /// (RFC 9110 §7.2, §9.3.6), or by SOCKS5 for all of them.
-    case proxy(Proxy)
+    indirect case proxy(Proxy)
     /// To a Unix domain socket, by its path: a daemon on this machine. Host, SNI and certificate stay those of the origin,
     /// nobody is asked for endpoints, and the endpoint that is reported is `0.0.0.0:0`. Not longer than 103 bytes.
     case unixSocket(String)

@@ -27,17 +27,29 @@ extension Engine {
         case .reuse(let connection):
             return await send(exchange, on: connection, isReused: true)
         case .open:
-            do {
-                let epoch = pool.epoch
-                let dialer = try await dialer(key, source, avoiding: avoided, clock: clock)
-                return try await onLoop { () async throws(DirectHTTPError) in
-                    let connection = try await open(by: dialer, epoch: epoch, clock: clock)
-                    return await send(exchange, on: connection, isReused: false)
-                }
-            } catch {
-                pool.openingFailed(key)
-                throw error
+            return try await sendOnNew(exchange, key, source, avoiding: avoided, clock: clock)
+        }
+    }
+
+    /// Apart from the other way, which is the usual one and needs none of the memory that this does.
+    @inline(never)
+    private func sendOnNew(
+        _ exchange: Exchange,
+        _ key: PoolKey,
+        _ source: some EndpointSource,
+        avoiding avoided: Set<Endpoint>,
+        clock: ExchangeClock
+    ) async throws(DirectHTTPError) -> Sent {
+        do {
+            let epoch = pool.epoch
+            let dialer = try await dialer(key, source, avoiding: avoided, clock: clock)
+            return try await onLoop { () async throws(DirectHTTPError) in
+                let connection = try await open(by: dialer, epoch: epoch, clock: clock)
+                return await send(exchange, on: connection, isReused: false)
             }
+        } catch {
+            pool.openingFailed(key)
+            throw error
         }
     }
 

@@ -87,64 +87,106 @@ public final class Engine: Sendable {
         limits: TimeLimits = TimeLimits()
     ) async throws(DirectHTTPError) -> ExchangeResponse {
         let clock = ExchangeClock(limits: limits)
-        var key = PoolKey(origin: request.origin, tls: tls, route: route)
-        var fresh = false
-        var refusals = 0
-        var isAnswering = false
+        var course = Course(request, route, tls)
         while true {
-            let answer = proxyAnswer(request, key)
-            let exchange = Exchange(
-                request: answer.map { request.with(proxyAuthorization: $0.field) } ?? request,
-                limits: ExchangeLimits(
-                    bufferedBytes: configuration.bufferedBodyBytes,
-                    idle: limits.idle.map { TimeAmount($0) },
-                    deadline: clock.deadline
-                )
-            )
+            let exchange = nextExchange(request, limits, clock, &course)
             let sent: Sent
             do {
-                sent = try await send(exchange, key, source, fresh: fresh, clock: clock)
+                sent = try await send(exchange, course.key, source, fresh: course.fresh, clock: clock)
             } catch {
                 throw clock.explaining(error)
             }
-            switch sent.head {
-            case .success(let head):
-                if request.body.isReplayable, isChallenge(head.response, key, used: answer, isRemembered: !isAnswering)
-                {
-                    isAnswering = true
-                    await ResponseBody(exchange: exchange, codings: []).discard()
-                    continue
-                }
-                return ExchangeResponse(
-                    head: head.response,
-                    isOld: head.isOld,
-                    exchange: exchange,
-                    decodes: request.decodesContent,
-                    connection: sent.connection.info,
-                    isReused: sent.isReused,
-                    timings: ExchangeTimings(
-                        info: sent.connection.info,
-                        isReused: sent.isReused,
-                        firstByte: Duration(head.firstByte - sent.time),
-                        begin: clock.begin
-                    )
-                )
-            case .failure(let error):
-                var error = error.with(attempts: sent.connection.info.attempts)
-                if error.wantsHTTP1, key.tls.offersHTTP2, request.body.isReplayable {
-                    key = key.withoutHTTP2
-                    continue
-                }
-                guard refusals < Self.maximumRefusals,
-                    error.isUnprocessed || mayRepeat(request, after: error, isReused: sent.isReused)
-                else { throw error }
-                guard request.body.isReplayable else {
-                    error.message = DirectHTTPError.withBodyGone(error.message)
-                    throw error
-                }
-                refusals += 1
-                fresh = true
+            if let response = try response(sent, exchange, request, clock, &course) { return response }
+            if case .success = sent.head { await ResponseBody(exchange: exchange, codings: []).discard() }
+        }
+    }
+
+    /// How a request has fared.
+    private struct Course {
+        /// Where its connection is looked for.
+        var key: PoolKey
+        /// Whether a new connection is wanted.
+        var fresh = false
+        var refusals = 0
+        /// What the proxy was told of who we are.
+        var answer: AuthMemory.Answer?
+        /// Whether that answers a challenge to this request.
+        var isAnswering = false
+
+        @inline(never)
+        init(_ request: PreparedRequest, _ route: Route, _ tls: TLSSettings) {
+            key = PoolKey(origin: request.origin, tls: tls, route: route)
+        }
+    }
+
+    @inline(never)
+    private func nextExchange(
+        _ request: PreparedRequest,
+        _ limits: TimeLimits,
+        _ clock: ExchangeClock,
+        _ course: inout Course
+    ) -> Exchange {
+        course.answer = proxyAnswer(request, course.key)
+        return Exchange(
+            request: course.answer.map { request.with(proxyAuthorization: $0.field) } ?? request,
+            limits: ExchangeLimits(
+                bufferedBytes: configuration.bufferedBodyBytes,
+                idle: limits.idle.map { TimeAmount($0) },
+                deadline: clock.deadline
+            )
+        )
+    }
+
+    /// The response that was wanted; nil where the request is to be sent again.
+    ///
+    /// It is no part of ``exchange(_:from:route:tls:limits:)``, for what an asynchronous function needs at any time takes memory
+    /// all the time.
+    @inline(never)
+    private func response(
+        _ sent: Sent,
+        _ exchange: Exchange,
+        _ request: PreparedRequest,
+        _ clock: ExchangeClock,
+        _ course: inout Course
+    ) throws(DirectHTTPError) -> ExchangeResponse? {
+        switch sent.head {
+        case .success(let head):
+            if request.body.isReplayable,
+                isChallenge(head.response, course.key, used: course.answer, isRemembered: !course.isAnswering)
+            {
+                course.isAnswering = true
+                return nil
             }
+            return ExchangeResponse(
+                head: head.response,
+                isOld: head.isOld,
+                exchange: exchange,
+                decodes: request.decodesContent,
+                connection: sent.connection.info,
+                isReused: sent.isReused,
+                timings: ExchangeTimings(
+                    info: sent.connection.info,
+                    isReused: sent.isReused,
+                    firstByte: Duration(head.firstByte - sent.time),
+                    begin: clock.begin
+                )
+            )
+        case .failure(let error):
+            var error = error.with(attempts: sent.connection.info.attempts)
+            if error.wantsHTTP1, course.key.tls.offersHTTP2, request.body.isReplayable {
+                course.key = course.key.withoutHTTP2
+                return nil
+            }
+            guard course.refusals < Self.maximumRefusals,
+                error.isUnprocessed || mayRepeat(request, after: error, isReused: sent.isReused)
+            else { throw error }
+            guard request.body.isReplayable else {
+                error.message = DirectHTTPError.withBodyGone(error.message)
+                throw error
+            }
+            course.refusals += 1
+            course.fresh = true
+            return nil
         }
     }
 

@@ -35,6 +35,11 @@ package struct Moment: Hashable, Comparable, Sendable {
 extension Duration {
     /// The duration in nanoseconds, as near as 64 bits can hold it (292 years).
     package var nanoseconds: Int64 {
+        if #available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *) {
+            // Four times as quick as what follows.
+            let nanoseconds = attoseconds / 1_000_000_000
+            return Int64(exactly: nanoseconds) ?? (nanoseconds > 0 ? .max : .min)
+        }
         let (seconds, attoseconds) = components
         let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
         guard !overflow else { return seconds > 0 ? .max : .min }

@@ -6,14 +6,15 @@ import NIOPosix
 import Names
 
 extension Resolver {
-    func perform(_ actions: [Inquiry.Action], _ flight: Flight) {
+    /// Does what a look-up decided at `now`.
+    func perform(_ actions: [Inquiry.Action], _ flight: Flight, _ now: Moment) {
         for action in actions {
             switch action {
             case .ask(let upstream, let families): ask(upstream, families, flight)
-            case .cancel(let upstream, let timedOut): cancel(upstream, timedOut, flight)
-            case .handOutStale: handOutStale(flight)
-            case .deliver(let outcome): deliver(outcome, flight)
-            case .end(let outcome): end(outcome, flight)
+            case .cancel(let upstream, let timedOut): cancel(upstream, timedOut, flight, now)
+            case .handOutStale: handOutStale(flight, now)
+            case .deliver(let outcome): deliver(outcome, flight, now)
+            case .end(let outcome): end(outcome, flight, now)
             }
         }
     }
@@ -46,7 +47,7 @@ extension Resolver {
     ) async {
         defer { answered() }
         if configuration.shared != nil, !flight.errand.isFresh, let answer = await sharedAnswer(to: question, index) {
-            return settle(.answered(upstream: index, question.families, answer), flight)
+            return settle(.answered(upstream: index, question.families, answer), flight, time.now())
         }
         let begin = time.now()
         let event: Inquiry.Event
@@ -58,7 +59,7 @@ extension Resolver {
         }
         let now = time.now()
         configuration.metrics?.answered(upstream(index).name, event, after: now - begin)
-        settle(event, flight, after: now - begin)
+        settle(event, flight, now, after: now - begin)
         // Nobody waits for this.
         if configuration.shared != nil, case .answered(_, _, let answer) = event {
             await share(answer, to: question, index)
@@ -77,13 +78,12 @@ extension Resolver {
     }
 
     /// Lets a look-up go on with what became of a question, which was settled by an upstream `time` after it was asked.
-    private func settle(_ event: Inquiry.Event, _ flight: Flight, after time: Duration? = nil) {
-        let now = self.time.now()
+    private func settle(_ event: Inquiry.Event, _ flight: Flight, _ now: Moment, after time: Duration? = nil) {
         let step = state.withLockedValue { state in
             if let time { state.health.note(event, after: time, now: now) }
             return flight.isOver ? Inquiry.Step() : flight.inquiry.event(event, now: now)
         }
-        perform(step.actions, flight)
+        perform(step.actions, flight, now)
         wake(at: step.nextTick)
     }
 
@@ -94,8 +94,7 @@ extension Resolver {
         return try configuration.check.checked(answer, from: isTrusted ? .fixed : upstream.kind)
     }
 
-    private func cancel(_ index: Int, _ timedOut: Bool, _ flight: Flight) {
-        let now = time.now()
+    private func cancel(_ index: Int, _ timedOut: Bool, _ flight: Flight, _ now: Moment) {
         let tasks = state.withLockedValue { state in
             if timedOut { state.health.failed(index, .tryElsewhere, now: now) }
             defer { flight.tasks.removeAll { $0.upstream == index } }
@@ -129,7 +128,7 @@ extension Resolver {
             return state.flights.all.filter { $0.inquiry.nextTick <= now }
                 .map { (flight: $0, actions: $0.inquiry.event(.tick, now: now).actions) }
         }
-        for (flight, actions) in due { perform(actions, flight) }
+        for (flight, actions) in due { perform(actions, flight, now) }
         wake(at: state.withLockedValue { $0.flights.all.lazy.map(\.inquiry.nextTick).min() } ?? .never)
     }
 }

@@ -26,51 +26,57 @@ extension Resolver {
     func join(_ wanted: Wanted, isFresh: Bool) async throws(ResolutionError) -> Landing {
         let caller = Caller()
         let result = await withTaskCancellationHandler {
-            await withUnsafeContinuation { (waiter: Caller.Waiter) in
-                let effects = state.withLockedValue { state in
-                    let effects = joined(wanted, isFresh, &state)
-                    effects.flight?.add(caller, waiter)
-                    return effects
-                }
-                if let result = effects.result { return waiter.resume(returning: result) }
-                perform(effects)
-                // The handler below may have run before there was anybody to find.
-                if Task.isCancelled { leave(caller) }
-            }
+            await withUnsafeContinuation { begin(wanted, isFresh, caller, $0) }
         } onCancel: {
             leave(caller)
         }
         return try result.get()
     }
 
+    /// Has a caller wait for the look-up of a name.
+    @inline(never)
+    private func begin(_ wanted: Wanted, _ isFresh: Bool, _ caller: Caller, _ waiter: Caller.Waiter) {
+        let now = time.now()
+        let effects = state.withLockedValue { state in
+            let effects = joined(wanted, isFresh, now, &state)
+            effects.flight?.add(caller, waiter)
+            return effects
+        }
+        if let result = effects.result { return waiter.resume(returning: result) }
+        perform(effects, now)
+        // Who was cancelled meanwhile was looked for before there was anybody to find.
+        if Task.isCancelled { leave(caller) }
+    }
+
     /// Looks a name up for the cache alone; see ``join(_:isFresh:)``.
     func refresh(_ wanted: Wanted, isFresh: Bool = false) {
-        refresh { state in found(wanted, &state) ?? started(wanted, isStaleAtHand: false, isFresh, &state) }
+        refresh { state, now in found(wanted, &state) ?? started(wanted, isStaleAtHand: false, isFresh, now, &state) }
     }
 
     /// The same for a name of which the caller found nothing within its TTL: there may be something by now.
     func refreshMissed(_ wanted: Wanted) {
-        refresh { state in joined(wanted, false, &state) }
+        refresh { state, now in joined(wanted, false, now, &state) }
     }
 
-    private func refresh(_ begin: (inout State) -> Effects) {
+    private func refresh(_ begin: (inout State, Moment) -> Effects) {
+        let now = time.now()
         let effects = state.withLockedValue { state in
-            let effects = begin(&state)
+            let effects = begin(&state, now)
             effects.flight?.isOwn = true
             return effects
         }
-        perform(effects)
+        perform(effects, now)
     }
 
     /// Finds the look-up of a name, or what it has just ended with, or starts it.
     ///
     /// The caller missed the cache before it took the lock. A look-up may have ended since: what it brought is in the
     /// cache before it is out of the table, so that one of the two is found.
-    private func joined(_ wanted: Wanted, _ isFresh: Bool, _ state: inout State) -> Effects {
+    private func joined(_ wanted: Wanted, _ isFresh: Bool, _ now: Moment, _ state: inout State) -> Effects {
         if let effects = found(wanted, &state) { return effects }
-        let atHand = atHand(wanted)
+        let atHand = atHand(wanted, now)
         if !isFresh, let result = atHand.result { return Effects(result: result) }
-        return started(wanted, isStaleAtHand: atHand.isUsable, isFresh, &state)
+        return started(wanted, isStaleAtHand: atHand.isUsable, isFresh, now, &state)
     }
 
     /// The look-up of a name that is under way; nil where there is none.
@@ -83,7 +89,13 @@ extension Resolver {
     }
 
     /// Starts the look-up of a name.
-    private func started(_ wanted: Wanted, isStaleAtHand: Bool, _ isFresh: Bool, _ state: inout State) -> Effects {
+    private func started(
+        _ wanted: Wanted,
+        isStaleAtHand: Bool,
+        _ isFresh: Bool,
+        _ now: Moment,
+        _ state: inout State
+    ) -> Effects {
         guard state.flights.count < configuration.maxFlights else {
             let error = ResolutionError(
                 .tooManyFlights,
@@ -92,7 +104,6 @@ extension Resolver {
             return Effects(result: .failure(error))
         }
         var effects = Effects()
-        let now = time.now()
         let route = route(wanted.host, &state, now)
         let key = FlightKey(wanted, state.realm)
         let started = start(key, wanted, route, isStaleAtHand, isFresh, now, &state, &effects)
@@ -158,9 +169,9 @@ extension Resolver {
         return plan
     }
 
-    private func perform(_ effects: Effects) {
-        if let started = effects.started { perform(started.actions, started.flight) }
-        if let probe = effects.probe { perform(probe.actions, probe.flight) }
+    private func perform(_ effects: Effects, _ now: Moment) {
+        if let started = effects.started { perform(started.actions, started.flight, now) }
+        if let probe = effects.probe { perform(probe.actions, probe.flight, now) }
         wake(at: effects.nextTick)
     }
 

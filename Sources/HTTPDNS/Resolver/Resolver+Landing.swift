@@ -11,15 +11,15 @@ extension Resolver {
     }
 
     /// Hands out the part of an answer that is there; the look-up goes on for the cache.
-    func deliver(_ outcome: Inquiry.Outcome, _ flight: Flight) {
+    func deliver(_ outcome: Inquiry.Outcome, _ flight: Flight, _ now: Moment) {
         guard flight.errand.realm.isKept else { return }
-        hand(land(outcome, flight.errand), to: flight)
+        hand(land(outcome, flight.errand, now), to: flight)
     }
 
     /// Hands out what is past its TTL, for the upstreams take too long (RFC 8767 §5).
-    func handOutStale(_ flight: Flight) {
+    func handOutStale(_ flight: Flight, _ now: Moment) {
         guard flight.errand.realm.isKept,
-            let landing = fallBack(flight.errand, [], time.now(), isFailure: false)
+            let landing = fallBack(flight.errand, [], now, isFailure: false)
         else { return }
         hand(.success(landing), to: flight)
     }
@@ -33,21 +33,24 @@ extension Resolver {
     }
 
     /// Ends a look-up.
-    func end(_ outcome: Inquiry.Outcome, _ flight: Flight) {
+    func end(_ outcome: Inquiry.Outcome, _ flight: Flight, _ now: Moment) {
         // First into the cache, then out of the table: who comes in between finds one of the two.
-        let result = flight.errand.realm.isKept ? land(outcome, flight.errand) : nil
+        let result = flight.errand.realm.isKept ? land(outcome, flight.errand, now) : nil
         let callers = state.withLockedValue { $0.flights.land(flight) }
         guard let result else { return }
         for caller in callers { caller.resume(returning: result) }
     }
 
-    private func land(_ outcome: Inquiry.Outcome, _ errand: Errand) -> Result<Landing, ResolutionError> {
-        let now = time.now()
+    private func land(
+        _ outcome: Inquiry.Outcome,
+        _ errand: Errand,
+        _ now: Moment
+    ) -> Result<Landing, ResolutionError> {
         let failures = outcome.failures.map {
             ResolutionError.Failure(upstream: self.upstream($0.upstream).name, error: $0.error)
         }
         let isDenial = !outcome.answer.families.isEmpty && outcome.answer.isUnvouchedDenial
-        guard let index = outcome.upstream, !(isDenial && atHand(errand.wanted).isUsable) else {
+        guard let index = outcome.upstream, !(isDenial && atHand(errand.wanted, now).isUsable) else {
             if let landing = fallBack(errand, failures, now, isFailure: true) { return .success(landing) }
             return .failure(outcome.isOverdue ? overdue(errand, failures) : .failed(errand.wanted.host, failures))
         }
@@ -115,8 +118,7 @@ extension Resolver {
     ///
     /// - Returns: What a caller is given without asking, if anything; and whether there is an address that could be
     ///   handed out where the upstreams take too long.
-    func atHand(_ wanted: Wanted) -> (result: Result<Landing, ResolutionError>?, isUsable: Bool) {
-        let now = time.now()
+    func atHand(_ wanted: Wanted, _ now: Moment) -> (result: Result<Landing, ResolutionError>?, isUsable: Bool) {
         let hash = AnswerCache.Key.hash(of: wanted.key)
         let entry = shard(hash).withLockedValue { shard in
             shard.cache.peek(AnswerCache.Key(wanted.key, realm: shard.realm, hash: hash))

@@ -109,8 +109,16 @@ public final class Resolver: Sendable {
         subnet: IPNetwork? = nil,
         fresh: Bool = false
     ) async throws(ResolutionError) -> Resolution {
-        if let known = own(host, port) { return known }
         let wanted = Wanted(host: host, families: families ?? configuration.families, subnet: subnet)
+        if let known = try known(wanted, port, fresh: fresh) { return known }
+        return try resolution(try await join(wanted, isFresh: fresh), wanted, port)
+    }
+
+    /// What nobody need be asked for. It is no part of ``resolve(_:port:families:subnet:fresh:)``, for what an asynchronous
+    /// function needs at any time takes memory all the time.
+    @inline(never)
+    private func known(_ wanted: Wanted, _ port: UInt16, fresh: Bool) throws(ResolutionError) -> Resolution? {
+        if let known = own(wanted.host, port) { return known }
         if !fresh {
             switch find(wanted, port) {
             case .current(let resolution, let isDue):
@@ -125,8 +133,7 @@ public final class Resolver: Sendable {
             case .unknown: break
             }
         }
-        if let loopback = loopback(wanted, port) { return loopback }
-        return try resolution(try await join(wanted, isFresh: fresh), wanted, port)
+        return loopback(wanted, port)
     }
 
     /// The endpoints of an origin.

@@ -33,20 +33,12 @@ public struct EngineTransport: UpstreamTransport {
     /// Sends the request and collects its reply.
     public func exchange(_ request: UpstreamRequest) async throws(UpstreamError) -> UpstreamReply {
         do {
-            var limits = limits
-            if let limit = request.timeLimit { limits.whole = min(limit, limits.whole ?? limit) }
-            let prepared = try PreparedRequest(
-                request.method,
-                HTTPURL(origin: request.origin, target: request.target),
-                fields: request.fields,
-                body: request.body.isEmpty ? .none : .bytes(request.body)
-            )
-            let network = network.withLockedValue { $0 }
+            let prepared = try prepared(request)
             let response = try await engine.exchange(
-                prepared,
-                from: EndpointList(network.reachable(request.endpoints)),
+                prepared.request,
+                from: prepared.endpoints,
                 tls: tls,
-                limits: limits
+                limits: prepared.limits
             )
             let body = try await response.body.collect(upTo: request.maxReplySize)
             return UpstreamReply(
@@ -60,6 +52,23 @@ public struct EngineTransport: UpstreamTransport {
         } catch {
             throw UpstreamError(.misconfigured, "\(request.origin)\(request.target) is no URL: \(error)")
         }
+    }
+
+    @inline(never)
+    private func prepared(
+        _ request: UpstreamRequest
+    ) throws -> (request: PreparedRequest, endpoints: EndpointList, limits: TimeLimits) {
+        var limits = limits
+        if let limit = request.timeLimit { limits.whole = min(limit, limits.whole ?? limit) }
+        let prepared = try PreparedRequest(
+            request.method,
+            request.origin,
+            target: HTTPURL.target(request.target, of: request.origin),
+            fields: request.fields,
+            body: request.body.isEmpty ? .none : .bytes(request.body)
+        )
+        let network = network.withLockedValue { $0 }
+        return (prepared, EndpointList(network.reachable(request.endpoints)), limits)
     }
 }
 

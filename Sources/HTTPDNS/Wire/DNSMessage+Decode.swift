@@ -78,6 +78,7 @@ private struct DNSReader {
     }
 
     private mutating func wholeName() throws(DNSMessageError) -> DNSName {
+        if let name = plainName() { return name }
         let start = offset
         var wire: [UInt8] = []
         wire.reserveCapacity(64)
@@ -108,6 +109,15 @@ private struct DNSReader {
                 throw .badLabel(offset: at)
             }
         }
+    }
+
+    /// A name without pointers, which stands in the message as it is kept; nil where it is anything else.
+    private mutating func plainName() -> DNSName? {
+        var last = offset
+        while last < octets.count, 1...63 ~= octets[last] { last += 1 + Int(octets[last]) }
+        guard last < octets.count, octets[last] == 0, last - offset < DNSName.maxOctets else { return nil }
+        defer { offset = last + 1 }
+        return DNSName(wire: Array(octets[offset...last]))
     }
 
     mutating func records(_ count: UInt16) throws(DNSMessageError) -> [DNSRecord] {

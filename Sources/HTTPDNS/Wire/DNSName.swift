@@ -38,24 +38,24 @@ package struct DNSName: Sendable, CustomStringConvertible {
         // A final dot belongs to the text alone.
         let count = text.last == UInt8(ascii: ".") ? text.count - 1 : text.count
         guard count + 2 <= maxOctets else { return nil }
-        var wire: [UInt8] = []
-        wire.reserveCapacity(count + 2)
-        wire.append(0)
-        var lengthAt = 0
-        for octet in text[..<count] {
-            if octet == UInt8(ascii: ".") {
-                guard wire[lengthAt] > 0 else { return nil }
-                lengthAt = wire.count
-                wire.append(0)
-            } else {
-                guard wire[lengthAt] < 63 else { return nil }
-                wire[lengthAt] += 1
-                wire.append(octet)
+        var isName = true
+        let wire = [UInt8](unsafeUninitializedCapacity: count + 2) { wire, initialized in
+            // The text, one octet further on: a label's length stands where the text has the dot before the label.
+            var lengthAt = 0
+            for place in 1...(count + 1) {
+                guard place > count || text[place - 1] == UInt8(ascii: ".") else {
+                    wire[place] = text[place - 1]
+                    continue
+                }
+                let length = place - lengthAt - 1
+                isName = isName && 1...63 ~= length
+                wire[lengthAt] = UInt8(truncatingIfNeeded: length)
+                lengthAt = place
             }
+            wire[lengthAt] = 0
+            initialized = count + 2
         }
-        guard wire[lengthAt] > 0 else { return nil }
-        wire.append(0)
-        return wire
+        return isName ? wire : nil
     }
 
     /// The labels, without their lengths and without the root's.

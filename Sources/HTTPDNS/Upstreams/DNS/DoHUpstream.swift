@@ -67,23 +67,36 @@ public struct DoHUpstream: Upstream {
         _ asked: Question,
         _ family: IPAddress.Family
     ) async throws(UpstreamError) -> Answer.Records {
-        let question = DNSQuestion(try asked.host.dnsName(), family == .v4 ? .a : .aaaa)
-        let edns = EDNS(paddingBlock: isPadded ? Self.paddingBlock : nil, subnet: asked.subnet)
-        let needsEDNS = isPadded || asked.subnet != nil
-        let query = DNSMessage.query(question, edns: needsEDNS ? edns : nil)
+        let (question, query) = try query(asked, family)
         return try await service.ask(
             { (request) throws(UpstreamError) in fill(&request, query) },
-            { (reply) throws(UpstreamError) in
-                try reply.requireSuccess()
-                if let type = reply.field(.contentType), !type.lowercased().hasPrefix(Self.mediaType) {
-                    throw UpstreamError(.malformedAnswer, "the reply is \"\(type)\", not a DNS message")
-                }
-                let message = try DNSMessage(reply: reply.body)
-                return try message.records(answering: question, id: 0).aged(reply.age)
-            }
+            { (reply) throws(UpstreamError) in try records(reply, question) }
         )
     }
 
+    private func query(
+        _ asked: Question,
+        _ family: IPAddress.Family
+    ) throws(UpstreamError) -> (question: DNSQuestion, octets: [UInt8]) {
+        let question = DNSQuestion(try asked.host.dnsName(), family == .v4 ? .a : .aaaa)
+        let edns = EDNS(paddingBlock: isPadded ? Self.paddingBlock : nil, subnet: asked.subnet)
+        let needsEDNS = isPadded || asked.subnet != nil
+        return (question, DNSMessage.query(question, edns: needsEDNS ? edns : nil))
+    }
+
+    // No parts of what awaits the reply: what an asynchronous function needs at any time takes memory all the time.
+
+    @inline(never)
+    private func records(_ reply: UpstreamReply, _ question: DNSQuestion) throws(UpstreamError) -> Answer.Records {
+        try reply.requireSuccess()
+        if let type = reply.field(.contentType), type != Self.mediaType, !type.lowercased().hasPrefix(Self.mediaType) {
+            throw UpstreamError(.malformedAnswer, "the reply is \"\(type)\", not a DNS message")
+        }
+        let message = try DNSMessage(reply: reply.body)
+        return try message.records(answering: question, id: 0).aged(reply.age)
+    }
+
+    @inline(never)
     private func fill(_ request: inout UpstreamRequest, _ query: [UInt8]) {
         request.target = target
         request.fields[.accept] = Self.mediaType
