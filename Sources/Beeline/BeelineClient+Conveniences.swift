@@ -97,9 +97,19 @@ extension BeelineClient {
         body: RequestBody = .none,
         options: RequestOptions = RequestOptions()
     ) async throws(BeelineError) -> Response {
-        let url = try Self.parse(url)
-        let request = HTTPRequest(method: method, scheme: nil, authority: nil, path: nil, headerFields: fields)
-        return try await send(request, to: url, body: body, options: options)
+        try await send(try Self.request(method, url, fields, body, options))
+    }
+
+    @inline(never)
+    private static func request(
+        _ method: HTTPRequest.Method,
+        _ url: String,
+        _ fields: HTTPFields,
+        _ body: RequestBody,
+        _ options: RequestOptions
+    ) throws(BeelineError) -> ClientRequest {
+        let head = HTTPRequest(method: method, scheme: nil, authority: nil, path: nil, headerFields: fields)
+        return ClientRequest(head, to: try parse(url), body: body, options: options)
     }
 
     static func parse(_ url: String) throws(BeelineError) -> HTTPURL {

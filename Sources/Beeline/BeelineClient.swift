@@ -115,9 +115,7 @@ public final class BeelineClient: Sendable {
         _ screen: EndpointScreen?,
         _ upgrade: Call.Upgrade?
     ) async throws(DirectHTTPError) -> ExchangeResponse {
-        guard case .direct = route else {
-            return try await exchange(request, from: ProxyEndpoints(resolver), route, limits, upgrade)
-        }
+        guard case .direct = route else { return try await exchangeElsewhere(request, route, limits, upgrade) }
         let source = OriginEndpoints(resolver: resolver, pinned: configuration.pinned, screen: screen)
         do {
             let response = try await exchange(request, from: source, .direct, limits, upgrade)
@@ -129,6 +127,16 @@ public final class BeelineClient: Sendable {
         }
     }
 
+    @inline(never)
+    private func exchangeElsewhere(
+        _ request: PreparedRequest,
+        _ route: Route,
+        _ limits: TimeLimits,
+        _ upgrade: Call.Upgrade?
+    ) async throws(DirectHTTPError) -> ExchangeResponse {
+        try await exchange(request, from: ProxyEndpoints(resolver), route, limits, upgrade)
+    }
+
     private func exchange(
         _ request: PreparedRequest,
         from source: some EndpointSource,
@@ -136,20 +144,29 @@ public final class BeelineClient: Sendable {
         _ limits: TimeLimits,
         _ upgrade: Call.Upgrade?
     ) async throws(DirectHTTPError) -> ExchangeResponse {
-        let tls = configuration.tls
-        guard let upgrade else {
-            return try await engine.exchange(request, from: source, route: route, tls: tls, limits: limits)
-        }
-        return try await engine.upgrade(
+        if let upgrade { return try await open(upgrade, request, from: source, route, limits) }
+        return try await engine.exchange(request, from: source, route: route, tls: configuration.tls, limits: limits)
+    }
+
+    @inline(never)
+    private func open(
+        _ upgrade: Call.Upgrade,
+        _ request: PreparedRequest,
+        from source: some EndpointSource,
+        _ route: Route,
+        _ limits: TimeLimits
+    ) async throws(DirectHTTPError) -> ExchangeResponse {
+        try await engine.upgrade(
             WebSocketRequest(request, subprotocols: upgrade.subprotocols),
             from: source,
             route: route,
-            tls: tls,
+            tls: configuration.tls,
             settings: upgrade.settings,
             limits: limits
         )
     }
 
+    @inline(never)
     func learn(from attempts: [Attempt], of host: Host) {
         resolver.learn(from: attempts, of: host, stagger: configuration.engine.dial.stagger)
     }

@@ -49,7 +49,8 @@ public struct BeelineError: Error, Sendable, CustomStringConvertible {
     /// The hops that went well before.
     public var hops: [Hop]
     /// The proxy on the way of the hop that failed; nil where there was none.
-    public internal(set) var proxy: Proxy?
+    public var proxy: Proxy? { route.proxy }
+    private var route = Route.direct
     /// How often the request was tried; see ``RetryPolicy``.
     public internal(set) var tries = 1
     /// The cause, e.g. the resolver's error.
@@ -79,7 +80,7 @@ public struct BeelineError: Error, Sendable, CustomStringConvertible {
             hops: hops,
             underlyingError: error.response == nil ? error.underlyingError : error
         )
-        if case .proxy(let proxy) = route { self.proxy = proxy }
+        self.route = route
     }
 
     /// The message.

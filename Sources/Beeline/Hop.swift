@@ -21,7 +21,8 @@ public struct Hop: Sendable {
     /// How the endpoint was known when it was dialled; nil through a proxy, and where it was pinned.
     public let resolution: Resolution?
     /// The proxy that carried it; nil where it went straight.
-    public let proxy: Proxy?
+    public var proxy: Proxy? { route.proxy }
+    let route: Route
     /// Every endpoint that was tried when the connection was dialled.
     public let attempts: [Attempt]
     /// Whether the connection had been used before.
@@ -79,7 +80,7 @@ extension Hop {
         endpoint = response.connection.endpoint
         localEndpoint = response.connection.localEndpoint
         resolution = response.connection.context as? Resolution
-        if case .proxy(let proxy) = route { self.proxy = proxy } else { proxy = nil }
+        self.route = route
         attempts = response.connection.attempts
         isReused = response.isReused
         applicationProtocol = response.applicationProtocol

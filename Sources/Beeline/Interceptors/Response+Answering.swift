@@ -40,7 +40,7 @@ extension Hop {
             endpoint: Endpoint(IPAddress(v4: 0), port: 0),
             localEndpoint: nil,
             resolution: nil,
-            proxy: nil,
+            route: .direct,
             attempts: [],
             isReused: false,
             applicationProtocol: "none",

@@ -46,11 +46,20 @@ struct Call: Sendable {
             }
             return try await retried(request)
         }
+        return try await asked(first, request, before: interceptors.dropFirst())
+    }
+
+    @inline(never)
+    private func asked(
+        _ interceptor: any Interceptor,
+        _ request: ClientRequest,
+        before others: ArraySlice<any Interceptor>
+    ) async throws(BeelineError) -> Response {
         let next = InterceptorNext { (request) async throws(BeelineError) -> Response in
-            try await intercepted(request, by: interceptors.dropFirst())
+            try await intercepted(request, by: others)
         }
         do {
-            return try await first.intercept(request, next: next)
+            return try await interceptor.intercept(request, next: next)
         } catch let error as BeelineError {
             throw error
         } catch is CancellationError {
@@ -58,7 +67,7 @@ struct Call: Sendable {
         } catch {
             throw BeelineError(
                 .interceptorFailed,
-                "the interceptor \(type(of: first)) failed for \(request.url): \(error)",
+                "the interceptor \(type(of: interceptor)) failed for \(request.url): \(error)",
                 underlyingError: error
             )
         }
@@ -71,7 +80,12 @@ struct Call: Sendable {
         var schedule = RetrySchedule(policy, method: request.method, isBodyReplayable: request.body.isReplayable)
         var generator = SystemRandomNumberGenerator()
         while true {
-            let result = await hedged(request)
+            let result: Result<Response, BeelineError>
+            if let policy = hedgePolicy(of: request) {
+                result = await hedged(request, policy)
+            } else {
+                result = await once(request)
+            }
             let verdict = schedule.next(
                 after: Self.outcome(of: result),
                 timeLeft: limits.timeLeft,
@@ -88,6 +102,7 @@ struct Call: Sendable {
         }
     }
 
+    @inline(never)
     private static func outcome(of result: Result<Response, BeelineError>) -> RetrySchedule.Outcome {
         switch result {
         case .success(let response):
@@ -99,6 +114,7 @@ struct Call: Sendable {
         }
     }
 
+    @inline(never)
     private static func final(
         _ result: Result<Response, BeelineError>,
         _ reason: RetrySchedule.Reason,
@@ -122,12 +138,18 @@ struct Call: Sendable {
         case ended(Int, Result<Response, BeelineError>)
     }
 
-    private func hedged(_ request: ClientRequest) async -> Result<Response, BeelineError> {
+    /// How a request is hedged; nil where it is not.
+    private func hedgePolicy(of request: ClientRequest) -> HedgePolicy? {
         let policy = request.options.hedge ?? client.configuration.hedge
         // Two WebSockets are not one that is faster.
         guard let policy, upgrade == nil, policy.methods.contains(request.method), request.body.isReplayable else {
-            return await once(request)
+            return nil
         }
+        return policy
+    }
+
+    @inline(never)
+    private func hedged(_ request: ClientRequest, _ policy: HedgePolicy) async -> Result<Response, BeelineError> {
         let clock = client.clock
         return await withTaskGroup(of: HedgeStep.self) { group in
             let endpoints = HedgeSide.Endpoints()

@@ -15,9 +15,7 @@ enum Redirect {
         _ response: HTTPResponse,
         keepsCredentials: Bool = false
     ) throws(BeelineError) -> HopRequest? {
-        guard [301, 302, 303, 307, 308].contains(response.status.code),
-            let location = response.headerFields[.location], !location.isEmpty
-        else { return nil }
+        guard isOne(response), let location = response.headerFields[.location], !location.isEmpty else { return nil }
         var next = hop
         next.url = try resolve(location, hop)
         let status = response.status.code
@@ -45,6 +43,14 @@ enum Redirect {
             next.credentials = next.url.credentials ?? next.credentials
         }
         return next
+    }
+
+    /// Whether a status is that of a redirect which a request can follow.
+    static func isOne(_ response: HTTPResponse) -> Bool {
+        switch response.status.code {
+        case 301, 302, 303, 307, 308: true
+        default: false
+        }
     }
 
     private static func resolve(_ location: String, _ hop: HopRequest) throws(BeelineError) -> HTTPURL {

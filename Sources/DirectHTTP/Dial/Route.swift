@@ -12,6 +12,11 @@ public enum Route: Hashable, Sendable {
     /// To a Unix domain socket, by its path: a daemon on this machine. Host, SNI and certificate stay those of the origin,
     /// nobody is asked for endpoints, and the endpoint that is reported is `0.0.0.0:0`. Not longer than 103 bytes.
     case unixSocket(String)
+
+    /// The proxy; nil where there is none.
+    package var proxy: Proxy? {
+        if case .proxy(let proxy) = self { proxy } else { nil }
+    }
 }
 
 /// A proxy: where it is, what it speaks and who we are to it.
