@@ -127,6 +127,7 @@ public final class BeelineClient: Sendable {
         }
     }
 
+    /// Apart from the usual way, which needs none of the memory that this does.
     @inline(never)
     private func exchangeElsewhere(
         _ request: PreparedRequest,
@@ -148,6 +149,7 @@ public final class BeelineClient: Sendable {
         return try await engine.exchange(request, from: source, route: route, tls: configuration.tls, limits: limits)
     }
 
+    /// Opens a WebSocket; apart for the same reason.
     @inline(never)
     private func open(
         _ upgrade: Call.Upgrade,

@@ -80,12 +80,8 @@ struct Call: Sendable {
         var schedule = RetrySchedule(policy, method: request.method, isBodyReplayable: request.body.isReplayable)
         var generator = SystemRandomNumberGenerator()
         while true {
-            let result: Result<Response, BeelineError>
-            if let policy = hedgePolicy(of: request) {
-                result = await hedged(request, policy)
-            } else {
-                result = await once(request)
-            }
+            let hedge = hedgePolicy(of: request)
+            let result = if let hedge { await hedged(request, hedge) } else { await once(request) }
             let verdict = schedule.next(
                 after: Self.outcome(of: result),
                 timeLeft: limits.timeLeft,

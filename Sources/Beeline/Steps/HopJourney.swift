@@ -10,7 +10,7 @@ import Names
 /// They are no part of that function: an asynchronous function keeps what it needs at any time for all of its life.
 struct HopJourney {
     /// What a hop asks for, and what is needed to understand its answer.
-    final class Departure {
+    struct Departure {
         let prepared: PreparedRequest
         let route: Route
         fileprivate let context: CookieContext
@@ -18,30 +18,12 @@ struct HopJourney {
         fileprivate let credentials: Credentials?
         fileprivate let answer: AuthMemory.Answer?
         fileprivate let observation: HopObservation?
-
-        fileprivate init(
-            _ prepared: PreparedRequest,
-            _ route: Route,
-            _ context: CookieContext,
-            cookies: [String],
-            _ credentials: Credentials?,
-            _ answer: AuthMemory.Answer?,
-            _ observation: HopObservation?
-        ) {
-            self.prepared = prepared
-            self.route = route
-            self.context = context
-            self.cookies = cookies
-            self.credentials = credentials
-            self.answer = answer
-            self.observation = observation
-        }
     }
 
     /// What follows from a response.
     enum Arrival {
         case done
-        /// The hop is gone once more, in another way.
+        /// The same hop is made once more, with what it lacked.
         case again
         /// It names another place.
         case redirect
@@ -93,7 +75,15 @@ struct HopJourney {
                 traceFields: observation?.fields ?? [:]
             )
             prepared.hedgeSide = side
-            return Departure(prepared, route, context, cookies: cookies.names, credentials, answer, observation)
+            return Departure(
+                prepared: prepared,
+                route: route,
+                context: context,
+                cookies: cookies.names,
+                credentials: credentials,
+                answer: answer,
+                observation: observation
+            )
         } catch {
             throw lost(error, route, observation)
         }
