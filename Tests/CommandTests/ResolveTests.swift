@@ -30,6 +30,17 @@ extension ProcessTests {
             await lab.stop()
         }
 
+        /// All at once they were more than a resolver takes.
+        @Test func thousandsOfNamesAreResolved() async throws {
+            let lab = try await CommandLab()
+            let hosts = (0..<1_100).map { "name\($0).test" }
+            for host in hosts { try lab.upstream.zone.set(host, to: ["127.0.0.3"], ttl: 30) }
+            let run = try await lab.beeline(["resolve", "-4"] + lab.names + hosts)
+            #expect(run.status == 0 && run.errors == "")
+            #expect(run.text.split(separator: "\n").map { $0.prefix { $0 != " " } } == hosts.map { $0[...] })
+            await lab.stop()
+        }
+
         @Test func aNameThatIsNotResolvedIsSix() async throws {
             let lab = try await CommandLab()
             let run = try await lab.beeline(["resolve"] + lab.names + ["a.test", "nobody.test"])

@@ -62,6 +62,17 @@ struct TLSTests {
         await origin.stop()
     }
 
+    @Test(
+        "a pin is read whose digits begin with slashes, as one in 64 does",
+        arguments: [0x00, 0xfb, 0xfc, 0xff] as [UInt8]
+    )
+    func slashesOfPins(octet: UInt8) throws {
+        let pin = try #require(PublicKeyPin(hash: [UInt8](repeating: octet, count: 32)))
+        let digits = pin.description.dropFirst(8)
+        #expect(PublicKeyPin("sha256//\(digits)") == pin && PublicKeyPin("sha256/\(digits)") == pin)
+        #expect(PublicKeyPin("sha256///\(digits)") == nil && PublicKeyPin("sha256/\(digits.dropFirst())") == nil)
+    }
+
     @Test("a pinned key is taken, a backup too; any other is a mismatch that shows the key")
     func pins() async throws {
         let lab = try await Lab(addresses: ["127.0.0.1"]) { _ in .text("ok") }

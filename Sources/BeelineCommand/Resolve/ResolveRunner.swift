@@ -21,7 +21,10 @@ struct ResolveRunner: Sendable {
         self.options = options
     }
 
-    /// Asks for all names at the same time, and prints them in their order.
+    /// Names that are asked for at the same time. A resolver takes a thousand, and the upstreams are to have time for each.
+    private static let width = 64
+
+    /// Asks for the names, many at the same time, and prints them in their order.
     func run(_ hosts: [Host]) async -> CommandStatus {
         let client: BeelineClient
         do {
@@ -32,7 +35,7 @@ struct ResolveRunner: Sendable {
             return failure.status
         }
         await client.resolver.enterNetworkOfIPv6Alone()
-        let results = await hosts.concurrentMap { host in
+        let results = await hosts.concurrentMap(width: Self.width) { host in
             await options.all ? askAll(host, client.resolver) : [ask(host, client.resolver)]
         }
         if !Task.isCancelled { await client.shutDown() }
@@ -84,15 +87,17 @@ struct ResolveRunner: Sendable {
 }
 
 extension Collection where Self: Sendable, Element: Sendable {
-    /// The results of `transform`, all of which run at the same time, in the order of the elements.
+    /// The results of `transform`, of which `width` run at the same time, in the order of the elements.
     fileprivate func concurrentMap<Result: Sendable>(
+        width: Int,
         _ transform: @escaping @Sendable (Element) async -> Result
     ) async -> [Result] {
         await withTaskGroup(of: (Int, Result).self) { group in
+            var results: [Int: Result] = [:]
             for (index, element) in enumerated() {
+                if index >= width, let (index, result) = await group.next() { results[index] = result }
                 group.addTask { (index, await transform(element)) }
             }
-            var results: [Int: Result] = [:]
             for await (index, result) in group { results[index] = result }
             return results.sorted { $0.key < $1.key }.map(\.value)
         }

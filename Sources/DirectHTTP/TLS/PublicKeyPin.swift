@@ -18,9 +18,12 @@ public struct PublicKeyPin: Hashable, Sendable, CustomStringConvertible {
 
     /// Reads `sha256//BASE64` as curl's `--pinnedpubkey` takes it, or `sha256/BASE64` as other programs write it.
     public init?(_ text: some StringProtocol) {
-        guard text.hasPrefix("sha256/"),
-            let hash = Base64.decodePadded(text.dropFirst(7).drop { $0 == "/" && text.hasPrefix("sha256//") })
-        else { return nil }
+        guard text.hasPrefix("sha256/") else { return nil }
+        let rest = text.dropFirst(7)
+        // A slash is a digit too: 32 bytes have 44 of them, and what is more than that is curl's.
+        guard let hash = Base64.decodePadded(rest.utf8.count > 44 && rest.first == "/" ? rest.dropFirst() : rest) else {
+            return nil
+        }
         self.init(hash: hash)
     }
 

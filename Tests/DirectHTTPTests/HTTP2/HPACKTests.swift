@@ -180,6 +180,26 @@ struct HPACKTests {
         }
     }
 
+    @Test(
+        "the block of a long path is as long for every path of that length: it must not undo the padding of a query (RFC 8467)"
+    )
+    func lengthOfPaths() throws {
+        let lengths = try ["A", "z", "7", "~"].map { letter in
+            var encoder = DirectHTTP.HPACKEncoder()
+            var decoder = Self.decoder()
+            var block = ByteBuffer()
+            let path = "/dns-query?dns=" + String(repeating: letter, count: 171)
+            try HTTP2Headers.write(
+                PreparedRequest(.get, HTTPURL("https://dns.test" + path)),
+                with: &encoder,
+                into: &block
+            )
+            #expect(Self.decode(block, with: &decoder)?.contains(":path: \(path)") == true)
+            return block.readableBytes
+        }
+        #expect(Set(lengths).count == 1, "\(lengths)")
+    }
+
     @Test("no block makes the decoder trap")
     func fuzz() {
         var random = SeededRandom(seed: 7)

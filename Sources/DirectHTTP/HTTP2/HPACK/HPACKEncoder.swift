@@ -17,6 +17,9 @@ struct HPACKEncoder {
     /// What we use of what the peer allows: a request has few fields, and each entry is looked at for each field.
     static let tableSize = 4_096
 
+    /// Paths of more octets are not compressed.
+    static let longPath = 64
+
     private struct Entry {
         let name: String
         let value: String
@@ -75,10 +78,13 @@ struct HPACKEncoder {
     }
 
     /// Appends a path: nobody remembers it, for the next one is another.
+    ///
+    /// A long one goes as it is. What makes a path long is coded already, so that the Huffman code takes a fifth of it at the most
+    /// and both sides work for that; and it would tell by its length what a DNS query was padded to hide (RFC 8467).
     func encode(path: String, into buffer: inout ByteBuffer) {
         if path == "/" { return encode(staticIndex: HPACKStaticTable.pathIndex, into: &buffer) }
         HPACKInteger.write(HPACKStaticTable.pathIndex, prefix: 4, flags: 0, into: &buffer)
-        Self.write(path, into: &buffer)
+        Self.write(path, compresses: path.utf8.count <= Self.longPath, into: &buffer)
     }
 
     private func index(of name: String, _ value: String) -> Int? {
@@ -92,13 +98,13 @@ struct HPACKEncoder {
         table.firstIndex { $0.name == name }.map { HPACKStaticTable.fields.count + 1 + $0 }
     }
 
-    /// A string literal (RFC 7541 §5.2), by the Huffman code where that is shorter.
-    private static func write(_ text: String, into buffer: inout ByteBuffer) {
+    /// A string literal (RFC 7541 §5.2), by the Huffman code where that is shorter and `compresses`.
+    private static func write(_ text: String, compresses: Bool = true, into buffer: inout ByteBuffer) {
         var text = text
         text.withUTF8 { bytes in
             let bytes = UnsafeRawBufferPointer(bytes)
             withUnsafeTemporaryAllocation(byteCount: bytes.count, alignment: 1) { code in
-                if let length = HPACKHuffman.encode(bytes, into: code) {
+                if compresses, let length = HPACKHuffman.encode(bytes, into: code) {
                     HPACKInteger.write(length, prefix: 7, flags: 0x80, into: &buffer)
                     buffer.writeBytes(UnsafeRawBufferPointer(rebasing: code[..<length]))
                 } else {
