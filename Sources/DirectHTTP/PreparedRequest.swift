@@ -90,18 +90,22 @@ public struct PreparedRequest: Sendable {
         var expects = false
         var hasHost = false
         for field in fields {
-            switch field.name {
-            case .transferEncoding, .connection, .upgrade:
+            let name = field.name.canonicalName
+            // Most names are told from their lengths.
+            switch name.utf8.count {
+            case 7 where name == "upgrade", 10 where name == "connection", 17 where name == "transfer-encoding":
                 throw DirectHTTPError(
                     .invalidRequest,
                     "the field \(field.name) belongs to the connection: leave it out"
                 )
-            case .contentLength:
+            case 14 where name == "content-length":
                 declaredLength = declaredLength.map { "\($0), \(field.value)" } ?? field.value
-            case .expect:
+            case 6 where name == "expect":
                 expects = expects || field.value.lowercased() == "100-continue"
+            case 4 where name == "host":
+                hasHost = true
             default:
-                hasHost = hasHost || field.name.canonicalName == "host"
+                break
             }
         }
         var rest = fields

@@ -16,11 +16,23 @@ public struct Host: Hashable, Sendable, CustomStringConvertible {
     /// `www.example.com`, `xn--bcher-kva.example`, `192.0.2.1` or `2001:db8::1` (no brackets).
     public let text: String
     /// The address, where the host is one; nil for a domain.
-    public let address: IPAddress?
+    public var address: IPAddress? { literal?.address }
     /// The interface behind which a link-local IPv6 address is meant, by its name or number: `eth0` of `[fe80::1%25eth0]`
     /// (RFC 6874); nil where none is named. It says something to this machine only: it tells two hosts apart here, and no
     /// header, cookie or proxy hears of it.
-    public let zone: String?
+    public var zone: String? { literal?.zone }
+    private let literal: Literal?
+
+    /// What an address has and a domain has not. It lies apart: most hosts are domains, and each is copied many times.
+    private final class Literal: Sendable {
+        let address: IPAddress
+        let zone: String?
+
+        init(_ address: IPAddress, zone: String?) {
+            self.address = address
+            self.zone = zone
+        }
+    }
 
     /// Reads the host of a URL (WHATWG URL §3.5): a domain (other scripts become A-labels by UTS #46), an IPv4 address
     /// in any form that browsers read, an IPv6 address with or without brackets. Percent-encoded octets are decoded.
@@ -32,9 +44,10 @@ public struct Host: Hashable, Sendable, CustomStringConvertible {
     /// - Throws: ``NameError`` with code `malformedHost`.
     public init(_ text: String) throws(NameError) {
         var text = text
-        (self.text, self.address, self.zone) = try text.withUTF8 { bytes in
+        let parts = text.withUTF8 { bytes in
             Result { () throws(NameError) in try Host.parse(bytes) }
-        }.get()
+        }
+        self.init(try parts.get())
     }
 
     /// The same for parts of a string.
@@ -46,13 +59,16 @@ public struct Host: Hashable, Sendable, CustomStringConvertible {
 
     /// The host that is an address.
     public init(_ address: IPAddress) {
-        self.text = address.description
-        self.address = address
-        self.zone = nil
+        self.init((address.description, address, nil))
     }
 
     init(bytes: Slice<UnsafeBufferPointer<UInt8>>) throws(NameError) {
-        (text, address, zone) = try Host.parse(UnsafeBufferPointer(rebasing: bytes))
+        self.init(try Host.parse(UnsafeBufferPointer(rebasing: bytes)))
+    }
+
+    private init(_ parts: Parts) {
+        text = parts.text
+        literal = parts.address.map { Literal($0, zone: parts.zone) }
     }
 
     /// The host as a URL and the Host header write it: an IPv6 address in brackets, without its ``zone``.
@@ -85,4 +101,10 @@ public struct Host: Hashable, Sendable, CustomStringConvertible {
 
     /// ``urlForm``, with the ``zone`` where there is one.
     public var description: String { zone.map { "[\(text)%25\($0)]" } ?? urlForm }
+
+    /// The text says which address it is, if any, and only the zone is no part of it.
+    public static func == (one: Host, other: Host) -> Bool { one.text == other.text && one.zone == other.zone }
+
+    /// See ``==(_:_:)``.
+    public func hash(into hasher: inout Hasher) { hasher.combine(text) }
 }

@@ -24,14 +24,24 @@ public struct Origin: Hashable, Sendable, CustomStringConvertible {
     /// `host` or `host:port`, as the Host header and `:authority` carry it; the scheme's own port and the
     /// host's zone are left out.
     public var authority: String {
-        let host = host.urlForm
+        var host = host.urlForm
         guard port != scheme.defaultPort else { return host }
-        var authority = ""
-        authority.reserveCapacity(host.utf8.count + 6)
-        authority += host
-        authority += ":"
-        authority += String(port)
-        return authority
+        return host.withUTF8 { host in
+            // In one piece: every text that is appended to another costs as much as this.
+            String(unsafeUninitializedCapacity: host.count + 6) { text in
+                _ = text.update(fromContentsOf: host)
+                text[host.count] = UInt8(ascii: ":")
+                var end = host.count + 1
+                var power: UInt16 = 10_000
+                while power > max(port, 1) { power /= 10 }
+                while power > 0 {
+                    text[end] = UInt8(ascii: "0") + UInt8(port / power % 10)
+                    power /= 10
+                    end += 1
+                }
+                return end
+            }
+        }
     }
 
     /// The origin as the `Origin` header carries it (RFC 6454 §6.2): `https://www.example.com`, or with the port where it

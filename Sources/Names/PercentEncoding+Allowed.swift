@@ -47,8 +47,31 @@ extension PercentEncoding {
         /// The place of the first octet that does not stay as it is; behind the last one where all do.
         func firstOther(in octets: UnsafeBufferPointer<UInt8>) -> Int {
             var place = 0
-            while place < octets.count, contains(octets[place]) { place += 1 }
+            while place < octets.count {
+                // Eight at a time while they are letters and digits, which stay in all of these sets.
+                let end = min(place + 8, octets.count)
+                if end == place + 8, Self.areAlphanumeric(octets, place) {
+                    place = end
+                    continue
+                }
+                while place < end {
+                    guard contains(octets[place]) else { return place }
+                    place += 1
+                }
+            }
             return place
+        }
+
+        /// Whether the eight octets from `place` on are letters and digits.
+        private static func areAlphanumeric(_ octets: UnsafeBufferPointer<UInt8>, _ place: Int) -> Bool {
+            let eight = UnsafeRawBufferPointer(octets).loadUnaligned(fromByteOffset: place, as: UInt64.self)
+            let (each, tops): (UInt64, UInt64) = (0x0101_0101_0101_0101, 0x8080_8080_8080_8080)
+            guard eight & tops == 0 else { return false }
+            // The top bit of an octet to which 128 - n was added says whether it was n or more.
+            let lowered = eight | 0x20 &* each
+            let letters = (lowered &+ (128 - 97) &* each) & ~(lowered &+ (128 - 123) &* each)
+            let digits = (eight &+ (128 - 48) &* each) & ~(eight &+ (128 - 58) &* each)
+            return (letters | digits) & tops == tops
         }
     }
 }

@@ -49,7 +49,7 @@ struct SlowSourceTests {
     @Test("the server is not blamed for the silence of the body's own source", arguments: [false, true])
     func slowSource(http2: Bool) throws {
         let (channel, handler, exchange) = try start(http2: http2)
-        handler.start(exchange)
+        handler.start(exchange, now: channel.eventLoop.now)
         for _ in 0..<3 {
             channel.embeddedEventLoop.advanceTime(by: .seconds(500))
             handler.send(ByteBuffer(string: "piece"), of: exchange) { #expect($0) }
@@ -68,7 +68,7 @@ struct SlowSourceTests {
     func gone(http2: Bool) throws {
         let (channel, handler, exchange) = try start(http2: http2)
         _ = try channel.finish(acceptAlreadyClosed: true)
-        handler.start(exchange)
+        handler.start(exchange, now: channel.eventLoop.now)
         #expect(exchange.ending?.error?.isUnprocessed == true)
     }
 }

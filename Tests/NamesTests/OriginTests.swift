@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Names
 import Testing
+
+@testable import Names
 
 @Suite("Origins and percent-encoding")
 struct OriginTests {
@@ -17,6 +18,19 @@ struct OriginTests {
     )
     func serialized(url: String, expected: String) throws {
         #expect(try HTTPURL(url).origin.serialized == expected)
+    }
+
+    @Test("an octet that must be encoded is found wherever it stands")
+    func firstOther() {
+        let allowed = PercentEncoding.Allowed.queryOfURL
+        for octet in UInt8.min ... .max {
+            for place in 0..<20 {
+                var octets = [UInt8](repeating: UInt8(ascii: place % 2 == 0 ? "z" : "9"), count: 20)
+                octets[place] = octet
+                let found = octets.withUnsafeBufferPointer { allowed.firstOther(in: $0) }
+                #expect(found == (allowed.contains(octet) ? octets.count : place), "\(octet) at \(place)")
+            }
+        }
     }
 
     @Test("origins are the same where scheme, host and port are")

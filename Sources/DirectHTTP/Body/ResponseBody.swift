@@ -76,21 +76,33 @@ public struct ResponseBody: AsyncSequence, Sendable {
     /// - Parameter limit: bytes after decoding; a larger body throws `responseTooLarge` and closes the connection.
     public func collect(upTo limit: Int) async throws(DirectHTTPError) -> ByteBuffer {
         var whole = ByteBuffer()
+        // A short body came with its head most often.
+        if try isAllAtHand(&whole, limit) { return whole }
         var iterator = makeAsyncIterator()
-        while true {
-            // A short body came with its head most often.
-            let ready = codings.isEmpty ? source.atHand() : nil
-            let next = if let ready { try ready.get() } else { try await iterator.next() }
-            guard let piece = next else { return whole }
-            guard whole.readableBytes + piece.readableBytes <= limit else {
-                source.cancel()
-                throw DirectHTTPError(
-                    .responseTooLarge,
-                    "the body is larger than \(limit) bytes: stream it, or allow more"
-                )
-            }
-            if whole.readableBytes == 0 { whole = piece } else { whole.writeImmutableBuffer(piece) }
+        while let piece = try await iterator.next() { try append(piece, to: &whole, limit) }
+        return whole
+    }
+
+    /// Collects what need not be waited for; whether that was the rest.
+    @inline(never)
+    private func isAllAtHand(_ whole: inout ByteBuffer, _ limit: Int) throws(DirectHTTPError) -> Bool {
+        guard codings.isEmpty else { return false }
+        while let ready = source.atHand() {
+            guard let piece = try ready.get() else { return true }
+            try append(piece, to: &whole, limit)
         }
+        return false
+    }
+
+    private func append(_ piece: ByteBuffer, to whole: inout ByteBuffer, _ limit: Int) throws(DirectHTTPError) {
+        guard whole.readableBytes + piece.readableBytes <= limit else {
+            source.cancel()
+            throw DirectHTTPError(
+                .responseTooLarge,
+                "the body is larger than \(limit) bytes: stream it, or allow more"
+            )
+        }
+        if whole.readableBytes == 0 { whole = piece } else { whole.writeImmutableBuffer(piece) }
     }
 
     /// Reads a short rest so that the connection can be kept; a long one is not worth it and closes the connection.

@@ -19,7 +19,7 @@ struct ConnectionMaker: Sendable {
         let notify: (ConnectionNotice) -> Void = { [pool] notice in
             guard let connection = box.value else { return }
             switch notice {
-            case .free: pool.release(connection)
+            case .free(let now): pool.release(connection, now: now)
             case .capacity(let capacity): pool.resize(connection, capacity: capacity)
             case .draining: pool.withdraw(connection)
             case .closed:

@@ -22,13 +22,16 @@ extension Engine {
         fresh: Bool,
         clock: ExchangeClock
     ) async throws(DirectHTTPError) -> Sent {
-        let avoided = await avoided(by: exchange.request, key, source, clock: clock)
-        switch try await pool.lease(key, fresh: fresh, avoiding: avoided, deadline: clock.connectDeadline) {
-        case .reuse(let connection):
-            return await send(exchange, on: connection, isReused: true)
-        case .open:
-            return try await sendOnNew(exchange, key, source, avoiding: avoided, clock: clock)
+        let avoided =
+            if let side = exchange.request.hedgeSide { await avoided(by: side, key, source, clock: clock) } else {
+                Set<Endpoint>()
+            }
+        var lease = try pool.lease(key, fresh: fresh, avoiding: avoided)
+        if case .wait(let waiter) = lease {
+            lease = try await pool.turn(of: waiter, key, deadline: clock.connectDeadline)
         }
+        if case .reuse(let connection) = lease { return await send(exchange, on: connection, isReused: true) }
+        return try await sendOnNew(exchange, key, source, avoiding: avoided, clock: clock)
     }
 
     /// Apart from the other way, which is the usual one and needs none of the memory that this does.
@@ -55,13 +58,12 @@ extension Engine {
 
     /// The endpoints that a request leaves to its twin.
     private func avoided(
-        by request: PreparedRequest,
+        by side: HedgeSide,
         _ key: PoolKey,
         _ source: some EndpointSource,
         clock: ExchangeClock
     ) async -> Set<Endpoint> {
-        guard let side = request.hedgeSide, case .second = side,
-            let list = try? await resolve(key, source, deadline: clock.connectDeadline)
+        guard case .second = side, let list = try? await resolve(key, source, deadline: clock.connectDeadline)
         else { return [] }
         return side.avoided(of: list.endpoints)
     }
@@ -69,7 +71,7 @@ extension Engine {
     private func send(_ exchange: Exchange, on connection: Connection, isReused: Bool) async -> Sent {
         exchange.request.hedgeSide?.note(connection.info.endpoint)
         let time = NIODeadline.now()
-        let head = await exchange.head(on: connection)
+        let head = await exchange.head(on: connection, now: time)
         return Sent(connection: connection, isReused: isReused, time: time, head: head)
     }
 

@@ -44,6 +44,9 @@ private final class LoopJobs {
     private static let atOnce = 256
 
     private var jobs: [(job: UnownedJob, executor: EventLoopTaskExecutor)] = []
+    private var isRunning = false
+    /// What is done when these jobs were run.
+    private var afterwards: [() -> Void] = []
 
     /// The jobs of the thread that asks.
     static var ofThisThread: LoopJobs {
@@ -58,17 +61,36 @@ private final class LoopJobs {
         if jobs.count == 1 { plan(on: loop) }
     }
 
+    /// Does `work` when the jobs that are being run now have been run; false where none are.
+    static func hasTaken(_ work: @escaping () -> Void) -> Bool {
+        guard let jobs = all.currentValue, jobs.isRunning else { return false }
+        jobs.afterwards.append(work)
+        return true
+    }
+
     private func plan(on loop: any EventLoop) { loop.assumeIsolated().execute { self.run(on: loop) } }
 
     /// Runs what is there, and what comes meanwhile. A job stays in the list until it was run: so none of them plans another turn.
     private func run(on loop: any EventLoop) {
+        isRunning = true
         var next = 0
         while next < min(jobs.count, Self.atOnce) {
             let (job, executor) = jobs[next]
             next += 1
             executor.run(job)
         }
+        isRunning = false
+        while let work = afterwards.popLast() { work() }
         jobs.removeSubrange(..<next)
         if !jobs.isEmpty { plan(on: loop) }
+    }
+}
+
+extension EventLoop {
+    /// Does `work`, on the loop, when the tasks that the loop runs now have all had their turn: at the end of their jobs where it
+    /// is one of them that asks, which costs no turn of the loop, else in the loop's next turn.
+    func executeAfterJobs(_ work: @escaping () -> Void) {
+        if #available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *), LoopJobs.hasTaken(work) { return }
+        assumeIsolated().execute(work)
     }
 }

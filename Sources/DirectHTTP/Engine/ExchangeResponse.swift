@@ -5,25 +5,38 @@ import NIOCore
 
 /// A response whose head is there and whose body is on its way.
 public struct ExchangeResponse: Sendable {
+    private struct Parts: Sendable {
+        let head: HTTPResponse
+        let body: ResponseBody
+        let connection: ConnectionInfo
+        let applicationProtocol: String
+        let isReused: Bool
+        let timings: ExchangeTimings
+        var webSocket: WebSocket?
+        /// Nil for the answer to a WebSocket's handshake.
+        var exchange: Exchange?
+    }
+
+    private let parts: Shared<Parts>
+
     /// Status and fields, as they came. Where the body is decoded, `Content-Encoding` and `Content-Length` still say what
     /// was on the wire.
-    public let head: HTTPResponse
+    public var head: HTTPResponse { parts.value.head }
     /// The body, decoded where its coding is gzip or deflate, or two of them on top of each other, and the request asked for that.
     /// Of other codings it comes as it is.
-    public let body: ResponseBody
+    public var body: ResponseBody { parts.value.body }
     /// The connection that carried it.
-    public let connection: ConnectionInfo
+    public var connection: ConnectionInfo { parts.value.connection }
     /// What the response was written in: what ALPN chose for the connection, such as `h2`, else `http/1.1`, or `http/1.0` where
     /// its status line says so.
-    public let applicationProtocol: String
+    public var applicationProtocol: String { parts.value.applicationProtocol }
     /// Whether the connection had served another exchange before.
-    public let isReused: Bool
+    public var isReused: Bool { parts.value.isReused }
     /// How long each phase took.
-    public let timings: ExchangeTimings
+    public var timings: ExchangeTimings { parts.value.timings }
     /// The WebSocket that it opened; nil for every other response.
-    package let webSocket: WebSocket?
-    /// Nil for the answer to a WebSocket's handshake.
-    private let exchange: Exchange?
+    package var webSocket: WebSocket? { parts.value.webSocket }
+    private var exchange: Exchange? { parts.value.exchange }
 
     init(
         head: HTTPResponse,
@@ -34,29 +47,33 @@ public struct ExchangeResponse: Sendable {
         isReused: Bool,
         timings: ExchangeTimings
     ) {
-        self.head = head
-        self.connection = connection
-        applicationProtocol = isOld ? "http/1.0" : connection.applicationProtocol
-        self.isReused = isReused
-        self.timings = timings
-        self.exchange = exchange
-        webSocket = nil
-        body = ResponseBody(
-            exchange: exchange,
-            codings: decodes ? head.headerFields[.contentEncoding].map(Inflater.Coding.list) ?? [] : []
+        let codings = decodes ? head.headerFields[.contentEncoding].map(Inflater.Coding.list) ?? [] : []
+        parts = Shared(
+            Parts(
+                head: head,
+                body: ResponseBody(exchange: exchange, codings: codings),
+                connection: connection,
+                applicationProtocol: isOld ? "http/1.0" : connection.applicationProtocol,
+                isReused: isReused,
+                timings: timings,
+                exchange: exchange
+            )
         )
     }
 
     /// The answer to a WebSocket's handshake.
     init(head: HTTPResponse, webSocket: WebSocket?, connection: ConnectionInfo, timings: ExchangeTimings) {
-        self.head = head
-        self.webSocket = webSocket
-        self.connection = connection
-        self.timings = timings
-        applicationProtocol = connection.applicationProtocol
-        isReused = false
-        exchange = nil
-        body = .bytes(ByteBuffer())
+        parts = Shared(
+            Parts(
+                head: head,
+                body: .bytes(ByteBuffer()),
+                connection: connection,
+                applicationProtocol: connection.applicationProtocol,
+                isReused: false,
+                timings: timings,
+                webSocket: webSocket
+            )
+        )
     }
 
     /// The trailer fields (RFC 9110 §6.5); nil before the body was read to its end, and where there are none.

@@ -64,7 +64,7 @@ final class Exchange: Sendable {
     // MARK: The caller's side
 
     /// Gives the exchange to a connection and waits for the response's head.
-    func head(on carrier: any ExchangeCarrier) async -> HeadResult {
+    func head(on carrier: any ExchangeCarrier, now: NIODeadline) async -> HeadResult {
         await waitCancellably { (waiter: UnsafeContinuation<HeadResult, Never>) in
             let early = state.withLockedValue { state -> HeadResult? in
                 guard state.head == nil else { return state.head }
@@ -73,7 +73,7 @@ final class Exchange: Sendable {
                 state.isCallerOnLoop = carrier.isCallerOnLoop
                 return nil
             }
-            carrier.start(self)
+            carrier.start(self, now: now)
             // One that was cancelled already is started all the same: that gives its connection back.
             if let early { return waiter.resume(returning: early) }
             startUpload(on: carrier)
@@ -170,11 +170,14 @@ final class Exchange: Sendable {
 
     /// Takes what one read of the socket gave. Returns false where the caller should read first.
     ///
-    /// - Parameter wakes: what resumes the caller; nil: it is resumed at once.
+    /// - Parameters:
+    ///   - now: the time.
+    ///   - wakes: what resumes the caller; nil: it is resumed at once.
     func deliver(
         head: ExchangeHead?,
         pieces: some Collection<ByteBuffer>,
         end: Result<HTTPFields?, DirectHTTPError>?,
+        now: NIODeadline,
         wakes: WakeQueue?
     ) -> Bool {
         var headWaiter: UnsafeContinuation<HeadResult, Never>?
@@ -189,7 +192,7 @@ final class Exchange: Sendable {
             if let end, state.ending == nil {
                 let error: DirectHTTPError? = if case .failure(let error) = end { error } else { nil }
                 let bytes = pieces.reduce(state.receivedBytes) { $0 + Int64($1.readableBytes) }
-                let ending = Ending(error: error, time: .now(), receivedBytes: bytes)
+                let ending = Ending(error: error, time: now, receivedBytes: bytes)
                 state.ending = ending
                 if let observer = state.observer.take() {
                     told = (observer, ending)
@@ -228,7 +231,7 @@ final class Exchange: Sendable {
         if let told {
             // The observer first: whoever reads the end finds the log, the metrics and the span complete.
             told.observer(told.of)
-            return deliver(head: head, pieces: pieces, end: end, wakes: wakes)
+            return deliver(head: head, pieces: pieces, end: end, now: now, wakes: wakes)
         }
         upload?.cancel()
         let queue = isLater ? wakes : nil
@@ -243,6 +246,6 @@ final class Exchange: Sendable {
 
     /// Ends the exchange with an error, unless it is over.
     func fail(_ error: DirectHTTPError) {
-        _ = deliver(head: nil, pieces: EmptyCollection(), end: .failure(error), wakes: nil)
+        _ = deliver(head: nil, pieces: EmptyCollection(), end: .failure(error), now: .now(), wakes: nil)
     }
 }

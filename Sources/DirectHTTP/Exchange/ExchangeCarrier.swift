@@ -6,8 +6,8 @@ import NIOCore
 protocol ExchangeCarrier: Sendable {
     /// Whether the caller runs on the event loop of the connection.
     var isCallerOnLoop: Bool { get }
-    /// Sends the request.
-    func start(_ exchange: Exchange)
+    /// Sends the request; `now` is the time.
+    func start(_ exchange: Exchange, now: NIODeadline)
     /// Reads on, after the caller took what had piled up.
     func resumeReading(_ exchange: Exchange)
     /// Frees whatever the exchange holds: nobody waits for it any more.

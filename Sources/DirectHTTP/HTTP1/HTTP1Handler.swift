@@ -38,6 +38,8 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
     private var pendingHead: Exchange.ExchangeHead?
     private var pendingPieces: [ByteBuffer] = []
     private var pendingEnd: Result<HTTPFields?, DirectHTTPError>?
+    /// The time of the read whose news are still to be delivered: looking at the clock costs more than most of what is done then.
+    private var readTime: NIODeadline?
     /// Why the connection was lost while nobody had it.
     private var loss: (any Error)?
     private var isStalled = false
@@ -65,8 +67,8 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
 
     // MARK: Exchanges
 
-    func start(_ exchange: Exchange) {
-        guard !exchange.isOver else { return becomeIdle() }
+    func start(_ exchange: Exchange, now: NIODeadline) {
+        guard !exchange.isOver else { return becomeIdle(now) }
         guard let context, context.channel.isActive, self.exchange == nil else {
             // Nothing of the request has left, so that any method may go again.
             var error =
@@ -97,7 +99,7 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
                 hasLongBody = true
                 context.write(wrapOutboundOut(head), promise: nil)
                 context.writeAndFlush(wrapOutboundOut(bytes), promise: nil)
-                return watch(exchange, context)
+                return watch(exchange, now, context)
             }
         case .file, .stream:
             isRequestSent = false
@@ -108,11 +110,11 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
             }
         }
         context.writeAndFlush(wrapOutboundOut(head), promise: nil)
-        watch(exchange, context)
+        watch(exchange, now, context)
     }
 
-    private func watch(_ exchange: Exchange, _ context: ChannelHandlerContext) {
-        watch.begin(now: context.eventLoop.now, idle: exchange.limits.idle, deadline: exchange.limits.deadline)
+    private func watch(_ exchange: Exchange, _ now: NIODeadline, _ context: ChannelHandlerContext) {
+        watch.begin(now: now, idle: exchange.limits.idle, deadline: exchange.limits.deadline)
         armTimer(context)
     }
 
@@ -187,6 +189,7 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
         let count = bytes.readableBytes
         parser.feed(isSecured ? bytes.detached() : bytes)
         let now = context.eventLoop.now
+        readTime = now
         watch.note(now: now)
         do {
             while pendingEnd == nil, let event = try parser.next() {
@@ -202,6 +205,7 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
 
     func channelReadComplete(context: ChannelHandlerContext) {
         deliver()
+        readTime = nil
     }
 
     /// The channel asks for the next read; it is held while the caller has enough to chew on.
@@ -286,20 +290,21 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
 
     private func deliver() {
         guard let exchange, pendingHead != nil || !pendingPieces.isEmpty || pendingEnd != nil else { return }
+        let now = readTime ?? context?.eventLoop.now ?? .now()
         guard let end = pendingEnd else {
-            isStalled = !exchange.deliver(head: pendingHead, pieces: pendingPieces, end: nil, wakes: wakes)
+            isStalled = !exchange.deliver(head: pendingHead, pieces: pendingPieces, end: nil, now: now, wakes: wakes)
             return clearPending()
         }
         self.exchange = nil
         isStalled = false
         // The connection is given back before its caller hears of the end, so that the caller's next request finds it.
         if keepAlive, isRequestSent, !parser.hasUnexplainedBytes {
-            becomeIdle()
+            becomeIdle(now)
         } else {
             closeNow()
         }
         sendWaiter.take()?(false)
-        _ = exchange.deliver(head: pendingHead, pieces: pendingPieces, end: end, wakes: wakes)
+        _ = exchange.deliver(head: pendingHead, pieces: pendingPieces, end: end, now: now, wakes: wakes)
         clearPending()
     }
 
@@ -309,14 +314,14 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
         pendingEnd = nil
     }
 
-    private func becomeIdle() {
+    private func becomeIdle(_ now: NIODeadline) {
         guard let context else { return }
-        watch.rest(now: context.eventLoop.now, keep: keepIdle)
+        watch.rest(now: now, keep: keepIdle)
         if hasHeldRead {
             hasHeldRead = false
             context.read()
         }
-        notify(.free)
+        notify(.free(now))
     }
 
     // MARK: Time

@@ -13,7 +13,7 @@ extension HTTP2Handler {
                 if !stream.isRequestSent { out.writeReset(.cancel, stream: stream.id) }
                 remove(stream)
             }
-            stream.deliver(wakes)
+            stream.deliver(now: now, wakes)
             credit(stream)
         }
         touched.removeAll(keepingCapacity: true)
@@ -29,7 +29,7 @@ extension HTTP2Handler {
         guard let stream = streams[id] else { return }
         remove(stream)
         if stream.pendingEnd == nil { stream.pendingEnd = .failure(error) }
-        stream.deliver(wakes)
+        stream.deliver(now: now, wakes)
     }
 
     func failAll(_ error: DirectHTTPError) {
@@ -70,7 +70,7 @@ extension HTTP2Handler {
         stream.unsent = []
         guard let context else { return }
         if streams.isEmpty { becomeIdle(context) }
-        notify(.free)
+        notify(.free(now))
         if isDraining, streams.isEmpty { closeNow() }
     }
 }

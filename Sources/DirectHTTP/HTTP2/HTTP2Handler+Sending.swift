@@ -66,8 +66,7 @@ extension HTTP2Handler {
     func planFlush(_ context: ChannelHandlerContext) {
         guard !isReading, !isFlushPlanned, out.readableBytes > 0 else { return }
         isFlushPlanned = true
-        context.eventLoop.assumeIsolated().execute { [weak self] in
-            guard let self else { return }
+        context.eventLoop.executeAfterJobs { [self] in
             isFlushPlanned = false
             if let context = self.context { flush(context) }
         }

@@ -5,7 +5,7 @@ import NIOCore
 /// The one timer of a connection: silence and deadlines of its streams, PINGs, and how long it rests unused.
 extension HTTP2Handler {
     func becomeIdle(_ context: ChannelHandlerContext) {
-        rest.rest(now: context.eventLoop.now, keep: keepIdle)
+        rest.rest(now: now, keep: keepIdle)
         arm(rest.due, context)
     }
 

@@ -41,6 +41,9 @@ final class HTTP2Handler: ChannelDuplexHandler, ConnectionHandler {
     /// Streams with something to hand over at the end of this read.
     var touched: [HTTP2Stream] = []
     var isReading = false
+    /// The time of the read whose streams are still to hear of it: looking at the clock costs more than most of what is done then.
+    private var readTime: NIODeadline?
+    var now: NIODeadline { readTime ?? context?.eventLoop.now ?? .now() }
     /// What the peer may send on all streams together, and what of it was received and not yet allowed again.
     var receiveWindow = connectionWindow
     var uncredited = 0
@@ -91,10 +94,10 @@ final class HTTP2Handler: ChannelDuplexHandler, ConnectionHandler {
 
     // MARK: Exchanges
 
-    func start(_ exchange: Exchange) {
-        guard !exchange.isOver else { return notify(.free) }
+    func start(_ exchange: Exchange, now: NIODeadline) {
+        guard !exchange.isOver else { return notify(.free(now)) }
         guard let context, context.channel.isActive, !isDraining, nextID < UInt32(Int32.max - 2) else {
-            notify(.free)
+            notify(.free(now))
             var error = ruin ?? .unprocessed("the connection takes no further request")
             error.isBeforeResponse = true
             error.isUnprocessed = true
@@ -120,7 +123,6 @@ final class HTTP2Handler: ChannelDuplexHandler, ConnectionHandler {
         )
         queue(stream)
         sendQueued(context)
-        let now = context.eventLoop.now
         check(now, context)
         planFlush(context)
         stream.watch.begin(now: now, idle: exchange.limits.idle, deadline: exchange.limits.deadline)
@@ -205,6 +207,7 @@ final class HTTP2Handler: ChannelDuplexHandler, ConnectionHandler {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         isReading = true
         let now = context.eventLoop.now
+        readTime = now
         liveness.hear(now: now)
         let bytes = unwrapInboundIn(data)
         let count = bytes.readableBytes
@@ -221,6 +224,7 @@ final class HTTP2Handler: ChannelDuplexHandler, ConnectionHandler {
     func channelReadComplete(context: ChannelHandlerContext) {
         isReading = false
         deliverTouched()
+        readTime = nil
         creditConnection()
         sendQueued(context)
         flush(context)

@@ -79,8 +79,12 @@ enum HTTP2Headers {
 
     /// RFC 9113 §8.2.2.
     static func belongsToConnection(_ name: String) -> Bool {
-        switch name {
-        case "connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade": true
+        // Most names are told from their lengths.
+        switch name.utf8.count {
+        case 7: name == "upgrade"
+        case 10: name == "connection" || name == "keep-alive"
+        case 16: name == "proxy-connection"
+        case 17: name == "transfer-encoding"
         default: false
         }
     }
@@ -93,8 +97,10 @@ enum HTTP2Headers {
 
     /// Secrets stay out of the compression state (RFC 7541 §7.1.3); short cookies could be guessed through it.
     private static func indexing(_ field: HTTPField) -> HPACKEncoder.Indexing {
-        switch field.name {
-        case .authorization, .cookie, .proxyAuthorization: return .never
+        switch field.name.canonicalName.utf8.count {
+        case 6 where field.name == .cookie: return .never
+        case 13 where field.name == .authorization: return .never
+        case 19 where field.name == .proxyAuthorization: return .never
         default: break
         }
         switch field.indexingStrategy {

@@ -265,8 +265,7 @@ package final class HTTP2ServerHandler: ChannelInboundHandler {
     private func planFlush(_ context: ChannelHandlerContext) {
         guard !isReading, !isFlushPlanned else { return }
         isFlushPlanned = true
-        context.eventLoop.assumeIsolated().execute { [weak self] in
-            guard let self else { return }
+        context.eventLoop.executeAfterJobs { [self] in
             isFlushPlanned = false
             if let context = self.context { flush(context) }
         }

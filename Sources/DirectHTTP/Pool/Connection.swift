@@ -25,7 +25,11 @@ final class Connection: ExchangeCarrier {
 
     var isCallerOnLoop: Bool { eventLoop.inEventLoop }
 
-    func start(_ exchange: Exchange) { onLoop { $0.start(exchange) } }
+    func start(_ exchange: Exchange, now: NIODeadline) {
+        // Not by ``onLoop(_:)``, which takes memory for its closure.
+        guard !eventLoop.inEventLoop else { return handler.value.start(exchange, now: now) }
+        eventLoop.execute { [handler] in handler.value.start(exchange, now: now) }
+    }
 
     func resumeReading(_ exchange: Exchange) { onLoop { $0.resumeReading(exchange) } }
 

@@ -4,7 +4,7 @@ import NIOCore
 
 /// What a connection's last handler does, whichever version of HTTP it speaks. Everything is called on its event loop.
 protocol ConnectionHandler: AnyObject {
-    func start(_ exchange: Exchange)
+    func start(_ exchange: Exchange, now: NIODeadline)
     func resumeReading(_ exchange: Exchange)
     func abandon(_ exchange: Exchange)
     func send(_ piece: ByteBuffer, of exchange: Exchange, done: @escaping @Sendable (Bool) -> Void)
@@ -17,8 +17,8 @@ protocol ConnectionHandler: AnyObject {
 
 /// What a connection tells its owner, on the event loop.
 enum ConnectionNotice {
-    /// An exchange is over, and the connection can serve another in its place.
-    case free
+    /// An exchange is over at this time, and the connection can serve another in its place.
+    case free(NIODeadline)
     /// The connection can serve this many exchanges at a time from now on.
     case capacity(Int)
     /// The connection serves what it carries and nothing more.

@@ -12,6 +12,8 @@ final class ConnectionPool: Sendable {
     enum Lease {
         case reuse(Connection)
         case open
+        /// All are busy: it is another's turn, and ``turn(of:_:deadline:)`` says when it is this one's.
+        case wait(State.WaiterID)
     }
 
     private typealias Turn = Result<Lease, DirectHTTPError>
@@ -78,13 +80,12 @@ final class ConnectionPool: Sendable {
         shared.withLockedValue { $0.pool.next(key)?.eventLoop }
     }
 
-    /// A connection of this key, or the duty to open one.
+    /// A connection of this key, or the duty to open one, or to wait.
     func lease(
         _ key: PoolKey,
         fresh: Bool,
-        avoiding endpoints: Set<Endpoint> = [],
-        deadline: NIODeadline?
-    ) async throws(DirectHTTPError) -> Lease {
+        avoiding endpoints: Set<Endpoint> = []
+    ) throws(DirectHTTPError) -> Lease {
         let loop = MultiThreadedEventLoopGroup.currentEventLoop
         let decision = shared.withLockedValue { shared -> State.Lease? in
             guard !shared.isShutDown else { return nil }
@@ -100,7 +101,7 @@ final class ConnectionPool: Sendable {
         switch decision {
         case .reuse(let connection): return .reuse(connection)
         case .open: return .open
-        case .wait(let waiter): return try await wait(waiter, key, deadline: deadline)
+        case .wait(let waiter): return .wait(waiter)
         case .full:
             throw DirectHTTPError(
                 .poolExhausted,
@@ -111,8 +112,8 @@ final class ConnectionPool: Sendable {
     }
 
     /// The lent connection can serve somebody else.
-    func release(_ connection: Connection) {
-        let isTooOld = maximumAge.map { connection.born + $0 <= .now() } ?? false
+    func release(_ connection: Connection, now: NIODeadline) {
+        let isTooOld = maximumAge.map { connection.born + $0 <= now } ?? false
         // An old one that is shared leaves the pool first, so that nobody who waits is given it.
         if isTooOld, connection.isShared { return connection.drain() }
         let (turns, keep) = shared.withLockedValue { shared -> ([WokenTurn], Bool) in
@@ -212,8 +213,9 @@ final class ConnectionPool: Sendable {
         }
     }
 
-    private func wait(
-        _ waiter: State.WaiterID,
+    /// Waits for a connection, or the duty to open one.
+    func turn(
+        of waiter: State.WaiterID,
         _ key: PoolKey,
         deadline: NIODeadline?
     ) async throws(DirectHTTPError) -> Lease {

@@ -5,7 +5,7 @@ public import Names
 /// Values by domain: a name has that of the longest domain that it is in, by whole labels.
 public struct DomainMap<Value: Sendable>: Sendable, ExpressibleByDictionaryLiteral {
     private var values: [String: Value] = [:]
-    private var lengths = DomainLengths()
+    private var sketch = DomainSketch()
 
     /// A map without domains.
     public init() {}
@@ -21,14 +21,14 @@ public struct DomainMap<Value: Sendable>: Sendable, ExpressibleByDictionaryLiter
     public mutating func set(_ domain: String, _ value: Value) -> Bool {
         guard let name = DomainName.canonical(domain) else { return false }
         values[name] = value
-        lengths.insert(name)
+        sketch.insert(name)
         return true
     }
 
     /// Takes all domains of another map; of those that both have, its values count.
     mutating func merge(_ other: DomainMap) {
         values.merge(other.values) { $1 }
-        lengths.formUnion(other.lengths)
+        sketch.formUnion(other.sketch)
     }
 
     /// Whether the map is empty.
@@ -37,7 +37,7 @@ public struct DomainMap<Value: Sendable>: Sendable, ExpressibleByDictionaryLiter
     /// The value for a name.
     public subscript(host: Host) -> Value? {
         guard !values.isEmpty else { return nil }
-        return DomainName.first(of: host, lengths) { values[$0] }
+        return DomainName.first(of: host, sketch) { values[$0] }
     }
 }
 
@@ -54,16 +54,16 @@ enum DomainName {
 
     /// The first value that is found for the name, its parent, and so on.
     ///
-    /// - Parameter lengths: The lengths of the names that have values; others are not looked for.
-    static func first<Value>(of host: Host, _ lengths: DomainLengths, _ value: (String) -> Value?) -> Value? {
+    /// - Parameter sketch: Of the names that have values; others are not looked for.
+    static func first<Value>(of host: Host, _ sketch: DomainSketch, _ value: (String) -> Value?) -> Value? {
         var name = host.withoutFinalDot
-        if lengths.contains(name.utf8.count), let value = value(name) { return value }
+        if sketch.mayHold(name.utf8), let value = value(name) { return value }
         guard host.address == nil else { return nil }
         return name.withUTF8 { name in
             var rest = name[...]
             while let dot = rest.firstIndex(of: UInt8(ascii: ".")) {
                 rest = rest[(dot + 1)...]
-                if lengths.contains(rest.count), let value = value(String(decoding: rest, as: UTF8.self)) {
+                if sketch.mayHold(rest), let value = value(String(decoding: rest, as: UTF8.self)) {
                     return value
                 }
             }
@@ -72,20 +72,24 @@ enum DomainName {
     }
 }
 
-/// Which lengths the names of a map have: most names that are not in it are told from that, without a string or a hash.
-struct DomainLengths: Hashable, Sendable {
-    /// Bit 63 stands for all lengths from 63.
+/// Which names a map may have, told from their lengths and ends: most that are not in it need no string and no hash.
+struct DomainSketch: Hashable, Sendable {
     private var bits: UInt64 = 0
 
     mutating func insert(_ name: String) {
-        bits |= 1 << UInt64(min(name.utf8.count, 63))
+        bits |= 1 << Self.place(of: name.utf8)
     }
 
-    mutating func formUnion(_ other: DomainLengths) {
+    mutating func formUnion(_ other: DomainSketch) {
         bits |= other.bits
     }
 
-    func contains(_ length: Int) -> Bool { bits >> UInt64(min(length, 63)) & 1 == 1 }
+    /// Whether there may be such a name; false where there is none.
+    func mayHold(_ name: some BidirectionalCollection<UInt8>) -> Bool { bits >> Self.place(of: name) & 1 == 1 }
+
+    private static func place(of name: some BidirectionalCollection<UInt8>) -> Int {
+        (name.count &* 13 &+ Int(name.first ?? 0) &* 5 &+ Int(name.last ?? 0)) & 63
+    }
 }
 
 extension DomainMap: Equatable where Value: Equatable {}

@@ -10,7 +10,7 @@ extension Resolver {
     func perform(_ actions: [Inquiry.Action], _ flight: Flight, _ now: Moment) {
         for action in actions {
             switch action {
-            case .ask(let upstream, let families): ask(upstream, families, flight)
+            case .ask(let upstream, let families): ask(upstream, families, flight, now)
             case .cancel(let upstream, let timedOut): cancel(upstream, timedOut, flight, now)
             case .handOutStale: handOutStale(flight, now)
             case .deliver(let outcome): deliver(outcome, flight, now)
@@ -21,52 +21,86 @@ extension Resolver {
 
     /// Asks in a task that ``shutdown()`` waits for. It runs on an event loop, the caller's where the caller is on one: there it
     /// needs no other thread to write the question and read the answer.
-    private func ask(_ index: Int, _ families: Families, _ flight: Flight) {
+    private func ask(_ index: Int, _ families: Families, _ flight: Flight, _ now: Moment) {
         let wanted = flight.errand.wanted
         let question = Question(wanted.host, families: families, subnet: wanted.subnet)
         state.withLockedValue { state in
             guard !flight.isOver else { return }
             state.questionsSent += 1
             state.running += 1
-            flight.tasks.append((index, makeTask(question, index, flight)))
+            flight.tasks.append((index, makeTask(question, index, flight, now)))
         }
     }
 
-    private func makeTask(_ question: Question, _ index: Int, _ flight: Flight) -> Task<Void, Never> {
+    private func makeTask(
+        _ question: Question,
+        _ index: Int,
+        _ flight: Flight,
+        _ now: Moment
+    ) -> Task<Void, Never> {
         guard #available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *) else {
-            return Task { await self.answer(question, index, flight) }
+            return Task { await self.answer(question, index, flight, since: now) }
         }
         let executor = EventLoopTaskExecutor(MultiThreadedEventLoopGroup.currentEventLoop ?? loop)
-        return Task(executorPreference: executor) { await self.answer(question, index, flight) }
+        return Task(executorPreference: executor) { await self.answer(question, index, flight, since: now) }
     }
 
     private func answer(
         _ question: Question,
         _ index: Int,
-        _ flight: Flight
+        _ flight: Flight,
+        since begin: Moment
     ) async {
         defer { answered() }
-        if configuration.shared != nil, !flight.errand.isFresh, let answer = await sharedAnswer(to: question, index) {
+        if configuration.shared != nil { return await answerSharing(question, index, flight) }
+        settle(await outcome(question, index, flight), question.families, index, flight, since: begin)
+    }
+
+    /// The same where others may know the answer, and are told of it.
+    private func answerSharing(_ question: Question, _ index: Int, _ flight: Flight) async {
+        if !flight.errand.isFresh, let answer = await sharedAnswer(to: question, index) {
             return settle(.answered(upstream: index, question.families, answer), flight, time.now())
         }
+        // What it took to ask them is no part of how long the upstream takes.
         let begin = time.now()
-        let event: Inquiry.Event
-        do throws(UpstreamError) {
-            let answer = try await checked(question, index, flight.errand.trustsSystem)
-            event = .answered(upstream: index, question.families, answer)
-        } catch {
-            event = .failed(upstream: index, question.families, error)
-        }
-        let now = time.now()
-        configuration.metrics?.answered(upstream(index).name, event, after: now - begin)
-        settle(event, flight, now, after: now - begin)
+        let outcome = await outcome(question, index, flight)
+        settle(outcome, question.families, index, flight, since: begin)
         // Nobody waits for this.
-        if configuration.shared != nil, case .answered(_, _, let answer) = event {
-            await share(answer, to: question, index)
+        if case .success(let answer) = outcome { await share(answer, to: question, index) }
+    }
+
+    private func outcome(
+        _ question: Question,
+        _ index: Int,
+        _ flight: Flight
+    ) async -> Result<Answer, UpstreamError> {
+        do throws(UpstreamError) {
+            return .success(try await checked(question, index, flight.errand.trustsSystem))
+        } catch {
+            return .failure(error)
         }
     }
 
-    /// A task of ``ask(_:_:_:)`` is at its end.
+    // No part of what awaits the answer: what an asynchronous function needs at any time takes memory all the time.
+    @inline(never)
+    private func settle(
+        _ outcome: Result<Answer, UpstreamError>,
+        _ families: Families,
+        _ index: Int,
+        _ flight: Flight,
+        since begin: Moment
+    ) {
+        let event: Inquiry.Event =
+            switch outcome {
+            case .success(let answer): .answered(upstream: index, families, answer)
+            case .failure(let error): .failed(upstream: index, families, error)
+            }
+        let now = time.now()
+        configuration.metrics?.answered(upstream(index).name, event, after: now - begin)
+        settle(event, flight, now, after: now - begin)
+    }
+
+    /// A task of ``ask(_:_:_:_:)`` is at its end.
     private func answered() {
         let idlers = state.withLockedValue { state -> [CheckedContinuation<Void, Never>] in
             state.running -= 1
@@ -89,9 +123,12 @@ extension Resolver {
 
     /// Asks an upstream, and checks what it says.
     func checked(_ question: Question, _ index: Int, _ isTrusted: Bool) async throws(UpstreamError) -> Answer {
-        let upstream = upstream(index)
-        let answer = try await upstream.answer(question)
-        return try configuration.check.checked(answer, from: isTrusted ? .fixed : upstream.kind)
+        try checked(try await upstream(index).answer(question), index, isTrusted)
+    }
+
+    @inline(never)
+    private func checked(_ answer: Answer, _ index: Int, _ isTrusted: Bool) throws(UpstreamError) -> Answer {
+        try configuration.check.checked(answer, from: isTrusted ? .fixed : upstream(index).kind)
     }
 
     private func cancel(_ index: Int, _ timedOut: Bool, _ flight: Flight, _ now: Moment) {

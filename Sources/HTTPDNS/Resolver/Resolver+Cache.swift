@@ -26,13 +26,10 @@ extension Resolver {
     }
 
     /// Looks a name up: one lock, one hash, nothing allocated while an order of its addresses holds.
-    func find(_ wanted: Wanted, _ port: UInt16, countsMisses: Bool = true) -> Found {
-        let now = time.now()
-        let name = wanted.key
-        let hash = AnswerCache.Key.hash(of: name)
-        return shard(hash).withLockedValue { shard in
+    func find(_ wanted: Wanted, _ port: UInt16, _ now: Moment, countsMisses: Bool = true) -> Found {
+        shard(wanted.hash).withLockedValue { shard in
             let found =
-                shard.cache.find(AnswerCache.Key(name, realm: shard.realm, hash: hash)) { entry in
+                shard.cache.find(AnswerCache.Key(wanted, shard.realm)) { entry in
                     judge(&entry, wanted, port, now)
                 } ?? .unknown
             if countsMisses || found.isCurrent { shard.counts.add(found) }
@@ -45,7 +42,9 @@ extension Resolver {
     package func current(_ host: Host, families: Families, subnet: IPNetwork?) -> Resolution? {
         if let known = own(host, 0) { return known }
         let wanted = Wanted(host: host, families: families, subnet: subnet)
-        guard case .current(let resolution, let isDue) = find(wanted, 0, countsMisses: false) else { return nil }
+        guard case .current(let resolution, let isDue) = find(wanted, 0, time.now(), countsMisses: false) else {
+            return nil
+        }
         if isDue { refresh(wanted) }
         return resolution
     }
@@ -117,7 +116,7 @@ extension Resolver {
         _ port: UInt16
     ) throws(ResolutionError) -> Resolution {
         var entry = landing.entry
-        guard let resolution = resolution(&entry, landing.source, wanted, port, time.now()) else {
+        guard let resolution = resolution(&entry, landing.source, wanted, port, landing.time) else {
             throw entry.absenceError(wanted.host, wanted.families)
         }
         return resolution

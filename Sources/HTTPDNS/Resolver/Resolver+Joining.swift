@@ -23,10 +23,10 @@ extension Resolver {
     /// Waits for the look-up of a name, which is started where none is under way.
     ///
     /// - Parameter isFresh: Whether the upstreams themselves are wanted, and not what they said to others.
-    func join(_ wanted: Wanted, isFresh: Bool) async throws(ResolutionError) -> Landing {
+    func join(_ wanted: Wanted, isFresh: Bool, _ now: Moment) async throws(ResolutionError) -> Landing {
         let caller = Caller()
         let result = await withTaskCancellationHandler {
-            await withUnsafeContinuation { begin(wanted, isFresh, caller, $0) }
+            await withUnsafeContinuation { begin(wanted, isFresh, now, caller, $0) }
         } onCancel: {
             leave(caller)
         }
@@ -35,8 +35,7 @@ extension Resolver {
 
     /// Has a caller wait for the look-up of a name.
     @inline(never)
-    private func begin(_ wanted: Wanted, _ isFresh: Bool, _ caller: Caller, _ waiter: Caller.Waiter) {
-        let now = time.now()
+    private func begin(_ wanted: Wanted, _ isFresh: Bool, _ now: Moment, _ caller: Caller, _ waiter: Caller.Waiter) {
         let effects = state.withLockedValue { state in
             let effects = joined(wanted, isFresh, now, &state)
             effects.flight?.add(caller, waiter)
@@ -48,7 +47,7 @@ extension Resolver {
         if Task.isCancelled { leave(caller) }
     }
 
-    /// Looks a name up for the cache alone; see ``join(_:isFresh:)``.
+    /// Looks a name up for the cache alone; see ``join(_:isFresh:_:)``.
     func refresh(_ wanted: Wanted, isFresh: Bool = false) {
         refresh { state, now in found(wanted, &state) ?? started(wanted, isStaleAtHand: false, isFresh, now, &state) }
     }

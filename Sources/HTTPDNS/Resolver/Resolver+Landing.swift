@@ -5,9 +5,18 @@ import Names
 
 extension Resolver {
     /// What a look-up ended with, from which each caller makes its resolution.
-    struct Landing {
-        var entry: AnswerCache.Entry
-        var source: Resolution.Source
+    ///
+    /// It goes through many hands, and is large: so there is one.
+    final class Landing: Sendable {
+        let entry: AnswerCache.Entry
+        let source: Resolution.Source
+        let time: Moment
+
+        init(entry: AnswerCache.Entry, source: Resolution.Source, time: Moment) {
+            self.entry = entry
+            self.source = source
+            self.time = time
+        }
     }
 
     /// Hands out the part of an answer that is there; the look-up goes on for the cache.
@@ -72,7 +81,7 @@ extension Resolver {
             case .fixed: .fixed
             default: outcome.answer.isShared ? .cached : .fresh
             }
-        return .success(Landing(entry: entry, source: source))
+        return .success(Landing(entry: entry, source: source, time: now))
     }
 
     private func overdue(_ errand: Errand, _ failures: [ResolutionError.Failure]) -> ResolutionError {
@@ -91,15 +100,13 @@ extension Resolver {
         _ now: Moment,
         isFailure: Bool
     ) -> Landing? {
-        let name = errand.wanted.key
-        let hash = AnswerCache.Key.hash(of: name)
-        let key = AnswerCache.Key(name, realm: errand.realm, hash: hash)
-        return shard(hash).withLockedValue { shard in
+        let key = AnswerCache.Key(errand.wanted, errand.realm)
+        return shard(key.hash).withLockedValue { shard in
             let kept = shard.cache.find(key) { entry -> Landing? in
                 guard entry.isUsable(errand.wanted.families, now, maxStale: configuration.maxStale) else { return nil }
                 if isFailure { entry.pause(errand.wanted.families, until: now + configuration.staleRecheck) }
                 let isFresh = entry.expiry(errand.wanted.families) > now
-                return Landing(entry: entry, source: isFresh ? .cached : .stale)
+                return Landing(entry: entry, source: isFresh ? .cached : .stale, time: now)
             }
             if let landing = kept ?? nil { return landing }
             guard isFailure else { return nil }
@@ -119,18 +126,18 @@ extension Resolver {
     /// - Returns: What a caller is given without asking, if anything; and whether there is an address that could be
     ///   handed out where the upstreams take too long.
     func atHand(_ wanted: Wanted, _ now: Moment) -> (result: Result<Landing, ResolutionError>?, isUsable: Bool) {
-        let hash = AnswerCache.Key.hash(of: wanted.key)
-        let entry = shard(hash).withLockedValue { shard in
-            shard.cache.peek(AnswerCache.Key(wanted.key, realm: shard.realm, hash: hash))
+        let entry = shard(wanted.hash).withLockedValue { shard in
+            shard.cache.peek(AnswerCache.Key(wanted, shard.realm))
         }
         guard let entry else { return (nil, false) }
         let isUsable = entry.isUsable(wanted.families, now, maxStale: configuration.maxStale)
         if entry.expiry(wanted.families) > now {
-            return (.success(Landing(entry: entry, source: .cached)), isUsable)
+            return (.success(Landing(entry: entry, source: .cached, time: now)), isUsable)
         }
         guard !entry.mayAsk(wanted.families, now) else { return (nil, isUsable) }
         let failure = ResolutionError.failed(wanted.host, entry.provenance.failures)
-        return (isUsable ? .success(Landing(entry: entry, source: .stale)) : .failure(failure), isUsable)
+        let stale = Landing(entry: entry, source: .stale, time: now)
+        return (isUsable ? .success(stale) : .failure(failure), isUsable)
     }
 
     /// Keeps what a look-up brought.
@@ -142,10 +149,8 @@ extension Resolver {
             if let v4 = entry.v4 { book.note(v4.addresses, of: wanted.host) }
             if let v6 = entry.v6 { book.note(v6.addresses, of: wanted.host) }
         }
-        let name = wanted.key
-        let hash = AnswerCache.Key.hash(of: name)
-        let key = AnswerCache.Key(name, realm: realm, hash: hash)
-        return shard(hash).withLockedValue { shard in
+        let key = AnswerCache.Key(wanted, realm)
+        return shard(key.hash).withLockedValue { shard in
             var entry = entry
             let old = shard.cache.peek(key)
             // A question for one family leaves the other as it was.

@@ -16,7 +16,7 @@ extension Resolver {
         var unknown: [Host] = []
         var seen: Set<Host> = []
         for host in hosts where host.address == nil && !host.isLocalhost && seen.insert(host).inserted {
-            if case .unknown = find(Wanted(host: host, families: families), 443) { unknown.append(host) }
+            if case .unknown = find(Wanted(host: host, families: families), 443, time.now()) { unknown.append(host) }
         }
         if let (index, batch) = firstBatchUpstream, unknown.count > 1 {
             unknown = await fetch(unknown, families, from: batch, index)

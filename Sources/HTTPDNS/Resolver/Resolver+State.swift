@@ -5,15 +5,19 @@ import Names
 extension Resolver {
     /// What a look-up answers; callers that want the same share it.
     struct FlightKey: Hashable {
-        var name: String
-        var families: Families
-        var realm: Realm
+        private let nameHash: Int
+        private let name: String
+        let families: Families
+        private let realm: Realm
 
         init(_ wanted: Wanted, _ realm: Realm) {
             name = wanted.key
+            nameHash = wanted.hash
             families = wanted.families
             self.realm = realm
         }
+
+        func hash(into hasher: inout Hasher) { hasher.combine(nameHash) }
     }
 
     /// What a look-up is for.

@@ -110,17 +110,23 @@ public final class Resolver: Sendable {
         fresh: Bool = false
     ) async throws(ResolutionError) -> Resolution {
         let wanted = Wanted(host: host, families: families ?? configuration.families, subnet: subnet)
-        if let known = try known(wanted, port, fresh: fresh) { return known }
-        return try resolution(try await join(wanted, isFresh: fresh), wanted, port)
+        let now = time.now()
+        if let known = try known(wanted, port, fresh: fresh, now) { return known }
+        return try resolution(try await join(wanted, isFresh: fresh, now), wanted, port)
     }
 
     /// What nobody need be asked for. It is no part of ``resolve(_:port:families:subnet:fresh:)``, for what an asynchronous
     /// function needs at any time takes memory all the time.
     @inline(never)
-    private func known(_ wanted: Wanted, _ port: UInt16, fresh: Bool) throws(ResolutionError) -> Resolution? {
+    private func known(
+        _ wanted: Wanted,
+        _ port: UInt16,
+        fresh: Bool,
+        _ now: Moment
+    ) throws(ResolutionError) -> Resolution? {
         if let known = own(wanted.host, port) { return known }
         if !fresh {
-            switch find(wanted, port) {
+            switch find(wanted, port, now) {
             case .current(let resolution, let isDue):
                 if isDue { refresh(wanted) }
                 return resolution
@@ -156,7 +162,7 @@ public final class Resolver: Sendable {
     ) -> Resolution? {
         if let known = own(host, port) { return known }
         let wanted = Wanted(host: host, families: families ?? configuration.families, subnet: subnet)
-        switch find(wanted, port) {
+        switch find(wanted, port, time.now()) {
         case .current(let resolution, let isDue):
             if isDue { refresh(wanted) }
             return resolution

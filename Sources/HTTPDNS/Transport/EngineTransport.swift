@@ -9,10 +9,21 @@ import Names
 /// Speaks to upstreams over an `Engine`, at the literal addresses that they are known by: no resolver is asked, so none
 /// can wait for itself.
 public struct EngineTransport: UpstreamTransport {
-    private let engine: Engine
-    private let tls: TLSSettings
-    private let limits: TimeLimits
-    private let network = NIOLockedValueBox(Network.unknown)
+    /// In one place for all copies, of which every question makes some.
+    private final class Parts: Sendable {
+        let engine: Engine
+        let tls: TLSSettings
+        let limits: TimeLimits
+        let network = NIOLockedValueBox(Network.unknown)
+
+        init(_ engine: Engine, _ tls: TLSSettings, _ limits: TimeLimits) {
+            self.engine = engine
+            self.tls = tls
+            self.limits = limits
+        }
+    }
+
+    private let parts: Parts
 
     /// A transport.
     ///
@@ -21,32 +32,24 @@ public struct EngineTransport: UpstreamTransport {
     ///   - tls: how TLS is done.
     ///   - limits: how long one exchange may take, whatever the resolver's budget.
     public init(engine: Engine, tls: TLSSettings = TLSSettings(), limits: TimeLimits = TimeLimits()) {
-        self.engine = engine
-        self.tls = tls
-        self.limits = limits
+        parts = Parts(engine, tls, limits)
     }
 
     /// Takes the machine to be in a network: where that has IPv6 alone, upstreams that are known by IPv4 addresses are reached
     /// through its NAT64. ``ResolverConfiguration/networkDidChange`` is the place to call it.
-    public func networkChanged(to network: Network) { self.network.withLockedValue { $0 = network } }
+    public func networkChanged(to network: Network) { parts.network.withLockedValue { $0 = network } }
 
     /// Sends the request and collects its reply.
     public func exchange(_ request: UpstreamRequest) async throws(UpstreamError) -> UpstreamReply {
         do {
             let prepared = try prepared(request)
-            let response = try await engine.exchange(
+            let response = try await parts.engine.exchange(
                 prepared.request,
                 from: prepared.endpoints,
-                tls: tls,
+                tls: parts.tls,
                 limits: prepared.limits
             )
-            let body = try await response.body.collect(upTo: request.maxReplySize)
-            return UpstreamReply(
-                status: response.head.status.code,
-                fields: response.head.headerFields,
-                body: Array(body.readableBytesView),
-                endpoint: response.connection.endpoint
-            )
+            return reply(response, try await response.body.collect(upTo: request.maxReplySize))
         } catch let error as DirectHTTPError {
             throw UpstreamError(error)
         } catch {
@@ -54,11 +57,23 @@ public struct EngineTransport: UpstreamTransport {
         }
     }
 
+    // No parts of what awaits the reply: what an asynchronous function needs at any time takes memory all the time.
+
+    @inline(never)
+    private func reply(_ response: ExchangeResponse, _ body: ByteBuffer) -> UpstreamReply {
+        UpstreamReply(
+            status: response.head.status.code,
+            fields: response.head.headerFields,
+            body: Array(body.readableBytesView),
+            endpoint: response.connection.endpoint
+        )
+    }
+
     @inline(never)
     private func prepared(
         _ request: UpstreamRequest
     ) throws -> (request: PreparedRequest, endpoints: EndpointList, limits: TimeLimits) {
-        var limits = limits
+        var limits = parts.limits
         if let limit = request.timeLimit { limits.whole = min(limit, limits.whole ?? limit) }
         let prepared = try PreparedRequest(
             request.method,
@@ -67,7 +82,7 @@ public struct EngineTransport: UpstreamTransport {
             fields: request.fields,
             body: request.body.isEmpty ? .none : .bytes(request.body)
         )
-        let network = network.withLockedValue { $0 }
+        let network = parts.network.withLockedValue { $0 }
         return (prepared, EndpointList(network.reachable(request.endpoints)), limits)
     }
 }

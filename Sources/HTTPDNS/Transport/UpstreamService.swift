@@ -95,28 +95,41 @@ final class UpstreamService: Sendable {
         var tried = 0
         while true {
             tried += 1
-            var request = request()
-            if tried < tries { request.timeLimit = Self.tryLimit }
-            try make(&request)
+            let request = try request(make, isLast: tried == tries)
             do throws(UpstreamError) {
                 return try read(try await transport.exchange(request))
             } catch {
-                guard error.code.reaction == .tryElsewhere else { throw error }
-                moveOn(from: request, untrusted: error.code == .untrusted)
-                guard tried < tries, !Task.isCancelled else { throw error }
+                try moveOn(from: request, error, isLast: tried == tries)
             }
         }
     }
 
-    private func request() -> UpstreamRequest {
+    // No parts of what awaits the reply: what an asynchronous function needs at any time takes memory all the time.
+
+    @inline(never)
+    private func request(
+        _ make: (inout UpstreamRequest) throws(UpstreamError) -> Void,
+        isLast: Bool
+    ) throws(UpstreamError) -> UpstreamRequest {
         let endpoints = endpoints
         let name = names.isEmpty ? Host(endpoints[0].address) : names[state.withLockedValue { $0.firstName }]
-        return UpstreamRequest(
+        var request = UpstreamRequest(
             origin: Origin(scheme: scheme, host: name, port: endpoints[0].port),
             // Connections are kept by name: an address that is its own name is asked for alone.
             endpoints: names.isEmpty ? [endpoints[0]] : endpoints,
             target: "/"
         )
+        if !isLast { request.timeLimit = Self.tryLimit }
+        try make(&request)
+        return request
+    }
+
+    /// Has the next address asked first; throws the error where it is not this address' fault, or there is no other.
+    @inline(never)
+    private func moveOn(from request: UpstreamRequest, _ error: UpstreamError, isLast: Bool) throws(UpstreamError) {
+        guard error.code.reaction == .tryElsewhere else { throw error }
+        moveOn(from: request, untrusted: error.code == .untrusted)
+        guard !isLast, !Task.isCancelled else { throw error }
     }
 
     private func moveOn(from request: UpstreamRequest, untrusted: Bool) {

@@ -26,7 +26,7 @@ extension DNSMessage {
             throw UpstreamError(.questionRefused, "the upstream refuses the question (\(flags.responseCode))")
         default: throw UpstreamError(.lookupFailed, "the upstream failed (\(flags.responseCode))")
         }
-        guard questions == [question] else {
+        guard questions.count == 1, questions[0] == question else {
             throw UpstreamError(.wrongAnswer, "the response is for another question")
         }
         guard !flags.isTruncated else { throw UpstreamError(.truncatedAnswer, "the response is not whole (TC)") }

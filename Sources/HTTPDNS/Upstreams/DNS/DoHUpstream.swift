@@ -63,6 +63,7 @@ public struct DoHUpstream: Upstream {
         return answer
     }
 
+    @inline(never)
     private func records(
         _ asked: Question,
         _ family: IPAddress.Family
