@@ -158,7 +158,12 @@ struct ScenarioTests {
         case asking, connecting, head, body
     }
 
-    @Test("a cancelled load ends the same every way, in each phase", arguments: Way.allCases, Phase.allCases)
+    // Plain URLSession asks the system, which nobody can keep waiting here.
+    static let cancellations: [(Way, Phase)] = Way.allCases.flatMap { way in
+        Phase.allCases.filter { way != .plain || $0 != .asking }.map { (way, $0) }
+    }
+
+    @Test("a cancelled load ends the same every way, in each phase", arguments: cancellations)
     func cancelled(_ way: Way, _ phase: Phase) async throws {
         let gate = Gate()
         let lab = try await SessionLab { _ in
@@ -170,7 +175,6 @@ struct ScenarioTests {
         try lab.upstream.zone.set("hole.test", to: ["127.0.0.1"])
         let url =
             switch phase {
-            // Plain URLSession asks the system, which nobody can keep waiting here: it is cancelled as it begins.
             case .asking: try URL(fromTest: "http://silent.test/")
             case .connecting where way == .plain: try URL(fromTest: "http://\(hole.endpoint)/")
             case .connecting: try URL(fromTest: "http://hole.test:\(hole.endpoint.port)/")
