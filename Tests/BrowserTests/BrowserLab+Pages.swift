@@ -13,6 +13,7 @@ func withBrowser(
     isProxied: Bool = true,
     trustsAuthority: Bool = true,
     protocols: [String] = ["h2", "http/1.1"],
+    cookieInterval: Duration = .milliseconds(500),
     handler: @escaping LoopbackOrigin.Handler = BrowserSite.handler,
     _ test: (BrowserLab) async throws -> Void
 ) async throws {
@@ -21,6 +22,7 @@ func withBrowser(
         isProxied: isProxied,
         trustsAuthority: trustsAuthority,
         protocols: protocols,
+        cookieInterval: cookieInterval,
         handler: handler
     )
     do {

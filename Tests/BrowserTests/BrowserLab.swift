@@ -30,12 +30,14 @@ struct BrowserLab {
     ///   - isProxied: whether it goes through the proxy.
     ///   - trustsAuthority: whether it knows who signed the site's certificates.
     ///   - protocols: what the site speaks, as ALPN names it.
+    ///   - cookieInterval: how often the browser's cookies are looked at.
     ///   - handler: answers on the site.
     init(
         _ kind: BrowserKind,
         isProxied: Bool = true,
         trustsAuthority: Bool = true,
         protocols: [String] = ["h2", "http/1.1"],
+        cookieInterval: Duration = .milliseconds(500),
         handler: @escaping LoopbackOrigin.Handler = BrowserSite.handler
     ) async throws {
         let authority = try TestAuthority()
@@ -73,6 +75,7 @@ struct BrowserLab {
         display = kind == .webKit ? try await Display() : nil
         let trusted = trustsAuthority ? certificates : []
         var launch = try Self.configuration(kind, trustsAuthority ? [authority.rootPEM] : [], trusted, display)
+        launch.cookieInterval = cookieInterval
         launch.proxy = isProxied ? proxy.endpoint : nil
         launch.blankPagePath = configuration.blankPagePath
         self.browser = try await Browser.start(launch)

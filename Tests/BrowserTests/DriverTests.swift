@@ -144,11 +144,10 @@ struct DriverTests {
         let connection = try await BrowserConnection(
             to: url,
             origin: "http://beeline.invalid",
-            event: "tab.closed",
             limit: .seconds(20)
-        )
+        ) { $0["method"] == "tab.closed" && $0["params"]?["parent"] == nil }
         // It would wait for longer than the test may take.
-        await connection.waitForEvent(within: .seconds(600))
+        await connection.waitForHint(within: .seconds(600))
         let commands = ["one", "two", "three"].map { name in Task { try await connection.send(name) } }
         var ended = 0
         var numbers: Set<Int64> = []

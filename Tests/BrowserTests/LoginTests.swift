@@ -96,6 +96,18 @@ extension BrowserTests {
             }
         }
 
+        @Test("a cookie that a server sets in Firefox is seen at once, not at the next look")
+        func hint() async throws {
+            try await withBrowser(.firefox, cookieInterval: .seconds(3_600)) { lab in
+                try await lab.browser.navigate(to: lab.url("www.a.test", "/page"))
+                var changes = lab.browser.cookieStore.changes.makeAsyncIterator()
+                #expect(await changes.next() != nil)
+                let _: Int = try await lab.evaluate("fetch('/set?value=late=1').then(reply => reply.status)")
+                #expect(await changes.next() != nil)
+                #expect(try await lab.browser.cookieStore.cookies().map(\.name) == ["late"])
+            }
+        }
+
         @Test("the site moves to another address, and the browser is still logged in", arguments: BrowserKind.allCases)
         func move(_ kind: BrowserKind) async throws {
             try await withBrowser(kind) { lab in

@@ -43,8 +43,8 @@ public struct WebDriverCookieStore: WebCookieStore {
     public func kept(of cookie: Cookie) -> Cookie? { session.kept(of: cookie) }
 
     /// An element whenever a look at the cookies shows others than the last one, and one to begin with. Drivers tell of no
-    /// changes: they are looked for every ``BrowserConfiguration/cookieInterval``, and once more when a tab of Chromium or
-    /// Firefox closes. It ends with the browser.
+    /// changes: they are looked for every ``BrowserConfiguration/cookieInterval``, once more when a tab of Chromium or Firefox
+    /// closes, and in Firefox at once where a server sets cookies. It ends with the browser.
     public var changes: AsyncStream<Void> {
         let watch = CookieWatch(session, looks, interval: interval)
         return AsyncStream { await watch.change() }
@@ -82,7 +82,7 @@ private actor CookieWatch {
     func change() async -> Void? {
         while true {
             // Where a tab closes and the browser with it, there are milliseconds for one more look.
-            if last != nil { await session.waitForClosing(within: interval) }
+            if last != nil { await session.waitForHint(within: interval) }
             if Task.isCancelled { return nil }
             do throws(WebDriverError) {
                 let now = Set(try await looks.look(at: session))

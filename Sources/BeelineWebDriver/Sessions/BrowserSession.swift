@@ -27,9 +27,9 @@ protocol BrowserSession: Sendable {
     /// Whether it has a window.
     func isOpen() async -> Bool
 
-    /// Returns when a tab closes, and at the latest after `limit`; at once where one closed since the last call. It returns
-    /// early when the browser has gone or the task is cancelled, too.
-    func waitForClosing(within limit: Duration) async
+    /// Returns when the browser says that a server sets cookies or that a tab closes, and at the latest after `limit`; at once
+    /// where it did since the last call. It returns early when the browser has gone or the task is cancelled, too.
+    func waitForHint(within limit: Duration) async
 
     /// Closes it, and returns when its processes have ended.
     func end() async
@@ -37,7 +37,7 @@ protocol BrowserSession: Sendable {
 
 extension BrowserSession {
     /// For a driver that tells of nothing.
-    func waitForClosing(within limit: Duration) async { try? await ContinuousClock().sleep(for: limit) }
+    func waitForHint(within limit: Duration) async { try? await ContinuousClock().sleep(for: limit) }
 }
 
 extension Cookie {

@@ -77,9 +77,8 @@ final class ChromiumSession: BrowserSession {
         let connection = try await BrowserConnection(
             to: "ws://127.0.0.1:\(lines[0])\(lines[1])",
             origin: nil,
-            event: "Target.targetDestroyed",
             limit: limit
-        )
+        ) { $0["method"] == "Target.targetDestroyed" }
         do throws(WebDriverError) {
             let pages: JSONValue = [["type": "page"]]
             try await connection.send("Target.setDiscoverTargets", ["discover": true, "filter": pages])
@@ -127,7 +126,7 @@ final class ChromiumSession: BrowserSession {
         }
     }
 
-    func waitForClosing(within limit: Duration) async { await connection.waitForEvent(within: limit) }
+    func waitForHint(within limit: Duration) async { await connection.waitForHint(within: limit) }
 
     func end() async {
         await connection.close()

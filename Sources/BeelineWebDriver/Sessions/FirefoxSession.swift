@@ -18,6 +18,9 @@ final class FirefoxSession: BrowserSession {
     /// What it says when a tab closes.
     private static let closing = "browsingContext.contextDestroyed"
 
+    /// What it says when the head of a response is there.
+    private static let answered = "network.responseStarted"
+
     /// What it says when a page is there.
     private static let loaded = "browsingContext.load"
 
@@ -50,8 +53,8 @@ final class FirefoxSession: BrowserSession {
             connection = try await BrowserConnection(
                 to: "\(url)/session",
                 origin: Self.origin,
-                event: Self.closing,
-                limit: limit
+                limit: limit,
+                isHint: Self.isHint
             )
         } catch {
             await process.end()
@@ -63,7 +66,8 @@ final class FirefoxSession: BrowserSession {
                 "acceptInsecureCerts": false, "unhandledPromptBehavior": ["default": "ignore"],
             ]
             try await connection.send("session.new", ["capabilities": ["alwaysMatch": capabilities]])
-            try await connection.send("session.subscribe", ["events": [.string(Self.closing), .string(Self.loaded)]])
+            let events = [Self.closing, Self.answered, Self.loaded]
+            try await connection.send("session.subscribe", ["events": .array(events.map { .string($0) })])
         } catch {
             await end()
             throw error
@@ -170,12 +174,25 @@ final class FirefoxSession: BrowserSession {
         }
     }
 
-    func waitForClosing(within limit: Duration) async { await connection.waitForEvent(within: limit) }
+    func waitForHint(within limit: Duration) async { await connection.waitForHint(within: limit) }
 
     func end() async {
         _ = try? await connection.send("browser.close")
         await connection.close()
         await process.end()
+    }
+
+    /// Whether a server sets cookies, or a tab and not a frame closes: with the last one Firefox ends, and shows no cookies
+    /// any more.
+    private static func isHint(_ event: JSONValue) -> Bool {
+        let parameters = event["params"]
+        switch event["method"]?.string {
+        case closing: return parameters?["parent"]?.string == nil
+        case answered:
+            let fields = parameters?["response"]?["headers"]?.array ?? []
+            return fields.contains { $0["name"]?.string?.lowercased() == "set-cookie" }
+        default: return false
+        }
     }
 
     // MARK: Tabs and partitions

@@ -19,8 +19,8 @@ final class BrowserConnection: Sendable {
         var waiters: [Int: EventLoopPromise<JSONValue>] = [:]
         /// The events that some of the waiters wait for.
         var awaited: [Int: @Sendable (JSONValue) -> Bool] = [:]
-        /// Whether ``BrowserConnection/event`` came when nobody waited for it.
-        var hasEvent = false
+        /// Whether a hint came when nobody waited for it.
+        var hasHint = false
         var isOpen = true
 
         /// - Returns: the waiter's number.
@@ -38,7 +38,7 @@ final class BrowserConnection: Sendable {
     private let client: BeelineClient
     private let socket: WebSocket
     private let limit: Duration
-    private let event: String
+    private let isHint: @Sendable (JSONValue) -> Bool
     /// Guards who waits for which answer.
     private let state = NIOLockedValueBox(State())
     /// Reads answers; ended by ``close()`` and with the socket.
@@ -49,11 +49,16 @@ final class BrowserConnection: Sendable {
     /// - Parameters:
     ///   - url: `ws://127.0.0.1:PORT/session`.
     ///   - origin: what the handshake says to come from; the browser must have been told to take it.
-    ///   - event: the event that ``waitForEvent(within:)`` waits for, by its name.
+    ///   - isHint: whether an event is one that ``waitForHint(within:)`` waits for.
     ///   - limit: how long a command may take.
-    init(to url: String, origin: String?, event: String, limit: Duration) async throws(WebDriverError) {
+    init(
+        to url: String,
+        origin: String?,
+        limit: Duration,
+        isHint: @escaping @Sendable (JSONValue) -> Bool
+    ) async throws(WebDriverError) {
         self.limit = limit
-        self.event = event
+        self.isHint = isHint
         var configuration = ClientConfiguration()
         configuration.upstreams = []
         configuration.jar = nil
@@ -112,15 +117,15 @@ final class BrowserConnection: Sendable {
         }
     }
 
-    /// Returns when the event has come since the last call, when the browser has gone or the task is cancelled, and at the
-    /// latest after `limit`. An event below another page, of a frame, does not count.
-    func waitForEvent(within limit: Duration) async {
+    /// Returns when a hint has come since the last call, when the browser has gone or the task is cancelled, and at the latest
+    /// after `limit`.
+    func waitForHint(within limit: Duration) async {
         let loop = MultiThreadedEventLoopGroup.singleton.next()
         let answer = loop.makePromise(of: JSONValue.self)
         let number = state.withLockedValue { state -> Int? in
-            defer { state.hasEvent = false }
-            guard state.isOpen, !state.hasEvent else { return nil }
-            return state.add(answer) { [event] in Self.isTop($0, event) }
+            defer { state.hasHint = false }
+            guard state.isOpen, !state.hasHint else { return nil }
+            return state.add(answer, isHint)
         }
         guard let number else { return answer.succeed(.null) }
         let timer = loop.scheduleTask(in: TimeAmount(limit)) { [self] in settle(number, .success(.null)) }
@@ -169,15 +174,10 @@ final class BrowserConnection: Sendable {
         settle(number, .failure(WebDriverError(code, String(line))))
     }
 
-    /// Whether it is an event of this name, and not one of a frame.
-    private static func isTop(_ value: JSONValue, _ event: String) -> Bool {
-        value["method"]?.string == event && value["params"]?["parent"]?.string == nil
-    }
-
     private func tell(_ value: JSONValue) {
         let waiters = state.withLockedValue { state in
             let waiters = state.awaited.filter { $0.value(value) }.keys
-            if waiters.isEmpty, Self.isTop(value, event) { state.hasEvent = true }
+            if waiters.isEmpty, isHint(value) { state.hasHint = true }
             return waiters
         }
         for waiter in waiters { settle(waiter, .success(value["params"] ?? .null)) }
