@@ -13,38 +13,54 @@ package enum Base64 {
         text(of: Array(octets), standardAlphabet, isPadded: true)
     }
 
-    /// The form for URLs (§5), without padding.
-    package static func urlSafe(_ octets: some Collection<UInt8>) -> String {
-        text(of: Array(octets), urlAlphabet, isPadded: false)
+    /// The form for URLs (§5), without padding, behind a prefix.
+    package static func urlSafe(_ octets: some Collection<UInt8>, after prefix: String = "") -> String {
+        text(of: Array(octets), urlAlphabet, isPadded: false, after: prefix)
     }
 
     // What loops over octets takes arrays: generic code of another module is slow.
-    private static func text(of octets: [UInt8], _ alphabet: [UInt8], isPadded: Bool) -> String {
+    private static func text(
+        of octets: [UInt8],
+        _ alphabet: [UInt8],
+        isPadded: Bool,
+        after prefix: String = ""
+    ) -> String {
+        var prefix = prefix
         let digits = (octets.count * 8 + 5) / 6
         let length = isPadded ? (digits + 3) / 4 * 4 : digits
-        return String(unsafeUninitializedCapacity: length) { text in
-            alphabet.withUnsafeBufferPointer { alphabet in
-                octets.withUnsafeBufferPointer { octets in
-                    let whole = octets.count / 3
-                    // Three octets are four digits.
-                    for group in 0..<whole {
-                        let (from, to) = (group &* 3, group &* 4)
-                        let (first, second, third) = (octets[from], octets[from &+ 1], octets[from &+ 2])
-                        let bits = UInt32(first) &<< 16 | UInt32(second) &<< 8 | UInt32(third)
-                        text[to] = alphabet[Int(bits &>> 18)]
-                        text[to &+ 1] = alphabet[Int(bits &>> 12 & 63)]
-                        text[to &+ 2] = alphabet[Int(bits &>> 6 & 63)]
-                        text[to &+ 3] = alphabet[Int(bits & 63)]
+        return String(unsafeUninitializedCapacity: prefix.utf8.count + length) { storage in
+            let start = prefix.withUTF8 { storage.update(fromContentsOf: $0) }
+            let text = UnsafeMutableBufferPointer(rebasing: storage[start...])
+            write(octets, alphabet, to: text)
+            for index in digits..<length { text[index] = padding }
+            return start + length
+        }
+    }
+
+    private static func write(_ octets: [UInt8], _ alphabet: [UInt8], to text: UnsafeMutableBufferPointer<UInt8>) {
+        alphabet.withUnsafeBufferPointer { alphabet in
+            octets.withUnsafeBytes { octets in
+                var (from, to) = (0, 0)
+                // Six octets are eight digits; two more are read, and read again by the next.
+                while from &+ 8 <= octets.count {
+                    var bits = UInt64(bigEndian: octets.loadUnaligned(fromByteOffset: from, as: UInt64.self))
+                    for place in 0..<8 {
+                        text[to &+ place] = alphabet[Int(bits &>> 58)]
+                        bits &<<= 6
                     }
-                    // What the last ones are short of is zero, and not written.
-                    let rest = octets[(whole * 3)...].reduce(0) { $0 << 8 | UInt32($1) }
-                    let bits = rest << (octets.count % 3 == 1 ? 16 : 8)
-                    for place in 0..<(digits - whole * 4) {
-                        text[whole * 4 + place] = alphabet[Int(bits >> UInt32(18 - 6 * place) & 63)]
+                    (from, to) = (from &+ 6, to &+ 8)
+                }
+                var (bits, held) = (UInt32(0), UInt32(0))
+                for octet in octets[from...] {
+                    (bits, held) = (bits &<< 8 | UInt32(octet), held + 8)
+                    while held >= 6 {
+                        held -= 6
+                        text[to] = alphabet[Int(bits &>> held & 63)]
+                        to += 1
                     }
                 }
-                for index in digits..<length { text[index] = padding }
-                return length
+                // What the last digit is short of is zero.
+                if held > 0 { text[to] = alphabet[Int(bits &<< (6 - held) & 63)] }
             }
         }
     }

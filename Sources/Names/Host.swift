@@ -94,9 +94,12 @@ public struct Host: Hashable, Sendable, CustomStringConvertible {
 
     /// Whether the name is `localhost` or below it (RFC 6761 §6.3), with or without a trailing dot.
     public var isLocalhost: Bool {
-        let name = hasTrailingDot ? text.utf8.dropLast() : text.utf8[...]
-        guard name.suffix(9).elementsEqual("localhost".utf8) else { return false }
-        return name.count == 9 || name.dropLast(9).last == UInt8(ascii: ".")
+        var text = text
+        return text.withUTF8 { octets in
+            let name = octets.last == UInt8(ascii: ".") ? octets.dropLast() : octets[...]
+            guard name.suffix(9).elementsEqual("localhost".utf8) else { return false }
+            return name.count == 9 || name.dropLast(9).last == UInt8(ascii: ".")
+        }
     }
 
     /// ``urlForm``, with the ``zone`` where there is one.

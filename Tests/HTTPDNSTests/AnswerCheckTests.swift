@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import HTTPDNS
 import Names
 import Testing
+
+@testable import HTTPDNS
 
 @Suite("Checks of answers")
 struct AnswerCheckTests {
@@ -71,5 +72,21 @@ struct AnswerCheckTests {
             try check.checked(v4("192.0.2.1 2001:db8::1 192.0.2.1 192.0.2.2 192.0.2.3")) == v4("192.0.2.1 192.0.2.2")
         )
         #expect(try check.checked(v4("2001:db8::1")) == Answer(v4: .absent(.noRecord, ttl: nil)))
+    }
+
+    @Test("an answer is a value: what is changed in a copy is not in the other, and what one lacks the other adds")
+    func values() {
+        let addresses = [IPAddress("192.0.2.1")].compactMap(\.self)
+        let first = Answer(v4: .addresses(addresses, ttl: .seconds(60)), extra: "first")
+        var second = first
+        second.v6 = .absent(.noRecord, ttl: nil)
+        second.extra = nil
+        #expect(first.v6 == nil && first.extra == "first" && first != second)
+        var sum = Answer()
+        sum.add(second)
+        #expect(sum == second && sum.hashValue == second.hashValue)
+        sum.add(Answer(v4: .absent(.noName, ttl: nil), clientAddress: addresses.first))
+        #expect(sum == Answer(v4: .absent(.noName, ttl: nil), v6: second.v6, clientAddress: addresses.first))
+        #expect(sum.hasAddresses(of: .both) == false && second.hasAddresses(of: .v4) && !second.hasAddresses(of: .v6))
     }
 }

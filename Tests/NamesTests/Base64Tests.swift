@@ -19,6 +19,18 @@ struct Base64Tests {
         #expect(Base64.decodeCredentials(coded.utf8) == Array(plain.utf8))
     }
 
+    @Test("octets of every length come back, behind a prefix too")
+    func lengths() throws {
+        for count in 0...40 {
+            let octets = (0..<count).map { UInt8(truncatingIfNeeded: 255 &- $0 &* 37) }
+            #expect(Base64.decodePadded(Base64.encode(octets)) == octets)
+            let text = Base64.urlSafe(octets, after: "/q?d=")
+            #expect(text.hasPrefix("/q?d="))
+            #expect(Base64.decode(text.dropFirst(5)) == octets)
+            #expect(text.utf8.count == 5 + (count * 4 + 2) / 3)
+        }
+    }
+
     @Test("the form for URLs has other last digits and no padding")
     func urlForm() {
         #expect(Base64.encode([0xfb, 0xff]) == "+/8=")

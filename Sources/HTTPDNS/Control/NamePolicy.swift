@@ -30,7 +30,6 @@ public struct NamePolicy: Hashable, Sendable {
 
     /// Whether a name means something in a local network alone.
     public func isPrivate(_ host: Host) -> Bool {
-        !host.withoutFinalDot.utf8.contains(UInt8(ascii: ".")) || privateDomains.contains(host)
-            || searchDomains.contains(host)
+        !host.hasDots || privateDomains.contains(host) || searchDomains.contains(host)
     }
 }

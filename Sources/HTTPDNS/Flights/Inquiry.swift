@@ -127,14 +127,7 @@ struct Inquiry {
         var actions: [Action] = []
         switch event {
         case .answered(let upstream, let families, let answer):
-            take(upstream, families, now, &actions) { asked in
-                for family in IPAddress.Family.allCases where answer[family] != nil {
-                    asked.answer[family] = answer[family]
-                }
-                asked.answer.clientAddress = answer.clientAddress ?? asked.answer.clientAddress
-                asked.answer.extra = answer.extra ?? asked.answer.extra
-                asked.answer.isShared = asked.answer.isShared || answer.isShared
-            }
+            take(upstream, families, now, &actions) { $0.answer.add(answer) }
         case .failed(let upstream, let families, let error):
             take(upstream, families, now, &actions) { $0.failure = error }
         case .tick:
@@ -172,10 +165,9 @@ struct Inquiry {
     }
 
     private mutating func judge(_ one: Asked, _ now: Moment, _ actions: inout [Action]) {
+        if one.answer.hasAddresses(of: families) { return settle(on: one, now, &actions) }
         let records = families.members.compactMap { one.answer[$0] }
-        if records.contains(where: { !$0.addresses.isEmpty }) {
-            settle(on: one, now, &actions)
-        } else if records.contains(where: { if case .absent(.noName, .some) = $0 { true } else { false } }) {
+        if records.contains(where: { if case .absent(.noName, .some) = $0 { true } else { false } }) {
             // There is no such name: that is true of the other family too.
             var denied = one
             for family in families.members where denied.answer[family] == nil {
@@ -199,7 +191,7 @@ struct Inquiry {
             for other in asked where other.candidate.upstream != upstream && !other.outstanding.isEmpty {
                 actions.append(.cancel(upstream: other.candidate.upstream, timedOut: false))
             }
-            asked.removeAll { $0.candidate.upstream != upstream }
+            if asked.count > 1 { asked.removeAll { $0.candidate.upstream != upstream } }
             outcome.upstream = upstream
             staleAt = nil
             deliverAt = now + plan.resolutionDelay

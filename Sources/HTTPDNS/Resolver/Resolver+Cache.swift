@@ -86,26 +86,46 @@ extension Resolver {
     ) -> Resolution? {
         let families = wanted.families
         if entry.order.until <= now || entry.order.port != port || entry.order.families != families {
-            let ordered = ranking.withLockedValue { ranking in
-                ranking.order(
-                    v4: families.contains(.v4) ? entry.v4?.addresses ?? [] : [],
-                    v6: families.contains(.v6) ? entry.v6?.addresses ?? [] : [],
-                    port: port,
-                    now: now
-                )
-            }
+            let ordered = order(entry, families, port, now)
             entry.ordered = ordered.addresses
             entry.order = AnswerCache.Order(families: families, port: port, until: ordered.until)
         }
         guard !entry.ordered.isEmpty else { return nil }
-        return Resolution(
+        return resolution(of: entry, entry.ordered, source, wanted, port, now)
+    }
+
+    private func order(
+        _ entry: AnswerCache.Entry,
+        _ families: Families,
+        _ port: UInt16,
+        _ now: Moment
+    ) -> (addresses: [IPAddress], until: Moment) {
+        ranking.withLockedValue { ranking in
+            ranking.order(
+                v4: families.contains(.v4) ? entry.v4?.addresses ?? [] : [],
+                v6: families.contains(.v6) ? entry.v6?.addresses ?? [] : [],
+                port: port,
+                now: now
+            )
+        }
+    }
+
+    private func resolution(
+        of entry: AnswerCache.Entry,
+        _ ordered: [IPAddress],
+        _ source: Resolution.Source,
+        _ wanted: Wanted,
+        _ port: UInt16,
+        _ now: Moment
+    ) -> Resolution {
+        Resolution(
             host: wanted.host,
-            addresses: entry.ordered,
+            addresses: ordered,
             port: port,
             source: source,
             provenance: entry.provenance,
-            age: now.nanoseconds - entry.storedAt(families).nanoseconds,
-            ttl: entry.expiry(families).nanoseconds - now.nanoseconds
+            age: now.nanoseconds - entry.storedAt(wanted.families).nanoseconds,
+            ttl: entry.expiry(wanted.families).nanoseconds - now.nanoseconds
         )
     }
 
@@ -115,11 +135,9 @@ extension Resolver {
         _ wanted: Wanted,
         _ port: UInt16
     ) throws(ResolutionError) -> Resolution {
-        var entry = landing.entry
-        guard let resolution = resolution(&entry, landing.source, wanted, port, landing.time) else {
-            throw entry.absenceError(wanted.host, wanted.families)
-        }
-        return resolution
+        let ordered = order(landing.entry, wanted.families, port, landing.time).addresses
+        guard !ordered.isEmpty else { throw landing.entry.absenceError(wanted.host, wanted.families) }
+        return resolution(of: landing.entry, ordered, landing.source, wanted, port, landing.time)
     }
 }
 

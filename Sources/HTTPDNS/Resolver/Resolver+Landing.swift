@@ -74,7 +74,7 @@ extension Resolver {
         var entry = AnswerCache.Entry(provenance: provenance)
         (entry.v4, entry.v6) = configuration.keepingRules(for: errand.wanted.host)
             .kept(outcome.answer, asked: errand.wanted.families, now: now)
-        entry = store(errand.wanted, errand.realm, entry)
+        store(errand.wanted, errand.realm, &entry)
         let source: Resolution.Source =
             switch upstream.kind {
             case .system: .system
@@ -140,18 +140,14 @@ extension Resolver {
         return (isUsable ? .success(stale) : .failure(failure), isUsable)
     }
 
-    /// Keeps what a look-up brought.
-    ///
-    /// - Returns: The entry as it is kept.
-    @discardableResult
-    func store(_ wanted: Wanted, _ realm: Realm, _ entry: AnswerCache.Entry) -> AnswerCache.Entry {
+    /// Keeps what a look-up brought, and makes the entry what is kept.
+    func store(_ wanted: Wanted, _ realm: Realm, _ entry: inout AnswerCache.Entry) {
         book.withLockedValue { book in
             if let v4 = entry.v4 { book.note(v4.addresses, of: wanted.host) }
             if let v6 = entry.v6 { book.note(v6.addresses, of: wanted.host) }
         }
         let key = AnswerCache.Key(wanted, realm)
-        return shard(key.hash).withLockedValue { shard in
-            var entry = entry
+        shard(key.hash).withLockedValue { shard in
             let old = shard.cache.peek(key)
             // A question for one family leaves the other as it was.
             entry.v4 = entry.v4 ?? old?.v4
@@ -160,7 +156,6 @@ extension Resolver {
             if let old, old.failed.isDisjoint(with: wanted.families) { entry.pause(old.failed, until: old.retryAt) }
             entry.provenance = shard.provenances.first { $0 == entry.provenance } ?? entry.provenance
             shard.cache.store(key, entry)
-            return entry
         }
     }
 }

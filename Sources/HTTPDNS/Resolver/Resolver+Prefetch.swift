@@ -106,7 +106,7 @@ extension Resolver {
             )
         )
         (entry.v4, entry.v6) = configuration.keepingRules(for: host).kept(checked, asked: families, now: now)
-        store(Wanted(host: host, families: families), realm, entry)
+        store(Wanted(host: host, families: families), realm, &entry)
         return true
     }
 

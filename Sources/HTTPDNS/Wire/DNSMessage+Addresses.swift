@@ -85,6 +85,13 @@ extension Host {
     /// The name without a final dot.
     var withoutFinalDot: String { text.utf8.last == UInt8(ascii: ".") ? String(text.dropLast()) : text }
 
+    /// Whether it has more than one label.
+    var hasDots: Bool {
+        var text = text
+        // The last octet is of a label, or the final dot.
+        return text.withUTF8 { $0.dropLast().contains(UInt8(ascii: ".")) }
+    }
+
     /// The name that a service is asked for, without a final dot.
     func askedName() throws(UpstreamError) -> String {
         _ = try dnsName()

@@ -13,15 +13,31 @@ public struct DoHUpstream: Upstream {
         case post
     }
 
+    /// In one place for all copies, of which every question makes some.
+    private final class Parts: Sendable {
+        let name: String
+        /// Path and query of the URL; for GET with all but the message itself.
+        let target: String
+        let method: Method
+        let fields: HTTPFields
+        let isPadded: Bool
+        let service: UpstreamService
+
+        init(_ url: HTTPURL, _ method: Method, isPadded: Bool, _ service: UpstreamService) {
+            name = "doh:\(url.origin.authority)"
+            target = method == .get ? url.target + (url.query == nil ? "?" : "&") + "dns=" : url.target
+            self.method = method
+            fields = method == .get ? [.accept: mediaType] : [.accept: mediaType, .contentType: mediaType]
+            self.isPadded = isPadded
+            self.service = service
+        }
+    }
+
     /// The name in resolutions and errors.
-    public let name: String
+    public var name: String { parts.name }
     /// One record type a question.
     public let answersOneFamily = true
-    /// Path and query of the URL; for GET with all but the message itself.
-    private let target: String
-    private let method: Method
-    private let isPadded: Bool
-    private let service: UpstreamService
+    private let parts: Parts
 
     private static let mediaType = "application/dns-message"
     /// Queries become a multiple of so many octets (RFC 8467 §4.1).
@@ -47,11 +63,8 @@ public struct DoHUpstream: Upstream {
         guard url.origin.scheme == .https else {
             throw UpstreamError(.misconfigured, "\(url): DNS over HTTPS needs an https URL")
         }
-        service = try UpstreamService(url.origin, at: addresses, transport: transport)
-        name = "doh:\(url.origin.authority)"
-        target = method == .get ? url.target + (url.query == nil ? "?" : "&") + "dns=" : url.target
-        self.method = method
-        self.isPadded = isPadded
+        let service = try UpstreamService(url.origin, at: addresses, transport: transport)
+        parts = Parts(url, method, isPadded: isPadded, service)
     }
 
     /// Answers a question; see ``Upstream/answer(_:)``.
@@ -69,7 +82,7 @@ public struct DoHUpstream: Upstream {
         _ family: IPAddress.Family
     ) async throws(UpstreamError) -> Answer.Records {
         let (question, query) = try query(asked, family)
-        return try await service.ask(
+        return try await parts.service.ask(
             { (request) throws(UpstreamError) in fill(&request, query) },
             { (reply) throws(UpstreamError) in try records(reply, question) }
         )
@@ -80,8 +93,8 @@ public struct DoHUpstream: Upstream {
         _ family: IPAddress.Family
     ) throws(UpstreamError) -> (question: DNSQuestion, octets: [UInt8]) {
         let question = DNSQuestion(try asked.host.dnsName(), family == .v4 ? .a : .aaaa)
-        let edns = EDNS(paddingBlock: isPadded ? Self.paddingBlock : nil, subnet: asked.subnet)
-        let needsEDNS = isPadded || asked.subnet != nil
+        let edns = EDNS(paddingBlock: parts.isPadded ? Self.paddingBlock : nil, subnet: asked.subnet)
+        let needsEDNS = parts.isPadded || asked.subnet != nil
         return (question, DNSMessage.query(question, edns: needsEDNS ? edns : nil))
     }
 
@@ -99,14 +112,13 @@ public struct DoHUpstream: Upstream {
 
     @inline(never)
     private func fill(_ request: inout UpstreamRequest, _ query: [UInt8]) {
-        request.target = target
-        request.fields[.accept] = Self.mediaType
-        switch method {
+        request.fields = parts.fields
+        switch parts.method {
         case .get:
-            request.target += Base64.urlSafe(query)
+            request.target = Base64.urlSafe(query, after: parts.target)
         case .post:
             request.method = .post
-            request.fields[.contentType] = Self.mediaType
+            request.target = parts.target
             request.body = query
         }
     }
