@@ -39,6 +39,19 @@ struct AnswerCacheTests {
         #expect(Self.marker(&cache, "c") == 9)
     }
 
+    @Test("names in use stay, however many others come")
+    func flood() {
+        var cache = AnswerCache(maxEntries: 800, maxOctets: .max)
+        let used = (0..<10).map { "used\($0)" }
+        for (index, name) in used.enumerated() { cache.store(Self.key(name), Self.entry(index)) }
+        for index in 0..<20_000 {
+            cache.store(Self.key("other\(index)"), Self.entry(index))
+            if index % 600 == 0 { for name in used { _ = Self.marker(&cache, name) } }
+        }
+        #expect(used.map { Self.marker(&cache, $0) } == Array(0..<10))
+        #expect(cache.count == 800)
+    }
+
     @Test("the same name in two realms is two entries")
     func realms() {
         var cache = AnswerCache(maxEntries: 9, maxOctets: .max)
@@ -67,21 +80,27 @@ struct AnswerCacheTests {
         var cache = AnswerCache(maxEntries: 50, maxOctets: .max)
         var order: [String] = []
         var markers: [String: Int] = [:]
+        // Who was among the last six to become the newest stays where it is when it is found.
+        var links = 0
+        var linkedAt: [String: Int] = [:]
+        func link(_ name: String) {
+            guard order.first != name else { return }
+            order.removeAll { $0 == name }
+            order.insert(name, at: 0)
+            links += 1
+            linkedAt[name] = links
+        }
         for step in 0..<20_000 {
             let name = "n\(fuzz.below(80))"
             switch fuzz.below(4) {
             case 0:
                 let known = markers[name]
                 #expect(Self.marker(&cache, name) == known)
-                if known != nil {
-                    order.removeAll { $0 == name }
-                    order.insert(name, at: 0)
-                }
+                if known != nil, let at = linkedAt[name], links - at > 6 { link(name) }
             case 1, 2:
                 cache.store(Self.key(name), Self.entry(step))
                 markers[name] = step
-                order.removeAll { $0 == name }
-                order.insert(name, at: 0)
+                link(name)
                 if order.count > 50 { markers[order.removeLast()] = nil }
             default:
                 #expect(cache.remove(Self.key(name)) == (markers[name] != nil))

@@ -26,7 +26,7 @@ struct CacheBench {
     func run() async throws {
         let base = ProcessMemory.kibibytes("VmRSS")
         var configuration = ResolverConfiguration(upstreams: [Table()], system: nil)
-        configuration.maxCachedNames = names + names / 4
+        configuration.maxCachedNames = max(configuration.maxCachedNames, names + names / 4)
         configuration.maxCachedOctets = .max
         configuration.prefetchWidth = 64
         let resolver = Resolver(configuration)
@@ -41,7 +41,9 @@ struct CacheBench {
         let duration = Duration.milliseconds(milliseconds)
         let startCPU = ProcessTime.microseconds()
         let results = await withTaskGroup(of: CachedLookUps.Result.self) { group in
-            for _ in 0..<threads { group.addTask { lookUps.run(for: duration) } }
+            for thread in 0..<threads {
+                group.addTask { lookUps.run(for: duration, from: Double(thread) / Double(threads)) }
+            }
             return await group.reduce(into: []) { $0.append($1) }
         }
         let spent = Double(ProcessTime.microseconds() - startCPU) * 1_000

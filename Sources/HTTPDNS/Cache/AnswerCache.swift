@@ -2,7 +2,8 @@
 
 import Names
 
-/// What is known of names, bounded by entries and by octets; the entry that was used longest ago goes first.
+/// What is known of names, bounded by entries and by octets; the entry that was used longest ago goes first. Which of the eighth
+/// that was used last is the newest is not kept: threads that use the same names would write the order all the time.
 ///
 /// A hash table of indices into one array of nodes, which are also a list in the order of their use: an entry of one
 /// address takes some 300 octets, and a look-up allocates nothing. The resolver keeps several, each behind a lock.
@@ -80,6 +81,8 @@ struct AnswerCache {
         var newer: Int32 = -1
         var older: Int32 = -1
         var cost: Int32 = 0
+        /// ``AnswerCache/links`` when it became the newest.
+        var linkedAt: UInt32 = 0
     }
 
     private let maxEntries: Int
@@ -91,6 +94,10 @@ struct AnswerCache {
     private var free: [Int32] = []
     private var newest: Int32 = -1
     private var oldest: Int32 = -1
+    /// How often an entry became the newest, modulo 2³².
+    private var links: UInt32 = 0
+    /// How many others may have become the newest before an entry that is found does so again: an eighth of what there is room for.
+    private var slack: UInt32 = 0
 
     /// Octets that the entries take, by estimate.
     private(set) var octets = 0
@@ -102,13 +109,13 @@ struct AnswerCache {
         self.maxOctets = maxOctets
     }
 
-    /// Lets `body` read and change the entry of a key, and makes it the newest; nil where there is none.
+    /// Lets `body` read and change the entry of a key, and has it among the newest; nil where there is none.
     ///
     /// `body` must not make the entry larger; ``store(_:_:)`` is for that.
     mutating func find<Result>(_ key: Key, _ body: (inout Entry) -> Result) -> Result? {
         guard let slot = slot(of: key) else { return nil }
         let index = slots[slot] - 1
-        if newest != index {
+        if links &- nodes[Int(index)].linkedAt > slack {
             unlink(index)
             link(index)
         }
@@ -137,6 +144,7 @@ struct AnswerCache {
             insert(Node(key: key, entry: entry, cost: Int32(clamping: cost)))
         }
         while count > maxEntries || (octets > maxOctets && count > 1) { remove(nodes[Int(oldest)].key) }
+        slack = UInt32(clamping: min(maxEntries, maxOctets / (octets / count)) / 8)
     }
 
     /// Removes an entry; whether there was one.
@@ -236,6 +244,8 @@ struct AnswerCache {
         nodes[Int(index)].newer = -1
         if newest >= 0 { nodes[Int(newest)].newer = index } else { oldest = index }
         newest = index
+        links &+= 1
+        nodes[Int(index)].linkedAt = links
     }
 
     private mutating func unlink(_ index: Int32) {

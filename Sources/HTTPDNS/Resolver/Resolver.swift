@@ -70,7 +70,7 @@ public final class Resolver: Sendable {
         time = Timekeeper(clock, wallClock: wallClock ?? SigningClock.deviceTime)
         // Few entries are kept in one part, so that the oldest of all is the one to go.
         var count = 1
-        while count < 64, configuration.maxCachedNames / (count * 2) >= 256 { count *= 2 }
+        while count < 64, configuration.maxCachedNames / (count * 2) >= 128 { count *= 2 }
         let state = State(configuration)
         shards = (0..<count).map { _ in
             let cache = AnswerCache(
