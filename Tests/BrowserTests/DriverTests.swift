@@ -166,6 +166,21 @@ struct DriverTests {
         await browser.stop()
     }
 
+    @Test(
+        "Firefox hints that a server sets cookies and that a tab closes, and at nothing else",
+        arguments: [
+            (#"{"method":"browsingContext.contextDestroyed","params":{"context":"1","parent":null}}"#, true),
+            (#"{"method":"browsingContext.contextDestroyed","params":{"context":"2","parent":"1"}}"#, false),
+            (#"{"method":"browsingContext.load","params":{"context":"1"}}"#, false),
+            (#"{"method":"network.responseStarted","params":{"response":{"headers":[{"name":"Set-Cookie"}]}}}"#, true),
+            (#"{"method":"network.responseStarted","params":{"response":{"headers":[{"name":"cookie"}]}}}"#, false),
+            (#"{"method":"network.responseStarted"}"#, false),
+        ]
+    )
+    func hints(_ event: String, _ isHint: Bool) throws {
+        #expect(FirefoxSession.isHint(try #require(JSONValue(Array(event.utf8)))) == isHint)
+    }
+
     @Test("what drivers write of cookies is read, and written again as it was")
     func cookieForms() throws {
         var random = SeededRandom(seed: 7)

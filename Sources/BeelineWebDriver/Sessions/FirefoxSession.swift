@@ -184,7 +184,7 @@ final class FirefoxSession: BrowserSession {
 
     /// Whether a server sets cookies, or a tab and not a frame closes: with the last one Firefox ends, and shows no cookies
     /// any more.
-    private static func isHint(_ event: JSONValue) -> Bool {
+    static func isHint(_ event: JSONValue) -> Bool {
         let parameters = event["params"]
         switch event["method"]?.string {
         case closing: return parameters?["parent"]?.string == nil

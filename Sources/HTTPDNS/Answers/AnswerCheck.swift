@@ -39,8 +39,13 @@ public struct AnswerCheck: Hashable, Sendable {
         var result = answer
         for family in IPAddress.Family.allCases {
             guard case .addresses(let addresses, let ttl) = answer[family] else { continue }
-            if kind != .fixed { for address in addresses where address.family == family { try check(address) } }
-            let kept = kept(of: addresses, family)
+            var kept: [IPAddress] = []
+            kept.reserveCapacity(min(addresses.count, maxAddresses))
+            for address in addresses where address.family == family {
+                if kind != .fixed { try check(address) }
+                // Few are kept: looking through them is faster than a set.
+                if kept.count < maxAddresses, !kept.contains(address) { kept.append(address) }
+            }
             if kept.isEmpty {
                 result[family] = .absent(.noRecord, ttl: nil)
             } else if kept.count < addresses.count {
@@ -48,21 +53,6 @@ public struct AnswerCheck: Hashable, Sendable {
             }
         }
         return result
-    }
-
-    /// The first addresses of a family, each once.
-    private func kept(of addresses: [IPAddress], _ family: IPAddress.Family) -> [IPAddress] {
-        // Few are kept: looking through them is faster than a set.
-        let areAll = addresses.indices.allSatisfy { index in
-            addresses[index].family == family && !addresses[..<index].contains(addresses[index])
-        }
-        if areAll, addresses.count <= maxAddresses { return addresses }
-        var kept: [IPAddress] = []
-        for address in addresses where address.family == family && !kept.contains(address) {
-            if kept.count == maxAddresses { break }
-            kept.append(address)
-        }
-        return kept
     }
 
     private func check(_ address: IPAddress) throws(UpstreamError) {

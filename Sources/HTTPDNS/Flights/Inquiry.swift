@@ -191,7 +191,7 @@ struct Inquiry {
             for other in asked where other.candidate.upstream != upstream && !other.outstanding.isEmpty {
                 actions.append(.cancel(upstream: other.candidate.upstream, timedOut: false))
             }
-            if asked.count > 1 { asked.removeAll { $0.candidate.upstream != upstream } }
+            asked.removeAll { $0.candidate.upstream != upstream }
             outcome.upstream = upstream
             staleAt = nil
             deliverAt = now + plan.resolutionDelay
