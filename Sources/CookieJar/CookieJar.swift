@@ -94,10 +94,9 @@ public final class CookieJar: Sendable {
     ) -> String? {
         withMatches(for: url, context: context, now: now) { matches in
             guard matches.count > 0 else { return nil }
-            let count = matches.headerCount
-            return String(unsafeUninitializedCapacity: count) { memory in
+            return String(unsafeUninitializedCapacity: matches.headerCount) { memory in
                 if let start = memory.baseAddress { matches.writeHeader(to: start) }
-                return count
+                return matches.headerCount
             }
         }
     }

@@ -62,6 +62,17 @@ struct JarTests {
         #expect(try jar.get("https://host-9999.example/", at: 20_000) == "a=1")
     }
 
+    @Test(arguments: [1, 2, 5]) func cookiesOfAnyLengthAreWrittenWhole(perHeader: Int) throws {
+        for length in 0..<260 {
+            let jar = CookieJar()
+            let pairs = (0..<perHeader).map { "n\($0)=\(String(repeating: "v", count: (length + $0 * 61) % 260))" }
+            for pair in pairs { try jar.set(pair, "https://example.com/") }
+            let expected = pairs.joined(separator: "; ")
+            #expect(try jar.get("https://example.com/") == expected)
+            #expect(jar.headerOctets(for: try HTTPURL("https://example.com/"), now: noon) == Array(expected.utf8))
+        }
+    }
+
     // MARK: Sessions
 
     @Test func theEndOfASessionTakesWhatHasNoExpiry() throws {

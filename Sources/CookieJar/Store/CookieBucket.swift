@@ -63,8 +63,10 @@ struct CookieBucket {
 
     /// A block without its content, at its header.
     static func block(key: Int, capacity: Int, textCapacity: Int) -> UnsafeMutablePointer<Header> {
+        // A text may be copied with what follows it.
+        let behindTexts = max(capacity * (birthSize + tagSize), pieceSize)
         let start = UnsafeMutableRawPointer.allocate(
-            byteCount: keySize(key) + headerSize + capacity * (recordSize + birthSize + tagSize) + textCapacity,
+            byteCount: keySize(key) + headerSize + capacity * recordSize + textCapacity + behindTexts,
             alignment: MemoryLayout<CookieRecord>.alignment
         )
         return (start + keySize(key)).bindMemory(to: Header.self, capacity: 1)
@@ -101,6 +103,27 @@ struct CookieBucket {
     @inline(__always)
     func text(_ offset: Int) -> UnsafeMutablePointer<UInt8> {
         (base + offset).assumingMemoryBound(to: UInt8.self)
+    }
+
+    /// How many octets ``copyText(at:count:to:room:)`` copies at a time: as many as most cookies have.
+    private static let pieceSize = MemoryLayout<SIMD64<UInt8>>.size
+
+    /// Copies a text to memory of `room` octets, of which those behind the text are to be overwritten later.
+    ///
+    /// How long the text of a cookie is cannot be foreseen, and a copy of just that length branches on it. So it is copied
+    /// in pieces of one length, and what follows it in the block with it.
+    @inline(__always)
+    func copyText(at offset: Int, count: Int, to place: UnsafeMutableRawPointer, room: Int) {
+        let from = UnsafeRawPointer(base + offset)
+        guard room >= (count + Self.pieceSize - 1) & ~(Self.pieceSize - 1) else {
+            return place.copyMemory(from: from, byteCount: count)
+        }
+        var done = 0
+        repeat {
+            let piece = from.loadUnaligned(fromByteOffset: done, as: SIMD64<UInt8>.self)
+            place.storeBytes(of: piece, toByteOffset: done, as: SIMD64<UInt8>.self)
+            done &+= Self.pieceSize
+        } while done < count
     }
 
     var count: Int { Int(header.pointee.count) }

@@ -12,10 +12,10 @@ struct CookieMatches: ~Copyable {
         /// The order of the Cookie header (RFC 6265bis §5.8.3 step 4): longer paths first, then earlier creation.
         @inline(__always)
         func precedes(_ other: Element) -> Bool {
-            let (length, otherLength) = (record.pointee.pathLength, other.record.pointee.pathLength)
-            guard length == otherLength else { return length > otherLength }
-            let (rank, otherRank) = (record.pointee.rank, other.record.pointee.rank)
-            if rank != CookieRecord.unranked, otherRank != CookieRecord.unranked { return rank < otherRank }
+            let (order, otherOrder) = (record.pointee.order, other.record.pointee.order)
+            // Without a branch on what differs from cookie to cookie, for it cannot be foreseen.
+            if record.pointee.isRanked, other.record.pointee.isRanked { return order < otherOrder }
+            guard record.pointee.pathLength == other.record.pointee.pathLength else { return order < otherOrder }
             return bucket.births[index].precedes(other.bucket.births[other.index])
         }
     }
@@ -127,22 +127,22 @@ struct CookieMatches: ~Copyable {
         (0..<count).map { Cookie(at: elements[$0].index, of: elements[$0].bucket) }
     }
 
-    /// Takes out those from `start` on whose path only seemed to match.
+    /// Takes out those from `start` on, which are in order, whose path only seemed to match.
     @inline(__always)
     mutating func verifyPaths(from start: Int, _ requestPath: Octets) {
-        var kept = start
-        for index in start..<count {
-            let element = elements[index]
-            // Most paths are a slash, and of one octet there is no other.
-            if element.record.pointee.pathLength > 1,
-                !PathMatch.matches(requestPath, cookiePath: element.bucket.path(element.record.pointee))
-            {
-                continue
+        var (kept, next) = (start, start)
+        // Most paths are a slash, and of one octet there is no other. The longer ones are in front.
+        while next < count, elements[next].record.pointee.pathLength > 1 {
+            let element = elements[next]
+            if PathMatch.matches(requestPath, cookiePath: element.bucket.path(element.record.pointee)) {
+                elements[kept] = element
+                kept += 1
             }
-            elements[kept] = element
-            kept += 1
+            next += 1
         }
-        count = kept
+        guard kept < next else { return }
+        (elements + kept).update(from: elements + next, count: count - next)
+        count -= next - kept
     }
 
     /// Notes that all were sent (RFC 6265bis §5.8.3 step 5), and counts the octets of the Cookie header.
@@ -156,18 +156,19 @@ struct CookieMatches: ~Copyable {
         }
     }
 
-    /// Writes the Cookie header (RFC 6265bis §5.8.3 step 6) to memory of `headerCount` octets.
+    /// Writes the Cookie header (RFC 6265bis §5.8.3 step 6) to memory of ``headerCount`` octets.
     func writeHeader(to start: UnsafeMutablePointer<UInt8>) {
-        var place = start
+        var place = UnsafeMutableRawPointer(start)
+        let end = place + headerCount
         for index in 0..<count {
-            if index > 0 {
-                place[0] = .semicolon
-                place[1] = .space
-                place += 2
-            }
-            let pair = elements[index].bucket.pair(elements[index].record.pointee)
-            if let from = pair.baseAddress { place.update(from: from, count: pair.count) }
-            place += pair.count
+            let (record, bucket) = (elements[index].record, elements[index].bucket)
+            let length = record.pointee.pairLength
+            bucket.copyText(at: Int(record.pointee.text), count: length, to: place, room: end - place)
+            place += length
+            guard place < end else { return }
+            place.storeBytes(of: UInt8.semicolon, as: UInt8.self)
+            place.storeBytes(of: UInt8.space, toByteOffset: 1, as: UInt8.self)
+            place += 2
         }
     }
 }

@@ -50,6 +50,10 @@ struct CookieRecord {
     var pathLength: UInt16 = 0
     var flags: Flags
 
+    var isRanked: Bool { rank != Self.unranked }
+    /// Less for the cookie that comes first in the Cookie header: that of the longer path, or of two ranked ones the earlier.
+    var order: UInt64 { UInt64(UInt16.max - pathLength) << 32 | UInt64(rank) }
+
     /// Octets of `name=value`; a nameless cookie is its value.
     var pairLength: Int { Int(nameLength) + Int(valueLength) + (nameLength == 0 ? 0 : 1) }
     /// Octets of all texts.
