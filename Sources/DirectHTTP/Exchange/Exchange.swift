@@ -12,13 +12,19 @@ final class Exchange: Sendable {
     typealias HeadResult = Result<ExchangeHead, DirectHTTPError>
     typealias PieceResult = Result<ByteBuffer?, DirectHTTPError>
 
-    /// The head, and what is known of its connection.
-    struct ExchangeHead: Sendable {
-        var response: HTTPResponse
+    /// The head, and what is known of its connection; an object, for it goes through many hands.
+    final class ExchangeHead: Sendable {
+        let response: HTTPResponse
         /// Whether its status line says HTTP/1.0.
-        var isOld = false
+        let isOld: Bool
         /// When the first byte of the response was read.
-        var firstByte: NIODeadline
+        let firstByte: NIODeadline
+
+        init(response: HTTPResponse, isOld: Bool = false, firstByte: NIODeadline) {
+            self.response = response
+            self.isOld = isOld
+            self.firstByte = firstByte
+        }
     }
 
     private struct State {

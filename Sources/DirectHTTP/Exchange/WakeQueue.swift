@@ -20,22 +20,29 @@ final class WakeQueue: Sendable {
         }
     }
 
-    private let wakes: NIOLoopBoundBox<[Wake]>
+    /// The tasks to be resumed at the end of this turn. An object: a list that is taken out of its box to be changed is copied.
+    private final class Due {
+        var wakes: [Wake] = []
+    }
+
+    private let due: NIOLoopBoundBox<Due>
 
     init(_ loop: any EventLoop) {
-        wakes = .makeBoxSendingValue([], eventLoop: loop)
+        due = .makeBoxSendingValue(Due(), eventLoop: loop)
     }
 
     /// Resumes it at the end of this turn; on the loop.
     func append(_ wake: Wake) {
-        wakes.value.append(wake)
-        guard wakes.value.count == 1 else { return }
-        wakes.eventLoop.execute { [wakes] in
-            let due = wakes.value
-            wakes.value = []
-            if due.count == 1 { return due[0].resume() }
+        let due = due.value
+        due.wakes.append(wake)
+        guard due.wakes.count == 1 else { return }
+        self.due.eventLoop.execute { [self] in
+            let due = self.due.value
+            if due.wakes.count == 1 { return due.wakes.removeLast().resume() }
+            let all = due.wakes
+            due.wakes = []
             // Each of them resumed from here would have its thread woken anew, which it leaves again before the next is resumed.
-            Task.detached { for wake in due { wake.resume() } }
+            Task.detached { for wake in all { wake.resume() } }
         }
     }
 }

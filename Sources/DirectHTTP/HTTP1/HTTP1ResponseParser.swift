@@ -41,6 +41,7 @@ struct HTTP1ResponseParser {
     /// How much of `buffer` was already searched for the end of a head, so that a head in many pieces costs linear time.
     private var searched = 0
     private var method = HTTPRequest.Method.get
+    private var lastHead = LastHeaderBlock<HTTP1ResponseHead>()
     private var memo = HTTP1HeadMemo()
     /// The minor version of the final response's head: 0 or 1.
     private(set) var minorVersion = 1
@@ -80,9 +81,10 @@ struct HTTP1ResponseParser {
                 return nil
             case .head:
                 guard let block = try takeBlock() else { return nil }
-                return try startResponse(
-                    HTTP1HeadParser.parseResponse(block, fieldCount: limits.fieldCount, memo: &memo)
-                )
+                if let head = lastHead.content(of: block) { return startResponse(head) }
+                let head = try HTTP1HeadParser.parseResponse(block, fieldCount: limits.fieldCount, memo: &memo)
+                lastHead.note(block, head)
+                return startResponse(head)
             case .fixed(let remaining):
                 guard let piece = takePiece(atMost: remaining) else {
                     guard remaining == 0 else { return nil }
@@ -141,7 +143,7 @@ struct HTTP1ResponseParser {
         return buffer
     }
 
-    private mutating func startResponse(_ head: HTTP1ResponseHead) throws(DirectHTTPError) -> Event {
+    private mutating func startResponse(_ head: HTTP1ResponseHead) -> Event {
         let status = head.response.status
         if status.kind == .informational, status.code != 101 {
             return .informational(head.response)

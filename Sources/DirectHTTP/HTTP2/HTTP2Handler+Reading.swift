@@ -41,8 +41,7 @@ extension HTTP2Handler {
         now: NIODeadline
     ) throws(HTTP2ConnectionError) {
         try checkOpened(id)
-        var received = HTTP2Headers.Received()
-        try decoder.decode(block) { received.take($0) }
+        let received = try headers.read(block)
         guard let stream = streams[id] else { return try guardian.waste(now: now) }
         give(stream, now) { stream throws(DirectHTTPError) in
             try stream.take(received, endStream: endStream, now: now)

@@ -36,7 +36,7 @@ final class HTTP2Handler: ChannelDuplexHandler, ConnectionHandler {
     // MARK: Reading
 
     var reader: HTTP2FrameReader
-    var decoder: HPACKDecoder
+    var headers: HTTP2HeaderReader
     var guardian = HTTP2FloodGuard()
     /// Streams with something to hand over at the end of this read.
     var touched: [HTTP2Stream] = []
@@ -85,7 +85,7 @@ final class HTTP2Handler: ChannelDuplexHandler, ConnectionHandler {
         self.wakes = wakes
         self.notify = notify
         reader = HTTP2FrameReader(maximumBlock: limits.headBytes)
-        decoder = HPACKDecoder(
+        headers = HTTP2HeaderReader(
             maximumListSize: limits.headBytes + 32 * limits.fieldCount,
             maximumFields: limits.fieldCount
         )
@@ -191,7 +191,7 @@ final class HTTP2Handler: ChannelDuplexHandler, ConnectionHandler {
         out.writeStaticString(HTTP2Frame.preface)
         out.writeSettings([
             (.enablePush, 0), (.initialWindowSize, streamWindow),
-            (.maximumHeaderListSize, decoder.maximumListSize),
+            (.maximumHeaderListSize, headers.maximumListSize),
         ])
         out.writeWindowUpdate(Self.connectionWindow - HTTP2Frame.defaultWindow)
         flush(context)

@@ -34,6 +34,10 @@ struct HPACKDecoder {
     private var maximumSize = Self.tableSize
     /// The last literal of each name of the static table: most servers write the same ones again and again without an index.
     private var recent = [Literal?](repeating: nil, count: 62)
+    /// Whether fields or names of the table were in the last block, so that with another table it says something else.
+    private var readsTable = false
+    /// How many fields the last block put into the table; nil where it changed the table in another way too.
+    private var insertionCount: Int? = 0
     /// Where Huffman codes are decoded.
     private var scratch: [UInt8] = []
 
@@ -47,6 +51,7 @@ struct HPACKDecoder {
         _ block: UnsafeRawBufferPointer,
         _ body: (HPACKField) -> Void
     ) throws(Failure) {
+        (readsTable, insertionCount) = (false, 0)
         var index = 0
         var listSize = 0
         var count = 0
@@ -59,6 +64,7 @@ struct HPACKDecoder {
                 // RFC 7541 §4.2: a change of size stands at the beginning of a block.
                 let wanted = try integer(block, &index, prefix: 5)
                 guard count == 0, wanted <= Self.tableSize else { throw .malformed }
+                insertionCount = nil
                 maximumSize = wanted
                 evict(for: 0)
                 continue
@@ -74,6 +80,17 @@ struct HPACKDecoder {
         }
     }
 
+    /// What the last block puts into the table if it comes again next, and then says the same; nil where it must be read again.
+    var insertions: [HPACKField]? {
+        guard let count = insertionCount, count <= table.count, count == 0 || !readsTable else { return nil }
+        return table.prefix(count).reversed()
+    }
+
+    /// Puts fields into the table, as the block does that they are of.
+    mutating func insert(_ fields: [HPACKField]) {
+        for field in fields { insert(field) }
+    }
+
     private func integer(
         _ block: UnsafeRawBufferPointer,
         _ index: inout Int,
@@ -83,13 +100,14 @@ struct HPACKDecoder {
         return value
     }
 
-    private func entry(_ index: Int) throws(Failure) -> HPACKField {
+    private mutating func entry(_ index: Int) throws(Failure) -> HPACKField {
         let known = HPACKStaticTable.fields
         guard index > known.count else {
             guard index > 0 else { throw .malformed }
             return known[index - 1]
         }
         guard index - known.count <= table.count else { throw .malformed }
+        readsTable = true
         return table[index - known.count - 1]
     }
 
@@ -145,9 +163,10 @@ struct HPACKDecoder {
     private mutating func insert(_ field: HPACKField) {
         evict(for: field.size)
         // RFC 7541 §4.4: one that is larger than the table empties it, and is not kept.
-        guard field.size <= maximumSize else { return }
+        guard field.size <= maximumSize else { return insertionCount = nil }
         table.prepend(field)
         size += field.size
+        insertionCount? += 1
     }
 
     private mutating func evict(for space: Int) {
