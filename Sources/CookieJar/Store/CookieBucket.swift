@@ -140,11 +140,6 @@ struct CookieBucket {
         Octets(start: text(record.value), count: Int(record.valueLength))
     }
 
-    /// `name=value`, or the value of a nameless cookie.
-    func pair(_ record: borrowing CookieRecord) -> Octets {
-        Octets(start: text(Int(record.text)), count: record.pairLength)
-    }
-
     func path(_ record: borrowing CookieRecord) -> Octets {
         Octets(start: text(record.path), count: Int(record.pathLength))
     }
