@@ -12,11 +12,13 @@ struct CookieMatches: ~Copyable {
         /// The order of the Cookie header (RFC 6265bis §5.8.3 step 4): longer paths first, then earlier creation.
         @inline(__always)
         func precedes(_ other: Element) -> Bool {
-            let (order, otherOrder) = (record.pointee.order, other.record.pointee.order)
-            // Without a branch on what differs from cookie to cookie, for it cannot be foreseen.
-            if record.pointee.isRanked, other.record.pointee.isRanked { return order < otherOrder }
-            guard record.pointee.pathLength == other.record.pointee.pathLength else { return order < otherOrder }
-            return bucket.births[index].precedes(other.bucket.births[other.index])
+            // Nearly all are ranked. Then there is no branch on what differs from cookie to cookie, for it cannot be foreseen.
+            if !(record.pointee.isRanked && other.record.pointee.isRanked),
+                record.pointee.pathLength == other.record.pointee.pathLength
+            {
+                return bucket.births[index].precedes(other.bucket.births[other.index])
+            }
+            return record.pointee.order < other.record.pointee.order
         }
     }
 
@@ -85,12 +87,19 @@ struct CookieMatches: ~Copyable {
 
     /// Takes out the elements for which the closure is true.
     mutating func removeAll(where isUnwanted: (Element) -> Bool) {
-        var kept = 0
-        for index in 0..<count where !isUnwanted(elements[index]) {
-            if kept != index { elements[kept] = elements[index] }
+        removeAll(in: 0..<count, where: isUnwanted)
+    }
+
+    @inline(__always)
+    private mutating func removeAll(in range: Range<Int>, where isUnwanted: (Element) -> Bool) {
+        var kept = range.lowerBound
+        for index in range where !isUnwanted(elements[index]) {
+            elements[kept] = elements[index]
             kept += 1
         }
-        count = kept
+        guard kept < range.upperBound else { return }
+        (elements + kept).update(from: elements + range.upperBound, count: count - range.upperBound)
+        count -= range.upperBound - kept
     }
 
     /// Merges the elements before and from `middle` on, each in order, into one order.
@@ -130,19 +139,12 @@ struct CookieMatches: ~Copyable {
     /// Takes out those from `start` on, which are in order, whose path only seemed to match.
     @inline(__always)
     mutating func verifyPaths(from start: Int, _ requestPath: Octets) {
-        var (kept, next) = (start, start)
         // Most paths are a slash, and of one octet there is no other. The longer ones are in front.
-        while next < count, elements[next].record.pointee.pathLength > 1 {
-            let element = elements[next]
-            if PathMatch.matches(requestPath, cookiePath: element.bucket.path(element.record.pointee)) {
-                elements[kept] = element
-                kept += 1
-            }
-            next += 1
+        var end = start
+        while end < count, elements[end].record.pointee.pathLength > 1 { end += 1 }
+        removeAll(in: start..<end) {
+            !PathMatch.matches(requestPath, cookiePath: $0.bucket.path($0.record.pointee))
         }
-        guard kept < next else { return }
-        (elements + kept).update(from: elements + next, count: count - next)
-        count -= next - kept
     }
 
     /// Notes that all were sent (RFC 6265bis §5.8.3 step 5), and counts the octets of the Cookie header.

@@ -150,7 +150,8 @@ public final class Engine: Sendable {
         _ course: inout Course
     ) throws(DirectHTTPError) -> ExchangeResponse? {
         switch sent.head {
-        case .success(let head):
+        case .success(let shared):
+            let head = shared.value
             if request.body.isReplayable,
                 isChallenge(head.response, course.key, used: course.answer, isRemembered: !course.isAnswering)
             {

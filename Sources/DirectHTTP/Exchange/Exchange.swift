@@ -9,22 +9,16 @@ import NIOCore
 /// The connection delivers what it parsed in one call for each read of the socket; the caller is resumed at most once for
 /// the head and once for each wait for the body. A small response costs one hop to the loop and one back.
 final class Exchange: Sendable {
-    typealias HeadResult = Result<ExchangeHead, DirectHTTPError>
+    typealias HeadResult = Result<Shared<ExchangeHead>, DirectHTTPError>
     typealias PieceResult = Result<ByteBuffer?, DirectHTTPError>
 
-    /// The head, and what is known of its connection; an object, for it goes through many hands.
-    final class ExchangeHead: Sendable {
-        let response: HTTPResponse
+    /// The head, and what is known of its connection.
+    struct ExchangeHead: Sendable {
+        var response: HTTPResponse
         /// Whether its status line says HTTP/1.0.
-        let isOld: Bool
+        var isOld = false
         /// When the first byte of the response was read.
-        let firstByte: NIODeadline
-
-        init(response: HTTPResponse, isOld: Bool = false, firstByte: NIODeadline) {
-            self.response = response
-            self.isOld = isOld
-            self.firstByte = firstByte
-        }
+        var firstByte: NIODeadline
     }
 
     private struct State {
@@ -180,7 +174,7 @@ final class Exchange: Sendable {
     ///   - now: the time.
     ///   - wakes: what resumes the caller; nil: it is resumed at once.
     func deliver(
-        head: ExchangeHead?,
+        head: Shared<ExchangeHead>?,
         pieces: some Collection<ByteBuffer>,
         end: Result<HTTPFields?, DirectHTTPError>?,
         now: NIODeadline,

@@ -35,7 +35,7 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
     private var informationalCount = 0
     private var hasReadResponse = false
     /// What was parsed since the last delivery.
-    private var pendingHead: Exchange.ExchangeHead?
+    private var pendingHead: Shared<Exchange.ExchangeHead>?
     private var pendingPieces: [ByteBuffer] = []
     private var pendingEnd: Result<HTTPFields?, DirectHTTPError>?
     /// The time of the read whose news are still to be delivered: looking at the clock costs more than most of what is done then.
@@ -276,10 +276,8 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
             // the next request.
             self.keepAlive = keepAlive && !(hasLongBody && status >= 400)
             exchange?.gate?.refuse()
-            pendingHead = Exchange.ExchangeHead(
-                response: response,
-                isOld: parser.minorVersion == 0,
-                firstByte: now
+            pendingHead = Shared(
+                Exchange.ExchangeHead(response: response, isOld: parser.minorVersion == 0, firstByte: now)
             )
         case .body(let piece):
             pendingPieces.append(piece)

@@ -37,7 +37,7 @@ final class HTTP2Stream {
     var receiveWindow: HTTP2ReceiveWindow
 
     /// What was read since the last delivery.
-    private var pendingHead: Exchange.ExchangeHead?
+    private var pendingHead: Shared<Exchange.ExchangeHead>?
     private var pendingPieces: [ByteBuffer] = []
     var pendingEnd: Result<HTTPFields?, DirectHTTPError>?
     /// Whether it stands in the connection's list of streams that have something to deliver.
@@ -94,7 +94,7 @@ final class HTTP2Stream {
         let hasBody = exchange.request.method != .head && status.code != 204 && status.code != 304
         restOfBody = hasBody ? block.contentLength : 0
         exchange.gate?.refuse()
-        pendingHead = Exchange.ExchangeHead(response: response, firstByte: now)
+        pendingHead = Shared(Exchange.ExchangeHead(response: response, firstByte: now))
         if endStream { try end() }
     }
 
