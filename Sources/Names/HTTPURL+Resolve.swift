@@ -42,10 +42,18 @@ extension URLReader {
             return try finish(afterSlashes(base.origin.scheme, rest[slashes.endIndex...]), at: base)
         }
         let (path, query, fragment) = parts(rest)
+        let (target, pathCount) =
+            if path.first.map(isSlash) == true {
+                target(path, query)
+            } else if path.isEmpty, query == nil {
+                (base.target, Int(base.pathCount))
+            } else {
+                joined(path.isEmpty ? base.path : merged(path, with: base), query)
+            }
         return HTTPURL(
             origin: base.origin,
-            checkedPath: path.isEmpty ? base.path : merged(path, with: base),
-            query: query.map { encoded($0, keeping: .queryOfURL) } ?? (path.isEmpty ? base.query : nil),
+            checkedTarget: target,
+            pathCount: pathCount,
             fragment: fragment.map { encoded($0, keeping: .fragmentOfURL) } ?? base.fragment,
             user: base.user,
             password: base.password
@@ -55,8 +63,8 @@ extension URLReader {
     private func finish(_ url: HTTPURL, at base: HTTPURL) -> HTTPURL {
         HTTPURL(
             origin: url.origin,
-            checkedPath: url.path,
-            query: url.query,
+            checkedTarget: url.target,
+            pathCount: Int(url.pathCount),
             fragment: url.fragment ?? base.fragment,
             user: url.user,
             password: url.password
@@ -65,7 +73,6 @@ extension URLReader {
 
     /// RFC 3986 §5.2.3.
     private func merged(_ path: Bytes, with base: HTTPURL) -> String {
-        guard path.first.map(isSlash) != true else { return normalizedPath(path) }
         let directory = base.path.utf8.prefix(
             through: base.path.utf8.lastIndex(of: UInt8(ascii: "/")) ?? base.path.startIndex
         )

@@ -15,32 +15,50 @@ public struct HTTPURL: Hashable, Sendable, CustomStringConvertible {
 
     /// Scheme, host and port.
     public let origin: Origin
-    /// The percent-encoded path without dot segments; at least `/`.
-    public let path: String
-    /// The percent-encoded query without `?`; nil where the URL has none.
-    public let query: String?
-    /// The percent-encoded fragment without `#`; nil where the URL has none. It is never sent.
-    public let fragment: String?
-    /// The percent-decoded user of `user:password@`; nil where the URL has none.
-    public let user: String?
-    /// The percent-decoded password of `user:password@`; nil where the URL has none.
-    public let password: String?
+    /// Path and query as the request line and `:path` carry them.
+    public let target: String
+    private let extras: Extras?
+    /// How many octets of ``target`` are the path.
+    package let pathCount: UInt32
+
+    /// What few URLs have. It lies apart: a URL is copied many times, and each of its texts is counted with it.
+    private final class Extras: Hashable, Sendable {
+        let fragment: String?
+        let user: String?
+        let password: String?
+
+        init(fragment: String?, user: String?, password: String?) {
+            self.fragment = fragment
+            self.user = user
+            self.password = password
+        }
+
+        static func == (left: Extras, right: Extras) -> Bool {
+            (left.fragment, left.user, left.password) == (right.fragment, right.user, right.password)
+        }
+
+        func hash(into hasher: inout Hasher) {
+            hasher.combine(fragment)
+            hasher.combine(user)
+            hasher.combine(password)
+        }
+    }
 
     /// A URL of parts that are in their final form.
     init(
         origin: Origin,
-        checkedPath path: String,
-        query: String?,
-        fragment: String?,
+        checkedTarget target: String,
+        pathCount: Int,
+        fragment: String? = nil,
         user: String? = nil,
         password: String? = nil
     ) {
         self.origin = origin
-        self.path = path
-        self.query = query
-        self.fragment = fragment
-        self.user = user
-        self.password = password
+        self.target = target
+        // A target has three times the octets that a URL may have at the most.
+        self.pathCount = UInt32(clamping: pathCount)
+        let hasExtras = fragment != nil || user != nil || password != nil
+        extras = hasExtras ? Extras(fragment: fragment, user: user, password: password) : nil
     }
 
     /// Reads an absolute URL (RFC 3986 §3, with the schemes of ``Scheme``).
@@ -134,23 +152,32 @@ public struct HTTPURL: Hashable, Sendable, CustomStringConvertible {
     /// - Throws: ``NameError`` with code `malformedURL`.
     package static func target(_ text: String, of origin: Origin) throws(NameError) -> String {
         var text = text
-        if text.withUTF8({ URLReader($0, isLenient: false).plainPathEnd }) != nil { return text }
+        if text.withUTF8({ URLReader($0, isLenient: false).plainPathCount }) != nil { return text }
         return try HTTPURL(origin: origin, target: text).target
     }
 
     /// The host.
     public var host: Host { origin.host }
 
-    /// Path and query as the request line and `:path` carry them.
-    public var target: String {
-        guard let query else { return path }
-        var target = ""
-        target.reserveCapacity(path.utf8.count + 1 + query.utf8.count)
-        target += path
-        target += "?"
-        target += query
-        return target
+    /// The percent-encoded path without dot segments; at least `/`.
+    public var path: String { String(target[..<pathEnd]) }
+
+    /// The percent-encoded query without `?`; nil where the URL has none.
+    public var query: String? {
+        let mark = pathEnd
+        return mark < target.endIndex ? String(target[target.utf8.index(after: mark)...]) : nil
     }
+
+    /// The percent-encoded fragment without `#`; nil where the URL has none. It is never sent.
+    public var fragment: String? { extras?.fragment }
+
+    /// The percent-decoded user of `user:password@`; nil where the URL has none.
+    public var user: String? { extras?.user }
+
+    /// The percent-decoded password of `user:password@`; nil where the URL has none.
+    public var password: String? { extras?.password }
+
+    private var pathEnd: String.Index { target.utf8.index(target.startIndex, offsetBy: Int(pathCount)) }
 
     /// The whole URL, without user and password (they must not reach logs) and with the fragment.
     public var description: String {

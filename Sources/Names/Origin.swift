@@ -9,10 +9,11 @@
 public struct Origin: Hashable, Sendable, CustomStringConvertible {
     /// The scheme of the URL, without the colon.
     public let scheme: Scheme
-    /// The host of the URL, canonical.
-    public let host: Host
+    // In this order there is no gap.
     /// The port of the URL, or the scheme's own.
     public let port: UInt16
+    /// The host of the URL, canonical.
+    public let host: Host
 
     /// An origin of parts; `port` nil means the scheme's own.
     public init(scheme: Scheme, host: Host, port: UInt16? = nil) {

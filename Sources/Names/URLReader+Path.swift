@@ -1,6 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension URLReader {
+    /// Path and query in their final form, and how many octets of it are the path.
+    ///
+    /// - Parameters:
+    ///   - path: The path as it was written; it may be empty.
+    ///   - query: What was written behind the question mark that follows it.
+    func target(_ path: Bytes, _ query: Bytes?) -> (text: String, pathCount: Int) {
+        let queryIsFinal = query.map {
+            PercentEncoding.Allowed.queryOfURL.firstOther(in: UnsafeBufferPointer(rebasing: $0)) == $0.count
+        }
+        if queryIsFinal != false, isPlain(path) {
+            let whole = text[path.startIndex..<(query ?? path).endIndex]
+            return (String(decoding: whole, as: UTF8.self), path.count)
+        }
+        return joined(normalizedPath(path), query)
+    }
+
+    /// A path in its final form, and a query as it was written.
+    func joined(_ path: String, _ query: Bytes?) -> (text: String, pathCount: Int) {
+        (query.map { "\(path)?\(encoded($0, keeping: .queryOfURL))" } ?? path, path.utf8.count)
+    }
+
     /// The path without dot segments (RFC 3986 §5.2.4; `%2e` is a dot, WHATWG URL §4.1), encoded, at least `/`.
     func normalizedPath(_ path: Bytes) -> String {
         guard !path.isEmpty else { return "/" }

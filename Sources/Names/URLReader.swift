@@ -51,13 +51,8 @@ struct URLReader {
 
     /// Path and query of a request to an origin.
     func target(of origin: Origin) throws(NameError) -> HTTPURL {
-        if let end = plainPathEnd {
-            return HTTPURL(
-                origin: origin,
-                checkedPath: String(decoding: text[..<end], as: UTF8.self),
-                query: end < text.endIndex ? String(decoding: text[(end + 1)...], as: UTF8.self) : nil,
-                fragment: nil
-            )
+        if let count = plainPathCount {
+            return HTTPURL(origin: origin, checkedTarget: String(decoding: text, as: UTF8.self), pathCount: count)
         }
         try checkCharacters()
         guard text.first == UInt8(ascii: "/"), !text.contains(UInt8(ascii: "#")) else {
@@ -66,26 +61,27 @@ struct URLReader {
         return url(origin, text)
     }
 
-    /// Where the path ends in a target that is in its final form beyond doubt, as nearly all are that programs make; nil
+    /// How many octets the path has in a target that is in its final form beyond doubt, as nearly all are that programs make; nil
     /// where it may not be.
-    var plainPathEnd: Bytes.Index? {
+    var plainPathCount: Int? {
         let bytes = UnsafeBufferPointer(rebasing: text)
         guard bytes.first == UInt8(ascii: "/"), bytes.count <= HTTPURL.maximumLength else { return nil }
         let end = PercentEncoding.Allowed.plainPath.firstOther(in: bytes)
-        guard end < bytes.count else { return text.endIndex }
+        guard end < bytes.count else { return end }
         let query = UnsafeBufferPointer(rebasing: bytes[(end + 1)...])
         guard bytes[end] == UInt8(ascii: "?"), PercentEncoding.Allowed.queryOfURL.firstOther(in: query) == query.count
         else { return nil }
-        return text.startIndex + end
+        return end
     }
 
     /// The URL of an origin and what follows its authority.
     private func url(_ origin: Origin, _ rest: Bytes, user: String? = nil, password: String? = nil) -> HTTPURL {
         let (path, query, fragment) = parts(rest)
+        let (target, pathCount) = target(path, query)
         return HTTPURL(
             origin: origin,
-            checkedPath: normalizedPath(path),
-            query: query.map { encoded($0, keeping: .queryOfURL) },
+            checkedTarget: target,
+            pathCount: pathCount,
             fragment: fragment.map { encoded($0, keeping: .fragmentOfURL) },
             user: user,
             password: password

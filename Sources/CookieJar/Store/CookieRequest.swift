@@ -29,7 +29,8 @@ struct CookieRequest {
     ) rethrows -> Result {
         let isAddress = url.origin.host.address != nil
         return try host.withOctets { host in
-            try url.path.withOctets { path in
+            try url.target.withOctets { target in
+                let path = target.part(0..<Int(url.pathCount))
                 let isSecure = url.origin.scheme.isSecure || isThisMachine(host, isAddress: isAddress)
                 return try body(CookieRequest(host: host, isAddress: isAddress, path: path, isSecure: isSecure))
             }
