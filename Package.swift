@@ -80,9 +80,10 @@ let package = Package(
     ],
     targets: [
         .target(name: "Names", swiftSettings: settings),
+        .target(name: "CPrefetch"),
         .target(
             name: "CookieJar",
-            dependencies: ["Names", atomics, nio("NIOConcurrencyHelpers")],
+            dependencies: ["Names", "CPrefetch", atomics, nio("NIOConcurrencyHelpers")],
             swiftSettings: settings
         ),
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),

@@ -77,7 +77,7 @@ extension CookieJar {
     ) -> Int {
         let now = now ?? clock()
         return change(source) { store in
-            let cookies = store.withMatches(for: url, context: CookieContext(), now: now, onAnyConnection: true) {
+            let cookies = store.withMatches(for: url, context: CookieContext(), onAnyConnection: true, now: { now }) {
                 $0.cookies
             }
             return cookies.count { isWanted($0) && store.remove($0) }

@@ -21,7 +21,8 @@ public final class CookieJar: Sendable {
     ///
     /// - Parameters:
     ///   - configuration: Bounds and policy.
-    ///   - clock: What says the time where a call does not; default the system's clock.
+    ///   - clock: What says the time where a call does not; default the system's clock. It is asked while the jar is locked, so
+    ///     it cannot use the jar.
     public init(
         configuration: CookieJarConfiguration = CookieJarConfiguration(),
         clock: @escaping @Sendable () -> CookieTime = { .now }
@@ -132,8 +133,7 @@ public final class CookieJar: Sendable {
         now: CookieTime?,
         _ body: (borrowing CookieMatches) -> Result
     ) -> Result {
-        let now = now ?? clock()
-        return state.withReadLock { $0.withMatches(for: url, context: context, now: now, body) }
+        state.withReadLock { $0.withMatches(for: url, context: context, now: { now ?? clock() }, body) }
     }
 
     /// All cookies that have not expired, in no order.

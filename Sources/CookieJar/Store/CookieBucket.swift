@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CPrefetch
+
 /// The cookies of one domain field in one block of memory, in the order of the Cookie header.
 ///
 /// The block is: the key (domain, partition), ``Header``, the records, the texts, and what look-ups seldom need: a birth and
@@ -18,6 +20,8 @@ struct CookieBucket {
         var hash: UInt32
         /// The next bucket of the site (``CookieTable``), as its number plus one; 0: the last.
         var next: UInt32
+        /// The number of this bucket (``CookieTable``).
+        var number: UInt32
     }
 
     let header: UnsafeMutablePointer<Header>
@@ -28,7 +32,7 @@ struct CookieBucket {
     }
 
     /// An empty bucket.
-    init(domain: Octets, partition: Octets, hash: UInt32) {
+    init(domain: Octets, partition: Octets, hash: UInt32, number: UInt32) {
         let key = domain.count + partition.count
         header = Self.block(key: key, capacity: 0, textCapacity: 0)
         header.initialize(
@@ -40,7 +44,8 @@ struct CookieBucket {
                 domainLength: UInt16(domain.count),
                 partitionLength: UInt16(partition.count),
                 hash: hash,
-                next: 0
+                next: 0,
+                number: number
             )
         )
         Self.copy(domain, to: self.key)
@@ -56,6 +61,9 @@ struct CookieBucket {
 
     /// So that the records are aligned.
     private static var headerSize: Int { 32 }
+    private static var lineSize: Int { 64 }
+    /// So much of a key is asked for together with the rest: most domains are shorter.
+    private static var usualKeySize: Int { 24 }
     private static var recordSize: Int { MemoryLayout<CookieRecord>.stride }
     private static var birthSize: Int { MemoryLayout<CookieBirth>.stride }
     private static var tagSize: Int { MemoryLayout<UInt16>.stride }
@@ -124,6 +132,23 @@ struct CookieBucket {
             place.storeBytes(of: piece, toByteOffset: done, as: SIMD64<UInt8>.self)
             done &+= Self.pieceSize
         } while done < count
+    }
+
+    /// How many lines of the processor's cache a look-up may read.
+    var lineCount: Int {
+        (Self.usualKeySize + textStart + Int(header.pointee.textCount) + Self.lineSize - 1) / Self.lineSize
+    }
+
+    /// Asks for the first lines that a look-up reads, and does not wait for them.
+    @inline(__always)
+    func prefetch(_ count: Int) {
+        var line = base - Self.usualKeySize
+        let end = line + count * Self.lineSize
+        // Eight at a time, so that the end seldom comes as a surprise.
+        repeat {
+            for next in 0..<8 { prefetch_line(line + next * Self.lineSize) }
+            line += 8 * Self.lineSize
+        } while line < end
     }
 
     var count: Int { Int(header.pointee.count) }

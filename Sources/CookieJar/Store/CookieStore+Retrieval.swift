@@ -6,42 +6,54 @@ import Names
 extension CookieStore {
     /// Calls `body` with the cookies that a request gets, in the order of the Cookie header.
     ///
-    /// Nothing is allocated where they are few, and nothing in the store changes but the times of last access.
+    /// Nothing is allocated where they are few, and nothing in the store changes but the times of last access. The time is asked
+    /// for once at the most, while memory is on its way.
     func withMatches<Result>(
         for url: HTTPURL,
         context: CookieContext,
-        now: CookieTime,
         onAnyConnection: Bool = false,
+        now clock: () -> CookieTime,
         _ body: (borrowing CookieMatches) -> Result
     ) -> Result {
         CookieRequest.with(url) { request in
             CookieMatches.with { matches in
                 var request = request
+                var time: CookieTime?
                 request.isSecure = request.isSecure || onAnyConnection
                 if let filter = configuration.matchFilter, filter.widens {
-                    collectAll(now: now, into: &matches)
+                    collectAll(now: Self.time(&time, clock), into: &matches)
                 } else {
-                    collect(request, context, partition: Octets(start: nil, count: 0), now: now, into: &matches)
+                    collect(request, context, partition: Octets(start: nil, count: 0), at: &time, clock, into: &matches)
                     if partitionedCount > 0 {
                         context.withPartition(true, of: url) { partition in
-                            collect(request, context, partition: partition, now: now, into: &matches)
+                            collect(request, context, partition: partition, at: &time, clock, into: &matches)
                         }
                     }
                 }
                 if let filter = configuration.matchFilter {
                     matches.removeAll { !filter.matches(Cookie(at: $0.index, of: $0.bucket), url) }
                 }
-                matches.finish(at: now)
+                if matches.count > 0 { matches.finish(at: Self.time(&time, clock)) }
                 return body(matches)
             }
         }
     }
 
+    /// The time, which is asked for when it is first needed.
+    @inline(__always)
+    private static func time(_ asked: inout CookieTime?, _ clock: () -> CookieTime) -> CookieTime {
+        let time = asked ?? clock()
+        asked = time
+        return time
+    }
+
+    @inline(__always)
     private func collect(
         _ request: CookieRequest,
         _ context: CookieContext,
         partition: Octets,
-        now: CookieTime,
+        at time: inout CookieTime?,
+        _ clock: () -> CookieTime,
         into matches: inout CookieMatches
     ) {
         // Step 3: what excludes a cookie, whichever it is.
@@ -51,12 +63,16 @@ extension CookieStore {
         if context.site != .same {
             for sameSite in Cookie.SameSite.allCases where !context.sends(sameSite) { excluded.insert(.init(sameSite)) }
         }
-        table.withBuckets(of: request.host, isAddress: request.isAddress, partition: partition) { found in
+        table.withDomains(of: request.host, isAddress: request.isAddress, partition: partition) { domains in
             PathPrefixes.with(request.path) { paths in
-                for found in found {
+                let known = table.known(domains)
+                guard !known.isEmpty else { return }
+                let now = Self.time(&time, clock)
+                for domain in known {
+                    guard let bucket = table.bucket(of: domain, in: request.host, partition) else { continue }
                     let middle = matches.count
-                    let excluded = found.isOfHostItself ? excluded : excluded.union(.hostOnly)
-                    matches.append(found.bucket, without: excluded, after: now.microseconds, paths)
+                    let excluded = domain.isHost ? excluded : excluded.union(.hostOnly)
+                    matches.append(bucket, without: excluded, after: now.microseconds, paths)
                     matches.verifyPaths(from: middle, request.path)
                     // Step 4: each bucket is in order already.
                     matches.merge(from: middle)

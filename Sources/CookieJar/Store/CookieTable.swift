@@ -9,29 +9,21 @@
 /// The buckets of a site are chained: the bucket of the registrable domain, which exists as soon as one below it does,
 /// leads to the others. Step 16 of RFC 6265bis §5.7 needs it, for it asks for cookies of all domains *below* another.
 struct CookieTable: ~Copyable {
-    /// A bucket that a request asks for.
-    struct Found {
-        let bucket: CookieBucket
-        /// Where the bucket's domain begins in the host.
+    /// A domain that a host is or is within.
+    struct Domain {
+        /// Where it begins in the host.
         fileprivate let start: Int32
         fileprivate let hash: UInt32
+        /// The bucket that most likely is that of the domain.
+        fileprivate var bucket: CookieBucket?
 
-        /// Whether it is the host's own, and not that of a domain above it.
-        var isOfHostItself: Bool { start == 0 }
-    }
-
-    /// A domain that cookies of a request may have.
-    private struct Probe {
-        let start: Int32
-        let hash: UInt32
-        /// What the index says.
-        let answer: UInt32
+        /// Whether it is the host itself, and not a domain above it.
+        var isHost: Bool { start == 0 }
     }
 
     /// The buckets by number; nil where a number is free.
     private(set) var buckets: [CookieBucket?] = []
     private var free: [Int] = []
-    /// The numbers of the buckets plus one.
     private var index = CookieIndex()
     /// So that nobody can choose domains that fall on one slot.
     private let seed: UInt64
@@ -56,10 +48,9 @@ struct CookieTable: ~Copyable {
         (hash ^ UInt64(octet)) &* 0x0000_0100_0000_01b3
     }
 
-    /// An odd number, as ``CookieIndex`` asks for.
     @inline(__always)
     static func finish(_ hash: UInt64) -> UInt32 {
-        UInt32(truncatingIfNeeded: hash ^ hash >> 29 ^ hash >> 47) | 1
+        UInt32(truncatingIfNeeded: hash ^ hash >> 29 ^ hash >> 47)
     }
 
     private func hash(_ domain: Octets, _ partition: Octets) -> UInt32 {
@@ -68,92 +59,76 @@ struct CookieTable: ~Copyable {
 
     // MARK: Finding
 
-    /// The number of the bucket of a domain whose hash is known.
-    private func find(_ domain: Octets, _ partition: Octets, hash: UInt32) -> Int? {
-        index.first(hash) { buckets[Int($0) - 1]?.isOf(domain, partition) == true }.map { Int($0) - 1 }
+    private func find(_ domain: Octets, _ partition: Octets, hash: UInt32) -> CookieBucket? {
+        index.first(hash) { $0.isOf(domain, partition) }
     }
 
+    /// The number of the bucket of a domain.
     func find(_ domain: Octets, _ partition: Octets) -> Int? {
-        find(domain, partition, hash: hash(domain, partition))
+        find(domain, partition, hash: hash(domain, partition)).map { Int($0.header.pointee.number) }
     }
 
     /// How many domains of a host are looked for at once: more than hosts have, but for those made to be odd.
-    private static let probesAtOnce = 16
+    private static let domainsAtOnce = 16
 
-    /// Calls `body` with the buckets of the domains that `host` is or is within, the longest last; more than once for a
-    /// host of very many labels, and never with none.
+    /// Calls `body` with the domains that may have cookies for a host, the longest last; more than once for a host of very
+    /// many labels.
     ///
-    /// The index is asked for all domains before one answer is looked at, and the buckets that they lead to before the
-    /// cookies of one: in a large jar most time is spent waiting for memory, and so it is waited for at once.
+    /// In a large jar most time is spent waiting for memory, and so nothing is waited for while there is something else to do:
+    /// this asks for the lines of the index, ``known(_:)`` for the blocks that they lead to, and ``bucket(of:in:_:)`` reads.
     @inline(__always)
-    func withBuckets(
+    func withDomains(
         of host: Octets,
         isAddress: Bool,
         partition: Octets,
-        _ body: (UnsafeMutableBufferPointer<Found>.SubSequence) -> Void
+        _ body: (UnsafeMutableBufferPointer<Domain>) -> Void
     ) {
-        withUnsafeTemporaryAllocation(of: Probe.self, capacity: Self.probesAtOnce) { probes in
-            withUnsafeTemporaryAllocation(of: Found.self, capacity: Self.probesAtOnce) { found in
-                var hash = start(partition: partition)
-                var end = host.count
-                // A single label is a public suffix: no cookie is for the hosts below it.
-                var isSingleLabel = host.last != .dot
-                while end > 0 {
-                    var count = 0
-                    while end > 0, count < Self.probesAtOnce {
-                        end -= 1
-                        hash = Self.step(hash, host[end])
-                        guard end == 0 || (host[end - 1] == .dot && !isAddress) else { continue }
-                        if end == 0 || !isSingleLabel {
-                            let finished = Self.finish(hash)
-                            let answer = index.look(for: finished)
-                            probes[count] = Probe(start: Int32(end), hash: finished, answer: answer)
-                            count += answer == CookieIndex.Answer.nothing ? 0 : 1
-                        }
-                        isSingleLabel = false
+        withUnsafeTemporaryAllocation(of: Domain.self, capacity: Self.domainsAtOnce) { domains in
+            var hash = start(partition: partition)
+            var end = host.count
+            // A single label is a public suffix: no cookie is for the hosts below it.
+            var isSingleLabel = host.last != .dot
+            while end > 0 {
+                var count = 0
+                while end > 0, count < Self.domainsAtOnce {
+                    end -= 1
+                    hash = Self.step(hash, host[end])
+                    guard end == 0 || (host[end - 1] == .dot && !isAddress) else { continue }
+                    if end == 0 || !isSingleLabel {
+                        domains[count] = Domain(start: Int32(end), hash: Self.finish(hash))
+                        index.prefetch(domains[count].hash)
+                        count += 1
                     }
-                    count = follow(UnsafeMutableBufferPointer(rebasing: probes[..<count]), to: found, host, partition)
-                    if count > 0 { body(found[..<count]) }
+                    isSingleLabel = false
                 }
+                body(UnsafeMutableBufferPointer(rebasing: domains[..<count]))
             }
         }
     }
 
-    /// Finds the buckets of the probes, and says how many there are.
+    /// Those of the domains that the index knows.
     @inline(__always)
-    private func follow(
-        _ probes: UnsafeMutableBufferPointer<Probe>,
-        to found: UnsafeMutableBufferPointer<Found>,
-        _ host: Octets,
-        _ partition: Octets
-    ) -> Int {
-        var hits = 0
-        for probe in probes {
-            var number = Int(probe.answer) - 1
-            if probe.answer == CookieIndex.Answer.unclear {
-                let domain = host.part(Int(probe.start)..<host.count)
-                guard let other = find(domain, partition, hash: probe.hash) else { continue }
-                number = other
-            }
-            guard let bucket = buckets[number] else { continue }
-            found[hits] = Found(bucket: bucket, start: probe.start, hash: probe.hash)
-            hits += 1
-        }
+    func known(_ domains: UnsafeMutableBufferPointer<Domain>) -> UnsafeMutableBufferPointer<Domain> {
         var count = 0
-        for place in 0..<hits {
-            var hit = found[place]
-            let domain = host.part(Int(hit.start)..<host.count)
-            if !hit.bucket.isOf(domain, partition) {
-                // Another domain has the same hash.
-                guard let number = find(domain, partition, hash: hit.hash), let bucket = buckets[number] else {
-                    continue
-                }
-                hit = Found(bucket: bucket, start: hit.start, hash: hit.hash)
-            }
-            found[count] = hit
+        for place in domains.indices {
+            var domain = domains[place]
+            let answer = index.look(for: domain.hash)
+            if answer.bucket == nil, answer.isFinal { continue }
+            answer.bucket?.prefetch(answer.lines)
+            domain.bucket = answer.bucket
+            domains[count] = domain
             count += 1
         }
-        return count
+        return UnsafeMutableBufferPointer(rebasing: domains[..<count])
+    }
+
+    /// The bucket of a domain that the index knows.
+    @inline(__always)
+    func bucket(of domain: Domain, in host: Octets, _ partition: Octets) -> CookieBucket? {
+        let name = host.part(Int(domain.start)..<host.count)
+        if let bucket = domain.bucket, bucket.isOf(name, partition) { return bucket }
+        // Another domain has the same mark, or the line of the index is full.
+        return find(name, partition, hash: domain.hash)
     }
 
     /// Whether a bucket whose domain is `domain`, is above it or is below it meets a condition.
@@ -181,7 +156,11 @@ struct CookieTable: ~Copyable {
     /// Gives `body` a bucket to change; it may move.
     mutating func withBucket<Result>(_ number: Int, _ body: (inout CookieBucket) -> Result) -> Result? {
         guard var bucket = buckets[number] else { return nil }
-        defer { buckets[number] = bucket }
+        let (old, lineCount) = (bucket, bucket.lineCount)
+        defer {
+            buckets[number] = bucket
+            if bucket.header != old.header || bucket.lineCount != lineCount { index.replace(old, with: bucket) }
+        }
         return body(&bucket)
     }
 
@@ -224,16 +203,21 @@ struct CookieTable: ~Copyable {
     }
 
     private mutating func add(_ domain: Octets, _ partition: Octets) -> Int {
-        let bucket = CookieBucket(domain: domain, partition: partition, hash: hash(domain, partition))
         let number = free.popLast() ?? buckets.count
+        let bucket = CookieBucket(
+            domain: domain,
+            partition: partition,
+            hash: hash(domain, partition),
+            number: UInt32(number)
+        )
         if number == buckets.count { buckets.append(bucket) } else { buckets[number] = bucket }
-        index.insert(UInt32(number + 1), hash: bucket.header.pointee.hash)
+        index.insert(bucket)
         return number
     }
 
     private mutating func remove(_ number: Int) {
         guard let bucket = buckets[number] else { return }
-        index.remove(UInt32(number + 1), hash: bucket.header.pointee.hash)
+        index.remove(bucket)
         bucket.release()
         buckets[number] = nil
         free.append(number)
