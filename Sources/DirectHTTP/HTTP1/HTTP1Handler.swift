@@ -315,6 +315,7 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
     private func becomeIdle(_ now: NIODeadline) {
         guard let context else { return }
         watch.rest(now: now, keep: keepIdle)
+        armTimer(context)
         if hasHeldRead {
             hasHeldRead = false
             context.read()

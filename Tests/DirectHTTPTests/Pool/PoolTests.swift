@@ -150,6 +150,21 @@ struct PoolTests {
         await old.stop()
     }
 
+    @Test("a connection that rests after an exchange longer than its rest is closed in time, too")
+    func restAfterALongExchange() async throws {
+        let gate = Gate()
+        let lab = try await lab(gate) { $0.keepIdle = .milliseconds(100) }
+        async let slow = lab.get("a.test", "/slow").text()
+        try await gate.arrivals(atLeast: 1)
+        // Another one comes later and rests so long: then the first has been due as well, in the middle of its exchange.
+        _ = try await lab.get().text()
+        try await lab.origin.connections { $0.accepted >= 2 && $0.open == 1 }
+        gate.open()
+        _ = try await slow
+        try await lab.origin.connections { $0.open == 0 }
+        await lab.stop()
+    }
+
     @Test("a shared connection that grew too old serves what it carries, and the next request dials anew")
     func sharedAge() async throws {
         let gate = Gate()
