@@ -1,7 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import BeelineTesting
 import Testing
+
+@testable import BeelineTesting
+
+#if os(Linux)
+#if canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+#endif
 
 @Suite(.timeLimit(.minutes(1))) struct LeakTests {
     @Test(arguments: ["127.0.0.1", "::1"])
@@ -31,4 +40,20 @@ import Testing
         #expect((usage.threads ?? 0) >= 1 && (usage.residentBytes ?? 0) > 1 << 20)
         #endif
     }
+
+    #if os(Linux)
+    /// A list of descriptors is read entry by entry, and an entry is shorter than its type says.
+    @Test func anEntryOfADirectoryIsReadAtTheEndOfMemory() throws {
+        let page = sysconf(CInt(_SC_PAGESIZE))
+        let start = try #require(mmap(nil, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0))
+        defer { munmap(start, 2 * page) }
+        #expect(mprotect(start + page, page, PROT_NONE) == 0)
+        let offset = try #require(MemoryLayout<dirent>.offset(of: \.d_name))
+        let entry = start + (page - (offset + 5)) / 8 * 8
+        for (place, octet) in "1356\0".utf8.enumerated() {
+            (entry + offset).storeBytes(of: octet, toByteOffset: place, as: UInt8.self)
+        }
+        #expect(OpenDescriptors.name(of: UnsafePointer(entry.assumingMemoryBound(to: dirent.self))) == "1356")
+    }
+    #endif
 }

@@ -50,12 +50,15 @@ public enum OpenDescriptors {
         let own = dirfd(directory)
         var result: [CInt] = []
         while let entry = readdir(directory) {
-            let name = withUnsafeBytes(of: entry.pointee.d_name) { bytes in
-                String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
-            }
-            if let descriptor = CInt(name), descriptor != own { result.append(descriptor) }
+            if let descriptor = CInt(name(of: entry)), descriptor != own { result.append(descriptor) }
         }
         return result
+    }
+
+    /// The name of an entry. Its structure is not copied: where it stands last in what was read, memory may end behind its name.
+    static func name(of entry: UnsafePointer<dirent>) -> String {
+        guard let offset = MemoryLayout<dirent>.offset(of: \.d_name) else { return "" }
+        return String(cString: (UnsafeRawPointer(entry) + offset).assumingMemoryBound(to: CChar.self))
     }
     #endif
 
