@@ -61,7 +61,8 @@ struct CookieBucket {
 
     /// So that the records are aligned.
     private static var headerSize: Int { 32 }
-    private static var lineSize: Int { 64 }
+    /// Octets of a line of the processor's cache, of most processors.
+    static var lineSize: Int { 64 }
     /// So much of a key is asked for together with the rest: most domains are shorter.
     private static var usualKeySize: Int { 24 }
     private static var recordSize: Int { MemoryLayout<CookieRecord>.stride }

@@ -20,7 +20,7 @@ struct CookieIndex: ~Copyable {
         let isFinal: Bool
     }
 
-    private static let lineSize = 64
+    private static var lineSize: Int { CookieBucket.lineSize }
     private static let placeCount = 6
     /// The places of a line begin behind its marks, which fill a quarter of it.
     private static let bucketOffset = 16
