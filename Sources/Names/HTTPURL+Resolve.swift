@@ -46,7 +46,7 @@ extension URLReader {
             if path.first.map(isSlash) == true {
                 target(path, query)
             } else if path.isEmpty, query == nil {
-                (base.target, Int(base.pathCount))
+                (base.target, base.pathCount)
             } else {
                 joined(path.isEmpty ? base.path : merged(path, with: base), query)
             }
@@ -64,7 +64,7 @@ extension URLReader {
         HTTPURL(
             origin: url.origin,
             checkedTarget: url.target,
-            pathCount: Int(url.pathCount),
+            pathCount: url.pathCount,
             fragment: url.fragment ?? base.fragment,
             user: url.user,
             password: url.password

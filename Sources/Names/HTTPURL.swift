@@ -19,7 +19,7 @@ public struct HTTPURL: Hashable, Sendable, CustomStringConvertible {
     public let target: String
     private let extras: Extras?
     /// How many octets of ``target`` are the path.
-    package let pathCount: UInt32
+    package let pathCount: Int
 
     /// What few URLs have. It lies apart: a URL is copied many times, and each of its texts is counted with it.
     private final class Extras: Hashable, Sendable {
@@ -55,8 +55,7 @@ public struct HTTPURL: Hashable, Sendable, CustomStringConvertible {
     ) {
         self.origin = origin
         self.target = target
-        // A target has three times the octets that a URL may have at the most.
-        self.pathCount = UInt32(clamping: pathCount)
+        self.pathCount = pathCount
         let hasExtras = fragment != nil || user != nil || password != nil
         extras = hasExtras ? Extras(fragment: fragment, user: user, password: password) : nil
     }
@@ -177,7 +176,7 @@ public struct HTTPURL: Hashable, Sendable, CustomStringConvertible {
     /// The percent-decoded password of `user:password@`; nil where the URL has none.
     public var password: String? { extras?.password }
 
-    private var pathEnd: String.Index { target.utf8.index(target.startIndex, offsetBy: Int(pathCount)) }
+    private var pathEnd: String.Index { target.utf8.index(target.startIndex, offsetBy: pathCount) }
 
     /// The whole URL, without user and password (they must not reach logs) and with the fragment.
     public var description: String {

@@ -62,6 +62,9 @@ extension PercentEncoding {
             return place
         }
 
+        /// Whether all of the octets stay as they are.
+        func keepsAll(of octets: UnsafeBufferPointer<UInt8>) -> Bool { firstOther(in: octets) == octets.count }
+
         /// Whether the eight octets from `place` on are letters and digits.
         private static func areAlphanumeric(_ octets: UnsafeBufferPointer<UInt8>, _ place: Int) -> Bool {
             let eight = UnsafeRawBufferPointer(octets).loadUnaligned(fromByteOffset: place, as: UInt64.self)

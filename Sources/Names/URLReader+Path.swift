@@ -8,7 +8,7 @@ extension URLReader {
     ///   - query: What was written behind the question mark that follows it.
     func target(_ path: Bytes, _ query: Bytes?) -> (text: String, pathCount: Int) {
         let queryIsFinal = query.map {
-            PercentEncoding.Allowed.queryOfURL.firstOther(in: UnsafeBufferPointer(rebasing: $0)) == $0.count
+            PercentEncoding.Allowed.queryOfURL.keepsAll(of: UnsafeBufferPointer(rebasing: $0))
         }
         if queryIsFinal != false, isPlain(path) {
             let whole = text[path.startIndex..<(query ?? path).endIndex]

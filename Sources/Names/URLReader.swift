@@ -69,7 +69,7 @@ struct URLReader {
         let end = PercentEncoding.Allowed.plainPath.firstOther(in: bytes)
         guard end < bytes.count else { return end }
         let query = UnsafeBufferPointer(rebasing: bytes[(end + 1)...])
-        guard bytes[end] == UInt8(ascii: "?"), PercentEncoding.Allowed.queryOfURL.firstOther(in: query) == query.count
+        guard bytes[end] == UInt8(ascii: "?"), PercentEncoding.Allowed.queryOfURL.keepsAll(of: query)
         else { return nil }
         return end
     }

@@ -113,14 +113,15 @@ struct CookieIndex: ~Copyable {
         return early >> 4 + early >> 6 * late >> 4
     }
 
-    /// The first bucket that may be of a hash for which the closure is true.
+    /// The first bucket of a hash for which the closure is true.
     func first(_ hash: UInt32, where isWanted: (CookieBucket) -> Bool) -> CookieBucket? {
         var number = Self.home(hash)
         while true {
             for place in 0..<Self.placeCount {
                 guard let header = headers(number)[place] else { return nil }
+                // The mark first: it is at hand.
                 let isAlike = marks(number)[place] & ~Self.linesMask == Self.tag(hash)
-                if isAlike, isWanted(CookieBucket(header)) { return CookieBucket(header) }
+                if isAlike, header.pointee.hash == hash, isWanted(CookieBucket(header)) { return CookieBucket(header) }
             }
             number += 1
         }

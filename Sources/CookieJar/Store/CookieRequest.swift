@@ -30,7 +30,7 @@ struct CookieRequest {
         let isAddress = url.origin.host.address != nil
         return try host.withOctets { host in
             try url.target.withOctets { target in
-                let path = target.part(0..<Int(url.pathCount))
+                let path = target.part(0..<url.pathCount)
                 let isSecure = url.origin.scheme.isSecure || isThisMachine(host, isAddress: isAddress)
                 return try body(CookieRequest(host: host, isAddress: isAddress, path: path, isSecure: isSecure))
             }

@@ -173,8 +173,7 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
 
     func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
-        watch.rest(now: context.eventLoop.now, keep: keepIdle)
-        armTimer(context)
+        rest(context.eventLoop.now, context)
     }
 
     func handlerRemoved(context: ChannelHandlerContext) {
@@ -314,8 +313,7 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
 
     private func becomeIdle(_ now: NIODeadline) {
         guard let context else { return }
-        watch.rest(now: now, keep: keepIdle)
-        armTimer(context)
+        rest(now, context)
         if hasHeldRead {
             hasHeldRead = false
             context.read()
@@ -324,6 +322,11 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
     }
 
     // MARK: Time
+
+    private func rest(_ now: NIODeadline, _ context: ChannelHandlerContext) {
+        watch.rest(now: now, keep: keepIdle)
+        armTimer(context)
+    }
 
     /// One timer serves the connection for its life: it is moved only where something falls due earlier than it fires.
     private func armTimer(_ context: ChannelHandlerContext) {
