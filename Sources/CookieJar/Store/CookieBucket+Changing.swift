@@ -9,7 +9,7 @@ extension CookieBucket {
     {
         var record = record
         record.nameLength = UInt16(name.count)
-        record.valueLength = UInt16(value.count)
+        record.valueLength = value.count
         record.pathLength = UInt16(path.count)
         record.pathHash = PathPrefixes.hash(path)
         reserve(records: 1, text: record.textLength)
@@ -27,15 +27,15 @@ extension CookieBucket {
 
     /// Gives the cookie at `index` another value; name, path and place stay.
     mutating func replaceValue(at index: Int, with value: Octets) {
-        if value.count > Int(records[index].valueLength) {
-            reserve(records: 0, text: records[index].textLength - Int(records[index].valueLength) + value.count)
+        if value.count > records[index].valueLength {
+            reserve(records: 0, text: records[index].textLength - records[index].valueLength + value.count)
             // Reserving may have moved it.
             let record = records[index]
             records[index].text = append(path: path(record), name: name(record), value: value)
         } else {
             Self.copy(value, to: text(records[index].value))
         }
-        records[index].valueLength = UInt16(value.count)
+        records[index].valueLength = value.count
     }
 
     /// Takes the cookie at `index` out.

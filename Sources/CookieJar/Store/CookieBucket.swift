@@ -135,21 +135,12 @@ struct CookieBucket {
         } while done < count
     }
 
-    /// How many lines of the processor's cache a look-up may read.
-    var lineCount: Int {
-        (Self.usualKeySize + textStart + Int(header.pointee.textCount) + Self.lineSize - 1) / Self.lineSize
-    }
-
-    /// Asks for the first lines that a look-up reads, and does not wait for them.
+    /// Asks for the first lines that a look-up reads, and does not wait for them. The processor foresees those behind them by
+    /// itself, and waits for none of so few to be asked for.
     @inline(__always)
-    func prefetch(_ count: Int) {
-        var line = base - Self.usualKeySize
-        let end = line + count * Self.lineSize
-        // Eight at a time, so that the end seldom comes as a surprise.
-        repeat {
-            for next in 0..<8 { prefetch_line(line + next * Self.lineSize) }
-            line += 8 * Self.lineSize
-        } while line < end
+    func prefetch() {
+        let start = base - Self.usualKeySize
+        for line in 0..<12 { prefetch_line(start + line * Self.lineSize) }
     }
 
     var count: Int { Int(header.pointee.count) }
@@ -163,7 +154,7 @@ struct CookieBucket {
     }
 
     func value(_ record: borrowing CookieRecord) -> Octets {
-        Octets(start: text(record.value), count: Int(record.valueLength))
+        Octets(start: text(record.value), count: record.valueLength)
     }
 
     func path(_ record: borrowing CookieRecord) -> Octets {

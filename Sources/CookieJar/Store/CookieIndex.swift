@@ -5,27 +5,27 @@ import CPrefetch
 /// Buckets by the hash of their domain: a table with open addressing that answers for a hash by one line of the processor's
 /// cache.
 ///
-/// A line has six places: for each a mark, which tells most other hashes apart and says how much memory to ask for, and the
-/// bucket. A hash belongs to one line, and to those behind it as long as they are full. The free places of a line are its last
-/// ones. In a large jar neither line nor bucket are in the cache: so the line can be asked for before it is needed, and its
-/// marks are compared at once.
+/// A line has six places: for each a mark, which tells most other hashes apart, and the bucket; and it counts the buckets that
+/// belong to it and found it full, which are in the lines behind it. The free places of a line are its last ones. In a large jar
+/// neither line nor bucket are in the cache: so the line can be asked for before it is needed, and its marks are compared at
+/// once.
 struct CookieIndex: ~Copyable {
     /// What a line says of a hash.
     struct Answer {
         /// A bucket that may be of that hash.
         let bucket: CookieBucket?
-        /// How many lines its look-up reads.
-        let lines: Int
-        /// Whether there is no other place to look: false where the line is full and none of its buckets may be of that hash.
+        /// Whether there is no other place to look: false where none of the line's buckets may be of that hash, and some that
+        /// belong to it are elsewhere.
         let isFinal: Bool
     }
 
     private static var lineSize: Int { CookieBucket.lineSize }
     private static let placeCount = 6
-    /// The places of a line begin behind its marks, which fill a quarter of it.
+    /// The count of a line stands behind its marks.
+    private static let displacedOffset = 12
     private static let bucketOffset = 16
-    /// The part of a mark that counts lines; the rest is a part of the hash. No mark in use is 0.
-    private static let linesMask: UInt16 = 31
+    /// A bit that all marks in use have.
+    private static let isUsed: UInt16 = 0x8000
 
     private var lines: UnsafeMutableRawPointer
     private var mask: Int
@@ -56,6 +56,12 @@ struct CookieIndex: ~Copyable {
         line(number).assumingMemoryBound(to: UInt16.self)
     }
 
+    /// How many buckets that belong to a line, or to one before it, passed it because it was full.
+    @inline(__always)
+    private func displaced(_ number: Int) -> UnsafeMutablePointer<UInt32> {
+        (line(number) + Self.displacedOffset).assumingMemoryBound(to: UInt32.self)
+    }
+
     @inline(__always)
     private func headers(_ number: Int) -> UnsafeMutablePointer<UnsafeMutablePointer<CookieBucket.Header>?> {
         (line(number) + Self.bucketOffset).assumingMemoryBound(to: UnsafeMutablePointer<CookieBucket.Header>?.self)
@@ -65,15 +71,9 @@ struct CookieIndex: ~Copyable {
     @inline(__always)
     private static func home(_ hash: UInt32) -> Int { Int(hash) }
 
-    /// The mark of a hash without lines: of bits by which no line is chosen as long as there are less than two million.
+    /// Bits of a hash by which no line is chosen as long as there are less than 65,536.
     @inline(__always)
-    private static func tag(_ hash: UInt32) -> UInt16 { UInt16(hash >> 16) & ~linesMask }
-
-    private static func mark(_ bucket: CookieBucket) -> UInt16 {
-        tag(bucket.header.pointee.hash) | UInt16(min(bucket.lineCount, Int(linesMask)))
-    }
-
-    private func isFull(_ number: Int) -> Bool { marks(number)[Self.placeCount - 1] != 0 }
+    private static func mark(_ hash: UInt32) -> UInt16 { UInt16(hash >> 16) | isUsed }
 
     // MARK: Finding
 
@@ -87,25 +87,23 @@ struct CookieIndex: ~Copyable {
     @inline(__always)
     func look(for hash: UInt32) -> Answer {
         let home = Self.home(hash)
-        let place = place(of: Self.tag(hash), in: home)
-        // Where no place has the tag, it is one without a mark or none.
+        let place = place(of: Self.mark(hash), in: home)
         guard place < Self.placeCount, let header = headers(home)[place] else {
-            return Answer(bucket: nil, lines: 0, isFinal: !isFull(home))
+            return Answer(bucket: nil, isFinal: displaced(home).pointee == 0)
         }
-        let lines = Int(marks(home)[place] & Self.linesMask)
-        return Answer(bucket: CookieBucket(header), lines: lines, isFinal: true)
+        return Answer(bucket: CookieBucket(header), isFinal: true)
     }
 
-    /// The first place of a line that has a tag; four marks are compared by one operation.
+    /// The first place of a line that has a mark, or one that no line has; four marks are compared by one operation.
     @inline(__always)
-    private func place(of tag: UInt16, in number: Int) -> Int {
+    private func place(of mark: UInt16, in number: Int) -> Int {
         let marks = UnsafeRawPointer(line(number))
         let (first, second) = (marks.load(as: UInt64.self), marks.load(fromByteOffset: 8, as: UInt64.self))
         let ones: UInt64 = 0x0001_0001_0001_0001
-        let wanted = UInt64(tag) &* ones
-        /// The highest bit of each quarter that has the tag. Of those behind the first one it may be set wrongly.
+        let wanted = UInt64(mark) &* ones
+        /// The highest bit of each quarter that is the mark. Of those behind the first one it may be set wrongly.
         func hits(_ marks: UInt64) -> UInt64 {
-            let other = (marks.littleEndian ^ wanted) & (ones &* UInt64(~Self.linesMask))
+            let other = marks.littleEndian ^ wanted
             return (other &- ones) & ~other & (ones << 15)
         }
         let (early, late) = (hits(first).trailingZeroBitCount, hits(second).trailingZeroBitCount)
@@ -117,12 +115,12 @@ struct CookieIndex: ~Copyable {
     func first(_ hash: UInt32, where isWanted: (CookieBucket) -> Bool) -> CookieBucket? {
         var number = Self.home(hash)
         while true {
-            for place in 0..<Self.placeCount {
-                guard let header = headers(number)[place] else { return nil }
+            for place in 0..<Self.placeCount where marks(number)[place] == Self.mark(hash) {
                 // The mark first: it is at hand.
-                let isAlike = marks(number)[place] & ~Self.linesMask == Self.tag(hash)
-                if isAlike, header.pointee.hash == hash, isWanted(CookieBucket(header)) { return CookieBucket(header) }
+                guard let header = headers(number)[place], header.pointee.hash == hash else { continue }
+                if isWanted(CookieBucket(header)) { return CookieBucket(header) }
             }
+            if displaced(number).pointee == 0 { return nil }
             number += 1
         }
     }
@@ -131,76 +129,55 @@ struct CookieIndex: ~Copyable {
 
     /// Puts a bucket in.
     mutating func insert(_ bucket: CookieBucket) {
-        // A half is free: so few lines are full.
-        if (used + 1) * 2 > (mask + 1) * Self.placeCount { grow() }
-        put(bucket)
+        if (used + 1) * 4 > (mask + 1) * Self.placeCount * 3 { grow() }
+        put(bucket.header)
         used += 1
     }
 
-    /// Says where a bucket that is in is now, or how large.
+    /// Says where a bucket that is in has moved to.
     mutating func replace(_ old: CookieBucket, with bucket: CookieBucket) {
         guard let (number, place) = find(old.header, hash: bucket.header.pointee.hash) else { return }
-        set(bucket, number, place)
+        headers(number)[place] = bucket.header
     }
 
     /// Takes out a bucket that is in.
     mutating func remove(_ bucket: CookieBucket) {
+        let home = Self.home(bucket.header.pointee.hash)
         guard let (number, place) = find(bucket.header, hash: bucket.header.pointee.hash) else { return }
-        let wasFull = isFull(number)
+        for passed in home..<number { displaced(passed).pointee -= 1 }
         let last = (0..<Self.placeCount).last { headers(number)[$0] != nil } ?? place
-        if let moved = headers(number)[last] { set(CookieBucket(moved), number, place) }
-        set(nil, number, last)
+        (marks(number)[place], headers(number)[place]) = (marks(number)[last], headers(number)[last])
+        (marks(number)[last], headers(number)[last]) = (0, nil)
         used -= 1
-        if wasFull { putAgain(behind: number) }
-    }
-
-    /// Puts the buckets of the lines behind one that is full no more in again: some may belong there.
-    private mutating func putAgain(behind number: Int) {
-        var buckets: [CookieBucket] = []
-        var number = number
-        var wasFull = true
-        while wasFull {
-            number += 1
-            wasFull = isFull(number)
-            buckets += takeOut(number)
-        }
-        for bucket in buckets { put(bucket) }
-    }
-
-    /// Empties a line.
-    private mutating func takeOut(_ number: Int) -> [CookieBucket] {
-        (0..<Self.placeCount).compactMap { place in
-            defer { set(nil, number, place) }
-            return headers(number)[place].map { CookieBucket($0) }
-        }
     }
 
     private func find(_ header: UnsafeMutablePointer<CookieBucket.Header>, hash: UInt32) -> (number: Int, place: Int)? {
         var number = Self.home(hash)
         while true {
             for place in 0..<Self.placeCount where headers(number)[place] == header { return (number, place) }
-            guard isFull(number) else { return nil }
+            if displaced(number).pointee == 0 { return nil }
             number += 1
         }
     }
 
-    private mutating func put(_ bucket: CookieBucket) {
-        var number = Self.home(bucket.header.pointee.hash)
-        while isFull(number) { number += 1 }
-        guard let place = (0..<Self.placeCount).first(where: { headers(number)[$0] == nil }) else { return }
-        set(bucket, number, place)
-    }
-
-    private mutating func set(_ bucket: CookieBucket?, _ number: Int, _ place: Int) {
-        marks(number)[place] = bucket.map(Self.mark) ?? 0
-        headers(number)[place] = bucket?.header
+    private mutating func put(_ header: UnsafeMutablePointer<CookieBucket.Header>) {
+        let hash = header.pointee.hash
+        var number = Self.home(hash)
+        while true {
+            if let place = (0..<Self.placeCount).first(where: { headers(number)[$0] == nil }) {
+                (marks(number)[place], headers(number)[place]) = (Self.mark(hash), header)
+                return
+            }
+            displaced(number).pointee += 1
+            number += 1
+        }
     }
 
     private mutating func grow() {
-        let buckets = (0...mask).flatMap { takeOut($0) }
+        let old = (0...mask).flatMap { number in (0..<Self.placeCount).compactMap { headers(number)[$0] } }
         lines.deallocate()
         mask = mask * 2 + 1
         lines = Self.makeLines(mask + 1)
-        for bucket in buckets { put(bucket) }
+        for header in old { put(header) }
     }
 }

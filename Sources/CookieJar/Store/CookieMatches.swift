@@ -3,22 +3,24 @@
 /// The cookies that a request gets: places in a store, in memory of the stack as long as they are few.
 struct CookieMatches: ~Copyable {
     struct Element {
+        /// What the order of the Cookie header follows from, where both of two are ranked.
+        let order: UInt64
         let record: UnsafeMutablePointer<CookieRecord>
         let bucket: CookieBucket
 
         /// Which of the bucket's cookies it is.
         var index: Int { record - bucket.records }
 
+        private var isRanked: Bool { UInt32(truncatingIfNeeded: order) != CookieRecord.unranked }
+
         /// The order of the Cookie header (RFC 6265bis §5.8.3 step 4): longer paths first, then earlier creation.
         @inline(__always)
         func precedes(_ other: Element) -> Bool {
             // Nearly all are ranked. Then there is no branch on what differs from cookie to cookie, for it cannot be foreseen.
-            if !(record.pointee.isRanked && other.record.pointee.isRanked),
-                record.pointee.pathLength == other.record.pointee.pathLength
-            {
+            if !(isRanked && other.isRanked), order >> 32 == other.order >> 32 {
                 return bucket.births[index].precedes(other.bucket.births[other.index])
             }
-            return record.pointee.order < other.record.pointee.order
+            return order < other.order
         }
     }
 
@@ -69,7 +71,7 @@ struct CookieMatches: ~Copyable {
             if count == capacity { grow() }
             var next = elements + count
             for _ in 0..<min(end - record, capacity - count) {
-                next.pointee = Element(record: record, bucket: bucket)
+                next.pointee = Element(order: record.pointee.order, record: record, bucket: bucket)
                 let isLive = record.pointee.expires > now ? 1 : 0
                 next += isLive & record.pointee.flags.are(notIn: excluded) & (paths?.mayContain(record.pointee) ?? 1)
                 record += 1
@@ -108,20 +110,21 @@ struct CookieMatches: ~Copyable {
             elements[middle].precedes(elements[middle - 1])
         else { return }
         withUnsafeTemporaryAllocation(of: Element.self, capacity: middle) { early in
-            for index in 0..<middle { early[index] = elements[index] }
-            var (left, right, place) = (0, middle, 0)
-            while left < middle, right < count {
-                let takesRight = elements[right].precedes(early[left])
-                elements[place] = takesRight ? elements[right] : early[left]
-                right += takesRight ? 1 : 0
-                left += takesRight ? 0 : 1
+            guard var left = early.baseAddress else { return }
+            left.update(from: elements, count: middle)
+            let leftEnd = left + middle
+            var right = elements + middle
+            let rightEnd = elements + count
+            var place = elements
+            while left < leftEnd, right < rightEnd {
+                let takesRight = right.pointee.precedes(left.pointee) ? 1 : 0
+                place.pointee = (takesRight != 0 ? right : left).pointee
+                right += takesRight
+                left += 1 - takesRight
                 place += 1
             }
-            while left < middle {
-                elements[place] = early[left]
-                left += 1
-                place += 1
-            }
+            // What remains on the right is in its place already.
+            place.update(from: left, count: leftEnd - left)
         }
     }
 
@@ -154,7 +157,7 @@ struct CookieMatches: ~Copyable {
         headerCount = max(count - 1, 0) * 2
         for index in 0..<count {
             CookieRecord.access(elements[index].record, at: seconds)
-            headerCount += elements[index].record.pointee.pairLength
+            headerCount += Int(elements[index].record.pointee.pairLength)
         }
     }
 
@@ -164,7 +167,7 @@ struct CookieMatches: ~Copyable {
         let end = place + headerCount
         for index in 0..<count {
             let (record, bucket) = (elements[index].record, elements[index].bucket)
-            let length = record.pointee.pairLength
+            let length = Int(record.pointee.pairLength)
             bucket.copyText(at: Int(record.pointee.text), count: length, to: place, room: end - place)
             place += length
             guard place < end else { return }

@@ -46,22 +46,26 @@ struct CookieRecord {
     /// Where `name=value` begins in the block. The path stands before it.
     var text: UInt32 = 0
     var nameLength: UInt16 = 0
-    var valueLength: UInt16 = 0
+    /// Octets of `name=value`; a nameless cookie is its value.
+    var pairLength: UInt16 = 0
     var pathLength: UInt16 = 0
     var flags: Flags
 
-    var isRanked: Bool { rank != Self.unranked }
     /// Less for the cookie that comes first in the Cookie header: that of the longer path, or of two ranked ones the earlier.
     var order: UInt64 { UInt64(UInt16.max - pathLength) << 32 | UInt64(rank) }
 
-    /// Octets of `name=value`; a nameless cookie is its value.
-    var pairLength: Int { Int(nameLength) + Int(valueLength) + (nameLength == 0 ? 0 : 1) }
+    /// Octets of the name and the equals sign behind it.
+    private var valueStart: Int { nameLength == 0 ? 0 : Int(nameLength) + 1 }
+    var valueLength: Int {
+        get { Int(pairLength) - valueStart }
+        set { pairLength = UInt16(valueStart + newValue) }
+    }
     /// Octets of all texts.
-    var textLength: Int { Int(pathLength) + pairLength }
+    var textLength: Int { Int(pathLength) + Int(pairLength) }
     /// Where the path begins in the block.
     var path: Int { Int(text) - Int(pathLength) }
     /// Where the value begins in the block.
-    var value: Int { Int(text) + (nameLength == 0 ? 0 : Int(nameLength) + 1) }
+    var value: Int { Int(text) + valueStart }
 
     /// Whether it has expired.
     func isExpired(at now: Int64) -> Bool { expires <= now }

@@ -64,9 +64,10 @@ extension CookieStore {
             for sameSite in Cookie.SameSite.allCases where !context.sends(sameSite) { excluded.insert(.init(sameSite)) }
         }
         table.withDomains(of: request.host, isAddress: request.isAddress, partition: partition) { domains in
+            let known = table.known(domains)
+            guard !known.isEmpty else { return }
+            // What needs no memory that is on its way.
             PathPrefixes.with(request.path) { paths in
-                let known = table.known(domains)
-                guard !known.isEmpty else { return }
                 let now = Self.time(&time, clock)
                 for domain in known {
                     guard let bucket = table.bucket(of: domain, in: request.host, partition) else { continue }

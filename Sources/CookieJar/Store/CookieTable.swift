@@ -114,7 +114,7 @@ struct CookieTable: ~Copyable {
             var domain = domains[place]
             let answer = index.look(for: domain.hash)
             if answer.bucket == nil, answer.isFinal { continue }
-            answer.bucket?.prefetch(answer.lines)
+            answer.bucket?.prefetch()
             domain.bucket = answer.bucket
             domains[count] = domain
             count += 1
@@ -127,7 +127,7 @@ struct CookieTable: ~Copyable {
     func bucket(of domain: Domain, in host: Octets, _ partition: Octets) -> CookieBucket? {
         let name = host.part(Int(domain.start)..<host.count)
         if let bucket = domain.bucket, bucket.isOf(name, partition) { return bucket }
-        // Another domain has the same mark, or the line of the index is full.
+        // Another domain has the same mark, or the line of the index was full.
         return find(name, partition, hash: domain.hash)
     }
 
@@ -156,10 +156,10 @@ struct CookieTable: ~Copyable {
     /// Gives `body` a bucket to change; it may move.
     mutating func withBucket<Result>(_ number: Int, _ body: (inout CookieBucket) -> Result) -> Result? {
         guard var bucket = buckets[number] else { return nil }
-        let (old, lineCount) = (bucket, bucket.lineCount)
+        let old = bucket
         defer {
             buckets[number] = bucket
-            if bucket.header != old.header || bucket.lineCount != lineCount { index.replace(old, with: bucket) }
+            if bucket.header != old.header { index.replace(old, with: bucket) }
         }
         return body(&bucket)
     }
