@@ -92,7 +92,7 @@ extension CookieJar {
         change(source) { $0.remove(cause: .explicit) { _, _ in true } }
     }
 
-    /// Deletes what has expired, and gives its memory back. Nothing expired is ever sent, whether this is called or not.
+    /// Deletes what has expired; its memory is used for what comes. Nothing expired is ever sent, whether this is called or not.
     public func removeExpired(now: CookieTime? = nil) {
         let now = now ?? clock()
         change(nil, now) { $0.removeExpired(at: now) }

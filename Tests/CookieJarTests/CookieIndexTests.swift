@@ -21,9 +21,9 @@ struct CookieIndexTests {
         }
 
         /// An empty bucket of the entry.
-        func bucket() -> CookieBucket {
+        func bucket(in arena: BlockArena) -> CookieBucket {
             "example.com".withOctets {
-                CookieBucket(domain: $0, partition: Octets(start: nil, count: 0), hash: hash, number: number)
+                CookieBucket(domain: $0, partition: Octets(start: nil, count: 0), hash: hash, number: number, in: arena)
             }
         }
     }
@@ -32,6 +32,7 @@ struct CookieIndexTests {
     func agreesWithASet(_ seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
         var index = CookieIndex()
+        let arena = BlockArena()
         var model: [Entry: CookieBucket] = [:]
         // Equal but for bits that a small table does not look at; the first and the last line among them, and marks of nothing.
         let hashes = (0..<12).flatMap { high in [0, 3, 17, 0xffff, 0xffef].map { UInt32(high) << 22 | $0 } }
@@ -39,7 +40,7 @@ struct CookieIndexTests {
             let isGrowing = step % 1000 < 500
             if Int.random(in: 0..<10, using: &generator) < (isGrowing ? 7 : 2) {
                 let entry = Entry(hash: hashes.randomElement(using: &generator) ?? 1, number: UInt32(step))
-                let bucket = entry.bucket()
+                let bucket = entry.bucket(in: arena)
                 index.insert(bucket)
                 model[entry] = bucket
             } else if let (entry, bucket) = model.randomElement(using: &generator) {
@@ -47,11 +48,11 @@ struct CookieIndexTests {
                     index.remove(bucket)
                     model[entry] = nil
                 } else {
-                    let moved = entry.bucket()
+                    let moved = entry.bucket(in: arena)
                     index.replace(bucket, with: moved)
                     model[entry] = moved
                 }
-                bucket.release()
+                bucket.release(to: arena)
             }
             guard step % 50 == 0 else { continue }
             for (entry, bucket) in model {
@@ -74,7 +75,7 @@ struct CookieIndexTests {
         }
         for (_, bucket) in model {
             index.remove(bucket)
-            bucket.release()
+            bucket.release(to: arena)
         }
         // Then no line leads to the next.
         for hash in hashes { #expect(index.look(for: hash).bucket == nil && index.look(for: hash).isFinal) }

@@ -5,14 +5,20 @@ extension CookieBucket {
     /// Inserts a cookie at its place in the order. `record`'s texts are filled in here.
     ///
     /// - Returns: That place.
-    mutating func insert(_ record: CookieRecord, _ birth: CookieBirth, name: Octets, value: Octets, path: Octets) -> Int
-    {
+    mutating func insert(
+        _ record: CookieRecord,
+        _ birth: CookieBirth,
+        name: Octets,
+        value: Octets,
+        path: Octets,
+        in arena: BlockArena
+    ) -> Int {
         var record = record
         record.nameLength = UInt16(name.count)
         record.valueLength = value.count
         record.pathLength = UInt16(path.count)
         record.pathHash = PathPrefixes.hash(path)
-        reserve(records: 1, text: record.textLength)
+        reserve(records: 1, text: record.textLength, in: arena)
         let place = self.place(of: record, birth)
         record.text = append(path: path, name: name, value: value)
         (records + place + 1).update(from: records + place, count: count - place)
@@ -26,9 +32,10 @@ extension CookieBucket {
     }
 
     /// Gives the cookie at `index` another value; name, path and place stay.
-    mutating func replaceValue(at index: Int, with value: Octets) {
+    mutating func replaceValue(at index: Int, with value: Octets, in arena: BlockArena) {
         if value.count > records[index].valueLength {
-            reserve(records: 0, text: records[index].textLength - records[index].valueLength + value.count)
+            let textLength = records[index].textLength - records[index].valueLength + value.count
+            reserve(records: 0, text: textLength, in: arena)
             // Reserving may have moved it.
             let record = records[index]
             records[index].text = append(path: path(record), name: name(record), value: value)
@@ -79,7 +86,7 @@ extension CookieBucket {
     }
 
     /// Makes room. A block that is full moves to a larger one, and leaves its garbage behind.
-    private mutating func reserve(records more: Int, text: Int) {
+    private mutating func reserve(records more: Int, text: Int, in arena: BlockArena) {
         let old = header.pointee
         if count + more <= Int(old.capacity), Int(old.textCount) + text <= Int(old.textCapacity) { return }
         let needed = count + more
@@ -87,14 +94,15 @@ extension CookieBucket {
         rebuild(
             capacity: needed <= Int(old.capacity) ? Int(old.capacity) : max(needed + needed / 4, 2),
             // A multiple of eight, for the births behind the texts.
-            textCapacity: (texts + texts / 4 + 7) & ~7
+            textCapacity: (texts + texts / 4 + 7) & ~7,
+            in: arena
         )
     }
 
     /// Moves to a block of these capacities, with the texts in the order of the records.
-    private mutating func rebuild(capacity: Int, textCapacity: Int) {
+    private mutating func rebuild(capacity: Int, textCapacity: Int, in arena: BlockArena) {
         let old = self
-        self = CookieBucket(Self.block(key: keyCount, capacity: capacity, textCapacity: textCapacity))
+        self = CookieBucket(Self.block(key: keyCount, capacity: capacity, textCapacity: textCapacity, in: arena))
         header.initialize(to: old.header.pointee)
         header.pointee.capacity = UInt32(capacity)
         header.pointee.textCapacity = UInt32(textCapacity)
@@ -107,7 +115,7 @@ extension CookieBucket {
             let record = old.records[index]
             records[index].text = append(path: old.path(record), name: old.name(record), value: old.value(record))
         }
-        old.release()
+        old.release(to: arena)
     }
 
     static func copy(_ octets: Octets, to start: UnsafeMutablePointer<UInt8>) {

@@ -32,9 +32,9 @@ struct CookieBucket {
     }
 
     /// An empty bucket.
-    init(domain: Octets, partition: Octets, hash: UInt32, number: UInt32) {
+    init(domain: Octets, partition: Octets, hash: UInt32, number: UInt32, in arena: BlockArena) {
         let key = domain.count + partition.count
-        header = Self.block(key: key, capacity: 0, textCapacity: 0)
+        header = Self.block(key: key, capacity: 0, textCapacity: 0, in: arena)
         header.initialize(
             to: Header(
                 count: 0,
@@ -53,8 +53,10 @@ struct CookieBucket {
     }
 
     /// Gives the block back.
-    func release() {
-        (base - Self.keySize(keyCount)).deallocate()
+    func release(to arena: BlockArena) {
+        let (capacity, textCapacity) = (Int(header.pointee.capacity), Int(header.pointee.textCapacity))
+        let size = Self.blockSize(key: keyCount, capacity: capacity, textCapacity: textCapacity)
+        arena.release(base - Self.keySize(keyCount), size)
     }
 
     // MARK: Parts of the block
@@ -70,14 +72,20 @@ struct CookieBucket {
     private static var tagSize: Int { MemoryLayout<UInt16>.stride }
     private static func keySize(_ count: Int) -> Int { (count + 7) & ~7 }
 
-    /// A block without its content, at its header.
-    static func block(key: Int, capacity: Int, textCapacity: Int) -> UnsafeMutablePointer<Header> {
+    private static func blockSize(key: Int, capacity: Int, textCapacity: Int) -> Int {
         // A text may be copied with what follows it.
         let behindTexts = max(capacity * (birthSize + tagSize), pieceSize)
-        let start = UnsafeMutableRawPointer.allocate(
-            byteCount: keySize(key) + headerSize + capacity * recordSize + textCapacity + behindTexts,
-            alignment: MemoryLayout<CookieRecord>.alignment
-        )
+        return keySize(key) + headerSize + capacity * recordSize + textCapacity + behindTexts
+    }
+
+    /// A block without its content, at its header.
+    static func block(
+        key: Int,
+        capacity: Int,
+        textCapacity: Int,
+        in arena: BlockArena
+    ) -> UnsafeMutablePointer<Header> {
+        let start = arena.allocate(blockSize(key: key, capacity: capacity, textCapacity: textCapacity))
         return (start + keySize(key)).bindMemory(to: Header.self, capacity: 1)
     }
 

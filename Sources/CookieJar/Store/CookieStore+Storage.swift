@@ -73,8 +73,8 @@ extension CookieStore {
     }
 
     private mutating func replace(_ index: Int, of number: Int, by cookie: ReceivedCookie, now: CookieTime) {
-        _ = table.withBucket(number) { bucket in
-            bucket.replaceValue(at: index, with: cookie.value)
+        _ = table.withBucket(number) { bucket, arena in
+            bucket.replaceValue(at: index, with: cookie.value, in: arena)
             bucket.records[index].expires = cookie.expires?.microseconds ?? CookieRecord.session
             bucket.records[index].accessed = CookieRecord.seconds(cookie.accessed ?? now)
             bucket.records[index].flags = cookie.flags
@@ -88,7 +88,7 @@ extension CookieStore {
         let created = (cookie.created ?? now).microseconds
         let rank = rank(created: created, sequence)
         let number = table.make(cookie.domain, partition)
-        let place = table.withBucket(number) { bucket in
+        let place = table.withBucket(number) { bucket, arena in
             bucket.insert(
                 CookieRecord(
                     accessed: CookieRecord.seconds(cookie.accessed ?? now),
@@ -99,7 +99,8 @@ extension CookieStore {
                 CookieBirth(created: created, sequence: sequence),
                 name: cookie.name,
                 value: cookie.value,
-                path: cookie.path
+                path: cookie.path,
+                in: arena
             )
         }
         count += 1

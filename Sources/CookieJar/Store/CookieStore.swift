@@ -54,7 +54,7 @@ struct CookieStore: ~Copyable {
     mutating func remove(_ index: Int, of number: Int, cause: CookieChange.Cause) {
         note(.removed(cause), index, of: number)
         if let bucket = table.buckets[number], !bucket.partition.isEmpty { partitionedCount -= 1 }
-        _ = table.withBucket(number) { $0.remove(at: index) }
+        _ = table.withBucket(number) { bucket, _ in bucket.remove(at: index) }
         count -= 1
     }
 

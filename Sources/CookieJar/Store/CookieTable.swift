@@ -25,6 +25,7 @@ struct CookieTable: ~Copyable {
     private(set) var buckets: [CookieBucket?] = []
     private var free: [Int] = []
     private var index = CookieIndex()
+    private let arena = BlockArena()
     /// So that nobody can choose domains that fall on one slot.
     private let seed: UInt64
 
@@ -33,7 +34,7 @@ struct CookieTable: ~Copyable {
     }
 
     deinit {
-        for bucket in buckets { bucket?.release() }
+        for bucket in buckets { bucket?.release(to: arena) }
     }
 
     // MARK: Hashing
@@ -153,15 +154,15 @@ struct CookieTable: ~Copyable {
 
     // MARK: Changing
 
-    /// Gives `body` a bucket to change; it may move.
-    mutating func withBucket<Result>(_ number: Int, _ body: (inout CookieBucket) -> Result) -> Result? {
+    /// Gives `body` a bucket to change; it may move, to memory of the arena.
+    mutating func withBucket<Result>(_ number: Int, _ body: (inout CookieBucket, BlockArena) -> Result) -> Result? {
         guard var bucket = buckets[number] else { return nil }
         let old = bucket
         defer {
             buckets[number] = bucket
             if bucket.header != old.header { index.replace(old, with: bucket) }
         }
-        return body(&bucket)
+        return body(&bucket, arena)
     }
 
     /// The number of the bucket of a domain, which is made if there is none.
@@ -208,7 +209,8 @@ struct CookieTable: ~Copyable {
             domain: domain,
             partition: partition,
             hash: hash(domain, partition),
-            number: UInt32(number)
+            number: UInt32(number),
+            in: arena
         )
         if number == buckets.count { buckets.append(bucket) } else { buckets[number] = bucket }
         index.insert(bucket)
@@ -218,7 +220,7 @@ struct CookieTable: ~Copyable {
     private mutating func remove(_ number: Int) {
         guard let bucket = buckets[number] else { return }
         index.remove(bucket)
-        bucket.release()
+        bucket.release(to: arena)
         buckets[number] = nil
         free.append(number)
     }
