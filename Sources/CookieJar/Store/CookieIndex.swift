@@ -64,7 +64,14 @@ struct CookieIndex: ~Copyable {
 
     @inline(__always)
     private func headers(_ number: Int) -> UnsafeMutablePointer<UnsafeMutablePointer<CookieBucket.Header>?> {
-        (line(number) + Self.bucketOffset).assumingMemoryBound(to: UnsafeMutablePointer<CookieBucket.Header>?.self)
+        Self.headers(in: line(number))
+    }
+
+    @inline(__always)
+    private static func headers(
+        in line: UnsafeMutableRawPointer
+    ) -> UnsafeMutablePointer<UnsafeMutablePointer<CookieBucket.Header>?> {
+        (line + bucketOffset).assumingMemoryBound(to: UnsafeMutablePointer<CookieBucket.Header>?.self)
     }
 
     /// The line that a hash belongs to.
@@ -174,10 +181,13 @@ struct CookieIndex: ~Copyable {
     }
 
     private mutating func grow() {
-        let old = (0...mask).flatMap { number in (0..<Self.placeCount).compactMap { headers(number)[$0] } }
-        lines.deallocate()
+        let (old, count) = (lines, mask + 1)
         mask = mask * 2 + 1
         lines = Self.makeLines(mask + 1)
-        for header in old { put(header) }
+        for number in 0..<count {
+            let headers = Self.headers(in: old + number * Self.lineSize)
+            for place in 0..<Self.placeCount { if let header = headers[place] { put(header) } }
+        }
+        old.deallocate()
     }
 }
