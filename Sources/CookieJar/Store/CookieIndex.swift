@@ -74,9 +74,9 @@ struct CookieIndex: ~Copyable {
         (line + bucketOffset).assumingMemoryBound(to: UnsafeMutablePointer<CookieBucket.Header>?.self)
     }
 
-    /// The line that a hash belongs to.
+    /// The line that a hash belongs to; a number that an Int of 32 bits holds, too.
     @inline(__always)
-    private static func home(_ hash: UInt32) -> Int { Int(hash) }
+    private static func home(_ hash: UInt32) -> Int { Int(hash & 0x3fff_ffff) }
 
     /// Bits of a hash by which no line is chosen as long as there are less than 65,536.
     @inline(__always)
