@@ -143,8 +143,8 @@ struct CookieBucket {
         } while done < count
     }
 
-    /// Asks for the first lines that a look-up reads, and does not wait for them. The processor foresees those behind them by
-    /// itself, and waits for none of so few to be asked for.
+    /// Asks for the first lines that a look-up reads, and does not wait for them. A processor takes hardly more requests at
+    /// once before it waits after all, and the lines behind these it foresees.
     @inline(__always)
     func prefetch() {
         let start = base - Self.usualKeySize
