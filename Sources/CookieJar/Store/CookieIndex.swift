@@ -120,12 +120,21 @@ struct CookieIndex: ~Copyable {
 
     /// The first bucket of a hash for which the closure is true.
     func first(_ hash: UInt32, where isWanted: (CookieBucket) -> Bool) -> CookieBucket? {
+        find(hash) { $0.header.pointee.hash == hash && isWanted($0) }?.bucket
+    }
+
+    /// The first bucket with the mark of a hash for which the closure is true, and where it is.
+    @inline(__always)
+    private func find(
+        _ hash: UInt32,
+        where isWanted: (CookieBucket) -> Bool
+    ) -> (bucket: CookieBucket, number: Int, place: Int)? {
         var number = Self.home(hash)
         while true {
+            // The mark first: it is at hand.
             for place in 0..<Self.placeCount where marks(number)[place] == Self.mark(hash) {
-                // The mark first: it is at hand.
-                guard let header = headers(number)[place], header.pointee.hash == hash else { continue }
-                if isWanted(CookieBucket(header)) { return CookieBucket(header) }
+                guard let header = headers(number)[place], isWanted(CookieBucket(header)) else { continue }
+                return (CookieBucket(header), number, place)
             }
             if displaced(number).pointee == 0 { return nil }
             number += 1
@@ -143,28 +152,20 @@ struct CookieIndex: ~Copyable {
 
     /// Says where a bucket that is in has moved to.
     mutating func replace(_ old: CookieBucket, with bucket: CookieBucket) {
-        guard let (number, place) = find(old.header, hash: bucket.header.pointee.hash) else { return }
+        let hash = bucket.header.pointee.hash
+        guard let (_, number, place) = find(hash, where: { $0.header == old.header }) else { return }
         headers(number)[place] = bucket.header
     }
 
     /// Takes out a bucket that is in.
     mutating func remove(_ bucket: CookieBucket) {
-        let home = Self.home(bucket.header.pointee.hash)
-        guard let (number, place) = find(bucket.header, hash: bucket.header.pointee.hash) else { return }
-        for passed in home..<number { displaced(passed).pointee -= 1 }
+        let hash = bucket.header.pointee.hash
+        guard let (_, number, place) = find(hash, where: { $0.header == bucket.header }) else { return }
+        for passed in Self.home(hash)..<number { displaced(passed).pointee -= 1 }
         let last = (0..<Self.placeCount).last { headers(number)[$0] != nil } ?? place
         (marks(number)[place], headers(number)[place]) = (marks(number)[last], headers(number)[last])
         (marks(number)[last], headers(number)[last]) = (0, nil)
         used -= 1
-    }
-
-    private func find(_ header: UnsafeMutablePointer<CookieBucket.Header>, hash: UInt32) -> (number: Int, place: Int)? {
-        var number = Self.home(hash)
-        while true {
-            for place in 0..<Self.placeCount where headers(number)[place] == header { return (number, place) }
-            if displaced(number).pointee == 0 { return nil }
-            number += 1
-        }
     }
 
     private mutating func put(_ header: UnsafeMutablePointer<CookieBucket.Header>) {

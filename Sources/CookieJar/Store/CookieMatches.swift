@@ -11,13 +11,13 @@ struct CookieMatches: ~Copyable {
         /// Which of the bucket's cookies it is.
         var index: Int { record - bucket.records }
 
-        private var isRanked: Bool { UInt32(truncatingIfNeeded: order) != CookieRecord.unranked }
-
         /// The order of the Cookie header (RFC 6265bis §5.8.3 step 4): longer paths first, then earlier creation.
         @inline(__always)
         func precedes(_ other: Element) -> Bool {
             // Nearly all are ranked. Then there is no branch on what differs from cookie to cookie, for it cannot be foreseen.
-            if !(isRanked && other.isRanked), order >> 32 == other.order >> 32 {
+            if !(CookieRecord.isRanked(order) && CookieRecord.isRanked(other.order)),
+                record.pointee.pathLength == other.record.pointee.pathLength
+            {
                 return bucket.births[index].precedes(other.bucket.births[other.index])
             }
             return order < other.order

@@ -53,6 +53,8 @@ struct CookieRecord {
 
     /// Less for the cookie that comes first in the Cookie header: that of the longer path, or of two ranked ones the earlier.
     var order: UInt64 { UInt64(UInt16.max - pathLength) << 32 | UInt64(rank) }
+    /// Whether an ``order`` is that of a ranked cookie.
+    static func isRanked(_ order: UInt64) -> Bool { UInt32(truncatingIfNeeded: order) != unranked }
 
     /// Octets of the name and the equals sign behind it.
     private var valueStart: Int { nameLength == 0 ? 0 : Int(nameLength) + 1 }
