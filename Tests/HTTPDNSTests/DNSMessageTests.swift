@@ -62,7 +62,8 @@ struct DNSMessageTests {
     }
 
     static let header: [UInt8] = [0, 0, 0x81, 0x80, 0, 1, 0, 0, 0, 0, 0, 0]
-    static let answerHeader: [UInt8] = [0, 0, 0x81, 0x80, 0, 0, 0, 1, 0, 0, 0, 0]
+    /// Of a failure, which may have no question.
+    static let answerHeader: [UInt8] = [0, 0, 0x81, 0x81, 0, 0, 0, 1, 0, 0, 0, 0]
 
     @Test(
         "broken messages are refused",
@@ -129,8 +130,71 @@ struct DNSMessageTests {
     @Test("a count in the header reserves nothing")
     func countsAreNotBelieved() {
         #expect(throws: DNSMessageError.truncated(offset: 12)) {
-            try DNSMessage(octets: [0, 0, 0x81, 0x80, 0, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff])
+            try DNSMessage(octets: [0, 0, 0x81, 0x81, 0, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff])
         }
+    }
+
+    /// A message whose TXT record holds `content`, at 28 octets from the beginning, and then `count` empty records with
+    /// owners.
+    private static func hiding(_ content: [UInt8], _ count: Int, _ owner: (Int) -> [UInt8]) -> [UInt8] {
+        let records = 1 + count
+        var octets: [UInt8] = [0, 0, 0x81, 0x80, 0, 1, UInt8(records >> 8), UInt8(records & 0xff), 0, 0, 0, 0]
+        octets += [0, 0, 1, 0, 1, 0, 0, 16, 0, 1, 0, 0, 0, 0, UInt8(content.count >> 8), UInt8(content.count & 0xff)]
+        octets += content
+        for index in 0..<count { octets += owner(index) + [0, 16, 0, 1, 0, 0, 0, 0, 0, 0] }
+        return octets
+    }
+
+    private static func pointer(_ place: Int) -> [UInt8] { [0xc0 | UInt8(place >> 8), UInt8(place & 0xff)] }
+
+    /// The root, at 28 octets, and pointers, each to the one before it.
+    private static func chain(_ count: Int) -> [UInt8] {
+        var octets: [UInt8] = [0]
+        for index in 0..<count { octets += pointer(index == 0 ? 28 : 27 + 2 * index) }
+        return octets
+    }
+
+    @Test("a chain of more pointers than a name's limit is refused, one at the limit is read")
+    func pointerChains() throws {
+        let chain = Self.chain(7_000)
+        let at = { (hops: Int) in Self.pointer(27 + 2 * hops) }
+        #expect(try DNSMessage(octets: Self.hiding(chain, 1) { _ in at(31) }).answers.count == 2)
+        let long = Self.hiding(chain, 3_000) { _ in at(7_000) }
+        #expect(throws: DNSMessageError.costlyNames(offset: 29 + 14_000)) { try DNSMessage(octets: long) }
+    }
+
+    @Test("the pointers of all names together are bounded")
+    func pointersOfAMessage() throws {
+        let chain = Self.chain(40)
+        // Two owners in turn, so that none repeats the one before it: 30 and 31 pointers.
+        let message = { (count: Int) in Self.hiding(chain, count) { Self.pointer(27 + 2 * (29 + $0 % 2)) } }
+        #expect(try DNSMessage(octets: message(60)).answers.count == 61)
+        #expect(throws: DNSMessageError.self) { try DNSMessage(octets: message(80)) }
+    }
+
+    @Test("names that pointers make long are bounded together, and a long honest answer is read")
+    func namesWrittenOut() throws {
+        let label = [63] + [UInt8](repeating: 97, count: 63)
+        let name = label + label + label + [61] + [UInt8](repeating: 98, count: 61) + [0]
+        #expect(name.count == 255)
+        let message = { (count: Int) in Self.hiding(name, count) { Self.pointer(28 + 64 * ($0 % 2)) } }
+        #expect(try DNSMessage(octets: message(200)).answers.last?.name.wire.count == 191)
+        #expect(throws: DNSMessageError.self) { try DNSMessage(octets: message(400)) }
+
+        var honest = Self.example
+        honest.answers += (0..<3_000).map {
+            DNSRecord(HTTPDNSTests.name("edge.example.net"), ttl: 1, .address(IPAddress(v4: $0)))
+        }
+        #expect(try DNSMessage(octets: try #require(honest.encoded())) == honest)
+    }
+
+    @Test("a message has one question; a failure may lack it", arguments: [0, 2, 65_535])
+    func questionCount(_ count: Int) throws {
+        var octets = Self.query
+        (octets[4], octets[5]) = (UInt8(count >> 8), UInt8(count & 0xff))
+        #expect(throws: DNSMessageError.questionCount(count, id: 0)) { try DNSMessage(octets: octets) }
+        let formatError: [UInt8] = [0, 9, 0x81, 0x81, 0, 0, 0, 0, 0, 0, 0, 0]
+        #expect(try DNSMessage(octets: formatError).flags.responseCode == .formatError)
     }
 
     @Test("512 addresses fit")

@@ -192,7 +192,8 @@ struct OtherServicesTests {
             _ = try? BaiduUpstream.read(UpstreamReply(status: 200, body: octets), [Self.www], .both)
             guard let json = JSONValue(octets) else { continue }
             _ = try? VolcengineUpstream.read(json, Self.www, .v4)
-            if let message = try? DNSMessage(json), let encoded = message.encoded() {
+            // A message with several questions is written, but never read.
+            if let message = try? DNSMessage(json), message.questions.count == 1, let encoded = message.encoded() {
                 #expect((try? DNSMessage(octets: encoded)) != nil)
             }
         }

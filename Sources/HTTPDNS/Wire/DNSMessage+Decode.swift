@@ -3,7 +3,18 @@
 import Names
 
 extension DNSMessage {
+    /// Pointers that a name may go through. A compressor follows each one by a label that it saves; names of hosts have few.
+    static let maxHopsOfName = 32
+    /// Pointers that the names of a message may go through together; a name that repeats the one before it counts none.
+    static let maxHops = 2_048
+    /// Octets that the names of a message may have when they are written out. Pointers repeat 255 octets by 2, so that
+    /// 64 KiB could otherwise mean more than a megabyte.
+    static let maxNameOctets = 65_535
+
     /// Reads a message. Every octet is accounted for: what is cut short, left over or points in a circle is refused.
+    ///
+    /// A message has one question (RFC 9619); a failure may have none, because old servers leave it out. Anything else is
+    /// refused before a name is read.
     package init(octets: [UInt8]) throws(DNSMessageError) {
         guard octets.count <= Self.maxOctets else { throw .oversized(octets.count) }
         var reader = DNSReader(octets: octets)
@@ -11,6 +22,8 @@ extension DNSMessage {
         let bits = try reader.u16()
         flags = Flags(bits: bits)
         let counts = (try reader.u16(), try reader.u16(), try reader.u16(), try reader.u16())
+        let mayLackQuestion = flags.isResponse && flags.responseCode != .noError
+        guard counts.0 == 1 || counts.0 == 0 && mayLackQuestion else { throw .questionCount(Int(counts.0), id: id) }
         questions = []
         for _ in 0..<counts.0 {
             let name = try reader.name()
@@ -43,6 +56,10 @@ private struct DNSReader {
     var offset = 0
     /// The first name, and where it stands: in a response most others are pointers to it.
     private var first: (name: DNSName, place: Int)?
+    /// The last pointer that a name began with, and that name: records of one owner follow each other.
+    private var last: (name: DNSName, pointer: UInt16)?
+    private var hops = 0
+    private var nameOctets = 0
 
     init(octets: [UInt8]) {
         self.octets = octets
@@ -65,26 +82,34 @@ private struct DNSReader {
     /// Reads a name, following pointers. Each pointer must lead before the place where the part that it ends began, so
     /// that no chain of pointers can come back.
     mutating func name() throws(DNSMessageError) -> DNSName {
-        if let first, offset + 1 < octets.count,
-            octets[offset] == 0xc0 | UInt8(first.place >> 8), octets[offset + 1] == UInt8(first.place & 0xff)
-        {
-            offset += 2
-            return first.name
-        }
         let start = offset
-        let name = try wholeName()
+        let simple = knownName() ?? plainName()
+        let name = if let simple { simple } else { try compressedName() }
+        nameOctets += name.wire.count
+        guard nameOctets <= DNSMessage.maxNameOctets else { throw .costlyNames(offset: start) }
         if first == nil, start <= 0x3fff { first = (name, start) }
         return name
     }
 
-    private mutating func wholeName() throws(DNSMessageError) -> DNSName {
-        if let name = plainName() { return name }
+    /// A name that is nothing but a pointer which was followed before.
+    private mutating func knownName() -> DNSName? {
+        guard offset + 1 < octets.count, octets[offset] >= 0xc0 else { return nil }
+        let pointer = UInt16(octets[offset]) << 8 | UInt16(octets[offset + 1])
+        var name: DNSName?
+        if let first, pointer == 0xc000 | UInt16(first.place) { name = first.name }
+        if let last, pointer == last.pointer { name = last.name }
+        if name != nil { offset += 2 }
+        return name
+    }
+
+    private mutating func compressedName() throws(DNSMessageError) -> DNSName {
         let start = offset
         var wire: [UInt8] = []
         wire.reserveCapacity(64)
         var at = offset
         var partStart = offset
         var end: Int?
+        var hopsOfName = 0
         while true {
             guard at < octets.count else { throw .truncated(offset: at) }
             let length = Int(octets[at])
@@ -96,12 +121,19 @@ private struct DNSReader {
                 at += 1 + length
                 if length == 0 {
                     offset = end ?? at
-                    return DNSName(wire: wire)
+                    let name = DNSName(wire: wire)
+                    if end == start + 2 { last = (name, UInt16(octets[start]) << 8 | UInt16(octets[start + 1])) }
+                    return name
                 }
             case 3:
                 guard at + 1 < octets.count else { throw .truncated(offset: at) }
                 let target = (length & 0x3f) << 8 | Int(octets[at + 1])
                 guard target < partStart else { throw .badPointer(offset: at) }
+                hopsOfName += 1
+                hops += 1
+                guard hopsOfName <= DNSMessage.maxHopsOfName, hops <= DNSMessage.maxHops else {
+                    throw .costlyNames(offset: start)
+                }
                 end = end ?? at + 2
                 at = target
                 partStart = target
@@ -113,11 +145,11 @@ private struct DNSReader {
 
     /// A name without pointers, which stands in the message as it is kept; nil where it is anything else.
     private mutating func plainName() -> DNSName? {
-        var last = offset
-        while last < octets.count, 1...63 ~= octets[last] { last += 1 + Int(octets[last]) }
-        guard last < octets.count, octets[last] == 0, last - offset < DNSName.maxOctets else { return nil }
-        defer { offset = last + 1 }
-        return DNSName(wire: Array(octets[offset...last]))
+        var end = offset
+        while end < octets.count, 1...63 ~= octets[end] { end += 1 + Int(octets[end]) }
+        guard end < octets.count, octets[end] == 0, end - offset < DNSName.maxOctets else { return nil }
+        defer { offset = end + 1 }
+        return end == offset ? .root : DNSName(wire: Array(octets[offset...end]))
     }
 
     mutating func records(_ count: UInt16) throws(DNSMessageError) -> [DNSRecord] {

@@ -17,6 +17,11 @@ package enum DNSMessageError: Error, Hashable, Sendable, CustomStringConvertible
     /// A record's content is not as long as its type or its length field says; where.
     case badLength(offset: Int)
 
+    /// The message has another number of questions than one; how many, and the message's ID.
+    case questionCount(Int, id: UInt16)
+    /// The names go through more pointers, or are longer together, than any honest message's; where that was found.
+    case costlyNames(offset: Int)
+
     /// One phrase.
     package var description: String {
         switch self {
@@ -26,6 +31,8 @@ package enum DNSMessageError: Error, Hashable, Sendable, CustomStringConvertible
         case .badPointer(let offset): "the compression pointer at octet \(offset) does not point backwards"
         case .badLabel(let offset): "the label at octet \(offset) is of no known kind"
         case .longName(let offset): "the name at octet \(offset) is longer than 255 octets"
+        case .questionCount(let count, _): "the message has \(count) questions"
+        case .costlyNames(let offset): "the names up to octet \(offset) take too many compression pointers"
         case .badLength(let offset): "the record at octet \(offset) has a length that does not fit its type"
         }
     }
