@@ -34,7 +34,7 @@ extension HTTP2ServerHandler {
             try guardian.waste(now: now)
             return out.writeReset(.protocolError, stream: id)
         }
-        streams[id] = Stream(request: request, sendWindow: initialSendWindow)
+        streams[id] = Stream(request: request, sendWindow: initialSendWindow, since: now)
         if endStream { hand(request) }
     }
 
@@ -65,20 +65,25 @@ extension HTTP2ServerHandler {
             uncredited = 0
         }
         if piece.readableBytes == 0, !endStream { try guardian.waste(now: now) }
-        guard var request = streams[id]?.request else { return takeOverrun(id, endStream: endStream) }
+        guard let size = streams[id]?.request?.body.count else { return takeOverrun(id, endStream: endStream) }
         // A stream's window is not opened again before this: content that needs it is larger than what is read.
-        if request.body.count + piece.readableBytes > limits.body {
-            request.isTooLarge = true
+        if size + piece.readableBytes > limits.body {
+            streams[id]?.request?.isTooLarge = true
             streams[id]?.isOverrun = !endStream
-            hand(request)
+            handOver(id)
             // Whoever has read the reply sends no more, and whoever does is stopped then. Together with the reply RST_STREAM
             // would do (RFC 9113 §8.1), but curl 7.88 makes a fault of it that hides the reply.
             if !endStream { out.writeWindowUpdate(HTTP2Frame.defaultMaximumLength, stream: id) }
             return
         }
-        request.body.append(contentsOf: piece.readableBytesView)
-        streams[id]?.request = request
-        if endStream { hand(request) }
+        // In place: a second reference would copy the whole content at each frame.
+        streams[id]?.request?.body.append(contentsOf: piece.readableBytesView)
+        if endStream { handOver(id) }
+    }
+
+    private func handOver(_ id: UInt32) {
+        guard let request = streams[id]?.request else { return }
+        hand(request)
     }
 
     /// More of a request that was answered without it.

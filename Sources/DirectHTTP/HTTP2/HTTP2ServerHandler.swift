@@ -39,6 +39,12 @@ package final class HTTP2ServerHandler: ChannelInboundHandler {
         package var body = 65_535
         /// Octets of a header block, and of its fields together.
         package var head = 16_384
+        /// The time from a request's header block to its end.
+        package var requestTime = TimeAmount.seconds(10)
+        /// The time that the client may take to read a reply.
+        package var replyTime = TimeAmount.seconds(30)
+        /// The time without a request. What is no request, such as PING, does not count.
+        package var idleTime = TimeAmount.seconds(60)
 
         /// The defaults.
         package init() {}
@@ -54,6 +60,8 @@ package final class HTTP2ServerHandler: ChannelInboundHandler {
         var isQueued = false
         /// Whether more content may come of a request that was answered without it.
         var isOverrun = false
+        /// When the request, or the reply, began.
+        var since: NIODeadline
     }
 
     let limits: Limits
@@ -80,6 +88,11 @@ package final class HTTP2ServerHandler: ChannelInboundHandler {
     // MARK: Sending
 
     var encoder = HPACKEncoder()
+    /// When the client let replies pile up; nil: it reads them.
+    private var stalledSince: NIODeadline?
+    /// When the last stream ended, or the connection began.
+    private var quietSince = NIODeadline.uptimeNanoseconds(0)
+    private var watch: Scheduled<Void>?
     /// The frames of this turn of the loop, written at its end.
     var out = ByteBuffer()
     private var block = ByteBuffer()
@@ -133,9 +146,11 @@ package final class HTTP2ServerHandler: ChannelInboundHandler {
         out.writeHeaderBlock(&block, stream: id, endStream: body.isEmpty, maximumLength: maximum)
         guard !body.isEmpty else {
             if streams[id]?.isOverrun != true { streams[id] = nil }
+            quietSince = context.eventLoop.now
             return planFlush(context)
         }
         streams[id]?.unsent = body[...]
+        streams[id]?.since = context.eventLoop.now
         guardian.progress()
         queue(id)
         sendQueued()
@@ -179,6 +194,7 @@ package final class HTTP2ServerHandler: ChannelInboundHandler {
             stream.sendWindow -= length
             sendWindow -= length
             streams[id] = isLast && !stream.isOverrun ? nil : stream
+            if isLast, let context { quietSince = context.eventLoop.now }
             queue(id)
         }
     }
@@ -202,6 +218,8 @@ package final class HTTP2ServerHandler: ChannelInboundHandler {
 
     package func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
+        quietSince = context.eventLoop.now
+        planWatch(context)
         out.writeSettings([
             (.maximumConcurrentStreams, limits.streams), (.maximumHeaderListSize, limits.head),
             // One octet more than is read, so that who sends more is found out.
@@ -212,6 +230,7 @@ package final class HTTP2ServerHandler: ChannelInboundHandler {
 
     package func handlerRemoved(context: ChannelHandlerContext) {
         self.context = nil
+        watch?.cancel()
     }
 
     package func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -241,12 +260,44 @@ package final class HTTP2ServerHandler: ChannelInboundHandler {
     package func channelWritabilityChanged(context: ChannelHandlerContext) {
         // Who does not read what it is told is not listened to either: replies would pile up.
         try? context.channel.syncOptions?.setOption(.autoRead, value: context.channel.isWritable)
+        stalledSince = context.channel.isWritable ? nil : context.eventLoop.now
         context.fireChannelWritabilityChanged()
     }
 
     package func channelInactive(context: ChannelHandlerContext) {
+        watch?.cancel()
         for id in streams.keys { end(id) }
         context.fireChannelInactive()
+    }
+
+    // MARK: Time
+
+    /// Looks from time to time, and not at a moment of each stream's own: there may be hundreds.
+    private func planWatch(_ context: ChannelHandlerContext) {
+        let shortest = min(limits.requestTime, limits.replyTime, limits.idleTime)
+        watch = context.eventLoop.assumeIsolated().scheduleTask(in: .nanoseconds(shortest.nanoseconds / 2)) {
+            [weak self] in
+            guard let self, let context = self.context else { return }
+            guard !isOverdue(context.eventLoop.now) else { return leave(context) }
+            planWatch(context)
+        }
+    }
+
+    /// Whether the client has let a limit pass.
+    private func isOverdue(_ now: NIODeadline) -> Bool {
+        if let stalledSince, now - stalledSince >= limits.replyTime { return true }
+        guard !streams.isEmpty else { return now - quietSince >= limits.idleTime }
+        return streams.values.contains { stream in
+            if stream.request != nil || stream.isOverrun { return now - stream.since >= limits.requestTime }
+            return !stream.unsent.isEmpty && now - stream.since >= limits.replyTime
+        }
+    }
+
+    private func leave(_ context: ChannelHandlerContext) {
+        hasEnded = true
+        out.writeGoAway(.noError, last: lastID)
+        flush(context)
+        context.close(promise: nil)
     }
 
     /// RFC 9113 §3.4.

@@ -20,12 +20,13 @@ struct HTTP2ServerHandlerTests {
 
         init(
             streams: Int = 100,
+            body: Int = 100,
             greeting: [RawFrame] = [RawFrame(.settings)],
             preface: [UInt8] = RawFrame.preface
         ) throws {
             var limits = HTTP2ServerHandler.Limits()
             limits.streams = streams
-            limits.body = 100
+            limits.body = body
             let handler = HTTP2ServerHandler(
                 limits: limits,
                 onRequest: { [unowned self] request in
@@ -259,6 +260,67 @@ struct HTTP2ServerHandlerTests {
         }
         try wire.send([Self.request(7)])
         #expect(wire.requests.map(\.stream) == [1, 3, 7] && wire.channel.isActive)
+        wire.end()
+    }
+
+    @Test("a request that does not end in time ends its connection, though PINGs come")
+    func slowRequest() throws {
+        let wire = try Wire()
+        try wire.send([Self.request(1, method: "POST", ends: false)])
+        for _ in 0..<3 {
+            wire.channel.embeddedEventLoop.advanceTime(by: .seconds(3))
+            try wire.send([RawFrame(.ping, payload: [UInt8](repeating: 0, count: 8))])
+        }
+        #expect(wire.channel.isActive)
+        wire.channel.embeddedEventLoop.advanceTime(by: .seconds(6))
+        #expect(!wire.channel.isActive && wire.requests.isEmpty)
+        wire.end()
+    }
+
+    @Test("a client that opens no window for its reply loses its connection")
+    func slowReader() throws {
+        let wire = try Wire(greeting: [.settings([(4, 3)])])
+        try wire.send([Self.request(1)])
+        wire.channel.embeddedEventLoop.advanceTime(by: .seconds(25))
+        #expect(wire.channel.isActive)
+        wire.channel.embeddedEventLoop.advanceTime(by: .seconds(10))
+        #expect(!wire.channel.isActive)
+        wire.end()
+    }
+
+    @Test("a connection without requests is closed, though PINGs come; one whose answer is awaited is not")
+    func quiet() throws {
+        for isAwaited in [false, true] {
+            let wire = try Wire()
+            wire.content = nil
+            if isAwaited { try wire.send([Self.request(1)]) }
+            for _ in 0..<7 {
+                wire.channel.embeddedEventLoop.advanceTime(by: .seconds(10))
+                guard wire.channel.isActive else { break }
+                try wire.send([RawFrame(.ping, payload: [UInt8](repeating: 0, count: 8))])
+            }
+            #expect(wire.channel.isActive == isAwaited)
+            let kinds = try wire.frames().map(\.kind)
+            #expect((kinds.last == 7) != isAwaited)
+            wire.end()
+        }
+    }
+
+    @Test("content in small frames is gathered in place, not copied at each frame")
+    func smallFrames() throws {
+        let wire = try Wire(body: 65_535)
+        let handler = try #require(wire.handler)
+        try wire.send([Self.request(1, method: "POST", ends: false)])
+        var places: [UInt] = []
+        for _ in 0..<2_000 {
+            try wire.send([RawFrame(.data, stream: 1, payload: [1])])
+            let place = handler.streams[1]?.request?.body.withUnsafeBytes { UInt(bitPattern: $0.baseAddress) }
+            places.append(try #require(place))
+        }
+        // It moves where it grows.
+        #expect(zip(places, places.dropFirst()).count(where: { $0 != $1 }) < 40)
+        try wire.send([RawFrame(.data, flags: RawFrame.endStream, stream: 1, payload: [2])])
+        #expect(wire.requests.first?.body == [UInt8](repeating: 1, count: 2_000) + [2])
         wire.end()
     }
 
