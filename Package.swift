@@ -265,7 +265,10 @@ let package = Package(
         ),
         .testTarget(
             name: "CommandTests",
-            dependencies: ["BeelineCommand", "Beeline", "BeelineProxy", "BeelineTesting", argumentParser, grdb],
+            dependencies: [
+                "BeelineCommand", "Beeline", "BeelineProxy", "BeelineServer", "BeelineTesting", "Names", argumentParser,
+                grdb,
+            ],
             swiftSettings: settings
         ),
         .testTarget(
@@ -302,7 +305,7 @@ let package = Package(
             name: "BeelineServerTests",
             dependencies: [
                 "BeelineServer", "BeelineTesting", "DirectHTTP", "HTTPDNS", "Names", httpTypes, nio("NIOCore"),
-                nio("NIOConcurrencyHelpers"),
+                nio("NIOConcurrencyHelpers"), nio("NIOEmbedded"),
             ],
             swiftSettings: settings
         ),

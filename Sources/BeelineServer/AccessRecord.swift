@@ -24,9 +24,9 @@ public struct AccessRecord: Sendable {
     public var client: IPAddress
     /// In which form.
     public var form: Form
-    /// The account; nil where the question had none.
+    /// The account, as the question names it, cut at 1,024 octets; nil where the question had none.
     public var account: String?
-    /// The names, parted by commas; empty where none could be read.
+    /// The names, parted by commas, cut at 1,024 octets; empty where none could be read.
     public var names: String
     /// What was asked of them, such as `A` or `A,AAAA`.
     public var types: String
@@ -40,4 +40,13 @@ public struct AccessRecord: Sendable {
     public var octets: Int
     /// From the question's last octet to the reply.
     public var time: Duration
+
+    /// Octets of a text that clients choose.
+    static let maxOctets = 1_024
+
+    /// A text of at most ``maxOctets``, and `…` where more was cut off.
+    static func bounded(_ text: String) -> String {
+        guard text.utf8.count > maxOctets else { return text }
+        return String(decoding: text.utf8.prefix(maxOctets), as: UTF8.self) + "…"
+    }
 }

@@ -46,9 +46,18 @@ public struct ServerConfiguration: Sendable {
     public var maxClients = 65_536
     /// Connections at a time, as far as the process may have descriptors; more are closed at once. Default: 10,000.
     public var maxConnections = 10_000
+    /// Connections at a time of one client; IPv6 clients count by /64. More are closed at once. Trusted proxies have no such
+    /// limit. Default: 1,000.
+    public var connectionsPerClient = 1_000
     /// HTTP/2 streams of one connection. Default: 250.
     public var streamsPerConnection = 250
-    /// How long a connection may be quiet. Default: 60 s.
+    /// From accepting a connection to the end of its TLS handshake. Default: 10 s.
+    public var handshakeTimeout = Duration.seconds(10)
+    /// From a request's first octet to its last. Default: 10 s.
+    public var requestTimeout = Duration.seconds(10)
+    /// How long a client may take to read a reply. Default: 30 s.
+    public var replyTimeout = Duration.seconds(30)
+    /// How long a connection may stay without a request. Default: 60 s.
     public var idleTimeout = Duration.seconds(60)
     /// How long ``HTTPDNSServer/stop()`` waits for answers under way. Default: 5 s.
     public var drainTime = Duration.seconds(5)

@@ -87,7 +87,11 @@ final class ServerLab: Sendable {
         message: [UInt8] = []
     ) async throws -> UpstreamReply {
         var request = UpstreamRequest(
-            origin: Origin(scheme: scheme, host: try Host("dns.test"), port: endpoint.port),
+            origin: Origin(
+                scheme: scheme,
+                host: scheme == .https ? try Host("dns.test") : Host(endpoint.address),
+                port: endpoint.port
+            ),
             endpoints: [endpoint],
             target: target
         )

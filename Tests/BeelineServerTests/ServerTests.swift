@@ -154,11 +154,11 @@ struct ServerTests {
         }
         #expect(try await address() == "192.0.2.10")
         try Data(ServerLab.zone.replacingOccurrences(of: "192.0.2.10", with: "192.0.2.99").utf8)
-            .write(to: URL(fileURLWithPath: path))
+            .write(to: URL(fileURLWithPath: path), options: .atomic)
         try await withTimeLimit(.seconds(10), { "the new zone" }) {
             while try await address() != "192.0.2.99" { try await Task.sleep(for: .milliseconds(10)) }
         }
-        try Data("$ORIGIN corp.test.\nwww A nonsense\n".utf8).write(to: URL(fileURLWithPath: path))
+        try Data("$ORIGIN corp.test.\nwww A nonsense\n".utf8).write(to: URL(fileURLWithPath: path), options: .atomic)
         try await withTimeLimit(.seconds(10), { "the failure in /metrics" }) {
             while true {
                 let text = String(decoding: try await lab.get("/metrics").body, as: UTF8.self)

@@ -75,6 +75,12 @@ struct DNSPodTests {
         Row(what: "nothing", text: "", says: [line(Answer(v4: .absent(.noRecord, ttl: nil)))]),
         Row(what: "zero", text: "0", says: [line(Answer(v4: .absent(.noRecord, ttl: nil)))]),
         Row(
+            what: "a list without anything says nothing",
+            text: "-2001:db8::1,60",
+            families: .both,
+            says: [line(Answer(v6: .addresses(addresses("2001:db8::1"), ttl: .seconds(60))))]
+        ),
+        Row(
             what: "IPv4 alone of both",
             text: "192.0.2.1,60-0",
             families: .both,

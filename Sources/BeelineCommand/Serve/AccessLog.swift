@@ -12,24 +12,25 @@ import Musl
 import Glibc
 #endif
 
-/// Lines of answered questions, written behind the event loops. Where the disk is slower than the questions, the oldest lines
-/// that wait are dropped.
+/// Lines of answered questions, written by a task of their own. Where the disk is slower than the questions, lines that find no
+/// room are dropped, and a line says how many.
 final class AccessLog: Sendable {
     private let path: String
     /// Where lines go now, and where they are to go from the next one on.
     private let files: NIOLockedValueBox<(now: FileDescriptor, next: FileDescriptor?)>
-    private let lines: AsyncStream<String>
-    private let continuation: AsyncStream<String>.Continuation
+    /// Lines that wait, and how many found no room among them.
+    private let waiting = NIOLockedValueBox<(lines: [UInt8], dropped: Int)>(([], 0))
+    /// Wakes the task that writes.
+    private let (wakes, waker) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
 
-    /// Lines that may wait.
-    private static let capacity = 10_000
+    /// Octets of lines that may wait.
+    static let capacity = 4 << 20
 
     /// Opens a file to append to, `-` for standard error; nil where no log is wanted.
     init?(_ path: String?) throws(CommandFailure) {
         guard let path else { return nil }
         self.path = path
         files = NIOLockedValueBox((try Self.open(path), nil))
-        (lines, continuation) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(Self.capacity))
     }
 
     private static func open(_ path: String) throws(CommandFailure) -> FileDescriptor {
@@ -53,25 +54,41 @@ final class AccessLog: Sendable {
     }
 
     /// Adds a line; called on event loops.
-    var add: @Sendable (AccessRecord) -> Void {
-        { [continuation] record in continuation.yield(Self.line(record)) }
+    func add(_ record: AccessRecord) {
+        let line = Self.line(record).utf8
+        waiting.withLockedValue { waiting in
+            if waiting.lines.count + line.count <= Self.capacity {
+                waiting.lines.append(contentsOf: line)
+            } else {
+                waiting.dropped += 1
+            }
+        }
+        waker.yield()
     }
 
     /// No line comes any more.
-    func finish() { continuation.finish() }
+    func finish() { waker.finish() }
 
     /// Writes lines until all are written after ``finish()``.
     func run() async {
-        for await line in lines {
-            let (file, old) = files.withLockedValue { files -> (FileDescriptor, FileDescriptor?) in
-                guard let next = files.next else { return (files.now, nil) }
-                defer { files = (next, nil) }
-                return (next, files.now)
-            }
-            // Nobody else writes, so that nothing is under way there.
-            try? old?.close()
-            try? file.write(line.utf8)
+        for await _ in wakes { write() }
+        write()
+    }
+
+    private func write() {
+        let (lines, dropped) = waiting.withLockedValue { waiting in
+            defer { waiting = ([], 0) }
+            return waiting
         }
+        let (file, old) = files.withLockedValue { files -> (FileDescriptor, FileDescriptor?) in
+            guard let next = files.next else { return (files.now, nil) }
+            defer { files = (next, nil) }
+            return (next, files.now)
+        }
+        // No other task writes, so nothing is under way there.
+        try? old?.close()
+        if !lines.isEmpty { try? file.write(lines) }
+        if dropped > 0 { try? file.write("[\(CookieTime.now.httpDate)] \(dropped) lines were dropped\n".utf8) }
     }
 
     /// `CLIENT FORM ACCOUNT NAMES TYPES STATUS OUTCOME SOURCE OCTETS MICROSECONDS`, `-` for what there is not.

@@ -101,8 +101,14 @@ struct HostAnswer: Sendable {
 
     subscript(family: IPAddress.Family) -> ServerAnswer? { family == .v4 ? v4 : v6 }
 
-    /// Whether nobody could say anything.
-    var isFailure: Bool { [v4, v6].allSatisfy { $0?.isFailure ?? true } }
+    /// Whether an upstream failed, and there is no address beside it. "No address" would be a guess then.
+    var isFailure: Bool { hasFailure && [v4, v6].allSatisfy { $0?.addresses.isEmpty ?? true } }
+
+    /// Whether every part failed.
+    var saysNothing: Bool { [v4, v6].allSatisfy { $0?.isFailure ?? true } }
+
+    /// Whether a part of it could not be looked up.
+    var hasFailure: Bool { [v4, v6].contains { $0?.isFailure ?? false } }
 
     /// Whether there is no such name.
     var isNoName: Bool { [v4, v6].contains { $0?.code == .noSuchName } }
@@ -110,8 +116,11 @@ struct HostAnswer: Sendable {
     /// The smaller TTL of the families that have addresses, else that of their absence.
     var ttl: UInt32 {
         let parts = [v4, v6].compactMap(\.self)
-        return parts.filter { !$0.addresses.isEmpty }.map(\.ttl).min() ?? parts.map(\.ttl).min() ?? 0
+        return parts.filter { !$0.addresses.isEmpty }.map(ttl(of:)).min() ?? parts.map(\.ttl).min() ?? 0
     }
+
+    /// The TTL of a part. Forms that cannot say that the other part failed must not have its absence kept for long.
+    func ttl(of part: ServerAnswer) -> UInt32 { hasFailure ? min(part.ttl, ServerAnswer.negativeTTL) : part.ttl }
 
     var source: String { (v4 ?? v6)?.source ?? "-" }
 }

@@ -32,6 +32,9 @@ struct ConnectionEnds: Sendable {
         self.trusted = trusted.contains { $0.contains(peer) } ? trusted : []
     }
 
+    /// Whom a connection counts for; nil for a proxy that is trusted, which has those of many clients.
+    var countedClient: IPAddress? { trusted.isEmpty ? RateLimiter.key(peer) : nil }
+
     /// Who asks: the peer, or where that is a proxy that is trusted the last that such proxies say they had it from.
     ///
     /// - Parameter forwardedFor: the request's `X-Forwarded-For`: each proxy adds its peer at the end, so that only what trusted
@@ -44,6 +47,17 @@ struct ConnectionEnds: Sendable {
             client = address
         }
         return client
+    }
+
+    /// Whether a request in the clear may name this host. A web page whose name was made to lead to this machine (DNS
+    /// rebinding) asks under that name, so that a connection to a loopback address takes addresses and `localhost` alone. A
+    /// trusted proxy passes other names on.
+    ///
+    /// - Parameter host: the request's `Host`; nil: it has none, which no browser leaves out.
+    func mayBeCalled(_ host: String?) -> Bool {
+        guard let host, local?.address.isLoopback ?? false, trusted.isEmpty else { return true }
+        guard let name = try? HTTPURL("http://\(host)").origin.host else { return false }
+        return name.address != nil || name.text == "localhost" || name.text.hasSuffix(".localhost")
     }
 
     /// An address, which some proxies write with a port.

@@ -22,13 +22,10 @@ final class HTTP2Requests {
     static func handler(
         _ service: ServerService,
         _ ends: ConnectionEnds,
-        streams: Int,
+        limits: HTTP2ServerHandler.Limits,
         on loop: any EventLoop
     ) -> HTTP2ServerHandler {
         let requests = HTTP2Requests(service, ends, loop)
-        var limits = HTTP2ServerHandler.Limits()
-        limits.streams = streams
-        limits.body = ServerRequest.maxBody
         let handler = HTTP2ServerHandler(
             limits: limits,
             onRequest: { requests.answer($0) },

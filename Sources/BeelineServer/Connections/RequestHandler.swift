@@ -10,6 +10,8 @@ final class RequestHandler: ChannelInboundHandler {
 
     private let service: ServerService
     private let ends: ConnectionEnds
+    private let timer: ConnectionTimer
+    private let isOverTLS: Bool
 
     private var head: HTTPRequestHead?
     private var body: [UInt8] = []
@@ -17,9 +19,11 @@ final class RequestHandler: ChannelInboundHandler {
     /// What waits for an upstream; it ends with the connection.
     private var work: Task<Void, Never>?
 
-    init(_ service: ServerService, _ ends: ConnectionEnds) {
+    init(_ service: ServerService, _ ends: ConnectionEnds, _ timer: ConnectionTimer, isOverTLS: Bool) {
         self.service = service
         self.ends = ends
+        self.timer = timer
+        self.isOverTLS = isOverTLS
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -53,6 +57,12 @@ final class RequestHandler: ChannelInboundHandler {
             local: ends.local
         )
         body = []
+        timer.beginAnswer()
+        // TLS needs no such check: no page has a certificate for our name.
+        guard isOverTLS || ends.mayBeCalled(head.headers.first(name: "host")) else {
+            service.note(.misdirected, client: request.client, time: .zero)
+            return write(.misdirected, hasContent: hasContent, keepsAlive: false, context)
+        }
         work = service.answer(request, isTooLarge: isTooLarge, on: context.eventLoop) { [self] reply in
             write(reply, hasContent: hasContent, keepsAlive: keepsAlive, context)
         }
@@ -78,11 +88,9 @@ final class RequestHandler: ChannelInboundHandler {
         if hasContent {
             context.write(wrapOutboundOut(.body(.byteBuffer(ByteBuffer(bytes: reply.body)))), promise: nil)
         }
-        if closes {
-            let bound = NIOLoopBound(context, eventLoop: context.eventLoop)
-            context.writeAndFlush(wrapOutboundOut(.end(nil))).whenComplete { _ in bound.value.close(promise: nil) }
-        } else {
-            context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
+        timer.beginReply()
+        context.writeAndFlush(wrapOutboundOut(.end(nil))).assumeIsolated().whenComplete { [timer] _ in
+            if closes { context.close(promise: nil) } else { timer.waitForRequest() }
         }
     }
 

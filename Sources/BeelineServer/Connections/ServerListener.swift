@@ -14,6 +14,7 @@ final class ServerListener: Sendable {
     private let configuration: ServerConfiguration
     private let service: ServerService
     private let maxConnections: Int
+    private let limits: HTTP2ServerHandler.Limits
     /// The TLS of connections to come; nil: none.
     private let tls: NIOLockedValueBox<NIOSSLContext?>
     private let open = NIOLockedValueBox<[ObjectIdentifier: any Channel]>([:])
@@ -26,6 +27,7 @@ final class ServerListener: Sendable {
             allowed: configuration.maxConnections,
             descriptors: DescriptorLimit.current
         )
+        limits = Self.limits(configuration)
         tls = NIOLockedValueBox(try Self.context(configuration.tls))
     }
 
@@ -45,6 +47,8 @@ final class ServerListener: Sendable {
                 privateKey: .privateKey(key)
             )
             configuration.minimumTLSVersion = .tlsv12
+            // A client that was too slow is not waited for once more.
+            configuration.shutdownTimeout = .seconds(1)
             configuration.applicationProtocols = ["h2", "http/1.1"]
             return try NIOSSLContext(configuration: configuration)
         } catch {
@@ -111,53 +115,68 @@ final class ServerListener: Sendable {
         return min(allowed, max(1, descriptors - min(512, descriptors / 4)))
     }
 
+    private static func limits(_ configuration: ServerConfiguration) -> HTTP2ServerHandler.Limits {
+        var limits = HTTP2ServerHandler.Limits()
+        limits.streams = configuration.streamsPerConnection
+        limits.body = ServerRequest.maxBody
+        limits.requestTime = TimeAmount(configuration.requestTimeout)
+        limits.replyTime = TimeAmount(configuration.replyTimeout)
+        limits.idleTime = TimeAmount(configuration.idleTimeout)
+        return limits
+    }
+
     /// Runs on the channel's event loop.
     private func accept(_ channel: any Channel) throws {
-        guard service.opened(limit: maxConnections) else {
+        let ends = ConnectionEnds(channel, trusting: configuration.trustedProxies)
+        let client = ends.countedClient
+        guard service.opened(client, limit: maxConnections, clientLimit: configuration.connectionsPerClient) else {
             throw ServerError(.cannotListen, "more connections than allowed")
         }
         let id = ObjectIdentifier(channel)
         open.withLockedValue { $0[id] = channel }
         channel.closeFuture.whenComplete { [self] _ in
             open.withLockedValue { $0[id] = nil }
-            service.closed()
+            service.closed(client)
         }
-        let ends = ConnectionEnds(channel, trusting: configuration.trustedProxies)
-        let pipeline = channel.pipeline.syncOperations
-        let quiet = TimeAmount(configuration.idleTimeout)
-        guard let context = tls.withLockedValue({ $0 }) else {
-            try pipeline.addHandler(IdleStateHandler(allTimeout: quiet))
-            try addHTTP1(channel, ends)
-            return
-        }
-        try pipeline.addHandler(NIOSSLServerHandler(context: context))
-        try pipeline.addHandler(IdleStateHandler(allTimeout: quiet))
-        try pipeline.addHandler(
+        let timer = ConnectionTimer(channel, limits)
+        guard let context = tls.withLockedValue({ $0 }) else { return try addHTTP1(channel, ends, timer) }
+        timer.beginHandshake(TimeAmount(configuration.handshakeTimeout))
+        let bound = NIOLoopBound(timer, eventLoop: channel.eventLoop)
+        try channel.pipeline.syncOperations.addHandlers(
+            NIOSSLServerHandler(context: context),
             ApplicationProtocolNegotiationHandler { [self] result, channel in
                 channel.eventLoop.makeCompletedFuture {
                     if case .negotiated("h2") = result {
+                        bound.value.end()
                         try addHTTP2(channel, ends)
                     } else {
-                        try addHTTP1(channel, ends)
+                        try addHTTP1(channel, ends, bound.value)
                     }
                 }
-            }
+            },
+            FaultCloser()
         )
     }
 
-    private func addHTTP1(_ channel: any Channel, _ ends: ConnectionEnds) throws {
+    private func addHTTP1(_ channel: any Channel, _ ends: ConnectionEnds, _ timer: ConnectionTimer) throws {
         let pipeline = channel.pipeline.syncOperations
+        try pipeline.addHandler(OctetWatch(timer))
         try pipeline.configureHTTPServerPipeline(withErrorHandling: true)
-        try pipeline.addHandlers(RequestHandler(service, ends), QuietHandler())
+        try pipeline.addHandler(RequestHandler(service, ends, timer, isOverTLS: configuration.tls != nil))
+        timer.waitForRequest()
     }
 
     private func addHTTP2(_ channel: any Channel, _ ends: ConnectionEnds) throws {
-        let handler = HTTP2Requests.handler(
-            service,
-            ends,
-            streams: configuration.streamsPerConnection,
-            on: channel.eventLoop
-        )
-        try channel.pipeline.syncOperations.addHandlers(handler, QuietHandler())
+        let handler = HTTP2Requests.handler(service, ends, limits: limits, on: channel.eventLoop)
+        try channel.pipeline.syncOperations.addHandler(handler)
+    }
+}
+
+/// Closes a connection whose handshake, or whose HTTP/2, fails.
+private final class FaultCloser: ChannelInboundHandler {
+    typealias InboundIn = NIOAny
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        context.close(promise: nil)
     }
 }

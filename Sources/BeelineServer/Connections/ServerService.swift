@@ -26,6 +26,8 @@ final class ServerService: Sendable {
         var limiter: RateLimiter?
         var counters = ServerCounters()
         var isDraining = false
+        /// Open connections of each client that has some.
+        var connections: [IPAddress: Int] = [:]
         /// Answers that wait for upstreams.
         var underWay = 0
         var date = ""
@@ -141,20 +143,28 @@ final class ServerService: Sendable {
 
     func noteReloadFailure() { state.withLockedValue { $0.counters.reloadFailures += 1 } }
 
-    /// Counts a connection; false where there are too many.
-    func opened(limit: Int) -> Bool {
+    /// Counts a connection; false where there are too many, of all clients or of this one.
+    func opened(_ client: IPAddress?, limit: Int, clientLimit: Int) -> Bool {
         state.withLockedValue { state in
-            guard state.counters.connectionsOpen < limit, !state.isDraining else {
+            let own = client.map { state.connections[$0] ?? 0 } ?? 0
+            guard state.counters.connectionsOpen < limit, own < clientLimit || client == nil, !state.isDraining else {
                 state.counters.connectionsRefused += 1
                 return false
             }
+            if let client { state.connections[client] = own + 1 }
             state.counters.connections += 1
             state.counters.connectionsOpen += 1
             return true
         }
     }
 
-    func closed() { state.withLockedValue { $0.counters.connectionsOpen -= 1 } }
+    func closed(_ client: IPAddress?) {
+        state.withLockedValue { state in
+            state.counters.connectionsOpen -= 1
+            guard let client, let own = state.connections[client] else { return }
+            state.connections[client] = own > 1 ? own - 1 : nil
+        }
+    }
 
     /// Counts and logs a reply.
     func note(_ reply: ServerReply, client: IPAddress, time: Duration) {
@@ -163,8 +173,8 @@ final class ServerService: Sendable {
         let record = AccessRecord(
             client: client,
             form: reply.form,
-            account: reply.account,
-            names: reply.names.map(\.description).joined(separator: ","),
+            account: reply.account.map(AccessRecord.bounded),
+            names: AccessRecord.bounded(reply.names.map(\.description).joined(separator: ",")),
             types: reply.types,
             status: reply.status,
             outcome: reply.outcome,

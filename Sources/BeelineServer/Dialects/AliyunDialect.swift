@@ -45,10 +45,10 @@ struct AliyunDialect: Sendable {
         return .later {
             var answers: [HostAnswer] = []
             for name in names { answers.append(await answerer.answers(name, families, subnet)) }
-            // Of a name that nobody could find out about nothing is said, as if it had not been asked for.
+            // Of a name that could not be looked up nothing is said, as if it had not been asked for.
             answers.removeAll(where: \.isFailure)
             guard !answers.isEmpty else { return Self.refusal(Refusal("InternalError", 500), .aliyun, account) }
-            let entries = answers.map { Self.entry($0, families, client) }
+            let entries = answers.map { Self.entry($0, client) }
             let text = isBatch ? "{\"dns\":[\(entries.joined(separator: ","))]}" : entries[0]
             return Self.reply(text, .aliyun, account, answers, families)
         }
@@ -83,10 +83,12 @@ struct AliyunDialect: Sendable {
         guard end <= now + Self.longestSignature else { throw Refusal("InvalidDuration", 400) }
     }
 
-    private static func entry(_ answer: HostAnswer, _ families: Families, _ client: IPAddress) -> String {
+    private static func entry(_ answer: HostAnswer, _ client: IPAddress) -> String {
         var members = ["\"host\":\(JSONText.quoted(answer.name.description))"]
-        if families.contains(.v4) { members.append("\"ips\":\(list(answer.v4))") }
-        if families.contains(.v6) { members.append("\"ipsv6\":\(list(answer.v6))") }
+        // A part that failed is left out: an empty list would say that there is none.
+        for (part, name) in [(answer.v4, "ips"), (answer.v6, "ipsv6")] {
+            if let part, !part.isFailure { members.append("\"\(name)\":\(list(part))") }
+        }
         members.append("\"ttl\":\(answer.ttl),\"origin_ttl\":\(answer.ttl),\"client_ip\":\"\(client)\"")
         return "{\(members.joined(separator: ","))}"
     }
@@ -120,7 +122,7 @@ struct AliyunDialect: Sendable {
         return .later {
             var answers: [HostAnswer] = []
             for name in names { answers.append(await answerer.answers(name, families, subnet)) }
-            answers.removeAll(where: \.isFailure)
+            answers.removeAll(where: \.saysNothing)
             guard !answers.isEmpty else { return Self.refusal(Refusal("InternalError", 500), .aliyun2, id) }
             let entries = answers.map { Self.entry2($0, families) }.joined(separator: ",")
             var data = "{\"cip\":\"\(client)\",\"answers\":[\(entries)]}"

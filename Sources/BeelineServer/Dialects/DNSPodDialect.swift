@@ -4,6 +4,9 @@ import HTTPDNS
 import Names
 
 /// DNSPod's form: `/d?dn=…`, in the clear, or with the names and the answer under AES.
+///
+/// The encrypted form is AES-CBC without authentication, as DNSPod's own programs speak it. It is there for them alone, and
+/// off unless there are accounts; Aliyun's second version and RFC 8484 over TLS protect what they carry.
 struct DNSPodDialect: Sendable {
     let answerer: Answerer
     let accounts: Accounts
@@ -31,21 +34,29 @@ struct DNSPodDialect: Sendable {
             return .reply(Self.refusal("the question needs an account, and alg=aes", 401))
         }
         guard var text = fields["dn"] else { return .reply(Self.refusal("dn is missing", 400)) }
+        // What cannot be read under AES gets one answer, and only after all of this: CBC shows who can tell its padding from
+        // its text the text of others (a padding oracle).
+        var isReadable = true
         if let cipher {
-            guard let octets = Hex.decode(text).flatMap(cipher.open),
-                let open = String(validating: octets, as: UTF8.self)
-            else { return .reply(Self.refusal("dn is not encrypted under the account's key", 401)) }
-            text = open
+            let opened = Hex.decode(text).flatMap(cipher.openBlocks)
+            isReadable = opened?.isPadded ?? false
+            text = opened.map { String(decoding: $0.text, as: UTF8.self) } ?? ""
         }
+        var hasExpired = false
         if account != nil, let mark = text.firstIndex(of: ";") {
             // Newer programs say for how long the question holds.
-            guard let expiry = Int64(text[text.index(after: mark)...]), expiry >= clock() else {
-                return .reply(Self.refusal("the question has expired", 401))
-            }
+            hasExpired = Int64(text[text.index(after: mark)...]).map { $0 < clock() } ?? true
             text = String(text[..<mark])
         }
-        let names = text.split(separator: ",").map { JSONDialect.name(String($0)) }
-        guard !names.isEmpty, names.count <= Self.maxNames, !names.contains(nil) else {
+        let names = text.split(separator: ",").map { Self.name(String($0), isSealed: cipher != nil) }
+        let areNames = !names.isEmpty && names.count <= Self.maxNames && !names.contains(nil)
+        if cipher != nil {
+            guard isReadable, areNames, !hasExpired else {
+                return .reply(Self.refusal("dn is no question encrypted under the account's key, or has expired", 401))
+            }
+        }
+        guard !hasExpired else { return .reply(Self.refusal("the question has expired", 401)) }
+        guard areNames else {
             return .reply(Self.refusal("dn holds 1 to \(Self.maxNames) names, parted by commas", 400))
         }
         let hosts = names.compactMap(\.self)
@@ -54,8 +65,19 @@ struct DNSPodDialect: Sendable {
         return .later { [cipher, account] in
             var answers: [HostAnswer] = []
             for host in hosts { answers.append(await answerer.answers(host, options.families, subnet)) }
-            return Self.reply(answers, options, cipher, account)
+            // Of a name that could not be looked up nothing is said, as if it had not been asked for.
+            let known = answers.filter { !$0.isFailure }
+            guard !known.isEmpty else { return Self.failure(answers, account) }
+            return Self.reply(known, options, cipher, account)
         }
+    }
+
+    /// A name. An encrypted one must be a host's: random octets seldom are, so that a changed ciphertext leads nowhere even
+    /// where its padding is right.
+    private static func name(_ text: String, isSealed: Bool) -> DNSName? {
+        guard isSealed else { return JSONDialect.name(text) }
+        guard let host = try? Host(text), host.address == nil else { return nil }
+        return DNSName(host.text)
     }
 
     /// The address of `ip`, which the service's documents have encrypted like the names, and its own programs in the clear.
@@ -89,12 +111,6 @@ struct DNSPodDialect: Sendable {
         _ cipher: AESCipher?,
         _ account: String?
     ) -> ServerReply {
-        guard answers.contains(where: { !$0.isFailure }) else {
-            var reply = refusal("no upstream could say", 502)
-            reply.account = account
-            reply.names = answers.map(\.name)
-            return reply
-        }
         let lines = answers.map { line($0, options) }
         var body = Array(lines.joined(separator: "\n").utf8)
         if let cipher, !body.isEmpty {
@@ -108,15 +124,26 @@ struct DNSPodDialect: Sendable {
         reply.outcome = answers[0].isNoName ? "NXDOMAIN" : "NOERROR"
         reply.source = answers[0].source
         // What is encrypted or names an account is nobody else's.
-        reply.maxAge = account == nil ? answers.map(\.ttl).min() : nil
+        let isWhole = account == nil && !answers.contains(where: \.hasFailure)
+        reply.maxAge = isWhole ? answers.map(\.ttl).min() : nil
+        return reply
+    }
+
+    private static func failure(_ answers: [HostAnswer], _ account: String?) -> ServerReply {
+        var reply = refusal("no upstream could say", 502)
+        reply.account = account
+        reply.names = answers.map(\.name)
         return reply
     }
 
     private static func line(_ answer: HostAnswer, _ options: Options) -> String {
         func list(_ family: IPAddress.Family) -> String {
-            guard let part = answer[family], !part.addresses.isEmpty else { return "0" }
+            guard let part = answer[family], !part.addresses.isEmpty else {
+                // "0" says that there is none; nothing says nothing.
+                return answer[family]?.isFailure ?? false ? "" : "0"
+            }
             let addresses = part.addresses.map(\.description).joined(separator: ";")
-            return options.hasTTL ? "\(addresses),\(part.ttl)" : addresses
+            return options.hasTTL ? "\(addresses),\(answer.ttl(of: part))" : addresses
         }
         let body: String
         switch options.families {

@@ -25,16 +25,23 @@ struct MessageDialect: Sendable {
             octets = request.body
         case .other: octets = nil
         }
-        guard let octets, let query = try? DNSMessage(octets: octets), !query.flags.isResponse else {
+        let query: DNSMessage
+        do throws(DNSMessageError) {
+            query = try DNSMessage(octets: octets ?? [])
+        } catch .questionCount(_, let id) {
+            return .reply(reply(DNSMessage(id: id, questions: []), nil, ServerAnswer(.formatError)))
+        } catch {
             return .reply(Self.refusal("the request holds no DNS query", 400))
         }
+        guard !query.flags.isResponse else { return .reply(Self.refusal("the request holds no DNS query", 400)) }
         let options = QueryOptions(query)
         guard query.flags.opcode == 0 else { return .reply(reply(query, options, ServerAnswer(.notImplemented))) }
         // RFC 6891 §6.1.1 and §6.1.3.
         guard options.count <= 1 else { return .reply(reply(query, options, ServerAnswer(.formatError))) }
         guard options.version == 0 else { return .reply(reply(query, options, ServerAnswer(.badVersion))) }
-        guard query.questions.count == 1 else { return .reply(reply(query, options, ServerAnswer(.formatError))) }
-        let question = query.questions[0]
+        guard let question = query.questions.first else {
+            return .reply(reply(query, options, ServerAnswer(.formatError)))
+        }
         guard question.recordClass == 1 else { return .reply(reply(query, options, ServerAnswer(.refused))) }
         let subnet = options.subnet.flatMap(subnets.allowed)
         if let answer = answerer.known(question.name, question.type, subnet) {
@@ -45,7 +52,7 @@ struct MessageDialect: Sendable {
         }
     }
 
-    private func reply(_ query: DNSMessage, _ options: QueryOptions, _ answer: ServerAnswer) -> ServerReply {
+    private func reply(_ query: DNSMessage, _ options: QueryOptions?, _ answer: ServerAnswer) -> ServerReply {
         var message = DNSMessage(id: query.id, questions: query.questions)
         message.flags.isResponse = true
         message.flags.opcode = query.flags.opcode
@@ -55,7 +62,7 @@ struct MessageDialect: Sendable {
         message.flags.responseCode = answer.code
         message.answers = answer.answers
         message.authorities = answer.authorities
-        if options.isPresent {
+        if let options, options.isPresent {
             // Only padding must know how long the rest is.
             let length = options.isPadded ? message.encoded()?.count ?? 0 : 0
             message.additionals = [
@@ -95,31 +102,32 @@ struct QueryOptions {
             guard case .other(.opt, let octets) = record.data else { continue }
             count += 1
             version = UInt8(record.ttl >> 16 & 0xff)
-            read(octets)
+            // A query that has two is refused, whatever they say.
+            if count == 1 { read(octets) }
         }
     }
 
     private mutating func read(_ octets: [UInt8]) {
-        var rest = octets[...]
-        while rest.count >= 4 {
-            let fields = Array(rest.prefix(4))
-            let (code, length) = (Int(fields[0]) << 8 | Int(fields[1]), Int(fields[2]) << 8 | Int(fields[3]))
-            rest = rest.dropFirst(4)
-            guard rest.count >= length else { return }
-            let content = Array(rest.prefix(length))
-            rest = rest.dropFirst(length)
+        var place = 0
+        while place + 4 <= octets.count {
+            let code = Int(octets[place]) << 8 | Int(octets[place + 1])
+            let length = Int(octets[place + 2]) << 8 | Int(octets[place + 3])
+            let end = place + 4 + length
+            guard end <= octets.count else { return }
             switch code {
-            case 8: subnet = Self.subnet(content)
+            case 8: subnet = Self.subnet(octets[(place + 4)..<end])
             case 12: isPadded = true
             default: break
             }
+            place = end
         }
     }
 
     /// RFC 7871 §6.
-    private static func subnet(_ octets: [UInt8]) -> IPNetwork? {
-        guard octets.count >= 4, octets[0] == 0, octets[1] == 1 || octets[1] == 2 else { return nil }
-        let (size, prefix) = (octets[1] == 1 ? 4 : 16, Int(octets[2]))
+    private static func subnet(_ octets: ArraySlice<UInt8>) -> IPNetwork? {
+        let start = octets.startIndex
+        guard octets.count >= 4, octets[start] == 0, 1...2 ~= octets[start + 1] else { return nil }
+        let (size, prefix) = (octets[start + 1] == 1 ? 4 : 16, Int(octets[start + 2]))
         let address = octets.dropFirst(4)
         guard address.count <= size, prefix <= size * 8 else { return nil }
         let full = Array(address) + [UInt8](repeating: 0, count: size - address.count)

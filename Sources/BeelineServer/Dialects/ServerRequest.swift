@@ -127,6 +127,14 @@ struct ServerReply: Sendable {
         ServerReply(status, "text/plain; charset=utf-8", Array((text + "\n").utf8))
     }
 
+    /// To a request under a name that is not ours (RFC 9110 §15.5.20).
+    static var misdirected: ServerReply {
+        text(
+            "on a loopback address, ask for an address or localhost, or name the proxy that sent this as trusted",
+            status: 421
+        )
+    }
+
     static func json(_ text: String, status: Int = 200, type: String = "application/json") -> ServerReply {
         ServerReply(status, type, Array(text.utf8))
     }

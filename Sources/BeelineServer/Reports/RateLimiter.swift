@@ -51,7 +51,7 @@ struct RateLimiter {
     }
 
     /// The network that counts as one client: an IPv4 address, a /64 of IPv6.
-    private static func key(_ client: IPAddress) -> IPAddress {
+    static func key(_ client: IPAddress) -> IPAddress {
         let bare = client.unmapped
         guard bare.family == .v6, let network = IPNetwork(bare, prefixLength: 64) else { return bare }
         return network.first

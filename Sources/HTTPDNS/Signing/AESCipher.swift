@@ -49,15 +49,32 @@ package struct AESCipher: Sendable {
     package func open(_ sealed: [UInt8]) -> [UInt8]? {
         switch mode {
         case .cbc:
-            guard sealed.count >= 32, sealed.count % 16 == 0, let vector = try? AES._CBC.IV(ivBytes: sealed[..<16]),
-                let text = try? AES._CBC.decrypt(sealed[16...], using: key, iv: vector)
-            else { return nil }
-            return Array(text)
+            guard let block = openBlocks(sealed) else { return nil }
+            return block.isPadded ? block.text : nil
         case .gcm:
             guard sealed.count >= 28, let box = try? AES.GCM.SealedBox(combined: sealed),
                 let text = try? AES.GCM.open(box, using: key)
             else { return nil }
             return Array(text)
         }
+    }
+
+    /// Decrypts CBC for a server, which must not tell by its time whether the padding was right: a wrong one costs the same
+    /// and gives a text, too.
+    ///
+    /// - Returns: The text without its padding, or where that is wrong all of it; nil where it is not in whole blocks.
+    package func openBlocks(_ sealed: [UInt8]) -> (text: [UInt8], isPadded: Bool)? {
+        guard mode == .cbc, sealed.count >= 32, sealed.count % 16 == 0,
+            let vector = try? AES._CBC.IV(ivBytes: sealed[..<16]),
+            let text = try? AES._CBC.decrypt(sealed[16...], using: key, iv: vector, noPadding: true),
+            let padding = text.last
+        else { return nil }
+        // All of the last block is looked at, whatever it says (RFC 5652 §6.3).
+        var wrong: UInt8 = padding &- 1 > 15 ? 1 : 0
+        for (place, octet) in text.suffix(16).reversed().enumerated() {
+            let isPadding: UInt8 = UInt8(place) < padding ? 0xff : 0
+            wrong |= (octet ^ padding) & isPadding
+        }
+        return (Array(text.dropLast(wrong == 0 ? Int(padding) : 0)), wrong == 0)
     }
 }

@@ -55,8 +55,9 @@ struct DNSPodAnswer: Hashable {
         }
         let lists = rest.split(separator: "-", maxSplits: 1, omittingEmptySubsequences: false)
         if families == .both, lists.count == 2 {
-            answer.v4 = try records(lists[0], .v4)
-            answer.v6 = try records(lists[1], .v6)
+            // A list without even "0" says nothing: the service could not look it up.
+            if !lists[0].isEmpty { answer.v4 = try records(lists[0], .v4) }
+            if !lists[1].isEmpty { answer.v6 = try records(lists[1], .v6) }
         } else if families == .both {
             // Entries that do not know `type=addrs` answer for IPv4 alone.
             answer.v4 = try records(rest, .v4)

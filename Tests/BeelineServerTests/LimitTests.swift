@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import BeelineTesting
+import DirectHTTP
+import Foundation
+import HTTPDNS
+import HTTPTypes
+import NIOConcurrencyHelpers
+import NIOCore
+import NIOEmbedded
+import Names
+import Testing
+
+@testable import BeelineServer
+
+@Suite("What a client of the server may do, and for how long", .timeLimit(.minutes(1)))
+struct LimitTests {
+    /// A server over TLS that waits for nothing for longer than a blink.
+    private static func hasty(_ change: (inout ServerConfiguration) -> Void) async throws -> ServerLab {
+        try await ServerLab {
+            $0.handshakeTimeout = .seconds(30)
+            $0.requestTimeout = .seconds(30)
+            $0.replyTimeout = .seconds(30)
+            $0.idleTimeout = .seconds(30)
+            change(&$0)
+        }
+    }
+
+    @Test("a client that says nothing to TLS is closed")
+    func silentHandshake() async throws {
+        let lab = try await Self.hasty { $0.handshakeTimeout = .milliseconds(50) }
+        let connection = try await RawConnection.connect(to: lab.endpoint)
+        while try await connection.receive() != nil {}
+        await connection.close()
+        await lab.stop()
+    }
+
+    @Test("a client that stops in the middle of its first TLS message is closed")
+    func haltingHandshake() async throws {
+        let lab = try await Self.hasty { $0.handshakeTimeout = .milliseconds(50) }
+        let connection = try await RawConnection.connect(to: lab.endpoint)
+        // The beginning of a record of 512 octets.
+        try await connection.send([0x16, 0x03, 0x01, 0x02, 0x00, 0x01] as [UInt8])
+        while try await connection.receive() != nil {}
+        await connection.close()
+        await lab.stop()
+    }
+
+    @Test("half a head, half a body, nothing, and nothing behind a reply", arguments: 0..<4)
+    func plain(_ phase: Int) async throws {
+        let lab = try await Self.hasty {
+            $0.tls = nil
+            if phase < 2 { $0.requestTimeout = .milliseconds(50) } else { $0.idleTimeout = .milliseconds(50) }
+        }
+        let connection = try await RawConnection.connect(to: lab.endpoint)
+        switch phase {
+        case 0: try await connection.send("GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\nX-")
+        case 1:
+            try await connection.send(
+                "POST /dns-query HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/dns-message\r\nContent-Length: 9\r\n\r\n1234"
+            )
+        case 2: break
+        default:
+            try await connection.send("GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+            // A slow machine may let the time pass before the request, too.
+            _ = try? await connection.receive(until: "ok\n")
+        }
+        while try await connection.receive() != nil {}
+        await connection.close()
+        await lab.stop()
+    }
+
+    @Test("the timer of a connection by its phases")
+    func timer() throws {
+        let phases: [(String, (ConnectionTimer) -> Void, Int64?)] = [
+            ("the handshake", { $0.beginHandshake(.seconds(7)) }, 7), ("quiet", { $0.waitForRequest() }, 60),
+            (
+                "a head",
+                {
+                    $0.waitForRequest(); $0.received()
+                }, 10
+            ),
+            (
+                "an answer that is made",
+                {
+                    $0.waitForRequest(); $0.received(); $0.beginAnswer(); $0.received()
+                }, nil
+            ),
+            (
+                "a reply that is not read",
+                {
+                    $0.waitForRequest(); $0.beginAnswer(); $0.beginReply()
+                }, 30
+            ),
+            (
+                "quiet again",
+                {
+                    $0.beginReply(); $0.waitForRequest()
+                }, 60
+            ),
+        ]
+        for (what, act, limit) in phases {
+            let channel = EmbeddedChannel()
+            try channel.connect(to: try SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
+            let timer = ConnectionTimer(channel, HTTP2ServerHandler.Limits())
+            act(timer)
+            channel.embeddedEventLoop.advanceTime(by: .seconds(limit.map { $0 - 1 } ?? 1_000))
+            #expect(channel.isActive, "\(what)")
+            channel.embeddedEventLoop.advanceTime(by: .seconds(1))
+            #expect(channel.isActive == (limit == nil), "\(what)")
+            timer.end()
+            _ = try? channel.finish(acceptAlreadyClosed: true)
+        }
+    }
+
+    @Test("octets one by one do not make a request's time longer")
+    func trickle() throws {
+        let channel = EmbeddedChannel()
+        try channel.connect(to: try SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
+        let timer = ConnectionTimer(channel, HTTP2ServerHandler.Limits())
+        timer.waitForRequest()
+        for _ in 0..<9 {
+            timer.received()
+            channel.embeddedEventLoop.advanceTime(by: .seconds(1))
+        }
+        #expect(channel.isActive)
+        timer.received()
+        channel.embeddedEventLoop.advanceTime(by: .seconds(1))
+        #expect(!channel.isActive)
+    }
+
+    @Test("one client has no more connections than it may; a trusted proxy has", arguments: [false, true])
+    func connectionsOfAClient(_ isTrusted: Bool) async throws {
+        let lab = try await ServerLab {
+            $0.tls = nil
+            $0.connectionsPerClient = 2
+            if isTrusted { $0.trustedProxies = [IPNetwork("127.0.0.0/8")].compactMap { $0 } }
+        }
+        var connections: [RawConnection] = []
+        for number in 0..<3 {
+            let connection = try await RawConnection.connect(to: lab.endpoint)
+            try? await connection.send("GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+            let reply = try? await connection.receive(until: "ok\n")
+            #expect((reply != nil) == (number < 2 || isTrusted))
+            connections.append(connection)
+        }
+        await connections[0].close()
+        // Its place is free once the server has seen that.
+        try await withTimeLimit(.seconds(10), { "a place" }) {
+            while true {
+                let connection = try await RawConnection.connect(to: lab.endpoint)
+                try? await connection.send("GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+                let reply = try? await connection.receive(until: "ok\n")
+                await connection.close()
+                if reply != nil { break }
+            }
+        }
+        for connection in connections { await connection.close() }
+        await lab.stop()
+    }
+
+    @Test("a page whose name was led to this machine (DNS rebinding) reads nothing here")
+    func rebinding() async throws {
+        let lab = try await ServerLab { $0.tls = nil }
+        for (host, status) in [
+            ("127.0.0.1:8053", "200"), ("localhost", "200"), ("LOCALHOST:1", "200"), ("[::1]:8053", "200"),
+            ("dns.localhost", "200"), ("evil.test:8053", "421"), ("localhost.evil.test", "421"), ("", "421"),
+            ("a b", "421"),
+        ] {
+            for target in ["/metrics", "/resolve?name=www.corp.test", "http://127.0.0.1/metrics"] {
+                let connection = try await RawConnection.connect(to: lab.endpoint)
+                try await connection.send("GET \(target) HTTP/1.1\r\nHost: \(host)\r\n\r\n")
+                let line = try await connection.receive(until: "\r\n").map { String(decoding: $0, as: UTF8.self) }
+                #expect(line?.hasPrefix("HTTP/1.1 \(status) ") == true, "\(host): \(line ?? "-")")
+                await connection.close()
+            }
+        }
+        await lab.stop()
+        let ends = { (local: String, trusted: [IPNetwork]) in
+            ConnectionEnds(peer: IPAddress(v4: 1), local: Endpoint(local), trusting: trusted)
+        }
+        // Elsewhere, and behind a proxy of ours, names are what clients ask with.
+        #expect(ends("192.0.2.1:80", []).mayBeCalled("dns.test"))
+        #expect(ends("127.0.0.1:80", [IPNetwork("0.0.0.0/8")].compactMap { $0 }).mayBeCalled("dns.test"))
+        #expect(!ends("[::1]:80", []).mayBeCalled("dns.test"))
+        #expect(ends("[::1]:80", []).mayBeCalled(nil))
+    }
+
+    @Test("a query without a question, or with several, is refused by FORMERR under its ID", arguments: [0, 2, 65_535])
+    func questionCount(_ count: Int) async throws {
+        let lab = try await ServerLab()
+        var query: [UInt8] = [7, 9, 1, 0, UInt8(count >> 8), UInt8(count & 0xff), 0, 0, 0, 0, 0, 0]
+        query += [UInt8](repeating: 0xc0, count: 60_000)
+        let octets = try await lab.get("/dns-query", method: .post, message: query).body
+        #expect(octets == [7, 9, 0x81, 0x81, 0, 0, 0, 0, 0, 0, 0, 0])
+        await lab.stop()
+    }
+
+    @Test("what clients write into the access log is cut")
+    func boundedRecords() async throws {
+        let lab = try await ServerLab { $0.tls = nil }
+        let label = String(repeating: "%07", count: 63)
+        let name = "\(label).\(label).\(label)"
+        _ = try await lab.get("/d?dn=\((0..<8).map { "\(name).a\($0)" }.joined(separator: ","))", scheme: .http)
+        _ = try await lab.get("/\(String(repeating: "a", count: 8_000))/d?host=a.test&s=1", scheme: .http)
+        let records = try await withTimeLimit(.seconds(10), { "two records" }) {
+            while lab.log.withLockedValue({ $0.count }) < 2 { await Task.yield() }
+            return lab.log.withLockedValue { $0 }
+        }
+        #expect(records.allSatisfy { $0.names.utf8.count < 1_030 && ($0.account ?? "").utf8.count < 1_030 })
+        #expect(records[0].names.hasSuffix("…") && records[1].account?.hasSuffix("…") == true)
+        await lab.stop()
+    }
+
+    @Test(
+        "one answer to all that AES does not open: bad padding, octets that are no name, names that are none, old questions"
+    )
+    func paddingOracle() async throws {
+        let account = try ServerAccount(id: "100000", secret: "0123456789abcdef")
+        let lab = try await ServerLab {
+            $0.tls = nil
+            $0.accounts = [account]
+        }
+        let cipher = try #require(account.dnspodCipher)
+        func sealed(_ octets: [UInt8]) throws -> [UInt8] { try cipher.seal(octets) }
+        func ask(_ octets: [UInt8]) async throws -> UpstreamReply {
+            try await lab.get("/d?dn=\(Hex.encode(octets))&id=100000&alg=aes", scheme: .http)
+        }
+        let good = try sealed(Array("www.a.test".utf8))
+        #expect(try await ask(good).status == 200)
+        var replies: [UpstreamReply] = []
+        // The last octet of the vector changes the last one of the padding, whatever the key: 255 of 256 are wrong.
+        for change in UInt8(1)...255 {
+            var octets = good
+            octets[15] ^= change
+            replies.append(try await ask(octets))
+        }
+        for text in [
+            "", " ", "www a test", "127.0.0.1", "www.a.test;1", "www.a.test;soon", "a,b,c,d,e,f,g,h,i", "\u{7}",
+        ] {
+            replies.append(try await ask(try sealed(Array(text.utf8))))
+        }
+        replies.append(try await ask(try sealed([0xff, 0xfe])))
+        replies.append(try await ask([1, 2, 3]))
+        let first = try #require(replies.first)
+        #expect(first.status == 401)
+        #expect(replies.allSatisfy { $0.status == first.status && $0.body == first.body })
+        await lab.stop()
+    }
+
+    @Test("CBC's padding is checked whole, and a wrong one gives a text, too")
+    func padding() throws {
+        let cipher = try #require(AESCipher(.cbc, key: [UInt8](repeating: 7, count: 16)))
+        for length in 0...33 {
+            let text = [UInt8](repeating: 9, count: length)
+            let sealed = try cipher.seal(text)
+            #expect(cipher.open(sealed) == text)
+            #expect(try #require(cipher.openBlocks(sealed)) == (text, true))
+            var changed = sealed
+            changed[changed.count - 17] ^= 0x40
+            let opened = try #require(cipher.openBlocks(changed))
+            #expect(!opened.isPadded && opened.text.count == sealed.count - 16 && cipher.open(changed) == nil)
+        }
+        #expect(cipher.openBlocks([UInt8](repeating: 0, count: 16)) == nil)
+    }
+
+    @Test("a failure beside an answer is not told as \"none\", nor kept for the answer's time")
+    func halfFailure() async throws {
+        let lab = try await ServerLab { $0.tls = nil }
+        func text(_ target: String) async throws -> (String, UpstreamReply) {
+            let reply = try await lab.get(target, scheme: .http)
+            return (String(decoding: reply.body, as: UTF8.self), reply)
+        }
+        // AAAA of half.test fails, A has 300 s.
+        let (dnspod, reply) = try await text("/d?dn=half.test&type=addrs&ttl=1")
+        #expect(dnspod == "198.51.100.1;198.51.100.2,5-")
+        #expect(reply.fields[.cacheControl] == "no-store")
+        let client = DNSPodUpstream(at: [lab.endpoint], transport: lab.transport)
+        let read = try await client.answer(Question(try Host("half.test")))
+        #expect(read.v4?.addresses.count == 2 && read.v6 == nil)
+        let (aliyun, _) = try await text("/1/d?host=half.test&query=4,6")
+        #expect(
+            aliyun.contains("\"ips\":[\"198.51.100.1\"") && !aliyun.contains("ipsv6") && aliyun.contains("\"ttl\":5,")
+        )
+        // A name that failed is not there; where all failed, so does the question.
+        let (batch, _) = try await text("/d?dn=broken.test,www.a.test")
+        #expect(batch == "www.a.test.:198.51.100.1;198.51.100.2")
+        #expect(try await text("/d?dn=broken.test,half.test&type=aaaa").1.status == 502)
+        #expect(try await text("/1/d?host=half.test&query=6").1.status == 500)
+        await lab.stop()
+    }
+}
