@@ -10,9 +10,9 @@ struct JSONValueTests {
         "texts that are JSON",
         arguments: [
             ("null", JSONValue.null), (" true ", .bool(true)), ("false", .bool(false)), ("0", .number("0")),
-            ("-12.5e+3", .number("-12.5e+3")), (#""a\"b\\\/\n\u00e9\ud83d\ude00""#, .string("a\"b\\/\né😀")),
+            ("-12.5e+3", .number("-12500")), (#""a\"b\\\/\n\u00e9\ud83d\ude00""#, .string("a\"b\\/\né😀")),
             ("[]", .array([])), ("[1, [2]]", .array([.number("1"), .array([.number("2")])])), ("{}", .object([:])),
-            (#"{"a":1,"a":2}"#, .object(["a": .number("2")])),
+            ("[1,]", .array([.number("1")])), ("12345678901234567890", .number("1.2345678901234567e+19")),
         ]
     )
     func reads(_ text: String, _ value: JSONValue) {
@@ -23,9 +23,10 @@ struct JSONValueTests {
         "texts that are not",
         arguments: [
             "", " ", "nul", "nullx", "01", "1.", ".5", "1e", "+1", "-", "\"", "\"\\x\"", "\"\\u12\"", "\"\\ud83d\"",
-            "\"\\udc00\"", "\"\n\"", "[", "[1", "[1,]", "[1 2]", "{", "{1:2}", "{\"a\"}", "{\"a\":}", "{\"a\":1,}",
+            "\"\\udc00\"", "\"\n\"", "[", "[1", "[1 2]", "{", "{1:2}", "{\"a\"}", "{\"a\":}", "1e999",
             "[] []",
-            String(repeating: "[", count: 33) + String(repeating: "]", count: 33),
+            String(repeating: "[", count: 17) + String(repeating: "]", count: 17),
+            "[" + String(repeating: "1,", count: JSONValue.maxValues) + "1]",
         ]
     )
     func refuses(_ text: String) {
@@ -54,19 +55,7 @@ struct JSONValueTests {
         ].map { Array($0.utf8) }
         for _ in 0..<Fuzz.rounds {
             guard let value = JSONValue(fuzz.mutate(seeds)) else { continue }
-            #expect(JSONValue(Array(Self.text(value).utf8)) == value)
-        }
-    }
-
-    static func text(_ value: JSONValue) -> String {
-        switch value {
-        case .null: "null"
-        case .bool(let flag): flag ? "true" : "false"
-        case .number(let digits): digits
-        case .string(let text): JSONText.quoted(text)
-        case .array(let elements): "[\(elements.map(text).joined(separator: ","))]"
-        case .object(let members):
-            "{\(members.map { "\(JSONText.quoted($0.key)):\(text($0.value))" }.joined(separator: ","))}"
+            #expect(JSONValue(Array(value.text.utf8)) == value)
         }
     }
 }

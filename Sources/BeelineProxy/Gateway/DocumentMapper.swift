@@ -12,9 +12,12 @@ struct DocumentMapper {
     /// The gateway as the player knows it, `http://127.0.0.1:…`: links in these documents are whole URLs.
     let gateway: String
 
+    /// Values that a document may have; a list of assets has a dozen for each.
+    private static let maxValues = 16_384
+
     /// The document with its links mapped; nil where it is no JSON, or no document of this kind.
     func mapped(_ document: [UInt8], _ kind: PlaylistMapper.Kind) -> String? {
-        guard case .object(var members)? = JSONValue(document) else { return nil }
+        guard case .object(var members)? = JSONValue(document, limit: Self.maxValues) else { return nil }
         switch kind {
         case .assets:
             guard let assets = members["ASSETS"]?.array else { return nil }
@@ -59,20 +62,5 @@ struct DocumentMapper {
         guard case .object(var members) = value, let old = members[name] else { return value }
         members[name] = change(old)
         return .object(members)
-    }
-}
-
-extension JSONValue {
-    /// The value as JSON.
-    fileprivate var text: String {
-        switch self {
-        case .null: "null"
-        case .bool(let isTrue): isTrue ? "true" : "false"
-        case .number(let digits): digits
-        case .string(let text): JSONText.quoted(text)
-        case .array(let elements): "[\(elements.map(\.text).joined(separator: ","))]"
-        case .object(let members):
-            "{\(members.sorted { $0.key < $1.key }.map { "\(JSONText.quoted($0)):\($1.text)" }.joined(separator: ","))}"
-        }
     }
 }

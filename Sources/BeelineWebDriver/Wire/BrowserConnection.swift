@@ -160,7 +160,7 @@ final class BrowserConnection: Sendable {
             for waiter in waiters.values { waiter.fail(Self.gone) }
             return
         }
-        guard case .text(let text) = message, let value = JSONValue(Array(text.utf8)) else { return }
+        guard case .text(let text) = message, let value = JSONValue(Array(text.utf8), limit: .max) else { return }
         guard let number = value["id"]?.integer.flatMap({ Int(exactly: $0) }) else {
             return tell(value)
         }

@@ -3,19 +3,6 @@
 package import HTTPDNS
 
 extension JSONValue {
-    /// The value as a JSON text.
-    var text: String {
-        switch self {
-        case .null: "null"
-        case .bool(let value): value ? "true" : "false"
-        case .number(let digits): digits
-        case .string(let text): JSONText.quoted(text)
-        case .array(let elements): "[" + elements.map(\.text).joined(separator: ",") + "]"
-        case .object(let members):
-            "{" + members.map { JSONText.quoted($0) + ":" + $1.text }.joined(separator: ",") + "}"
-        }
-    }
-
     /// A whole number.
     static func number(_ value: some BinaryInteger) -> JSONValue { .number("\(value)") }
 

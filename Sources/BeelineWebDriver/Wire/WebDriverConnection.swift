@@ -55,7 +55,7 @@ final class WebDriverConnection: Sendable {
         do throws(BeelineError) {
             let response = try await client.send(method, root + path, body: body)
             status = response.status.code
-            answer = JSONValue(Array(try await response.collect(upTo: Self.answerLimit).readableBytesView))
+            answer = JSONValue(Array(try await response.collect(upTo: Self.answerLimit).readableBytesView), limit: .max)
         } catch {
             let isLate = error.code == .init(.deadlineExceeded) || error.code == .init(.idleTimeout)
             throw WebDriverError(isLate ? .timedOut : .ended, "the driver: \(error.message)", underlyingError: error)

@@ -44,13 +44,13 @@ struct RemoteDocument: Hashable {
     init(_ octets: [UInt8], signedBy key: Curve25519.Signing.PublicKey?) throws(UpstreamError) {
         var octets = octets
         if let key {
-            guard let wrapper = JSONValue(octets), let text = wrapper["document"]?.string,
+            guard let wrapper = JSONValue(octets, limit: Self.maxSize), let text = wrapper["document"]?.string,
                 let signature = wrapper["signature"]?.string.flatMap({ Base64.decode($0) }),
                 key.isValidSignature(signature, for: Array(text.utf8))
             else { throw UpstreamError(.untrusted, "the switch is not signed by the key that we know") }
             octets = Array(text.utf8)
         }
-        guard let body = JSONValue(octets), case .bool(let isEnabled)? = body["enabled"],
+        guard let body = JSONValue(octets, limit: Self.maxSize), case .bool(let isEnabled)? = body["enabled"],
             let expires = body["expires"]?.integer
         else { throw UpstreamError(.malformedAnswer, "the switch says neither whether nor until when") }
         self.isEnabled = isEnabled

@@ -1,25 +1,44 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A JSON text (RFC 8259) as upstreams send them: small, and in shapes that differ from the documented ones, so that it
-/// is read without a schema and asked for what is there.
-package enum JSONValue: Hashable {
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+/// A JSON text (RFC 8259) without a schema: upstreams send shapes that differ from the documented ones, so that they are asked for
+/// what is there.
+package enum JSONValue: Hashable, Sendable {
     case null
     case bool(Bool)
-    /// The number as it was written.
+    /// The number in digits.
     case number(String)
     case string(String)
     case array([JSONValue])
-    /// Of repeated names the last counts.
     case object([String: JSONValue])
 
-    /// How deep arrays and objects may lie in one another.
-    static let maxDepth = 32
+    /// How deep arrays and objects may lie in one another. An error costs more the deeper it is, and values are read by trial.
+    static let maxDepth = 16
+    /// Values that an answer of an upstream may have, so that a hostile one takes a few milliseconds of an event loop.
+    package static let maxValues = 4_096
 
-    /// Reads a whole text; nil where it is not JSON.
-    package init?(_ octets: [UInt8]) {
-        var reader = JSONReader(octets: octets)
-        guard let value = reader.value(depth: 0), reader.isAtEnd() else { return nil }
+    /// Reads a whole text; nil where it is not JSON, or has more values than `limit`.
+    package init?(_ octets: [UInt8], limit: Int = Self.maxValues) {
+        // A value stands at the beginning, behind a bracket or behind a comma. Those in strings are counted with them.
+        let marks = octets.count { octet in
+            octet == UInt8(ascii: ",") || octet == UInt8(ascii: "[") || octet == UInt8(ascii: "{")
+        }
+        guard marks <= limit else { return nil }
+        guard let value = try? JSONDecoder().decode(JSONValue.self, from: Data(octets)) else { return nil }
         self = value
+    }
+
+    /// The value as a JSON text, members in the order of their names.
+    package var text: String {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        // Nothing in a value can fail to be written.
+        return (try? encoder.encode(self)).map { String(decoding: $0, as: UTF8.self) } ?? "null"
     }
 
     /// The value of a name in an object.
@@ -54,149 +73,43 @@ package enum JSONValue: Hashable {
     var elements: [JSONValue] { array ?? [self] }
 }
 
-/// Reads JSON octet by octet.
-private struct JSONReader {
-    let octets: [UInt8]
-    var offset = 0
-
-    init(octets: [UInt8]) {
-        self.octets = octets
-    }
-
-    private var next: UInt8? { offset < octets.count ? octets[offset] : nil }
-
-    private mutating func skipSpace() {
-        while let octet = next, [0x20, 0x09, 0x0a, 0x0d].contains(octet) { offset += 1 }
-    }
-
-    mutating func isAtEnd() -> Bool {
-        skipSpace()
-        return next == nil
-    }
-
-    private mutating func take(_ octet: UInt8) -> Bool {
-        guard next == octet else { return false }
-        offset += 1
-        return true
-    }
-
-    private mutating func take(_ word: StaticString) -> Bool {
-        let word = word.description.utf8
-        guard octets[offset...].starts(with: word) else { return false }
-        offset += word.count
-        return true
-    }
-
-    mutating func value(depth: Int) -> JSONValue? {
-        guard depth < JSONValue.maxDepth else { return nil }
-        skipSpace()
-        switch next {
-        case UInt8(ascii: "{"): return object(depth)
-        case UInt8(ascii: "["): return array(depth)
-        case UInt8(ascii: "\""): return string().map { .string($0) }
-        case UInt8(ascii: "t"): return take("true") ? .bool(true) : nil
-        case UInt8(ascii: "f"): return take("false") ? .bool(false) : nil
-        case UInt8(ascii: "n"): return take("null") ? .null : nil
-        default: return number()
+extension JSONValue: Codable {
+    package init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        // Each miss costs an error, so that what comes most often is tried first.
+        if let text = try? container.decode(String.self) {
+            self = .string(text)
+        } else if let number = try? container.decode(Int64.self) {
+            self = .number("\(number)")
+        } else if container.decodeNil() {
+            self = .null
+        } else if decoder.codingPath.count < Self.maxDepth,
+            let members = try? container.decode([String: JSONValue].self)
+        {
+            self = .object(members)
+        } else if decoder.codingPath.count < Self.maxDepth, let elements = try? container.decode([JSONValue].self) {
+            self = .array(elements)
+        } else if let value = try? container.decode(Bool.self) {
+            self = .bool(value)
+        } else {
+            self = .number("\(try container.decode(Double.self))")
         }
     }
 
-    private mutating func object(_ depth: Int) -> JSONValue? {
-        offset += 1
-        var members: [String: JSONValue] = [:]
-        skipSpace()
-        if take(UInt8(ascii: "}")) { return .object(members) }
-        while true {
-            skipSpace()
-            guard next == UInt8(ascii: "\""), let name = string() else { return nil }
-            skipSpace()
-            guard take(UInt8(ascii: ":")), let value = value(depth: depth + 1) else { return nil }
-            members[name] = value
-            skipSpace()
-            if take(UInt8(ascii: "}")) { return .object(members) }
-            guard take(UInt8(ascii: ",")) else { return nil }
-        }
-    }
-
-    private mutating func array(_ depth: Int) -> JSONValue? {
-        offset += 1
-        var elements: [JSONValue] = []
-        skipSpace()
-        if take(UInt8(ascii: "]")) { return .array(elements) }
-        while true {
-            guard let value = value(depth: depth + 1) else { return nil }
-            elements.append(value)
-            skipSpace()
-            if take(UInt8(ascii: "]")) { return .array(elements) }
-            guard take(UInt8(ascii: ",")) else { return nil }
-        }
-    }
-
-    private mutating func number() -> JSONValue? {
-        let start = offset
-        _ = take(UInt8(ascii: "-"))
-        let first = next
-        let whole = digits()
-        guard whole > 0, whole == 1 || first != UInt8(ascii: "0") else { return nil }
-        if take(UInt8(ascii: ".")), digits() == 0 { return nil }
-        if take(UInt8(ascii: "e")) || take(UInt8(ascii: "E")) {
-            if !take(UInt8(ascii: "+")) { _ = take(UInt8(ascii: "-")) }
-            guard digits() > 0 else { return nil }
-        }
-        return .number(String(decoding: octets[start..<offset], as: UTF8.self))
-    }
-
-    private mutating func digits() -> Int {
-        let start = offset
-        while let octet = next, (0x30...0x39).contains(octet) { offset += 1 }
-        return offset - start
-    }
-
-    private mutating func string() -> String? {
-        offset += 1
-        var text: [UInt8] = []
-        while let octet = next {
-            offset += 1
-            switch octet {
-            case UInt8(ascii: "\""): return String(validating: text, as: UTF8.self)
-            case UInt8(ascii: "\\"):
-                guard let scalar = escape() else { return nil }
-                text.append(contentsOf: String(scalar).utf8)
-            case 0..<0x20: return nil
-            default: text.append(octet)
+    package func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        switch self {
+        case .null: try container.encodeNil()
+        case .bool(let value): try container.encode(value)
+        case .number(let digits):
+            if let number = Int64(digits) {
+                try container.encode(number)
+            } else {
+                try container.encode(Double(digits))
             }
+        case .string(let text): try container.encode(text)
+        case .array(let elements): try container.encode(elements)
+        case .object(let members): try container.encode(members)
         }
-        return nil
-    }
-
-    private mutating func escape() -> Unicode.Scalar? {
-        guard let octet = next else { return nil }
-        offset += 1
-        switch octet {
-        case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): return Unicode.Scalar(octet)
-        case UInt8(ascii: "b"): return "\u{8}"
-        case UInt8(ascii: "f"): return "\u{c}"
-        case UInt8(ascii: "n"): return "\n"
-        case UInt8(ascii: "r"): return "\r"
-        case UInt8(ascii: "t"): return "\t"
-        case UInt8(ascii: "u"):
-            guard let unit = hexadecimal() else { return nil }
-            guard (0xd800..<0xdc00).contains(unit) else { return Unicode.Scalar(unit) }
-            // The first half of a pair (RFC 8259 §7).
-            guard take("\\u"), let low = hexadecimal(), (0xdc00..<0xe000).contains(low) else { return nil }
-            return Unicode.Scalar(0x10000 + (unit - 0xd800) << 10 + (low - 0xdc00))
-        default: return nil
-        }
-    }
-
-    private mutating func hexadecimal() -> UInt32? {
-        guard offset + 4 <= octets.count else { return nil }
-        var value: UInt32 = 0
-        for octet in octets[offset..<offset + 4] {
-            guard let digit = Character(Unicode.Scalar(octet)).hexDigitValue else { return nil }
-            value = value << 4 | UInt32(digit)
-        }
-        offset += 4
-        return value
     }
 }
