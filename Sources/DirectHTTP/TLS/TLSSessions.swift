@@ -10,22 +10,7 @@ import NIOSSL
 /// offers a key for that group alone which the server chose before: a key of the hybrid group is a kilobyte and half of a
 /// handshake's work, and most servers do not take it. What else is supported is said as ever.
 final class TLSSessions: Sendable {
-    /// Names whose sessions are kept; of more, that is forgotten which nobody has connected to for longest.
-    static let maximumNames = 128
-    /// Sessions kept for a name, for as many connections at once. A session weighs some 10 KB.
-    static let sessionsPerName = 4
-
-    private struct Server {
-        var sessions: [Session] = []
-        var lastUse = 0
-    }
-
-    private struct State {
-        var servers: [String: Server] = [:]
-        var uses = 0
-    }
-
-    private let state = NIOLockedValueBox(State())
+    private let state = NIOLockedValueBox(TLSSessionTable<Session>())
 
     /// A session of BoringSSL's, which does not change.
     private final class Session: @unchecked Sendable {
@@ -68,33 +53,12 @@ final class TLSSessions: Sendable {
         Unmanaged<TLSSessions>.fromOpaque(owner).takeUnretainedValue()
     }
 
-    /// The newest, which is nobody else's from now on.
-    private func take(for server: String) -> Session? {
-        state.withLockedValue { state in
-            state.uses += 1
-            state.servers[server]?.lastUse = state.uses
-            return state.servers[server]?.sessions.popLast()
-        }
-    }
+    private func take(for server: String) -> Session? { state.withLockedValue { $0.take(for: server) } }
 
     /// Forgets what a server gave.
-    func forget(_ server: String) {
-        state.withLockedValue { $0.servers[server] = nil }
-    }
+    func forget(_ server: String) { state.withLockedValue { $0.forget(server) } }
 
     private func keep(_ session: Session, for server: String) {
-        state.withLockedValue { state in
-            if state.servers[server] == nil, state.servers.count == Self.maximumNames,
-                let oldest = state.servers.min(by: { $0.value.lastUse < $1.value.lastUse })
-            {
-                state.servers[oldest.key] = nil
-            }
-            state.uses += 1
-            var known = state.servers.removeValue(forKey: server) ?? Server()
-            known.lastUse = state.uses
-            known.sessions.append(session)
-            if known.sessions.count > Self.sessionsPerName { known.sessions.removeFirst() }
-            state.servers[server] = known
-        }
+        state.withLockedValue { $0.keep(session, for: server) }
     }
 }
