@@ -15,6 +15,9 @@ let settings: [SwiftSetting] =
         .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
     ] + (isCheck ? [.unsafeFlags(["-warnings-as-errors"])] : [])
 
+/// Those of targets that read bytes from outside: what the compiler cannot check is marked `unsafe` there.
+let strictSettings = settings + [.strictMemorySafety()]
+
 func nio(_ name: String) -> Target.Dependency { .product(name: name, package: "swift-nio") }
 let atomics = Target.Dependency.product(name: "Atomics", package: "swift-atomics")
 let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
@@ -79,7 +82,7 @@ let package = Package(
         .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
     ],
     targets: [
-        .target(name: "Names", swiftSettings: settings),
+        .target(name: "Names", swiftSettings: strictSettings),
         .target(name: "CPrefetch"),
         .target(
             name: "CookieJar",
@@ -103,7 +106,7 @@ let package = Package(
                 nioSSL, httpTypes, crypto, .product(name: "CoreMetrics", package: "swift-metrics"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
             ],
-            swiftSettings: settings
+            swiftSettings: strictSettings
         ),
         .target(
             name: "Beeline",

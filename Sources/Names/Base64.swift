@@ -28,40 +28,34 @@ package enum Base64 {
         var prefix = prefix
         let digits = (octets.count * 8 + 5) / 6
         let length = isPadded ? (digits + 3) / 4 * 4 : digits
-        return String(unsafeUninitializedCapacity: prefix.utf8.count + length) { storage in
-            let start = prefix.withUTF8 { storage.update(fromContentsOf: $0) }
-            let text = UnsafeMutableBufferPointer(rebasing: storage[start...])
-            write(octets, alphabet, to: text)
-            for index in digits..<length { text[index] = padding }
-            return start + length
+        return String(capacity: prefix.utf8.count + length) { text in
+            prefix.withOctets { text.append($0) }
+            write(octets, alphabet, to: &text)
+            for _ in digits..<length { text.append(padding) }
         }
     }
 
-    private static func write(_ octets: [UInt8], _ alphabet: [UInt8], to text: UnsafeMutableBufferPointer<UInt8>) {
-        alphabet.withUnsafeBufferPointer { alphabet in
-            octets.withUnsafeBytes { octets in
-                var (from, to) = (0, 0)
-                // Six octets are eight digits; two more are read, and read again by the next.
-                while from &+ 8 <= octets.count {
-                    var bits = UInt64(bigEndian: octets.loadUnaligned(fromByteOffset: from, as: UInt64.self))
-                    for place in 0..<8 {
-                        text[to &+ place] = alphabet[Int(bits &>> 58)]
-                        bits &<<= 6
-                    }
-                    (from, to) = (from &+ 6, to &+ 8)
-                }
-                var (bits, held) = (UInt32(0), UInt32(0))
-                for octet in octets[from...] {
-                    (bits, held) = (bits &<< 8 | UInt32(octet), held + 8)
-                    while held >= 6 {
-                        held -= 6
-                        text[to] = alphabet[Int(bits &>> held & 63)]
-                        to += 1
-                    }
-                }
-                // What the last digit is short of is zero.
-                if held > 0 { text[to] = alphabet[Int(bits &<< (6 - held) & 63)] }
-            }
+    private static func write(_ octets: [UInt8], _ alphabet: [UInt8], to text: inout OctetWriter) {
+        var place = 0
+        while place + 3 <= octets.count {
+            let bits = UInt32(octets[place]) << 16 | UInt32(octets[place + 1]) << 8 | UInt32(octets[place + 2])
+            text.append(alphabet[Int(bits >> 18)])
+            text.append(alphabet[Int(bits >> 12 & 63)])
+            text.append(alphabet[Int(bits >> 6 & 63)])
+            text.append(alphabet[Int(bits & 63)])
+            place += 3
+        }
+        // What the last digit is short of is zero.
+        switch octets.count - place {
+        case 1:
+            text.append(alphabet[Int(octets[place] >> 2)])
+            text.append(alphabet[Int(octets[place] & 3) << 4])
+        case 2:
+            let bits = UInt32(octets[place]) << 8 | UInt32(octets[place + 1])
+            text.append(alphabet[Int(bits >> 10)])
+            text.append(alphabet[Int(bits >> 4 & 63)])
+            text.append(alphabet[Int(bits & 15) << 2])
+        default: break
         }
     }
 

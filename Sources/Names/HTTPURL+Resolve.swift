@@ -12,7 +12,7 @@ extension HTTPURL {
     ///   `javascript:`, `data:`).
     public func resolving(_ reference: String) throws(NameError) -> HTTPURL {
         var reference = reference
-        return try reference.withUTF8 { bytes in
+        return try reference.withOctets { bytes in
             Result { () throws(NameError) in
                 let isWhite = { (byte: UInt8) in byte == 0x20 || (0x09...0x0d).contains(byte) }
                 let start = bytes.firstIndex { !isWhite($0) } ?? bytes.endIndex
@@ -76,7 +76,7 @@ extension URLReader {
         let directory = base.path.utf8.prefix(
             through: base.path.utf8.lastIndex(of: UInt8(ascii: "/")) ?? base.path.startIndex
         )
-        return (Array(directory) + path).withUnsafeBufferPointer { normalizedPath($0[...]) }
+        return (Array(directory) + path).withOctets(normalizedPath)
     }
 
     func isSlash(_ byte: UInt8) -> Bool { byte == UInt8(ascii: "/") || isBackslash(byte) }

@@ -69,7 +69,7 @@ public struct HTTPURL: Hashable, Sendable, CustomStringConvertible {
     /// - Throws: ``NameError`` that names the part at fault and the remedy. It never holds the password.
     public init(_ text: String) throws(NameError) {
         var text = text
-        self = try text.withUTF8 { bytes in
+        self = try text.withOctets { bytes in
             Result { () throws(NameError) in try URLReader(bytes, isLenient: false).absolute() }
         }.get()
     }
@@ -141,7 +141,7 @@ public struct HTTPURL: Hashable, Sendable, CustomStringConvertible {
     /// - Throws: ``NameError`` with code `malformedURL`.
     package init(origin: Origin, target: String) throws(NameError) {
         var target = target
-        self = try target.withUTF8 { bytes in
+        self = try target.withOctets { bytes in
             Result { () throws(NameError) in try URLReader(bytes, isLenient: false).target(of: origin) }
         }.get()
     }
@@ -151,7 +151,7 @@ public struct HTTPURL: Hashable, Sendable, CustomStringConvertible {
     /// - Throws: ``NameError`` with code `malformedURL`.
     package static func target(_ text: String, of origin: Origin) throws(NameError) -> String {
         var text = text
-        if text.withUTF8({ URLReader($0, isLenient: false).plainPathCount }) != nil { return text }
+        if text.withOctets({ URLReader($0, isLenient: false).plainPathCount }) != nil { return text }
         return try HTTPURL(origin: origin, target: text).target
     }
 

@@ -7,7 +7,7 @@ extension Host {
     /// The host parser of the WHATWG URL standard (§3.5), with four differences: octets that are no UTF-8 are refused and
     /// not replaced, labels and names over the lengths of DNS are refused, an IPv6 address may stand without brackets, and a link-local
     /// one may name its zone.
-    static func parse(_ bytes: UnsafeBufferPointer<UInt8>) throws(NameError) -> Parts {
+    static func parse(_ bytes: Octets) throws(NameError) -> Parts {
         guard let first = bytes.first else {
             throw NameError(.malformedHost, "the host is empty: write a domain or an IP address")
         }
@@ -33,7 +33,7 @@ extension Host {
         return (String(decoding: domain, as: UTF8.self), nil, nil)
     }
 
-    private static func parseV6(_ bytes: UnsafeBufferPointer<UInt8>) throws(NameError) -> (IPAddress, zone: String?) {
+    private static func parseV6(_ bytes: Octets) throws(NameError) -> (IPAddress, zone: String?) {
         var inner = bytes[...]
         if inner.first == UInt8(ascii: "[") {
             guard inner.last == UInt8(ascii: "]") else { throw malformed(bytes, "its [ is never closed") }
@@ -64,7 +64,7 @@ extension Host {
 
     /// The domain, if it is plain: letters, digits, hyphens and underscores in labels that are no A-labels, the last of
     /// which cannot begin a number. Nil says only that the domain needs the long way.
-    private static func plainDomain(_ bytes: UnsafeBufferPointer<UInt8>) -> String? {
+    private static func plainDomain(_ bytes: Octets) -> String? {
         guard bytes.count <= maximumLength else { return nil }
         var labelStart = 0
         var hasUpperCase = false
@@ -88,14 +88,13 @@ extension Host {
             !(UInt8(ascii: "0")...UInt8(ascii: "9")).contains(bytes[labelStart])
         else { return nil }
         guard hasUpperCase else { return String(decoding: bytes, as: UTF8.self) }
-        return String(unsafeUninitializedCapacity: bytes.count) { buffer in
-            for (index, byte) in bytes.enumerated() { buffer[index] = lowercased(byte) }
-            return bytes.count
+        return String(capacity: bytes.count) { text in
+            for byte in bytes { text.append(lowercased(byte)) }
         }
     }
 
     /// Percent-decoding, then UTS #46.
-    private static func toASCII(_ bytes: UnsafeBufferPointer<UInt8>) throws(NameError) -> [UInt8] {
+    private static func toASCII(_ bytes: Octets) throws(NameError) -> [UInt8] {
         var decoded = Array(bytes)
         if bytes.contains(UInt8(ascii: "%")) {
             guard let octets = PercentEncoding.decode(bytes) else {
@@ -120,13 +119,13 @@ extension Host {
     }
 
     /// The forbidden domain code points (WHATWG URL §3.1); a control or space among them would be a header injection.
-    private static func checkOctets(_ domain: [UInt8], of bytes: UnsafeBufferPointer<UInt8>) throws(NameError) {
+    private static func checkOctets(_ domain: [UInt8], of bytes: Octets) throws(NameError) {
         let wrong = domain.first { $0 <= 0x20 || $0 >= 0x7f || "#/:<>?@[\\]^|%".utf8.contains($0) }
         guard let wrong else { return }
         throw malformed(bytes, "\(NameError.name(of: wrong)) cannot stand in a host")
     }
 
-    private static func checkLengths(_ domain: [UInt8], of bytes: UnsafeBufferPointer<UInt8>) throws(NameError) {
+    private static func checkLengths(_ domain: [UInt8], of bytes: Octets) throws(NameError) {
         let relative = domain.last == UInt8(ascii: ".") ? domain.dropLast() : domain[...]
         guard relative.count <= maximumLength else {
             throw malformed(bytes, "a domain has at most \(maximumLength) octets")
@@ -154,7 +153,7 @@ extension Host {
         (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) ? byte | 0x20 : byte
     }
 
-    private static func malformed(_ bytes: UnsafeBufferPointer<UInt8>, _ reason: String) -> NameError {
+    private static func malformed(_ bytes: Octets, _ reason: String) -> NameError {
         NameError(.malformedHost, "host \(NameError.quoted(bytes)): \(reason)")
     }
 }

@@ -13,7 +13,7 @@ extension Host {
     /// that name.
     package var scope: UInt32? {
         guard let zone else { return 0 }
-        let index = if_nametoindex(zone)
+        let index = unsafe if_nametoindex(zone)
         guard index == 0 else { return index }
         return UInt32(zone).flatMap { $0 > 0 ? $0 : nil }
     }

@@ -44,7 +44,7 @@ public struct Host: Hashable, Sendable, CustomStringConvertible {
     /// - Throws: ``NameError`` with code `malformedHost`.
     public init(_ text: String) throws(NameError) {
         var text = text
-        let parts = text.withUTF8 { bytes in
+        let parts = text.withOctets { bytes in
             Result { () throws(NameError) in try Host.parse(bytes) }
         }
         self.init(try parts.get())
@@ -62,8 +62,8 @@ public struct Host: Hashable, Sendable, CustomStringConvertible {
         self.init((address.description, address, nil))
     }
 
-    init(bytes: Slice<UnsafeBufferPointer<UInt8>>) throws(NameError) {
-        self.init(try Host.parse(UnsafeBufferPointer(rebasing: bytes)))
+    init(bytes: Octets) throws(NameError) {
+        self.init(try Host.parse(bytes.rebased))
     }
 
     private init(_ parts: Parts) {
@@ -95,7 +95,7 @@ public struct Host: Hashable, Sendable, CustomStringConvertible {
     /// Whether the name is `localhost` or below it (RFC 6761 §6.3), with or without a trailing dot.
     public var isLocalhost: Bool {
         var text = text
-        return text.withUTF8 { octets in
+        return text.withOctets { octets in
             let name = octets.last == UInt8(ascii: ".") ? octets.dropLast() : octets[...]
             guard name.suffix(9).elementsEqual("localhost".utf8) else { return false }
             return name.count == 9 || name.dropLast(9).last == UInt8(ascii: ".")

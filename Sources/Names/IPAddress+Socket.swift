@@ -13,14 +13,14 @@ package import Glibc
 extension IPAddress {
     /// The address in a socket address; nil where it is of neither family.
     package init?(_ address: UnsafePointer<sockaddr>) {
-        switch Int32(address.pointee.sa_family) {
+        switch Int32(unsafe address.pointee.sa_family) {
         case AF_INET:
-            self = address.withMemoryRebound(to: sockaddr_in.self, capacity: 1) {
-                IPAddress(v4: UInt32(bigEndian: $0.pointee.sin_addr.s_addr))
+            self = unsafe address.withMemoryRebound(to: sockaddr_in.self, capacity: 1) {
+                IPAddress(v4: UInt32(bigEndian: unsafe $0.pointee.sin_addr.s_addr))
             }
         case AF_INET6:
-            let address = address.withMemoryRebound(to: sockaddr_in6.self, capacity: 1) { v6 in
-                withUnsafeBytes(of: v6.pointee.sin6_addr) { IPAddress(octets: $0) }
+            let address = unsafe address.withMemoryRebound(to: sockaddr_in6.self, capacity: 1) { v6 in
+                unsafe withUnsafeBytes(of: v6.pointee.sin6_addr) { unsafe IPAddress(octets: $0) }
             }
             guard let address else { return nil }
             self = address
@@ -39,14 +39,14 @@ extension IPAddress {
             var address = sockaddr_in()
             address.sin_family = sa_family_t(AF_INET)
             address.sin_port = port.bigEndian
-            withUnsafeMutableBytes(of: &address.sin_addr) { $0.copyBytes(from: octets) }
-            return try Self.withGeneric(&address, body)
+            unsafe withUnsafeMutableBytes(of: &address.sin_addr) { unsafe $0.copyBytes(from: octets) }
+            return try unsafe Self.withGeneric(&address, body)
         case .v6:
             var address = sockaddr_in6()
             address.sin6_family = sa_family_t(AF_INET6)
             address.sin6_port = port.bigEndian
-            withUnsafeMutableBytes(of: &address.sin6_addr) { $0.copyBytes(from: octets) }
-            return try Self.withGeneric(&address, body)
+            unsafe withUnsafeMutableBytes(of: &address.sin6_addr) { unsafe $0.copyBytes(from: octets) }
+            return try unsafe Self.withGeneric(&address, body)
         }
     }
 
@@ -55,8 +55,8 @@ extension IPAddress {
         _ body: (UnsafeMutablePointer<sockaddr>, socklen_t) throws -> Result
     ) rethrows -> Result {
         let size = socklen_t(MemoryLayout<Address>.size)
-        return try withUnsafeMutablePointer(to: &address) { pointer in
-            try pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { try body($0, size) }
+        return try unsafe withUnsafeMutablePointer(to: &address) { pointer in
+            try unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { try unsafe body($0, size) }
         }
     }
 }

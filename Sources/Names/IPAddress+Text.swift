@@ -5,7 +5,7 @@ extension IPAddress: CustomStringConvertible, LosslessStringConvertible {
     /// brackets and without a zone; nil for everything else.
     public init?(_ text: String) {
         var text = text
-        let parsed = text.withUTF8 { bytes -> IPAddress? in
+        let parsed = text.withOctets { bytes -> IPAddress? in
             guard bytes.count <= Self.longestText else { return nil }
             return bytes.contains(UInt8(ascii: ":")) ? IPAddress.parseV6(bytes[...]) : IPAddress.parseV4(bytes[...])
         }
@@ -17,7 +17,7 @@ extension IPAddress: CustomStringConvertible, LosslessStringConvertible {
     public var description: String {
         switch family {
         case .v4:
-            return String(unsafeUninitializedCapacity: Self.longestV4, initializingUTF8With: describeV4)
+            return String(capacity: Self.longestV4, describeV4)
         case .v6:
             return describeV6()
         }
@@ -26,7 +26,7 @@ extension IPAddress: CustomStringConvertible, LosslessStringConvertible {
     /// "ffff:" six times, and dotted decimal at its longest.
     private static let longestText = 45
 
-    typealias Bytes = Slice<UnsafeBufferPointer<UInt8>>
+    typealias Bytes = Octets
 
     /// Reads the dotted form of IPv4.
     init?(v4 bytes: Bytes) {
@@ -116,20 +116,14 @@ extension IPAddress: CustomStringConvertible, LosslessStringConvertible {
     /// "255." four times, without the last dot: it fits into a string that needs no memory of its own.
     private static let longestV4 = 15
 
-    private func describeV4(to text: UnsafeMutableBufferPointer<UInt8>) -> Int {
-        var end = 0
-        func append(_ byte: UInt8) {
-            text[end] = byte
-            end += 1
-        }
+    private func describeV4(to text: inout OctetWriter) {
         for shift in stride(from: 24, through: 0, by: -8) {
             let octet = UInt8(truncatingIfNeeded: low >> UInt64(shift))
-            if octet >= 100 { append(UInt8(ascii: "0") + octet / 100) }
-            if octet >= 10 { append(UInt8(ascii: "0") + octet / 10 % 10) }
-            append(UInt8(ascii: "0") + octet % 10)
-            if shift > 0 { append(UInt8(ascii: ".")) }
+            if octet >= 100 { text.append(UInt8(ascii: "0") + octet / 100) }
+            if octet >= 10 { text.append(UInt8(ascii: "0") + octet / 10 % 10) }
+            text.append(UInt8(ascii: "0") + octet % 10)
+            if shift > 0 { text.append(UInt8(ascii: ".")) }
         }
-        return end
     }
 
     private func describeV6() -> String {

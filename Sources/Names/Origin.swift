@@ -27,20 +27,17 @@ public struct Origin: Hashable, Sendable, CustomStringConvertible {
     public var authority: String {
         var host = host.urlForm
         guard port != scheme.defaultPort else { return host }
-        return host.withUTF8 { host in
+        return host.withOctets { host in
             // In one piece: every text that is appended to another costs as much as this.
-            String(unsafeUninitializedCapacity: host.count + 6) { text in
-                _ = text.update(fromContentsOf: host)
-                text[host.count] = UInt8(ascii: ":")
-                var end = host.count + 1
+            String(capacity: host.count + 6) { text in
+                text.append(host)
+                text.append(UInt8(ascii: ":"))
                 var power: UInt16 = 10_000
                 while power > max(port, 1) { power /= 10 }
                 while power > 0 {
-                    text[end] = UInt8(ascii: "0") + UInt8(port / power % 10)
+                    text.append(UInt8(ascii: "0") + UInt8(port / power % 10))
                     power /= 10
-                    end += 1
                 }
-                return end
             }
         }
     }
@@ -100,11 +97,7 @@ public enum Scheme: Hashable, Sendable, CaseIterable {
 
     init?(bytes: some Collection<UInt8>) {
         // A letter differs from its capital in one bit, and no other character becomes one of these letters by it.
-        func reads(_ name: StaticString) -> Bool {
-            bytes.elementsEqual(UnsafeBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount)) {
-                $0 | 0x20 == $1
-            }
-        }
+        func reads(_ name: String) -> Bool { bytes.elementsEqual(name.utf8) { $0 | 0x20 == $1 } }
         if reads("https") {
             self = .https
         } else if reads("http") {

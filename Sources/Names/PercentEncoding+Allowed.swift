@@ -45,7 +45,7 @@ extension PercentEncoding {
         }
 
         /// The place of the first octet that does not stay as it is; behind the last one where all do.
-        func firstOther(in octets: UnsafeBufferPointer<UInt8>) -> Int {
+        func firstOther(in octets: Octets) -> Int {
             var place = 0
             while place < octets.count {
                 // Eight at a time while they are letters and digits, which stay in all of these sets.
@@ -63,11 +63,11 @@ extension PercentEncoding {
         }
 
         /// Whether all of the octets stay as they are.
-        func keepsAll(of octets: UnsafeBufferPointer<UInt8>) -> Bool { firstOther(in: octets) == octets.count }
+        func keepsAll(of octets: Octets) -> Bool { firstOther(in: octets) == octets.count }
 
         /// Whether the eight octets from `place` on are letters and digits.
-        private static func areAlphanumeric(_ octets: UnsafeBufferPointer<UInt8>, _ place: Int) -> Bool {
-            let eight = UnsafeRawBufferPointer(octets).loadUnaligned(fromByteOffset: place, as: UInt64.self)
+        private static func areAlphanumeric(_ octets: Octets, _ place: Int) -> Bool {
+            let eight = octets.eight(at: place)
             let (each, tops): (UInt64, UInt64) = (0x0101_0101_0101_0101, 0x8080_8080_8080_8080)
             guard eight & tops == 0 else { return false }
             // The top bit of an octet to which 128 - n was added says whether it was n or more.

@@ -11,7 +11,7 @@ public enum PercentEncoding {
     /// and its siblings do and ``Allowed/unreserved`` does not.
     public static func encode(_ text: some StringProtocol, keeping allowed: Allowed) -> String {
         var text = String(text)
-        return text.withUTF8 { encode($0, keeping: allowed) }
+        return text.withOctets { encode($0, keeping: allowed) }
     }
 
     /// The octets as text, each that is not in `allowed` as `%XX`.
@@ -31,7 +31,7 @@ public enum PercentEncoding {
     /// The octets that a percent-encoded text stands for; nil where a `%` lacks its two digits.
     public static func octets(of text: some StringProtocol) -> [UInt8]? {
         var text = String(text)
-        return text.withUTF8 { decode($0) }
+        return text.withOctets { decode($0) }
     }
 
     /// - Parameter keepsStray: takes a `%` without its two digits for itself, as browsers and curl do.

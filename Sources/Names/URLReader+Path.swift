@@ -7,9 +7,7 @@ extension URLReader {
     ///   - path: The path as it was written; it may be empty.
     ///   - query: What was written behind the question mark that follows it.
     func target(_ path: Bytes, _ query: Bytes?) -> (text: String, pathCount: Int) {
-        let queryIsFinal = query.map {
-            PercentEncoding.Allowed.queryOfURL.keepsAll(of: UnsafeBufferPointer(rebasing: $0))
-        }
+        let queryIsFinal = query.map { PercentEncoding.Allowed.queryOfURL.keepsAll(of: $0.rebased) }
         if queryIsFinal != false, isPlain(path) {
             let whole = text[path.startIndex..<(query ?? path).endIndex]
             return (String(decoding: whole, as: UTF8.self), path.count)

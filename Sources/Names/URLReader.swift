@@ -2,15 +2,10 @@
 
 /// Reads the octets of one URL, part by part. Lenient is how browsers read a Location header; strict is all else.
 struct URLReader {
-    typealias Bytes = Slice<UnsafeBufferPointer<UInt8>>
+    typealias Bytes = Octets
 
     let text: Bytes
     let isLenient: Bool
-
-    init(_ text: UnsafeBufferPointer<UInt8>, isLenient: Bool) {
-        self.text = text[...]
-        self.isLenient = isLenient
-    }
 
     init(_ text: Bytes, isLenient: Bool) {
         self.text = text
@@ -64,11 +59,11 @@ struct URLReader {
     /// How many octets the path has in a target that is in its final form beyond doubt, as nearly all are that programs make; nil
     /// where it may not be.
     var plainPathCount: Int? {
-        let bytes = UnsafeBufferPointer(rebasing: text)
+        let bytes = text.rebased
         guard bytes.first == UInt8(ascii: "/"), bytes.count <= HTTPURL.maximumLength else { return nil }
         let end = PercentEncoding.Allowed.plainPath.firstOther(in: bytes)
         guard end < bytes.count else { return end }
-        let query = UnsafeBufferPointer(rebasing: bytes[(end + 1)...])
+        let query = bytes[(end + 1)...].rebased
         guard bytes[end] == UInt8(ascii: "?"), PercentEncoding.Allowed.queryOfURL.keepsAll(of: query)
         else { return nil }
         return end

@@ -27,7 +27,7 @@ struct OriginTests {
             for place in 0..<20 {
                 var octets = [UInt8](repeating: UInt8(ascii: place % 2 == 0 ? "z" : "9"), count: 20)
                 octets[place] = octet
-                let found = octets.withUnsafeBufferPointer { allowed.firstOther(in: $0) }
+                let found = octets.withOctets { allowed.firstOther(in: $0) }
                 #expect(found == (allowed.contains(octet) ? octets.count : place), "\(octet) at \(place)")
             }
         }

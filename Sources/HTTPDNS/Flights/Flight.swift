@@ -52,7 +52,7 @@ extension Resolver {
     ///
     /// `@unchecked`: as ``Flight``. Who took it out of its flight resumes it, nobody else.
     final class Caller: @unchecked Sendable {
-        typealias Waiter = UnsafeContinuation<Result<Landing, ResolutionError>, Never>
+        typealias Waiter = CheckedContinuation<Result<Landing, ResolutionError>, Never>
 
         fileprivate(set) var flight: Flight?
         fileprivate var place = 0

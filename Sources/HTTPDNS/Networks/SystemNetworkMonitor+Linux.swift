@@ -27,8 +27,8 @@ extension SystemNetworkMonitor {
             // struct sockaddr_nl: family, padding, port, groups.
             var address = (sa_family_t(AF_NETLINK), UInt16(0), UInt32(0), Self.groups)
             let size = socklen_t(MemoryLayout.size(ofValue: address))
-            let bound = withUnsafePointer(to: &address) { pointer in
-                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(handle, $0, size) }
+            let bound = unsafe withUnsafePointer(to: &address) { pointer in
+                unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { unsafe bind(handle, $0, size) }
             }
             guard bound == 0 else {
                 close(handle)
@@ -36,15 +36,15 @@ extension SystemNetworkMonitor {
             }
             // A source may be cancelled from any thread; Dispatch does not declare it.
             nonisolated(unsafe) let source = DispatchSource.makeReadSource(fileDescriptor: handle)
-            source.setEventHandler {
+            unsafe source.setEventHandler {
                 var buffer = [UInt8](repeating: 0, count: 8_192)
                 // What changed is not read: the network is looked at as a whole.
-                while recv(handle, &buffer, buffer.count, 0) > 0 {}
+                while unsafe recv(handle, &buffer, buffer.count, 0) > 0 {}
                 continuation.yield()
             }
-            source.setCancelHandler { close(handle) }
-            continuation.onTermination = { _ in source.cancel() }
-            source.activate()
+            unsafe source.setCancelHandler { close(handle) }
+            continuation.onTermination = { _ in unsafe source.cancel() }
+            unsafe source.activate()
         }
     }
 }

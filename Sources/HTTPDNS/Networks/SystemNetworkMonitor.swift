@@ -46,11 +46,13 @@ public struct SystemNetworkMonitor: NetworkMonitor {
         let handle = socket(isV4 ? AF_INET : AF_INET6, type, 0)
         guard handle >= 0 else { return nil }
         defer { close(handle) }
-        return destination.withSocketAddress(port: 53) { address, size in
+        return unsafe destination.withSocketAddress(port: 53) { address, size in
             var length = size
             // The socket's own address takes the destination's place.
-            guard connect(handle, address, size) == 0, getsockname(handle, address, &length) == 0 else { return nil }
-            return IPAddress(address)
+            guard unsafe connect(handle, address, size) == 0, unsafe getsockname(handle, address, &length) == 0 else {
+                return nil
+            }
+            return unsafe IPAddress(address)
         }
     }
 }

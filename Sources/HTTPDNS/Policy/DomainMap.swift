@@ -56,19 +56,15 @@ enum DomainName {
     ///
     /// - Parameter sketch: Of the names that have values; others are not looked for.
     static func first<Value>(of host: Host, _ sketch: DomainSketch, _ value: (String) -> Value?) -> Value? {
-        var name = host.withoutFinalDot
+        let name = host.withoutFinalDot
         if sketch.mayHold(name.utf8), let value = value(name) { return value }
         guard host.address == nil else { return nil }
-        return name.withUTF8 { name in
-            var rest = name[...]
-            while let dot = rest.firstIndex(of: UInt8(ascii: ".")) {
-                rest = rest[(dot + 1)...]
-                if sketch.mayHold(rest), let value = value(String(decoding: rest, as: UTF8.self)) {
-                    return value
-                }
-            }
-            return nil
+        var rest = name.utf8[...]
+        while let dot = rest.firstIndex(of: UInt8(ascii: ".")) {
+            rest = rest[rest.index(after: dot)...]
+            if sketch.mayHold(rest), let value = value(String(Substring(rest))) { return value }
         }
+        return nil
     }
 }
 

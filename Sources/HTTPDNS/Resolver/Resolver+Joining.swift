@@ -26,7 +26,7 @@ extension Resolver {
     func join(_ wanted: Wanted, isFresh: Bool, _ now: Moment) async throws(ResolutionError) -> Landing {
         let caller = Caller()
         let result = await withTaskCancellationHandler {
-            await withUnsafeContinuation { begin(wanted, isFresh, now, caller, $0) }
+            await withCheckedContinuation { begin(wanted, isFresh, now, caller, $0) }
         } onCancel: {
             leave(caller)
         }

@@ -38,9 +38,9 @@ struct Timekeeper: Sendable {
         var time = timespec()
         // The clocks that `ContinuousClock` reads: they go on while the machine sleeps.
         #if canImport(Darwin)
-        clock_gettime(CLOCK_MONOTONIC_RAW, &time)
+        unsafe clock_gettime(CLOCK_MONOTONIC_RAW, &time)
         #else
-        clock_gettime(CLOCK_BOOTTIME, &time)
+        unsafe clock_gettime(CLOCK_BOOTTIME, &time)
         #endif
         return Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
     }

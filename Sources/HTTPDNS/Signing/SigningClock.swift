@@ -46,7 +46,7 @@ final class SigningClock: Sendable {
     /// What the system takes for the time.
     static func deviceTime() -> Int64 {
         var time = timespec()
-        clock_gettime(CLOCK_REALTIME, &time)
+        unsafe clock_gettime(CLOCK_REALTIME, &time)
         return Int64(time.tv_sec)
     }
 }

@@ -87,9 +87,8 @@ extension Host {
 
     /// Whether it has more than one label.
     var hasDots: Bool {
-        var text = text
         // The last octet is of a label, or the final dot.
-        return text.withUTF8 { $0.dropLast().contains(UInt8(ascii: ".")) }
+        text.utf8.dropLast().contains(UInt8(ascii: "."))
     }
 
     /// The name that a service is asked for, without a final dot.

@@ -29,33 +29,30 @@ package struct DNSName: Sendable, CustomStringConvertible {
             self = .root
             return
         }
-        var text = text
-        guard let wire = text.withUTF8(Self.wire) else { return nil }
+        guard let wire = Self.wire(of: text) else { return nil }
         self.wire = wire
     }
 
-    private static func wire(of text: UnsafeBufferPointer<UInt8>) -> [UInt8]? {
+    private static func wire(of text: String) -> [UInt8]? {
+        guard text.utf8.count <= maxOctets else { return nil }
+        // The text, one octet further on: a label's length stands where the text has the dot before the label.
+        var wire: [UInt8] = []
+        wire.reserveCapacity(text.utf8.count + 2)
+        wire.append(UInt8(ascii: "."))
+        wire.append(contentsOf: text.utf8)
         // A final dot belongs to the text alone.
-        let count = text.last == UInt8(ascii: ".") ? text.count - 1 : text.count
-        guard count + 2 <= maxOctets else { return nil }
-        var isName = true
-        let wire = [UInt8](unsafeUninitializedCapacity: count + 2) { wire, initialized in
-            // The text, one octet further on: a label's length stands where the text has the dot before the label.
-            var lengthAt = 0
-            for place in 1...(count + 1) {
-                guard place > count || text[place - 1] == UInt8(ascii: ".") else {
-                    wire[place] = text[place - 1]
-                    continue
-                }
-                let length = place - lengthAt - 1
-                isName = isName && 1...63 ~= length
-                wire[lengthAt] = UInt8(truncatingIfNeeded: length)
-                lengthAt = place
-            }
-            wire[lengthAt] = 0
-            initialized = count + 2
+        if wire.count > 1, wire.last == UInt8(ascii: ".") { wire.removeLast() }
+        wire.append(UInt8(ascii: "."))
+        guard wire.count <= maxOctets else { return nil }
+        var lengthAt = 0
+        for place in 1..<wire.count where wire[place] == UInt8(ascii: ".") {
+            let length = place - lengthAt - 1
+            guard 1...63 ~= length else { return nil }
+            wire[lengthAt] = UInt8(length)
+            lengthAt = place
         }
-        return isName ? wire : nil
+        wire[lengthAt] = 0
+        return wire
     }
 
     /// The labels, without their lengths and without the root's.

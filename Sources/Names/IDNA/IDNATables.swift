@@ -94,22 +94,25 @@ struct PoolText: Sequence, IteratorProtocol {
 
 /// Rows of fixed width in a literal, six bits a character.
 private struct PackedTable {
-    private let start: UnsafePointer<UInt8>
+    private let text: StaticString
     private let width: Int
     private let count: Int
 
     init(_ text: StaticString, width: Int) {
-        start = text.utf8Start
+        self.text = text
         self.width = width
         count = text.utf8CodeUnitCount / width
     }
 
-    /// The number of `digits` characters at a column of a row.
+    /// The number of `digits` characters at a column of a row. A literal is never freed, so that its octets may be read where they
+    /// lie; the places are checked.
     func value(_ row: Int, at column: Int, digits: Int) -> UInt32 {
         var value: UInt32 = 0
         let first = row * width + column
+        precondition(first >= 0 && first + digits <= text.utf8CodeUnitCount, "outside of the table")
+        let start = unsafe text.utf8Start
         for index in first..<first + digits {
-            value = value << 6 | UInt32(start[index] &- 0x30)
+            value = value << 6 | UInt32(unsafe start[index] &- 0x30)
         }
         return value
     }

@@ -213,7 +213,7 @@ final class DNSStream: Sendable {
         // Of the several errors of NIO's, the one for the one address.
         let cause = (error as? NIOConnectionError)?.connectionErrors.first?.error ?? error
         if let limit = cause as? ChannelError, case .connectTimeout = limit { return "it does not answer" }
-        return (cause as? IOError).map { String(cString: strerror($0.errnoCode)) } ?? "\(cause)"
+        return (cause as? IOError).map { String.words(forError: $0.errnoCode) } ?? "\(cause)"
     }
 
     private static func meaning(_ error: any Error, _ endpoint: Endpoint) -> UpstreamError {

@@ -104,7 +104,7 @@ final class UDPExchange {
         guard !isOver else { return }
         failures += 1
         if failures >= Self.maxTries {
-            let reason = (error as? IOError).map { String(cString: strerror($0.errnoCode)) } ?? "\(error)"
+            let reason = (error as? IOError).map { String.words(forError: $0.errnoCode) } ?? "\(error)"
             promise.fail(UpstreamError(.unreachable, "no DNS server at \(server): \(reason)"))
         } else if failures == tries {
             tryNext()

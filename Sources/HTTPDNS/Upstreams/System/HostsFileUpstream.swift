@@ -59,8 +59,8 @@ public final class HostsFileUpstream: Upstream {
     /// The table of the file as it is now; blocks.
     private func current() throws(UpstreamError) -> HostsTable {
         var status = stat()
-        guard stat(path, &status) == 0 else {
-            throw UpstreamError(.unreachable, "\(path) cannot be read: \(String(cString: strerror(errno)))")
+        guard unsafe stat(path, &status) == 0 else {
+            throw UpstreamError(.unreachable, "\(path) cannot be read: \(String.words(forError: errno))")
         }
         #if canImport(Darwin)
         let changed = status.st_mtimespec
@@ -87,10 +87,10 @@ public final class HostsFileUpstream: Upstream {
     }
 
     private static func read(_ path: String, _ size: Int) -> [UInt8]? {
-        guard let file = fopen(path, "r") else { return nil }
-        defer { fclose(file) }
-        return [UInt8](unsafeUninitializedCapacity: size) { buffer, count in
-            count = fread(buffer.baseAddress, 1, size, file)
-        }
+        guard let file = unsafe fopen(path, "r") else { return nil }
+        defer { unsafe fclose(file) }
+        var octets = [UInt8](repeating: 0, count: size)
+        let count = unsafe fread(&octets, 1, size, file)
+        return Array(octets.prefix(count))
     }
 }

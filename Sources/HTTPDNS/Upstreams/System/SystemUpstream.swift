@@ -133,24 +133,18 @@ public final class SystemUpstream: Upstream {
 extension SystemUpstream {
     /// Asks `getaddrinfo`.
     package static func getAddresses(_ name: String, _ families: Families) -> Result<[IPAddress], UpstreamError> {
-        var hints = addrinfo()
-        hints.ai_family = families == .v4 ? AF_INET : families == .v6 ? AF_INET6 : AF_UNSPEC
+        var hints = unsafe addrinfo()
+        unsafe hints.ai_family = families == .v4 ? AF_INET : families == .v6 ? AF_INET6 : AF_UNSPEC
         // One socket type: without it each address comes once a type.
         #if canImport(Glibc)
-        hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+        unsafe hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
         #else
-        hints.ai_socktype = SOCK_STREAM
+        unsafe hints.ai_socktype = SOCK_STREAM
         #endif
-        var list: UnsafeMutablePointer<addrinfo>?
-        let code = getaddrinfo(name, nil, &hints, &list)
-        defer { if let list { freeaddrinfo(list) } }
+        let (code, addresses) = unsafe look(name, &hints)
         switch code {
         case 0:
-            return .success(
-                sequence(first: list, next: { $0?.pointee.ai_next }).compactMap { entry in
-                    entry?.pointee.ai_addr.flatMap { IPAddress($0) }
-                }
-            )
+            return .success(addresses)
         case EAI_NONAME, noData, noFamily:
             return .success([])
         case EAI_AGAIN:
@@ -161,8 +155,24 @@ extension SystemUpstream {
         }
     }
 
+    /// Calls `getaddrinfo`, copies its list and frees it.
+    private static func look(_ name: String, _ hints: inout addrinfo) -> (code: CInt, addresses: [IPAddress]) {
+        var list: UnsafeMutablePointer<addrinfo>?
+        let code = unsafe getaddrinfo(name, nil, &hints, &list)
+        defer { if let list = unsafe list { unsafe freeaddrinfo(list) } }
+        var addresses: [IPAddress] = []
+        var next = unsafe code == 0 ? list : nil
+        while let entry = unsafe next {
+            if let address = unsafe entry.pointee.ai_addr, let address = unsafe IPAddress(address) {
+                addresses.append(address)
+            }
+            unsafe next = entry.pointee.ai_next
+        }
+        return (code, addresses)
+    }
+
     private static func text(_ code: Int32) -> String {
-        gai_strerror(code).map { String(cString: $0) } ?? "code \(code)"
+        unsafe gai_strerror(code).map { unsafe String(cString: $0) } ?? "code \(code)"
     }
 
     #if canImport(Glibc)
