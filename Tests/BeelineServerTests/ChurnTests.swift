@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import BeelineTesting
+import HTTPDNS
+import Names
+import Testing
+
+@testable import BeelineServer
+
+@Suite("Tables of clients that lose entries", .timeLimit(.minutes(10)))
+struct ChurnTests {
+    @Test("the connections of each client", arguments: [3, 2_000])
+    func connections(_ clients: Int) async throws {
+        var settings = ResolverConfiguration(system: nil)
+        settings.networkMonitor = nil
+        let resolver = Resolver(settings)
+        let service = ServerService(ServerConfiguration(), resolver, try ZoneFiles([]))
+        let (limit, clientLimit) = (clients * 2, 3)
+        var random = SeededRandom(seed: UInt64(clients))
+        var model: [Int: Int] = [:]
+        var open = 0
+        for round in 0..<ChurnRounds.count {
+            if round % 256 == 0 { await Task.yield() }
+            let index = Int.random(in: 0..<clients, using: &random)
+            let client = IPAddress(v4: UInt32(index))
+            if Bool.random(using: &random) {
+                let isOpened = service.opened(client, limit: limit, clientLimit: clientLimit)
+                #expect(isOpened == (open < limit && model[index, default: 0] < clientLimit))
+                if isOpened { (model[index, default: 0], open) = (model[index, default: 0] + 1, open + 1) }
+            } else if let own = model[index], own > 0 {
+                service.closed(client)
+                (model[index], open) = (own - 1, open - 1)
+            }
+        }
+        await resolver.shutdown()
+    }
+
+    @Test("the clients whose questions are counted", arguments: [(5, 10), (3_000, 5_000), (3_000, 200)])
+    func limiter(_ clients: Int, _ bound: Int) async {
+        var random = SeededRandom(seed: UInt64(clients + bound))
+        // What fills in the time of a step is less than a question.
+        var limiter = RateLimiter(perSecond: 1, burst: 4, maxClients: bound)
+        var model: [Int: (questions: Double, seen: Int64)] = [:]
+        var now: Int64 = 0
+        for round in 0..<ChurnRounds.count {
+            if round % 256 == 0 { await Task.yield() }
+            now += Int64.random(in: 0..<1_000_000_000, using: &random)
+            let index = Int.random(in: 0..<clients, using: &random)
+            var bucket = model[index] ?? (4, now)
+            bucket.questions = min(4, bucket.questions + Double(now - bucket.seen) / 1e9)
+            let isAllowed = bucket.questions >= 1
+            model[index] = (isAllowed ? bucket.questions - 1 : bucket.questions, now)
+            let allows = limiter.allows(IPAddress(v4: UInt32(index)), now: now)
+            // Where there is no room for all, a client that was forgotten has a full bucket again.
+            #expect(bound < clients ? allows || !isAllowed : allows == isAllowed)
+            if allows != isAllowed { model[index] = (3, now) }
+            #expect(limiter.count <= bound)
+        }
+    }
+}
