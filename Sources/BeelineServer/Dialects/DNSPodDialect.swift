@@ -48,7 +48,9 @@ struct DNSPodDialect: Sendable {
             hasExpired = Int64(text[text.index(after: mark)...]).map { $0 < clock() } ?? true
             text = String(text[..<mark])
         }
-        let names = text.split(separator: ",").map { Self.name(String($0), isSealed: cipher != nil) }
+        let names = text.split(separator: ",", maxSplits: Self.maxNames).map {
+            Self.name(String($0), isSealed: cipher != nil)
+        }
         let areNames = !names.isEmpty && names.count <= Self.maxNames && !names.contains(nil)
         if cipher != nil {
             guard isReadable, areNames, !hasExpired else {
