@@ -15,11 +15,10 @@ let settings: [SwiftSetting] =
         .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
     ] + (isCheck ? [.unsafeFlags(["-warnings-as-errors"])] : [])
 
-/// Those of targets that read bytes from outside: what the compiler cannot check is marked `unsafe` there.
+/// For targets that read bytes from outside: code that the compiler cannot check is marked `unsafe` there.
 let strictSettings = settings + [.strictMemorySafety()]
 
 func nio(_ name: String) -> Target.Dependency { .product(name: name, package: "swift-nio") }
-let atomics = Target.Dependency.product(name: "Atomics", package: "swift-atomics")
 let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
 let asyncHTTPClient = Target.Dependency.product(
     name: "AsyncHTTPClient",
@@ -67,7 +66,6 @@ let package = Package(
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-asn1", from: "1.7.4"),
-        .package(url: "https://github.com/apple/swift-atomics", from: "1.3.0"),
         .package(url: "https://github.com/apple/swift-certificates", from: "1.21.1"),
         .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
@@ -83,11 +81,10 @@ let package = Package(
     ],
     targets: [
         .target(name: "Names", swiftSettings: strictSettings),
-        .target(name: "CPrefetch"),
         .target(
             name: "CookieJar",
-            dependencies: ["Names", "CPrefetch", atomics, nio("NIOConcurrencyHelpers")],
-            swiftSettings: settings
+            dependencies: ["Names", nio("NIOConcurrencyHelpers")],
+            swiftSettings: strictSettings
         ),
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
         .target(name: "CTLSSessions"),

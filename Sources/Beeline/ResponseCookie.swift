@@ -29,9 +29,8 @@ extension Hop {
             let outcome = cookiesReceived.indices.contains(index) ? cookiesReceived[index].outcome : nil
             // What a jar took is a cookie.
             let isTaken = outcome == .kept || outcome == .replaced
-            let cookie = field.withUnsafeBytesOfValue { octets in
-                try? Cookie(setCookieOctets: octets, from: url, now: receivedAt, acceptsInsecureNone: isTaken)
-            }
+            let octets = field.withUnsafeBytesOfValue { Array($0) }
+            let cookie = try? Cookie(setCookieOctets: octets, from: url, now: receivedAt, acceptsInsecureNone: isTaken)
             return cookie.map { ResponseCookie($0, outcome: outcome) }
         }
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CookieJar
+import Names
 
 #if canImport(Darwin)
 import Darwin
@@ -25,9 +26,10 @@ struct JarFile: Hashable, Sendable {
     /// What is in the file, in whatever form; nil where there is none.
     ///
     /// - Throws: ``CommandFailure`` where there is a file that cannot be read.
-    func source() async throws(CommandFailure) -> CookieSource? {
+    /// - Parameter url: where header lines without a Domain attribute come from, if the file does not say it.
+    func source(from url: HTTPURL? = nil) async throws(CommandFailure) -> CookieSource? {
         guard path == "-" || access(path, F_OK) == 0 || errno != ENOENT else { return nil }
-        let source = try await CookieSource.read(path)
+        let source = try await CookieSource.read(path, from: url)
         guard format == nil, source.isText, source.found.cookies.isEmpty, !source.found.problems.isEmpty else {
             return source
         }
@@ -37,7 +39,9 @@ struct JarFile: Hashable, Sendable {
     /// The file's cookies; none where there is no file. Lines that are no cookies are passed over in silence, as curl's `-b` does.
     ///
     /// - Throws: ``CommandFailure`` where there is a file that cannot be read.
-    func cookies() async throws(CommandFailure) -> [Cookie] { try await source()?.found.cookies ?? [] }
+    func cookies(from url: HTTPURL? = nil) async throws(CommandFailure) -> [Cookie] {
+        try await source(from: url)?.found.cookies ?? []
+    }
 
     /// What is in a file; `-` is standard input.
     ///

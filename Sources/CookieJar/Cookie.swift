@@ -15,17 +15,13 @@ public struct Cookie: Hashable, Sendable {
         /// All requests; needs Secure.
         case none = 3
 
-        init(attribute value: Octets) {
-            self =
-                if value.isCaseInsensitively("none") {
-                    .none
-                } else if value.isCaseInsensitively("strict") {
-                    .strict
-                } else if value.isCaseInsensitively("lax") {
-                    .lax
-                } else {
-                    .unspecified
-                }
+        init(attribute value: some Collection<UInt8>) {
+            switch String(decoding: value.prefix(7).map(\.lowercased), as: UTF8.self) {
+            case "none": self = .none
+            case "strict": self = .strict
+            case "lax": self = .lax
+            default: self = .unspecified
+            }
         }
     }
 

@@ -49,7 +49,7 @@ extension CookieJar {
         source: ChangeSource? = nil,
         where isWanted: (Cookie) -> Bool
     ) -> Int {
-        change(source) { $0.remove(cause: .explicit) { isWanted(Cookie(at: $1, of: $0)) } }
+        change(source) { $0.remove(cause: .explicit) { isWanted($1()) } }
     }
 
     /// Deletes one cookie: the one of this cookie's name, domain, host-only flag, path and partition.
@@ -76,11 +76,15 @@ extension CookieJar {
         where isWanted: (Cookie) -> Bool = { _ in true }
     ) -> Int {
         let now = now ?? clock()
+        let query = CookieQuery(
+            url,
+            context: CookieContext(),
+            now: now,
+            filter: configuration.matchFilter,
+            isOnAnyConnection: true
+        )
         return change(source) { store in
-            let cookies = store.withMatches(for: url, context: CookieContext(), onAnyConnection: true, now: { now }) {
-                $0.cookies
-            }
-            return cookies.count { isWanted($0) && store.remove($0) }
+            store.cookies(for: query).count { isWanted($0) && store.remove($0) }
         }
     }
 
@@ -92,7 +96,7 @@ extension CookieJar {
         change(source) { $0.remove(cause: .explicit) { _, _ in true } }
     }
 
-    /// Deletes what has expired; its memory is used for what comes. Nothing expired is ever sent, whether this is called or not.
+    /// Deletes the expired cookies and frees their memory. Expired cookies are never sent, whether this is called or not.
     public func removeExpired(now: CookieTime? = nil) {
         let now = now ?? clock()
         change(nil, now) { $0.removeExpired(at: now) }
@@ -103,7 +107,7 @@ extension CookieJar {
     /// - Returns: How many they were.
     @discardableResult
     public func endSession() -> Int {
-        change(nil) { $0.remove(cause: .explicit) { $0.records[$1].expires == CookieRecord.session } }
+        change(nil) { $0.remove(cause: .explicit) { cookie, _ in cookie.expires == nil } }
     }
 
     /// Deletes what this session stored, with or without an expiry, and nothing that was there before it.
@@ -111,6 +115,6 @@ extension CookieJar {
     /// - Returns: How many they were.
     @discardableResult
     public func clearSession() -> Int {
-        change(nil) { $0.remove(cause: .explicit) { $0.records[$1].flags.contains(.ofThisSession) } }
+        change(nil) { $0.remove(cause: .explicit) { cookie, _ in cookie.isOfThisSession } }
     }
 }

@@ -69,7 +69,7 @@ extension CookieJar {
 
     /// Whether the jar's filter lets a cookie of a host into the script for a site.
     private func siteFilter(for url: HTTPURL, now: CookieTime?) -> (Cookie, Host) -> Bool {
-        guard let filter = state.withReadLock({ $0.configuration.matchFilter }), !filter.widens else {
+        guard let filter = configuration.matchFilter, !filter.widens else {
             return { _, _ in true }
         }
         let unfiltered = CookieJar()

@@ -1,24 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import NIOConcurrencyHelpers
+
 /// What a store that keeps the jar elsewhere needs of it (`BeelineStore`).
 extension CookieJar {
     /// Tells `follower` of each change from now on.
     package func follow(_ follower: any CookieFollower) {
-        state.withWriteLock { $0.feeds.append(follower) }
+        state.withLockedValue { $0.followers.append(follower) }
     }
 
     /// The cookies that were sent or stored at a time or later, to the second.
     package func cookies(accessedSince time: CookieTime) -> [Cookie] {
-        let seconds = CookieRecord.seconds(time)
-        return state.withReadLock { store in
-            var cookies: [Cookie] = []
-            for case let bucket? in store.table.buckets {
-                for index in 0..<bucket.count where bucket.records[index].accessed >= seconds {
-                    cookies.append(Cookie(at: index, of: bucket))
-                }
-            }
-            return cookies
-        }
+        let second = time.wholeSeconds
+        return state.withLockedValue { store in store.cookies { $0.accessed >= second } }
     }
 
     /// Takes over what another place has: cookies as they are there, with their times of creation, and removals.

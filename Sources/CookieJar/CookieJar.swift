@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import NIOConcurrencyHelpers
 public import Names
 
 /// The cookies of one user, by the rules of RFC 6265bis.
 ///
-/// A jar is asked with the URL of the request, the one with the name: which address a socket goes to is not its affair. It
-/// may be used by many threads at once, and readers do not wait for each other.
+/// A jar is asked with the URL of the request, the one with the name: the address that a socket goes to plays no part. Many
+/// threads may use a jar at once.
 ///
 /// ```swift
 /// let jar = CookieJar()
@@ -14,21 +15,22 @@ public import Names
 /// jar.header(for: url)                           // "id=42"
 /// ```
 public final class CookieJar: Sendable {
-    let state: ReadWriteLocked<CookieStore>
+    let configuration: CookieJarConfiguration
+    let state: NIOLockedValueBox<CookieStore>
     let clock: @Sendable () -> CookieTime
 
     /// An empty jar.
     ///
     /// - Parameters:
     ///   - configuration: Bounds and policy.
-    ///   - clock: What says the time where a call does not; default the system's clock. It is asked while the jar is locked, so
-    ///     it cannot use the jar.
+    ///   - clock: Gives the time where a call does not; default the system's clock.
     public init(
         configuration: CookieJarConfiguration = CookieJarConfiguration(),
         clock: @escaping @Sendable () -> CookieTime = { .now }
     ) {
+        self.configuration = configuration
         self.clock = clock
-        state = ReadWriteLocked(CookieStore(configuration: configuration, seed: .random(in: .min ... .max)))
+        state = NIOLockedValueBox(CookieStore(configuration: configuration))
     }
 
     // MARK: Set-Cookie
@@ -48,7 +50,7 @@ public final class CookieJar: Sendable {
         context: CookieContext = CookieContext(),
         now: CookieTime? = nil
     ) -> CookieOutcome {
-        setCookie.withOctets { store(octets: $0, from: url, context: context, now: now) }
+        store(octets: Array(setCookie.utf8), from: url, context: context, now: now)
     }
 
     /// Stores what the Set-Cookie header fields of a response say, in their order.
@@ -69,7 +71,7 @@ public final class CookieJar: Sendable {
     /// - Returns: What became of it.
     @discardableResult
     public func store(
-        octets setCookie: UnsafeBufferPointer<UInt8>,
+        octets setCookie: [UInt8],
         from url: HTTPURL,
         context: CookieContext = CookieContext(),
         now: CookieTime? = nil
@@ -93,13 +95,7 @@ public final class CookieJar: Sendable {
         context: CookieContext = CookieContext(),
         now: CookieTime? = nil
     ) -> String? {
-        withMatches(for: url, context: context, now: now) { matches in
-            guard matches.count > 0 else { return nil }
-            return String(unsafeUninitializedCapacity: matches.headerCount) { memory in
-                if let start = memory.baseAddress { matches.writeHeader(to: start) }
-                return matches.headerCount
-            }
-        }
+        headerOctets(for: url, context: context, now: now).map { String(decoding: $0, as: UTF8.self) }
     }
 
     /// The Cookie header field of a request, as octets.
@@ -108,13 +104,8 @@ public final class CookieJar: Sendable {
         context: CookieContext = CookieContext(),
         now: CookieTime? = nil
     ) -> [UInt8]? {
-        withMatches(for: url, context: context, now: now) { matches in
-            guard matches.count > 0 else { return nil }
-            return [UInt8](unsafeUninitializedCapacity: matches.headerCount) { memory, count in
-                if let start = memory.baseAddress { matches.writeHeader(to: start) }
-                count = matches.headerCount
-            }
-        }
+        let query = query(url, context, now)
+        return state.withLockedValue { $0.header(for: query) }
     }
 
     /// The cookies that a request gets, in the order of the header.
@@ -123,43 +114,37 @@ public final class CookieJar: Sendable {
         context: CookieContext = CookieContext(),
         now: CookieTime? = nil
     ) -> [Cookie] {
-        withMatches(for: url, context: context, now: now) { $0.cookies }
+        let query = query(url, context, now)
+        return state.withLockedValue { $0.cookies(for: query) }
     }
 
-    @inline(__always)
-    private func withMatches<Result>(
-        for url: HTTPURL,
-        context: CookieContext,
-        now: CookieTime?,
-        _ body: (borrowing CookieMatches) -> Result
-    ) -> Result {
-        state.withReadLock { $0.withMatches(for: url, context: context, now: { now ?? clock() }, body) }
+    private func query(_ url: HTTPURL, _ context: CookieContext, _ now: CookieTime?) -> CookieQuery {
+        CookieQuery(url, context: context, now: now ?? clock(), filter: configuration.matchFilter)
     }
 
-    /// All cookies that have not expired, in no order.
+    /// All cookies that have not expired, in the order in which they were first stored.
     public func allCookies(now: CookieTime? = nil) -> [Cookie] {
         let now = now ?? clock()
-        return state.withReadLock { $0.cookies(at: now) }
+        return state.withLockedValue { $0.cookies(at: now) }
     }
 
-    /// Changes the store, and tells those who follow.
-    @inline(__always)
+    /// Changes the store, and tells its followers.
     func change<Result>(
         _ source: ChangeSource?,
         _ now: CookieTime? = nil,
         _ body: (inout CookieStore) -> Result
     ) -> Result {
-        state.withWriteLock { store in
+        state.withLockedValue { store in
             store.source = source
-            if !store.feeds.isEmpty { store.time = now ?? clock() }
+            if !store.followers.isEmpty { store.time = now ?? clock() }
             defer { store.publishChanges() }
             return body(&store)
         }
     }
 
     deinit {
-        state.withWriteLock { store in
-            for feed in store.feeds { feed.finish() }
+        state.withLockedValue { store in
+            for follower in store.followers { follower.finish() }
         }
     }
 }

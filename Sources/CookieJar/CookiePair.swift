@@ -12,9 +12,9 @@ public struct CookiePair: Hashable, Sendable {
     /// A pair. What cannot stand in a Cookie header field is refused: control characters, `;`, and `=` in the name.
     public init?(_ name: String, _ value: String) {
         let isClean = { (text: String) in
-            text.withOctets {
-                !$0.hasForbiddenControl && !$0.contains(.semicolon) && $0.trimmed($0.indices) == $0.indices
-            }
+            let octets = Array(text.utf8)
+            return !octets.hasForbiddenControl && !octets.contains(.semicolon)
+                && octets.trimmed(octets.indices) == octets.indices
         }
         guard isClean(name), isClean(value), !name.utf8.contains(.equals), !name.isEmpty || !value.isEmpty else {
             return nil
@@ -26,15 +26,13 @@ public struct CookiePair: Hashable, Sendable {
     /// The pairs of a Cookie header field, `a=1; b=2`, as a caller may write it. What is no pair is left out.
     public static func pairs(of header: String) -> [CookiePair] {
         header.split(separator: ";").compactMap { part in
-            let part = String(part)
-            return part.withOctets { octets in
-                let equals = octets.first(.equals, in: octets.indices)
-                let text = { (range: Range<Int>) in String(decoding: octets[octets.trimmed(range)], as: UTF8.self) }
-                return CookiePair(
-                    equals.map { text(0..<$0) } ?? "",
-                    text((equals.map { $0 + 1 } ?? 0)..<octets.count)
-                )
-            }
+            let part = Array(part.utf8)
+            let equals = part.firstIndex(of: .equals)
+            let text = { (range: Range<Int>) in String(decoding: part[part.trimmed(range)], as: UTF8.self) }
+            return CookiePair(
+                equals.map { text(0..<$0) } ?? "",
+                text((equals.map { $0 + 1 } ?? 0)..<part.count)
+            )
         }
     }
 }

@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#elseif canImport(Android)
-import Android
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
 #endif
 
 /// A point in time, in whole microseconds since 1 January 1970 UTC, without leap seconds.
@@ -29,12 +25,8 @@ public struct CookieTime: Hashable, Comparable, Sendable {
     /// Seconds since 1970.
     public var secondsSince1970: Double { Double(microseconds) / 1e6 }
 
-    /// What the system's clock says.
-    public static var now: CookieTime {
-        var time = timespec()
-        clock_gettime(CLOCK_REALTIME, &time)
-        return CookieTime(microseconds: Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1000)
-    }
+    /// The time of the system's clock.
+    public static var now: CookieTime { CookieTime(secondsSince1970: Date().timeIntervalSince1970) }
 
     /// Earlier than every expiry: what an expired cookie carries (RFC 6265bis §5.6.2 step 7).
     public static let distantPast = CookieTime(microseconds: .min)

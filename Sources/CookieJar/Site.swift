@@ -23,7 +23,7 @@ public struct Site: Hashable, Sendable, CustomStringConvertible {
 
     /// Reads what `description` writes; nil for anything else.
     public init?(_ text: some StringProtocol) {
-        guard let mark = text.range(of: "://"), let scheme = Scheme(text[..<mark.lowerBound]),
+        guard let mark = text.firstRange(of: "://"), let scheme = Scheme(text[..<mark.lowerBound]),
             let host = try? Host(text[mark.upperBound...])
         else { return nil }
         self.init(isSecure: scheme.isSecure, host: host)
@@ -31,15 +31,4 @@ public struct Site: Hashable, Sendable, CustomStringConvertible {
 
     /// `https://example.com`, as a serialised site is written.
     public var description: String { (isSecure ? "https://" : "http://") + domain }
-}
-
-extension StringProtocol {
-    fileprivate func range(of mark: String) -> Range<Index>? {
-        var start = startIndex
-        while start < endIndex {
-            if self[start...].hasPrefix(mark) { return start..<index(start, offsetBy: mark.count) }
-            start = index(after: start)
-        }
-        return nil
-    }
 }

@@ -23,7 +23,7 @@ package enum HTTPDate {
             let second = clock[2], (1...31).contains(day), hour < 24, minute < 60, second <= 60
         else { return nil }
         let days = Calendar.daysSince1970(year: year, month: month + 1, day: day)
-        return Int64(days * 86_400 + hour * 3600 + minute * 60 + min(second, 59))
+        return Int64(days) * 86_400 + Int64(hour * 3600 + minute * 60 + min(second, 59))
     }
 
     private static let months = [
@@ -51,6 +51,20 @@ package enum HTTPDate {
             (1970...9999).contains(year), (0...23).contains(hour), (0...59).contains(minute), (0...60).contains(second)
         else { return nil }
         let days = Calendar.daysSince1970(year: year, month: month + 1, day: day)
-        return Int64(days * 86_400 + hour * 3_600 + minute * 60 + second)
+        return Int64(days) * 86_400 + Int64(hour * 3600 + minute * 60 + second)
+    }
+
+    /// The date of a number of seconds since 1970, brought into the years 1601 to 9999.
+    package static func text(_ seconds: Int64) -> String {
+        let first = Int64(Calendar.daysSince1970(year: 1601, month: 1, day: 1)) * 86_400
+        let last = Int64(Calendar.daysSince1970(year: 10_000, month: 1, day: 1)) * 86_400 - 1
+        let seconds = min(max(seconds, first), last)
+        let days = Int(seconds >= 0 ? seconds / 86_400 : (seconds - 86_399) / 86_400)
+        let rest = Int(seconds - Int64(days) * 86_400)
+        let date = Calendar.date(daysSince1970: days)
+        let two = { (number: Int) in number < 10 ? "0\(number)" : "\(number)" }
+        let weekday = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"][((days % 7) + 7) % 7]
+        return "\(weekday), \(two(date.day)) \(months[date.month - 1]) \(date.year) "
+            + "\(two(rest / 3600)):\(two(rest / 60 % 60)):\(two(rest % 60)) GMT"
     }
 }

@@ -242,7 +242,7 @@ struct FormatTests {
 
     @Test func deepJSONIsRefusedAndDoesNotOverflow() {
         let text = String(repeating: "[", count: 1_000_000)
-        #expect(CookieJSON.read(Array(text.utf8), now: noon).problems.first?.reason.contains("levels") == true)
+        #expect(CookieJSON.read(Array(text.utf8), now: noon).problems.first?.reason.contains("not JSON") == true)
     }
 
     @Test func headerLinesTakeTheirURLFromTheFile() {
@@ -258,6 +258,106 @@ struct FormatTests {
         #expect(read.cookies.map(\.name) == ["a", "b"])
         #expect(read.cookies[1].path == "/x" && read.cookies[1].domain == "www.example.com")
         #expect(read.problems.map(\.line) == [2, 6])
+    }
+
+    @Test func headerLinesWithoutADomainComeFromTheRequestedURL() throws {
+        // A file of response heads, as `curl -D` writes it and `curl -b` reads it.
+        let file = """
+            HTTP/1.1 200 OK\r
+            Date: Sun, 01 Mar 2026 12:00:00 GMT\r
+            Set-Cookie: sid=1; Path=/\r
+            Set-Cookie: wide=1; Domain=.example.com\r
+            \r
+            .example.com\tTRUE\t/\tFALSE\t0\ttabbed\t1
+            """
+        let octets = Array(file.utf8)
+        #expect(CookieFormat(of: octets) == .headers)
+        let read = CookieFormat(of: octets).read(octets, from: try HTTPURL("https://www.example.com/x/y"), now: noon)
+        #expect(
+            read.cookies.map { "\($0.name) \($0.domain) \($0.isHostOnly)" } == [
+                "sid www.example.com true", "wide example.com false", "tabbed example.com false",
+            ]
+        )
+        #expect(read.problems.isEmpty)
+    }
+
+    @Test(arguments: [CookieFormat.headers, .json, .storageState])
+    func thePartitionOfAThirdPartySurvivesTheRoundTrip(_ format: CookieFormat) {
+        var cookie = Cookie("a", "1", domain: "ad.test")
+        cookie.isSecure = true
+        cookie.sameSite = .none
+        cookie.partition = Site("https://page.org")
+        #expect(format.read(format.write([cookie]), now: noon).cookies.map(\.partition) == [cookie.partition])
+    }
+
+    @Test func aByteOrderMarkHidesNoFormat() {
+        let mark: [UInt8] = [0xef, 0xbb, 0xbf]
+        let json = mark + Array(#"[{"name": "a", "value": "1", "domain": "a.test"}]"#.utf8)
+        let netscape = mark + Array("a.test\tFALSE\t/\tFALSE\t0\ta\t1\n".utf8)
+        for octets in [json, netscape] {
+            let read = CookieFormat(of: octets).read(octets, now: noon)
+            #expect(read.cookies.map(\.domain) == ["a.test"] && read.problems.isEmpty)
+        }
+    }
+
+    @Test func anOctet0x85InAnArchiveOfChromiumEndsNoField() throws {
+        // The second octet of 内 in UTF-8 is 0x86, of 兂 0x85: Chromium writes it as U+0085, which Swift counts as a new line.
+        let value = "\u{5185}\u{5142}"
+        let octets = Array(value.utf8).map { String(format16($0)) }.joined()
+        let file = """
+            {"log": {"creator": {"name": "WebInspector"}, "entries": [{"request": {"url": "https://www.example.com/"},
+             "response": {"headers": [{"name": "set-cookie",
+                "value": "a=\(octets); Domain=example.com; Secure; HttpOnly"}]}}]}}
+            """
+        let read = CookieJSON.read(Array(file.utf8), now: noon)
+        let cookie = try #require(read.cookies.first)
+        #expect(read.cookies.count == 1 && cookie.value == value && cookie.domain == "example.com")
+        #expect(cookie.isSecure && cookie.isHTTPOnly && !cookie.isHostOnly)
+    }
+
+    /// A JSON escape of the character that has an octet's number.
+    private func format16(_ octet: UInt8) -> String {
+        "\\u00" + (octet < 16 ? "0" : "") + String(octet, radix: 16)
+    }
+
+    @Test func playwrightsStorageStateIsReadAndWritten() throws {
+        let file = """
+            {"cookies": [
+              {"name": "sid", "value": "1", "domain": "www.example.com", "path": "/", "expires": -1, "httpOnly": true,
+               "secure": true, "sameSite": "Lax"},
+              {"name": "wide", "value": "2", "domain": ".example.com", "path": "/", "expires": 1800000000.25,
+               "httpOnly": false, "secure": true, "sameSite": "None"}
+            ], "origins": [{"origin": "https://www.example.com", "localStorage": []}]}
+            """
+        let read = CookieFormat.storageState.read(Array(file.utf8), now: noon)
+        #expect(read.cookies.map(\.isHostOnly) == [true, false] && read.problems.isEmpty)
+        #expect(read.cookies[0].expires == nil && read.cookies[1].sameSite == .none)
+        let written = CookieFormat.storageState.write(read.cookies)
+        #expect(CookieFormat(of: written) == .json)
+        #expect(CookieFormat.json.read(written, now: noon).cookies == read.cookies)
+        #expect(String(decoding: written, as: UTF8.self).contains(#""expires":-1"#))
+    }
+
+    @Test func cookieQuickManagersExportIsRead() throws {
+        let file = """
+            [{"Host raw": "https://.example.com/", "Name raw": "a", "Path raw": "/x", "Content raw": "1",
+              "Expires": "15-01-2027 09:00:00", "Expires raw": "1800000000", "Send for": "Encrypted connections only",
+              "Send for raw": "true", "HTTP only raw": "true", "SameSite raw": "no_restriction",
+              "This domain only": "Valid for subdomains", "This domain only raw": "false"},
+             {"Host raw": "https://www.example.com/", "Name raw": "b", "Path raw": "/", "Content raw": "2",
+              "Expires raw": "0", "Send for raw": "false", "HTTP only raw": "false", "SameSite raw": "lax",
+              "This domain only raw": "true"}]
+            """
+        let read = CookieJSON.read(Array(file.utf8), now: noon)
+        #expect(read.problems.isEmpty && read.cookies.map(\.domain) == ["example.com", "www.example.com"])
+        #expect(read.cookies[0].expires == CookieTime(secondsSince1970: 1_800_000_000) && read.cookies[0].isSecure)
+        #expect(read.cookies[0].isHTTPOnly && read.cookies[0].sameSite == .none && !read.cookies[0].isHostOnly)
+        #expect(read.cookies[1].expires == nil && read.cookies[1].isHostOnly && !read.cookies[1].isSecure)
+    }
+
+    @Test func tabsThatBecameSpacesAreRead() {
+        let read = NetscapeCookieFile.read(Array(".example.com  TRUE  /  FALSE  1800000000.5  a  1\n".utf8))
+        #expect(read.cookies.map(\.name) == ["a"] && read.problems.isEmpty)
     }
 
     // MARK: Fields joined by commas

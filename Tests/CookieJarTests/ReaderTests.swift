@@ -6,35 +6,8 @@ import Foundation
 import Names
 import Testing
 
-/// Threads that read one jar.
+/// Threads that share one jar.
 struct ReaderTests {
-    @Test func aReaderDoesNotWaitForAnotherOne() throws {
-        let (slow, fast) = (try HTTPURL("https://slow.example/"), try HTTPURL("https://fast.example/"))
-        let (entered, mayLeave, left) = (
-            DispatchSemaphore(value: 0), DispatchSemaphore(value: 0), DispatchSemaphore(value: 0)
-        )
-        var configuration = CookieJarConfiguration()
-        // A filter runs inside the look-up: this one keeps the reader of one host there.
-        configuration.matchFilter = .narrowing { _, url in
-            if url.origin.host.text == "slow.example" {
-                entered.signal()
-                return mayLeave.wait(timeout: .now() + 60) == .success
-            }
-            return true
-        }
-        let jar = CookieJar(configuration: configuration)
-        for url in [slow, fast] { jar.store("a=\(url.origin.host.text)", from: url, now: noon) }
-        DispatchQueue.global().async {
-            _ = jar.header(for: slow, now: noon)
-            left.signal()
-        }
-        try #require(entered.wait(timeout: .now() + 60) == .success)
-        #expect(jar.header(for: fast, now: noon) == "a=fast.example")
-        #expect(left.wait(timeout: .now()) == .timedOut, "the other reader is still inside")
-        mayLeave.signal()
-        #expect(left.wait(timeout: .now() + 60) == .success)
-    }
-
     @Test func eightThreadsThatStoreAndReadLoseNoUpdate() throws {
         let jar = CookieJar()
         let urls = try (0..<8).map { try HTTPURL("https://host-\($0).shared.example/") }

@@ -403,7 +403,7 @@ struct StorageModelTests {
         let jar = CookieJar()
         let field: [UInt8] = Array("a\u{e9}=".utf8) + [0xff, 0x80, 0x3d] + Array("; Path=/".utf8)
         let url = try HTTPURL("https://example.com/")
-        let outcome = field.withUnsafeBufferPointer { jar.store(octets: $0, from: url, now: noon) }
+        let outcome = jar.store(octets: field, from: url, now: noon)
         #expect(outcome == .kept)
         #expect(jar.headerOctets(for: url, now: noon) == Array("a\u{e9}=".utf8) + [0xff, 0x80, 0x3d])
         #expect(jar.cookies(for: url, now: noon).first?.valueOctets == [0xff, 0x80, 0x3d])

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import NIOConcurrencyHelpers
 import Names
 import Testing
 
@@ -92,7 +93,7 @@ struct StoreModelTests {
         let left = jar.allCookies(now: .after(3000))
         #expect(left.count == model.entries.count { !$0.cookie.isExpired(at: .after(3000)) })
         #expect(jar.removeAll() >= left.count)
-        #expect(jar.state.withReadLock { $0.table.buckets.allSatisfy { $0 == nil } })
+        #expect(jar.state.withLockedValue { $0.domains.isEmpty && $0.domainsBySite.isEmpty && $0.count == 0 })
     }
 
     @Test func aLookUpOfManyCookiesNeedsNoMoreStackThanOfFew() throws {

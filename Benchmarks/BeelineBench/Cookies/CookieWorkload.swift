@@ -25,15 +25,14 @@ struct CookieWorkload {
     private(set) var lookUps: [HTTPURL] = []
     private(set) var stores: [Store] = []
     /// The fields of all, one behind the other.
-    private let octets: UnsafeMutablePointer<UInt8>
+    private var octets: [UInt8] = []
 
     init(path: String) throws {
         guard let file = fopen(path, "r") else { throw BenchError(message: "cannot read \(path)") }
         defer { fclose(file) }
         fseek(file, 0, SEEK_END)
-        octets = .allocate(capacity: ftell(file))
+        octets.reserveCapacity(ftell(file))
         rewind(file)
-        var used = 0
         var line: UnsafeMutablePointer<CChar>?
         var capacity = 0
         defer { free(line) }
@@ -48,9 +47,9 @@ struct CookieWorkload {
                 switch kind {
                 case UInt8(ascii: "F"), UInt8(ascii: "S"):
                     let field = fields[2]
-                    _ = UnsafeMutableBufferPointer(start: octets + used, count: field.count).initialize(from: field)
-                    let store = Store(url: try HTTPURL(text), field: used..<(used + field.count))
-                    used += field.count
+                    let start = octets.count
+                    octets += field
+                    let store = Store(url: try HTTPURL(text), field: start..<octets.count)
                     if kind == UInt8(ascii: "F") { fill.append(store) } else { stores.append(store) }
                 case UInt8(ascii: "L"):
                     lookUps.append(try HTTPURL(text))
@@ -72,9 +71,7 @@ struct CookieWorkload {
     }
 
     /// The octets of a field.
-    func octets(of field: Range<Int>) -> UnsafeBufferPointer<UInt8> {
-        UnsafeBufferPointer(start: octets + field.lowerBound, count: field.count)
-    }
+    func octets(of field: Range<Int>) -> [UInt8] { Array(octets[field]) }
 
     private static func value(of key: String, in json: String) -> String {
         guard let part = json.split(separator: "\"\(key)\": ").dropFirst().first else { return "" }

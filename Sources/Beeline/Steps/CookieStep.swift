@@ -41,12 +41,11 @@ package enum CookieStep {
     ) -> [ReceivedCookieOutcome] {
         guard let jar, fields.contains(.setCookie) else { return [] }
         return fields[fields: .setCookie].map { field in
-            field.withUnsafeBytesOfValue { octets in
-                ReceivedCookieOutcome(
-                    name: name(of: octets),
-                    outcome: jar.store(octets: octets, from: url, context: context)
-                )
-            }
+            let octets = field.withUnsafeBytesOfValue { Array($0) }
+            return ReceivedCookieOutcome(
+                name: name(of: octets),
+                outcome: jar.store(octets: octets, from: url, context: context)
+            )
         }
     }
 
@@ -57,7 +56,7 @@ package enum CookieStep {
         }
     }
 
-    private static func name(of field: UnsafeBufferPointer<UInt8>) -> String {
+    private static func name(of field: [UInt8]) -> String {
         let name = field.prefix { $0 != UInt8(ascii: "=") && $0 != UInt8(ascii: ";") }
         return String(String(decoding: name, as: UTF8.self).drop { $0 == " " }.prefix(64))
     }

@@ -47,11 +47,7 @@ struct CookieReplay {
             do {
                 let url = try HTTPURL(step.url ?? "")
                 return .outcomes(
-                    lines.map { line in
-                        line.withUnsafeBufferPointer {
-                            jar.store(octets: $0, from: url, context: step.context, now: now).description
-                        }
-                    }
+                    lines.map { jar.store(octets: $0, from: url, context: step.context, now: now).description }
                 )
             } catch {
                 return .outcomes(lines.map { _ in "rejected: \(error)" })
@@ -63,7 +59,7 @@ struct CookieReplay {
             let octets =
                 step.text_b64.flatMap { Data(base64Encoded: $0) }.map(Array.init) ?? Array((step.text ?? "").utf8)
             guard let format = CookieFormat(rawValue: step.format ?? "netscape") else {
-                return .error("format \"\(step.format ?? "")\": write netscape, headers or json")
+                return .error("format \"\(step.format ?? "")\": write netscape, headers, json or storage-state")
             }
             let read = format.read(octets, now: now)
             let outcomes = jar.insert(read.cookies, now: now)

@@ -2,6 +2,7 @@
 
 import BeelineStore
 import CookieJar
+import Names
 
 #if canImport(Darwin)
 import Darwin
@@ -27,11 +28,13 @@ struct CookieSource: Sendable {
     /// - Parameters:
     ///   - path: a file, or the folder of a profile; `-` is standard input.
     ///   - format: the form of a text; nil: what it looks like.
+    ///   - url: where header lines without a Domain attribute come from, if the text does not say it.
     ///   - container: the container of Firefox whose cookies are read.
     /// - Throws: ``CommandFailure`` with status `readFailed`.
     static func read(
         _ path: String,
         as format: CookieFormat? = nil,
+        from url: HTTPURL? = nil,
         container: Int = 0
     ) async throws(CommandFailure) -> CookieSource {
         if path != "-", isFolder(path) { return try await profile(path, container: container) }
@@ -39,7 +42,7 @@ struct CookieSource: Sendable {
         if path != "-", format == nil, octets.starts(with: sqlite) {
             return try await profile(path, container: container)
         }
-        let found = (format ?? CookieFormat(of: octets)).read(octets, now: .now)
+        let found = (format ?? CookieFormat(of: octets)).read(octets, from: url, now: .now)
         return CookieSource(found: found, isText: true)
     }
 
@@ -49,7 +52,11 @@ struct CookieSource: Sendable {
     func put(into jar: CookieJar, of path: String, isOfThisSession: Bool) -> [String] {
         var problems = found.problems.map { ($0.line, $0.reason) }
         for (line, outcome) in zip(found.lines, jar.insert(found.cookies, isOfThisSession: isOfThisSession)) {
-            if case .rejected(let reason) = outcome { problems.append((line, "\(reason)")) }
+            switch outcome {
+            case .rejected(let reason): problems.append((line, "\(reason)"))
+            case .deleted: problems.append((line, "it has expired"))
+            case .kept, .replaced: break
+            }
         }
         return problems.sorted { $0.0 < $1.0 }.map { "\(path): \(unit) \($0): \($1)" }
     }

@@ -21,7 +21,7 @@ struct CookiesImport: AsyncParsableCommand {
 
     @OptionGroup var arguments: JarArguments
 
-    @Option(help: "netscape, headers or json; default what the file looks like")
+    @Option(help: "netscape, headers, json or storage-state; default what the file looks like")
     var format: CookieFormat?
 
     @Option(help: ArgumentHelp("The container of Firefox whose cookies are read, by its number", valueName: "number"))
@@ -62,7 +62,7 @@ struct CookiesExport: AsyncParsableCommand {
 
     @OptionGroup var arguments: JarArguments
 
-    @Option(help: "netscape, headers or json")
+    @Option(help: "netscape, headers, json or storage-state (Playwright)")
     var format: CookieFormat = .netscape
 
     func run() async throws {

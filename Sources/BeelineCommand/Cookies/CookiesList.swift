@@ -25,7 +25,7 @@ struct CookiesList: AsyncParsableCommand {
         } else {
             for cookie in cookies {
                 let field = String(decoding: cookie.setCookieOctets, as: UTF8.self)
-                print("\(cookie.isHostOnly ? "" : ".")\(cookie.domain) \(field)")
+                print("\(cookie.isHostOnly ? "" : ".")\(cookie.domain) \(field)".singleLine)
             }
         }
     }

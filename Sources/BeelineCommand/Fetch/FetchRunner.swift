@@ -16,7 +16,7 @@ struct FetchRunner: Sendable {
         var configuration = plan.client
         // Before the jar is opened: one of the files may be the jar's own.
         var cookies: [Cookie] = []
-        for file in plan.cookieFiles { cookies += try await file.cookies() }
+        for file in plan.cookieFiles { cookies += try await file.cookies(from: plan.transfers.first?.url) }
         if let memory = configuration.jar, let file = plan.jar {
             let open = try await OpenJar(file, jar: memory)
             configuration.jar = open.jar

@@ -63,10 +63,10 @@ public final class HTTPDNSCookieManager: Sendable {
         return Self.setCookies(in: headerFields).compactMap { field in
             let now = CookieTime.now
             // The jar has the last word.
-            let cookie = Array(field.utf8).withUnsafeBufferPointer { octets in
-                try? Cookie(setCookieOctets: octets, from: httpURL, now: now, acceptsInsecureNone: true)
-            }
-            guard let cookie else { return nil }
+            let octets = Array(field.utf8)
+            guard
+                let cookie = try? Cookie(setCookieOctets: octets, from: httpURL, now: now, acceptsInsecureNone: true)
+            else { return nil }
             let object = HTTPCookie(cookie)
             if let filter, !(object.map { filter($0, url) } ?? false) { return nil }
             switch jar.store(field, from: httpURL, now: now) {

@@ -1,132 +1,132 @@
 // SPDX-License-Identifier: Apache-2.0
 
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
 /// Cookies as a JSON array of objects, without loss.
 ///
 /// Members: `name`, `value`, `domain`, `hostOnly`, `path`, `expires` (seconds since 1970, absent for a session cookie),
-/// `created`, `lastAccessed`, `secure`, `httpOnly`, `sameSite` (`lax`, `strict`, `none`), `partition`. What is not UTF-8
-/// stands in `nameOctets` and `valueOctets` as numbers. What browser extensions and drivers of browsers write is read too:
-/// `expirationDate`, `expiry`, `session`, a leading dot of the domain instead of `hostOnly`, `no_restriction`,
-/// `partitionKey`, dates of ISO 8601, the array in a member `cookies`, and an HTTP Archive (HAR), whose entries count as lines.
+/// `created`, `lastAccessed`, `secure`, `httpOnly`, `sameSite` (`lax`, `strict`, `none`), `partition`. A name or value that is
+/// not UTF-8 is an array of numbers, `nameOctets` or `valueOctets`.
+///
+/// Exports of browsers, their extensions and drivers are read too: `expirationDate`, `expiry`, `session`, a leading dot of the
+/// domain instead of `hostOnly`, `no_restriction`, `partitionKey`, dates of ISO 8601, the array in a member `cookies` (the
+/// `storageState` of Playwright, the DevTools protocol), the members of Cookie Quick Manager (`Host raw`), and an HTTP Archive
+/// (HAR), whose entries count as lines.
 public enum CookieJSON {
-    /// Reads a file. Objects that are no cookies are reported by their place from 1 on, and the rest is read.
+    /// Reads a file. Objects that are not cookies are reported by their place from 1 on, and the rest is read.
     public static func read(_ octets: [UInt8], now: CookieTime) -> CookieImport {
         var result = CookieImport()
-        do throws(JSONReader.Failure) {
-            let value = try octets.withUnsafeBufferPointer { octets throws(JSONReader.Failure) in
-                try JSONReader.read(octets)
-            }
-            if let log = value["log"] { return HARCookies.read(log, now: now) }
-            guard let values = value.array ?? value["cookies"]?.array else {
-                result.skip(line: 1, "no array of cookies")
-                return result
-            }
-            for (index, value) in values.enumerated() {
-                do throws(Problem) {
-                    result.add(try cookie(value), line: index + 1)
-                } catch {
-                    result.skip(line: index + 1, error.reason)
+        do {
+            switch try JSONDecoder().decode(File.self, from: Data(octets)) {
+            case .archive(let archive): return archive.cookies(now: now)
+            case .cookies(let cookies):
+                for (index, cookie) in cookies.enumerated() {
+                    switch cookie.result {
+                    case .success(let cookie): result.add(cookie.cookie, line: index + 1)
+                    case .failure(let error): result.skip(line: index + 1, reason(of: error))
+                    }
                 }
             }
+        } catch let error as CookieJSONProblem {
+            result.skip(line: 1, error.reason)
         } catch {
-            result.skip(line: 1, "not JSON: \(error)")
+            result.skip(line: 1, "not JSON: \(reason(of: error))")
         }
         return result
     }
 
-    struct Problem: Error {
-        let reason: String
-    }
-
-    /// One cookie.
-    static func cookie(_ value: JSONValue) throws(Problem) -> Cookie {
-        guard let domain = value["domain"]?.string ?? value["host"]?.string else {
-            throw Problem(reason: "member domain is missing")
+    private static func reason(of error: any Error) -> String {
+        switch error {
+        case let problem as CookieJSONProblem: problem.reason
+        case DecodingError.dataCorrupted(let context): context.debugDescription
+        default: "not an object with the members of a cookie"
         }
-        let hasDot = domain.hasPrefix(".")
-        let isSession = value["session"]?.bool ?? false
-        let expires = try expiry(value["expires"] ?? value["expirationDate"] ?? value["expiry"])
-        var cookie = Cookie(
-            nameOctets: try octets("name", value),
-            valueOctets: try octets("value", value),
-            domain: hasDot ? String(domain.dropFirst()) : domain,
-            isHostOnly: value["hostOnly"]?.bool ?? !hasDot,
-            path: value["path"]?.string ?? "/",
-            expires: isSession ? nil : expires,
-            isSecure: value["secure"]?.bool ?? false,
-            isHTTPOnly: value["httpOnly"]?.bool ?? false,
-            sameSite: sameSite(value["sameSite"]?.string)
-        )
-        if let created = value["created"]?.number { cookie.created = CookieTime(secondsSince1970: created) }
-        if let accessed = value["lastAccessed"]?.number { cookie.lastAccessed = CookieTime(secondsSince1970: accessed) }
-        if let text = partition(value) {
-            guard let partition = Site(text) else { throw Problem(reason: "partition \"\(text)\" is no site") }
-            cookie.partition = partition
+    }
+
+    private enum File: Decodable {
+        case cookies([Attempt<JSONCookie>])
+        case archive(HARCookies)
+
+        init(from decoder: any Decoder) throws {
+            let object = try? decoder.container(keyedBy: JSONKey.self)
+            if let object, object.contains("log") {
+                self = .archive(try object.decode(HARCookies.self, forKey: "log"))
+                return
+            }
+            let array = try? decoder.singleValueContainer().decode([Attempt<JSONCookie>].self)
+            guard let cookies = array ?? object?.value("cookies") else {
+                throw CookieJSONProblem(reason: "there is no array of cookies")
+            }
+            self = .cookies(cookies)
         }
-        return cookie
-    }
-
-    /// Seconds since 1970, or a date of ISO 8601; nil for a session cookie.
-    private static func expiry(_ value: JSONValue?) throws(Problem) -> CookieTime? {
-        if let text = value?.string, !text.isEmpty {
-            guard let date = CookieTime(iso8601: text) else { throw Problem(reason: "expiry \"\(text)\" is no date") }
-            return date
-        }
-        // Drivers of browsers write -1 for a session cookie.
-        return value?.number.flatMap { $0 < 0 ? nil : CookieTime(secondsSince1970: $0) }
-    }
-
-    /// Our own member, or what browsers call the key: a site, or an object that has it.
-    private static func partition(_ value: JSONValue) -> String? {
-        if let own = value["partition"]?.string { return own }
-        let key = value["partitionKey"]
-        return key?.string ?? key?["topLevelSite"]?.string ?? key?["sourceOrigin"]?.string
-    }
-
-    private static func octets(_ name: String, _ value: JSONValue) throws(Problem) -> [UInt8] {
-        if let octets = value[name + "Octets"]?.array {
-            let numbers = octets.compactMap { $0.number.flatMap(UInt8.init(exactly:)) }
-            guard numbers.count == octets.count else { throw Problem(reason: "\(name)Octets are not octets") }
-            return numbers
-        }
-        guard let text = value[name]?.string else { throw Problem(reason: "member \(name) is missing") }
-        return Array(text.utf8)
-    }
-
-    private static func sameSite(_ text: String?) -> Cookie.SameSite {
-        guard let text else { return .unspecified }
-        return text.lowercased() == "no_restriction" ? .none : text.withOctets { Cookie.SameSite(attribute: $0) }
     }
 
     /// Writes a file.
     public static func write(_ cookies: some Sequence<Cookie>) -> [UInt8] {
-        var text = "["
-        for (index, cookie) in cookies.enumerated() {
-            text += index > 0 ? ",\n" : "\n"
-            value(of: cookie).write(to: &text)
-        }
-        return Array((text + "\n]\n").utf8)
+        Array("[".utf8) + objects(cookies.map { JSONCookie($0) }) + Array("\n]\n".utf8)
     }
 
-    private static func value(of cookie: Cookie) -> JSONValue {
-        var members = [member("name", cookie.nameOctets), member("value", cookie.valueOctets)]
-        let add = { (name: String, value: JSONValue) in members.append(JSONValue.Member(name: name, value: value)) }
-        add("domain", .string(cookie.domain))
-        add("hostOnly", .bool(cookie.isHostOnly))
-        add("path", .string(cookie.path))
-        if let expires = cookie.expires { add("expires", .number(expires.secondsSince1970)) }
-        if cookie.created != .distantPast { add("created", .number(cookie.created.secondsSince1970)) }
-        if cookie.lastAccessed != .distantPast { add("lastAccessed", .number(cookie.lastAccessed.secondsSince1970)) }
-        add("secure", .bool(cookie.isSecure))
-        add("httpOnly", .bool(cookie.isHTTPOnly))
-        if let name = cookie.sameSite.name { add("sameSite", .string(name.lowercased())) }
-        if let partition = cookie.partition { add("partition", .string(partition.description)) }
-        return .object(members)
+    /// Writes the `storageState` of Playwright, without local storage. Cookies that are not UTF-8 are left out.
+    public static func writeStorageState(_ cookies: some Sequence<Cookie>) -> [UInt8] {
+        let states = cookies.filter { String(validating: $0.nameOctets + $0.valueOctets, as: UTF8.self) != nil }
+        return Array("{\"cookies\": [".utf8) + objects(states.map { JSONCookie($0, isOfStorageState: true) })
+            + Array("\n], \"origins\": []}\n".utf8)
     }
 
-    private static func member(_ name: String, _ octets: [UInt8]) -> JSONValue.Member {
-        if let text = String(validating: octets, as: UTF8.self) {
-            return JSONValue.Member(name: name, value: .string(text))
-        }
-        return JSONValue.Member(name: name + "Octets", value: .array(octets.map { .number(Double($0)) }))
+    /// One object a line.
+    private static func objects(_ cookies: [JSONCookie]) -> [UInt8] {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        // Texts, numbers and Booleans can always be encoded: an object is never left out.
+        let lines = cookies.compactMap { try? encoder.encode($0) }
+        return Array(lines.map { Array("\n".utf8) + $0 }.joined(separator: [.comma]))
+    }
+}
+
+/// Why an object is not a cookie.
+struct CookieJSONProblem: Error {
+    let reason: String
+}
+
+/// A value that may be malformed while those beside it are read.
+struct Attempt<Value: Decodable>: Decodable {
+    let result: Result<Value, any Error>
+
+    init(from decoder: any Decoder) throws {
+        result = Result { try Value(from: decoder) }
+    }
+}
+
+/// The name of a member, whatever it is.
+struct JSONKey: CodingKey, ExpressibleByStringLiteral {
+    let stringValue: String
+    var intValue: Int? { nil }
+
+    init(stringLiteral text: String) { stringValue = text }
+    init?(stringValue: String) { self.stringValue = stringValue }
+    init?(intValue: Int) { nil }
+}
+
+extension KeyedDecodingContainer<JSONKey> {
+    /// A member, if it is there and of this type.
+    func value<Value: Decodable>(_ key: JSONKey, as type: Value.Type = Value.self) -> Value? {
+        try? decodeIfPresent(type, forKey: key)
+    }
+
+    /// The first of these members that is a text.
+    func text(_ keys: JSONKey...) -> String? { keys.lazy.compactMap { value($0) }.first }
+
+    /// The first of these members that is a Boolean, or the name of one.
+    func flag(_ keys: JSONKey...) -> Bool? {
+        keys.lazy.compactMap { value($0) ?? text($0).flatMap(Bool.init) }.first
+    }
+
+    /// An object in a member.
+    func object(_ key: JSONKey) -> KeyedDecodingContainer<JSONKey>? {
+        try? nestedContainer(keyedBy: JSONKey.self, forKey: key)
     }
 }

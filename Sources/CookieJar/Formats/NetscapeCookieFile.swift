@@ -3,34 +3,36 @@
 /// The `cookies.txt` of Netscape, as curl, wget and yt-dlp read and write it.
 ///
 /// A line is a cookie: domain (an IPv6 address without brackets), whether hosts below it get it, path, Secure, expiry in
-/// seconds since 1970 (0, or nothing as Python writes it: a session cookie), name and value, parted by tabs. `#HttpOnly_`
+/// seconds since 1970 (0, or nothing as Python writes it: a session cookie), name and value, separated by tabs. `#HttpOnly_`
 /// before the domain marks an HttpOnly cookie. The format has no place for SameSite, Partitioned and the times of creation
-/// and access, nor for a name or path with a tab.
+/// and access. Cookies with a tab in the name or path are left out when a file is written.
 public enum NetscapeCookieFile {
-    private static let httpOnlyMark: StaticString = "#httponly_"
+    private static let httpOnlyMark = "#httponly_"
 
-    /// Reads a file. Lines that are no cookies are reported, and the rest is read.
+    /// Reads a file. Lines that are not cookies are reported, and the rest is read.
     public static func read(_ octets: [UInt8]) -> CookieImport {
         var result = CookieImport()
-        octets.withUnsafeBufferPointer { octets in
-            octets.forEachLine { line, number in read(line: line, number: number, into: &result) }
-        }
+        octets[...].forEachLine { line, number in read(line: line, number: number, into: &result) }
         return result
     }
 
-    private static func read(line: Octets, number: Int, into result: inout CookieImport) {
-        var line = line
+    static func read(line: ArraySlice<UInt8>, number: Int, into result: inout CookieImport) {
         let isHTTPOnly = line.startsCaseInsensitively(with: httpOnlyMark)
-        if isHTTPOnly { line = line.part(httpOnlyMark.utf8CodeUnitCount..<line.count) }
-        guard !line.isEmpty, isHTTPOnly || line[0] != 0x23 else { return }
+        let line = isHTTPOnly ? line.dropFirst(httpOnlyMark.utf8.count) : line
+        guard !line.isEmpty, isHTTPOnly || line.first != UInt8(ascii: "#") else { return }
         // A value may hold tabs, so what follows the sixth is one field.
-        let fields = line.split(separator: .tab, maxSplits: 6, omittingEmptySubsequences: false)
+        var fields = line.split(separator: .tab, maxSplits: 6, omittingEmptySubsequences: false)
+        if fields.count < 6 {
+            // Copying from a web page or a terminal turns tabs into spaces.
+            let words = line.split(maxSplits: 6, whereSeparator: \.isWhitespace)
+            if words.count == 7 { fields = words }
+        }
         guard fields.count >= 6 else {
-            if line.allSatisfy({ $0.isWhitespace }) { return }
-            return result.skip(line: number, "\(fields.count) fields where a cookie has 7, parted by tabs")
+            if line.allSatisfy(\.isWhitespace) { return }
+            return result.skip(line: number, "\(fields.count) fields where a cookie has 7, separated by tabs")
         }
         let text = { (index: Int) in String(decoding: fields[index], as: UTF8.self) }
-        guard let isForSubdomains = boolean(fields[1]), let isSecure = boolean(fields[3]) else {
+        guard let isForSubdomains = boolean(text(1)), let isSecure = boolean(text(3)) else {
             return result.skip(line: number, "fields 2 and 4 must be TRUE or FALSE")
         }
         guard let expires = fields[4].isEmpty ? 0 : Double(text(4)), !expires.isNaN else {
@@ -51,8 +53,8 @@ public enum NetscapeCookieFile {
         )
     }
 
-    /// The domain as a jar has it: no dot before it, brackets around an IPv6 address, and no port, which wget writes and
-    /// which is no part of a cookie.
+    /// The domain as a jar has it: without a leading dot, with brackets around an IPv6 address, and without the port that
+    /// wget writes.
     private static func domain(_ text: String) -> String {
         let domain = text.hasPrefix(".") ? text.dropFirst() : text[...]
         guard let colon = domain.firstIndex(of: ":"), !domain.hasPrefix("[") else { return String(domain) }
@@ -60,18 +62,21 @@ public enum NetscapeCookieFile {
         return port.contains(":") || UInt16(port) == nil ? "[\(domain)]" : String(domain[..<colon])
     }
 
-    private static func boolean(_ field: Slice<Octets>) -> Bool? {
-        let field = Octets(rebasing: field)
-        return field.isCaseInsensitively("true") ? true : field.isCaseInsensitively("false") ? false : nil
+    private static func boolean(_ field: String) -> Bool? {
+        switch field.lowercased() {
+        case "true": true
+        case "false": false
+        default: nil
+        }
     }
 
-    /// Writes a file that other programs read too. A cookie whose name or path has a tab is left out.
+    /// Writes a file that other programs read too.
     public static func write(_ cookies: some Sequence<Cookie>) -> [UInt8] {
         var octets = Array("# Netscape HTTP Cookie File\n\n".utf8)
         for cookie in cookies where !cookie.nameOctets.contains(.tab) && !cookie.path.utf8.contains(.tab) {
             // A session cookie has expiry 0, so one that expired before 1970 must not round to it.
             let expires = cookie.expires.map { max(1, $0.microseconds / 1_000_000) } ?? 0
-            // Others compare it with a host that has no brackets.
+            // Other programs compare it with a host that has no brackets.
             let domain = cookie.domain.hasPrefix("[") ? String(cookie.domain.dropFirst().dropLast()) : cookie.domain
             let fields = [
                 (cookie.isHTTPOnly ? "#HttpOnly_" : "") + (cookie.isHostOnly ? "" : ".") + domain,

@@ -1,47 +1,61 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Names
+public import Names
 
 /// Cookies as the header lines of responses, `Set-Cookie: name=value; Path=/`.
 ///
-/// A line `# URL` says from which URL the lines below it come; without one, each comes from `https://` and its Domain
-/// attribute. Other lines (the rest of a saved response) are passed over.
+/// A line `# URL` says from which URL the lines below it come. Without one, each comes from the URL that the reader is told, or
+/// from `https://` and its Domain attribute. `# URL partition=SITE` also names the site that the partitioned cookies below
+/// belong to. A Netscape line is read too, because curl reads both from one file. Other lines (the rest of a saved response)
+/// are skipped.
 public enum SetCookieLines {
-    private static let field: StaticString = "set-cookie:"
+    private static let field = "set-cookie:"
 
     /// Reads a file. Fields that RFC 6265bis rejects are reported, and the rest is read.
-    public static func read(_ octets: [UInt8], now: CookieTime) -> CookieImport {
+    ///
+    /// - Parameters:
+    ///   - octets: The file's content.
+    ///   - url: Where lines without a Domain attribute come from, until the file says otherwise.
+    ///   - now: The time of reading.
+    public static func read(_ octets: [UInt8], from url: HTTPURL? = nil, now: CookieTime) -> CookieImport {
         var result = CookieImport()
-        var url: HTTPURL?
-        octets.withUnsafeBufferPointer { octets in
-            octets.forEachLine { line, number in
-                if line.first == 0x23 {
-                    let text = line.part(line.trimmed(1..<line.count))
-                    if let found = try? HTTPURL(String(decoding: text, as: UTF8.self)) { url = found }
+        var url = url
+        var partition: Site?
+        octets[...].forEachLine { line, number in
+            if line.first == UInt8(ascii: "#") {
+                let words = line.dropFirst().split(whereSeparator: \.isWhitespace)
+                    .map { String(decoding: $0, as: UTF8.self) }
+                if let first = words.first, let found = try? HTTPURL(first) {
+                    url = found
+                    let site = words.dropFirst().first.flatMap { $0.hasPrefix("partition=") ? $0.dropFirst(10) : nil }
+                    partition = site.flatMap { Site($0) }
                 }
-                guard line.startsCaseInsensitively(with: field) else { return }
-                let value = line.part(line.trimmed(field.utf8CodeUnitCount..<line.count))
-                guard let url = url ?? ownURL(of: value, now) else {
-                    return result.skip(line: number, "neither a Domain attribute nor a line # URL says whose it is")
-                }
-                switch Cookie.read(value, from: url, context: CookieContext(), now: now) {
-                case .success(var cookie):
-                    cookie.created = .distantPast
-                    result.add(cookie, line: number)
-                case .failure(let reason): result.skip(line: number, reason.description)
-                }
+            }
+            guard line.startsCaseInsensitively(with: field) else {
+                let isNetscape = line.count { $0 == .tab } >= 5
+                if isNetscape { NetscapeCookieFile.read(line: line, number: number, into: &result) }
+                return
+            }
+            let value = Array(line.dropFirst(field.utf8.count).drop(while: \.isWhitespace))
+            guard let url = ownURL(of: value, unless: url, now: now) else {
+                return result.skip(line: number, "neither a Domain attribute nor a line # URL says whose it is")
+            }
+            do throws(CookieRejection) {
+                var cookie = try Cookie(setCookieOctets: value, from: url, now: now)
+                cookie.created = .distantPast
+                if cookie.partition != nil { cookie.partition = partition ?? cookie.partition }
+                result.add(cookie, line: number)
+            } catch {
+                result.skip(line: number, error.description)
             }
         }
         return result
     }
 
-    private static func ownURL(of field: Octets, _ now: CookieTime) -> HTTPURL? {
-        guard
-            let parsed = try? SetCookieParser(ageLimit: CookieJarConfiguration.defaultMaximumAge, now: now).parse(
-                field
-            ),
-            !parsed.domain.isEmpty
-        else { return nil }
+    private static func ownURL(of field: [UInt8], unless known: HTTPURL?, now: CookieTime) -> HTTPURL? {
+        if let known { return known }
+        let parser = SetCookieParser(ageLimit: CookieJarConfiguration.defaultMaximumAge, now: now)
+        guard let parsed = try? parser.parse(field), !parsed.domain.isEmpty else { return nil }
         return try? HTTPURL("https://" + String(decoding: field[parsed.domain], as: UTF8.self) + "/")
     }
 
@@ -50,24 +64,11 @@ public enum SetCookieLines {
         var octets: [UInt8] = []
         var last = ""
         for cookie in cookies {
-            if cookie.domain != last { octets += Array("# https://\(cookie.domain)/\n".utf8) }
-            last = cookie.domain
+            let source = "# https://\(cookie.domain)/" + (cookie.partition.map { " partition=\($0)" } ?? "")
+            if source != last { octets += Array("\(source)\n".utf8) }
+            last = source
             octets += Array("Set-Cookie: ".utf8) + cookie.setCookieOctets + [0x0a]
         }
         return octets
-    }
-}
-
-extension UnsafeBufferPointer<UInt8> {
-    /// Calls `body` with each line, without its end (LF or CRLF), and its number from 1 on.
-    func forEachLine(_ body: (_ line: Octets, _ number: Int) -> Void) {
-        var start = 0
-        var number = 0
-        while start < count {
-            let end = first(0x0a, in: start..<count) ?? count
-            number += 1
-            body(part(start..<(end > start && self[end - 1] == 0x0d ? end - 1 : end)), number)
-            start = end + 1
-        }
     }
 }

@@ -2,10 +2,25 @@
 
 /// Domains of cookies (RFC 6265bis §5.1.3). Both sides are canonical and in lower case.
 enum DomainMatch {
-    /// Whether `host` is `domain`, or a name below it. An address is only ever itself.
-    static func matches(_ host: Octets, isAddress: Bool, domain: Octets) -> Bool {
-        if host.count == domain.count { return host.isSame(as: domain) }
-        guard !isAddress, host.count > domain.count, host[host.count - domain.count - 1] == .dot else { return false }
-        return host.part((host.count - domain.count)..<host.count).isSame(as: domain)
+    /// Whether `host` is `domain`, or a name below it. An address matches only itself.
+    static func matches(_ host: String, isAddress: Bool, domain: String) -> Bool {
+        host == domain || (!isAddress && isBelow(host, domain))
+    }
+
+    /// Whether `name` is a name below `domain`.
+    static func isBelow(_ name: String, _ domain: String) -> Bool {
+        let (name, domain) = (name.utf8, domain.utf8)
+        guard name.count > domain.count, name.suffix(domain.count).elementsEqual(domain) else { return false }
+        return name.dropLast(domain.count).last == .dot
+    }
+
+    /// Calls `body` with a domain and those above it, the longest first.
+    static func forEachDomain(of name: String, _ body: (String) -> Void) {
+        body(name)
+        var rest = name[...]
+        while let dot = rest.utf8.firstIndex(of: .dot) {
+            rest = rest[rest.utf8.index(after: dot)...]
+            body(String(rest))
+        }
     }
 }

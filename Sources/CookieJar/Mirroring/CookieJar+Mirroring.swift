@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import NIOConcurrencyHelpers
+
 /// What a store needs that mirrors a jar, to lose no change of anybody else's.
 extension CookieJar {
     /// What became of the jar's part of a plan.
@@ -17,7 +19,7 @@ extension CookieJar {
     /// The cookies that are in the jar, the news that led to them, and the jar's time: taken at one moment.
     package func catchUp(_ news: CookieNews) -> (cookies: [Cookie], news: [CookieChange], now: CookieTime) {
         let now = clock()
-        return state.withReadLock { ($0.cookies(at: now), news.take(), now) }
+        return state.withLockedValue { ($0.cookies(at: now), news.take(), now) }
     }
 
     /// Does the jar's part of a plan.

@@ -9,20 +9,16 @@ struct CookieDateParser {
     private var month: Int?
     private var year: Int?
 
-    /// The date in `text`; nil where there is none.
-    static func parse(_ text: Octets) -> CookieTime? {
+    /// The date at `range` of `text`; nil where there is none.
+    static func parse(_ text: [UInt8], _ range: Range<Int>) -> CookieTime? {
         var parser = CookieDateParser()
-        var start = 0
         // Step 1: tokens between delimiters.
-        while start < text.count {
-            guard !isDelimiter(text[start]) else {
-                start += 1
-                continue
-            }
+        var start = range.lowerBound
+        while start < range.upperBound {
             var end = start
-            while end < text.count, !isDelimiter(text[end]) { end += 1 }
-            parser.token(text.part(start..<end))
-            start = end
+            while end < range.upperBound, !isDelimiter(text[end]) { end += 1 }
+            if end > start { parser.read(text, start..<end) }
+            start = end + 1
         }
         return parser.result()
     }
@@ -35,14 +31,14 @@ struct CookieDateParser {
     }
 
     /// Step 2: a token is the first of time, day, month and year that it can be and that is still missing.
-    private mutating func token(_ token: Octets) {
-        if time == nil, let found = Self.time(token) {
+    private mutating func read(_ text: [UInt8], _ token: Range<Int>) {
+        if time == nil, let found = Self.time(text, token) {
             time = found
-        } else if day == nil, let found = Self.number(token, digits: 1...2) {
+        } else if day == nil, let found = Self.number(text, token, digits: 1...2) {
             day = found
-        } else if month == nil, let found = Self.month(token) {
+        } else if month == nil, let found = Self.month(text, token) {
             month = found
-        } else if year == nil, let found = Self.number(token, digits: 2...4) {
+        } else if year == nil, let found = Self.number(text, token, digits: 2...4) {
             year = found
         }
     }
@@ -54,56 +50,55 @@ struct CookieDateParser {
         guard year >= 1601, time.hour <= 23, time.minute <= 59, time.second <= 59,
             day >= 1, day <= Calendar.days(in: month, of: year)
         else { return nil }
-        let days = Calendar.daysSince1970(year: year, month: month, day: day)
-        let seconds = days * 86400 + time.hour * 3600 + time.minute * 60 + time.second
-        return CookieTime(microseconds: Int64(seconds) * 1_000_000)
+        let days = Int64(Calendar.daysSince1970(year: year, month: month, day: day))
+        let seconds = days * 86_400 + Int64(time.hour * 3600 + time.minute * 60 + time.second)
+        return CookieTime(microseconds: seconds * 1_000_000)
     }
 
     /// hms-time, then the end or a character that is not a digit.
-    private static func time(_ token: Octets) -> (hour: Int, minute: Int, second: Int)? {
-        var fields = (0, 0, 0)
-        var index = 0
-        for field in 0..<3 {
-            if field > 0 {
-                guard index < token.count, token[index] == .colon else { return nil }
-                index += 1
-            }
-            let start = index
-            var value = 0
-            while index < token.count, index - start < 2, token[index].isDigit {
-                value = value * 10 + Int(token[index] - 0x30)
-                index += 1
-            }
-            guard index > start else { return nil }
-            switch field {
-            case 0: fields.0 = value
-            case 1: fields.1 = value
-            default: fields.2 = value
-            }
-        }
-        return index < token.count && token[index].isDigit ? nil : fields
+    private static func time(_ text: [UInt8], _ token: Range<Int>) -> (hour: Int, minute: Int, second: Int)? {
+        var rest = token
+        guard let hour = takeNumber(text, &rest, digits: 1...2), takeColon(text, &rest),
+            let minute = takeNumber(text, &rest, digits: 1...2), takeColon(text, &rest),
+            let second = number(text, rest, digits: 1...2)
+        else { return nil }
+        return (hour, minute, second)
     }
 
     /// As many digits as `digits` allows, then the end or a character that is not a digit.
-    private static func number(_ token: Octets, digits: ClosedRange<Int>) -> Int? {
-        var value = 0
-        var count = 0
-        while count < token.count, token[count].isDigit {
-            guard count < digits.upperBound else { return nil }
-            value = value * 10 + Int(token[count] - 0x30)
-            count += 1
+    private static func number(_ text: [UInt8], _ token: Range<Int>, digits: ClosedRange<Int>) -> Int? {
+        var rest = token
+        guard let value = takeNumber(text, &rest, digits: digits), rest.isEmpty || !text[rest.lowerBound].isDigit else {
+            return nil
         }
-        return digits.contains(count) ? value : nil
+        return value
     }
 
-    private static let months: StaticString = "janfebmaraprmayjunjulaugsepoctnovdec"
+    /// Takes as many digits from the front of `rest` as `digits` allows.
+    private static func takeNumber(_ text: [UInt8], _ rest: inout Range<Int>, digits: ClosedRange<Int>) -> Int? {
+        var value = 0
+        var end = rest.lowerBound
+        while end < rest.upperBound, end - rest.lowerBound < digits.upperBound, text[end].isDigit {
+            value = value * 10 + Int(text[end] - 0x30)
+            end += 1
+        }
+        guard end - rest.lowerBound >= digits.lowerBound else { return nil }
+        rest = end..<rest.upperBound
+        return value
+    }
 
-    private static func month(_ token: Octets) -> Int? {
+    private static func takeColon(_ text: [UInt8], _ rest: inout Range<Int>) -> Bool {
+        guard let first = rest.first, text[first] == .colon else { return false }
+        rest = rest.dropFirst()
+        return true
+    }
+
+    private static let months = Array("janfebmaraprmayjunjulaugsepoctnovdec".utf8)
+
+    private static func month(_ text: [UInt8], _ token: Range<Int>) -> Int? {
         guard token.count >= 3 else { return nil }
-        let (first, second, third) = (token[0].lowercased, token[1].lowercased, token[2].lowercased)
-        return (0..<12).first { index in
-            let name = months.utf8Start + index * 3
-            return name[0] == first && name[1] == second && name[2] == third
+        return (0..<12).first { month in
+            (0..<3).allSatisfy { text[token.lowerBound + $0].lowercased == months[month * 3 + $0] }
         }.map { $0 + 1 }
     }
 }
@@ -112,7 +107,8 @@ extension CookieTime {
     /// Reads a date as the Expires attribute has it, in any order and punctuation that RFC 6265bis §5.1.1 allows; nil
     /// where there is none.
     public init?(cookieDate text: String) {
-        guard let time = text.withOctets({ CookieDateParser.parse($0) }) else { return nil }
+        let octets = Array(text.utf8)
+        guard let time = CookieDateParser.parse(octets, octets.indices) else { return nil }
         self = time
     }
 }

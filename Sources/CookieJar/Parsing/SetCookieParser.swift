@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What one Set-Cookie header field says (RFC 6265bis §5.6), as places in the field's octets: nothing is copied.
+/// What one Set-Cookie header field says (RFC 6265bis §5.6), as places in the field.
 struct ParsedSetCookie {
-    /// Where the name is; empty for a nameless cookie.
-    var name: Range<Int> = 0..<0
-    /// Where the value is.
-    var value: Range<Int> = 0..<0
-    /// The last Max-Age (§5.6.2), already as a time.
+    /// The name; empty for a nameless cookie.
+    var name = 0..<0
+    /// The value.
+    var value = 0..<0
+    /// The last Max-Age (§5.6.2), as a time.
     var maxAge: CookieTime?
     /// The last Expires that is a date (§5.6.1).
     var expires: CookieTime?
-    /// Where the last Domain is (§5.6.3), without a leading dot.
-    var domain: Range<Int> = 0..<0
-    /// Where the last Path is (§5.6.4); empty for one that does not begin with a slash: the default-path holds.
-    var path: Range<Int> = 0..<0
+    /// The last Domain (§5.6.3), without a leading dot.
+    var domain = 0..<0
+    /// The last Path (§5.6.4); empty for one that does not begin with a slash: the default-path holds.
+    var path = 0..<0
     /// Secure (§5.6.5).
     var isSecure = false
     /// HttpOnly (§5.6.6).
@@ -34,18 +34,33 @@ struct SetCookieParser {
     /// The most octets of an attribute's value; a longer attribute is ignored (§5.6, attributes, step 6).
     static let maximumAttributeLength = 1024
 
-    /// No cookie lives longer (§5.5).
+    /// The attributes that mean something.
+    private enum Attribute: String, CaseIterable {
+        case path, domain, secure, expires, maxAge = "max-age", httpOnly = "httponly", sameSite = "samesite",
+            partitioned
+
+        static let names = allCases.map { (name: Array($0.rawValue.utf8), attribute: $0) }
+
+        init?(_ field: [UInt8], _ name: Range<Int>) {
+            guard let known = Self.names.first(where: { field.isCaseInsensitively($0.name, at: name) }) else {
+                return nil
+            }
+            self = known.attribute
+        }
+    }
+
+    /// The longest life of a cookie, in seconds (§5.5).
     let ageLimit: Int64
     /// The time of reception.
     let now: CookieTime
 
     /// Reads one field.
-    func parse(_ field: Octets) throws(CookieRejection) -> ParsedSetCookie {
+    func parse(_ field: [UInt8]) throws(CookieRejection) -> ParsedSetCookie {
         // Step 1.
         guard !field.hasForbiddenControl else { throw .controlCharacter }
         var cookie = ParsedSetCookie()
         // Steps 2 to 4.
-        var end = field.first(.semicolon, in: 0..<field.count) ?? field.count
+        var end = field.first(.semicolon, in: field.indices) ?? field.count
         if let equals = field.first(.equals, in: 0..<end) {
             cookie.name = field.trimmed(0..<equals)
             cookie.value = field.trimmed((equals + 1)..<end)
@@ -58,51 +73,51 @@ struct SetCookieParser {
         while end < field.count {
             let start = end + 1
             end = field.first(.semicolon, in: start..<field.count) ?? field.count
-            attribute(field, start..<end, into: &cookie)
+            readAttribute(field, start..<end, into: &cookie)
         }
         return cookie
     }
 
-    private func attribute(_ field: Octets, _ range: Range<Int>, into cookie: inout ParsedSetCookie) {
+    private func readAttribute(_ field: [UInt8], _ range: Range<Int>, into cookie: inout ParsedSetCookie) {
         // Attributes, steps 4 to 6.
-        let equals = field.first(.equals, in: range)
-        let name = field.part(field.trimmed(range.lowerBound..<(equals ?? range.upperBound)))
-        let value = equals.map { field.trimmed(($0 + 1)..<range.upperBound) } ?? range.upperBound..<range.upperBound
+        let equals = field.first(.equals, in: range) ?? range.upperBound
+        let value = field.trimmed(min(equals + 1, range.upperBound)..<range.upperBound)
         guard value.count <= Self.maximumAttributeLength else { return }
-        // Step 7. The length tells the attributes apart before a letter is compared.
-        switch name.count {
-        case 4 where name.isCaseInsensitively("path"):
-            // §5.6.4; the newest tests of the platform want the attribute itself to begin with a slash.
-            cookie.path = value.first.map { field[$0] == .slash } == true ? value : value.lowerBound..<value.lowerBound
-        case 6 where name.isCaseInsensitively("domain"):
-            cookie.domain = value.first.map { field[$0] == .dot } == true ? value.dropFirst() : value
-        case 6 where name.isCaseInsensitively("secure"):
+        let first = value.isEmpty ? nil : field[value.lowerBound]
+        // Step 7.
+        switch Attribute(field, field.trimmed(range.lowerBound..<equals)) {
+        case .path:
+            // §5.6.4; the newest web platform tests want the attribute itself to begin with a slash.
+            cookie.path = first == .slash ? value : 0..<0
+        case .domain:
+            cookie.domain = first == .dot ? value.dropFirst() : value
+        case .secure:
             cookie.isSecure = true
-        case 7 where name.isCaseInsensitively("expires"):
-            if let date = CookieDateParser.parse(field.part(value)) {
+        case .expires:
+            if let date = CookieDateParser.parse(field, value) {
                 cookie.expires = min(date, now.advanced(bySeconds: ageLimit))
             }
-        case 7 where name.isCaseInsensitively("max-age"):
-            if let time = maxAge(field.part(value)) { cookie.maxAge = time }
-        case 8 where name.isCaseInsensitively("httponly"):
+        case .maxAge:
+            if let time = maxAge(field[value]) { cookie.maxAge = time }
+        case .httpOnly:
             cookie.isHTTPOnly = true
-        case 8 where name.isCaseInsensitively("samesite"):
-            cookie.sameSite = Cookie.SameSite(attribute: field.part(value))
-        case 11 where name.isCaseInsensitively("partitioned"):
+        case .sameSite:
+            cookie.sameSite = Cookie.SameSite(attribute: field[value])
+        case .partitioned:
             cookie.isPartitioned = true
-        default:
+        case nil:
             break
         }
     }
 
     /// §5.6.2; nil where the attribute is to be ignored.
-    private func maxAge(_ value: Octets) -> CookieTime? {
-        guard let first = value.first else { return nil }
-        let digits = value.dropFirst(first == 0x2d ? 1 : 0)
+    private func maxAge(_ value: ArraySlice<UInt8>) -> CookieTime? {
+        let isNegative = value.first == 0x2d
+        let digits = isNegative ? value.dropFirst() : value
         guard !digits.isEmpty, digits.allSatisfy(\.isDigit) else { return nil }
-        // More digits than a number has are more than the limit.
-        let seconds = digits.reduce(Int64(0)) { $0 > ageLimit ? $0 : $0 * 10 + Int64($1 - 0x30) }
-        guard first != 0x2d, seconds > 0 else { return .distantPast }
+        // A number that no Int64 holds is more than every limit.
+        let seconds = Int64(String(decoding: digits, as: UTF8.self)) ?? .max
+        guard !isNegative, seconds > 0 else { return .distantPast }
         return now.advanced(bySeconds: min(seconds, ageLimit))
     }
 }

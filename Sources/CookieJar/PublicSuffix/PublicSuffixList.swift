@@ -5,7 +5,7 @@ public import Names
 /// The Public Suffix List: under which names the public can register (`com`, `co.uk`, `github.io`), and so how far a
 /// cookie's Domain attribute may reach (RFC 6265bis §5.7 step 9) and what is one site (§5.2).
 ///
-/// The list is compiled into the program, its private section included, and costs nothing at start. `version` says of
+/// The list is compiled into the program, its private section included, and is read when it is first used. `version` says of
 /// when it is; `Scripts/update-public-suffix-list` refreshes it.
 ///
 /// ```swift
@@ -24,41 +24,37 @@ public enum PublicSuffixList {
     /// Whether a host is a public suffix. An address is not; a single label that no rule names is.
     public static func isPublicSuffix(_ host: Host) -> Bool {
         guard host.address == nil else { return false }
-        return host.text.withOctets { isPublicSuffix($0) }
+        return isPublicSuffix(Array(host.text.utf8))
     }
 
     static func registrableDomain(of domain: String) -> String? {
-        domain.withOctets { domain in
-            registrableDomainStart(of: domain).map { String(decoding: domain[$0...], as: UTF8.self) }
-        }
+        let octets = Array(domain.utf8)
+        // A suffix of at most one octet behind the start leaves no room for a label and a dot.
+        guard let suffix = suffixStart(of: octets), suffix > 1, !hasEmptyLabel(octets) else { return nil }
+        let start = labelStart(in: octets, before: suffix - 1)
+        return start < suffix - 1 ? String(decoding: octets[start...], as: UTF8.self) : nil
     }
 
-    static func isPublicSuffix(_ domain: Octets) -> Bool {
+    /// Whether a domain in lower case is a public suffix.
+    static func isPublicSuffix(_ domain: [UInt8]) -> Bool {
         suffixStart(of: domain) == 0
     }
 
-    /// Where the registrable domain begins in `domain`; nil where there is none.
-    static func registrableDomainStart(of domain: Octets) -> Int? {
-        guard let suffix = suffixStart(of: domain), suffix > 1 else { return nil }
-        let start = labelStart(in: domain, before: suffix - 1)
-        return start < suffix - 1 && !hasEmptyLabel(domain) ? start : nil
-    }
-
     /// Where the public suffix begins in `domain` (publicsuffix.org/list, "Formal Algorithm"); nil for no labels.
-    static func suffixStart(of domain: Octets) -> Int? {
-        var end = domain.count
-        if end > 0, domain[end - 1] == .dot { end -= 1 }
+    private static func suffixStart(of domain: [UInt8]) -> Int? {
+        var end = domain.last == .dot ? domain.count - 1 : domain.count
         var start = labelStart(in: domain, before: end)
         guard start < end else { return nil }
         // "If no rules match, the prevailing rule is *": the last label.
         var suffix = start
-        var node = Node.root
+        let (nodes, labels) = (nodes, labels)
+        var node = 0
         while true {
-            let child = node.child(named: domain[start..<end])
-            if let child, child.flags & Node.exception != 0 { return end + 1 }
-            if node.flags & Node.wildcard != 0 { suffix = start }
+            let child = child(of: node, named: domain[start..<end], nodes, labels)
+            if let child, nodes[child].flags & Node.exception != 0 { return end + 1 }
+            if nodes[node].flags & Node.wildcard != 0 { suffix = start }
             guard let child else { return suffix }
-            if child.flags & Node.rule != 0 { suffix = start }
+            if nodes[child].flags & Node.rule != 0 { suffix = start }
             guard start > 0 else { return suffix }
             node = child
             end = start - 1
@@ -66,15 +62,22 @@ public enum PublicSuffixList {
         }
     }
 
-    private static func labelStart(in domain: Octets, before end: Int) -> Int {
+    private static func labelStart(in domain: [UInt8], before end: Int) -> Int {
         var start = end
         while start > 0, domain[start - 1] != .dot { start -= 1 }
         return start
     }
 
-    private static func hasEmptyLabel(_ domain: Octets) -> Bool {
-        domain.first == .dot || domain.indices.dropFirst().contains { domain[$0] == .dot && domain[$0 - 1] == .dot }
+    private static func hasEmptyLabel(_ domain: [UInt8]) -> Bool {
+        domain.first == .dot || zip(domain, domain.dropFirst()).contains { $0 == .dot && $1 == .dot }
     }
+
+    /// The list as a trie, read from the compiled text at the first use.
+    private static let nodes: [Node] = {
+        let digits = Array(nodeText.utf8)
+        return stride(from: 0, to: digits.count, by: Node.width).map { Node(digits[$0..<($0 + Node.width)]) }
+    }()
+    private static let labels = Array(labelText.utf8)
 
     /// A node of the trie that Scripts/update-public-suffix-list describes.
     private struct Node {
@@ -82,43 +85,48 @@ public enum PublicSuffixList {
         static let wildcard: UInt8 = 2
         static let exception: UInt8 = 4
         static let width = 8
-        static let root = Node(0)
 
-        let index: Int
+        let labelStart: Int32
+        let firstChild: Int32
+        let labelCount: UInt8
+        let flags: UInt8
 
-        init(_ index: Int) { self.index = index }
-
-        var flags: UInt8 { UInt8(truncatingIfNeeded: digits(7, 1)) }
-        var children: Range<Int> { digits(4, 3)..<digits(4 + Self.width, 3) }
-
-        func child(named label: Slice<Octets>) -> Node? {
-            var range = children
-            while !range.isEmpty {
-                let middle = (range.lowerBound + range.upperBound) / 2
-                switch Node(middle).order(to: label) {
-                case 0: return Node(middle)
-                case ..<0: range = (middle + 1)..<range.upperBound
-                default: range = range.lowerBound..<middle
-                }
+        /// Reads characters of six bits each.
+        init(_ digits: ArraySlice<UInt8>) {
+            let number = { (offset: Int, count: Int) in
+                digits.dropFirst(offset).prefix(count).reduce(Int32(0)) { $0 << 6 | Int32($1 &- 48) }
             }
-            return nil
+            labelStart = number(0, 3)
+            labelCount = UInt8(truncatingIfNeeded: number(3, 1))
+            firstChild = number(4, 3)
+            flags = UInt8(truncatingIfNeeded: number(7, 1))
         }
 
         /// Below zero where the node's label sorts before `label`, above zero where after.
-        private func order(to label: Slice<Octets>) -> Int {
-            let own = PublicSuffixList.labels.utf8Start + digits(0, 3)
-            let count = digits(3, 1)
-            for offset in 0..<min(count, label.count) {
-                let other = label.base[label.startIndex + offset]
-                if own[offset] != other { return Int(own[offset]) - Int(other) }
+        func order(to label: ArraySlice<UInt8>, labels: [UInt8]) -> Int {
+            var own = Int(labelStart)
+            let end = own + Int(labelCount)
+            for octet in label {
+                guard own < end else { return -1 }
+                if labels[own] != octet { return Int(labels[own]) - Int(octet) }
+                own += 1
             }
-            return count - label.count
+            return end - own
         }
+    }
 
-        /// The number in `count` characters of six bits, from `offset` on.
-        private func digits(_ offset: Int, _ count: Int) -> Int {
-            let start = PublicSuffixList.nodes.utf8Start + index * Self.width + offset
-            return (0..<count).reduce(0) { $0 << 6 | (Int(start[$1]) - 48) }
+    /// The number of a node's child; nil where it has none of this name.
+    private static func child(of node: Int, named label: ArraySlice<UInt8>, _ nodes: [Node], _ labels: [UInt8]) -> Int?
+    {
+        var range = Int(nodes[node].firstChild)..<Int(nodes[node + 1].firstChild)
+        while !range.isEmpty {
+            let middle = (range.lowerBound + range.upperBound) / 2
+            switch nodes[middle].order(to: label, labels: labels) {
+            case 0: return middle
+            case ..<0: range = (middle + 1)..<range.upperBound
+            default: range = range.lowerBound..<middle
+            }
         }
+        return nil
     }
 }

@@ -2,71 +2,64 @@
 
 /// Removing excess cookies (RFC 6265bis §5.7, after step 24).
 extension CookieStore {
-    /// A cookie that may have to go. The first to go is the smallest.
+    /// A cookie that may have to go. The smallest goes first.
     private struct Candidate: Comparable {
         /// 0 expired, 1 not Secure, 2 Secure; in a full jar 1 and 2 are for crowded domains, and 3 is the rest.
         let priority: Int
-        let accessed: UInt32
+        let accessed: CookieTime
         let sequence: UInt64
-        let bucket: Int
+        let key: DomainKey
 
         static func < (left: Candidate, right: Candidate) -> Bool {
             (left.priority, left.accessed, left.sequence) < (right.priority, right.accessed, right.sequence)
         }
     }
 
-    /// Keeps the bounds after a cookie was added to a bucket.
+    /// Keeps the bounds after a cookie was added.
     ///
-    /// - Returns: Whether the cookie added is still there.
-    mutating func evictExcess(of number: Int, stored sequence: UInt64, now: CookieTime) -> Bool {
+    /// - Parameter crowded: A domain with more cookies than one may have.
+    /// - Returns: Whether the added cookie is still there.
+    mutating func evictExcess(of crowded: DomainKey?, stored sequence: UInt64, now: CookieTime) -> Bool {
         var isKept = true
-        while let bucket = table.buckets[number], bucket.count > configuration.maximumCookiesPerDomain,
-            let candidate = candidates(of: number, now: now, isCrowded: true).min()
-        {
-            isKept = isKept && candidate.sequence != sequence
-            remove(candidate, now: now)
-        }
-        let slack = configuration.maximumCookies / 10
-        if count > configuration.maximumCookies + slack {
-            var all: [Candidate] = []
-            for number in table.buckets.indices {
-                let isCrowded = table.buckets[number].map { $0.count > configuration.crowdedDomainCount } ?? false
-                all += candidates(of: number, now: now, isCrowded: isCrowded)
-            }
-            for candidate in all.sorted().prefix(count - configuration.maximumCookies) {
+        if let key = crowded, let cookies = domains[key]?.cookies {
+            let excess = cookies.count - configuration.maximumCookiesPerDomain
+            for candidate in candidates(in: key, cookies, now: now, isCrowded: true).sorted().prefix(excess) {
                 isKept = isKept && candidate.sequence != sequence
-                remove(candidate, now: now)
+                remove(candidate)
             }
+        }
+        guard count - configuration.maximumCookies > configuration.maximumCookies / 10 else { return isKept }
+        let all = domains.flatMap { key, cookies in
+            candidates(
+                in: key,
+                cookies.cookies,
+                now: now,
+                isCrowded: cookies.cookies.count > configuration.crowdedDomainCount
+            )
+        }
+        for candidate in all.sorted().prefix(count - configuration.maximumCookies) {
+            isKept = isKept && candidate.sequence != sequence
+            remove(candidate)
         }
         return isKept
     }
 
-    private func candidates(of number: Int, now: CookieTime, isCrowded: Bool) -> [Candidate] {
-        guard let bucket = table.buckets[number] else { return [] }
-        return (0..<bucket.count).map { index in
-            let record = bucket.records[index]
-            let priority =
-                record.isExpired(at: now.microseconds)
-                ? 0 : !isCrowded ? 3 : record.flags.contains(.secure) ? 2 : 1
-            return Candidate(
-                priority: priority,
-                accessed: record.accessed,
-                sequence: bucket.births[index].sequence,
-                bucket: number
-            )
+    private func candidates(
+        in key: DomainKey,
+        _ cookies: [StoredCookie],
+        now: CookieTime,
+        isCrowded: Bool
+    ) -> [Candidate] {
+        cookies.map { cookie in
+            let priority = cookie.isExpired(at: now) ? 0 : !isCrowded ? 3 : cookie.isSecure ? 2 : 1
+            return Candidate(priority: priority, accessed: cookie.accessed, sequence: cookie.sequence, key: key)
         }
     }
 
-    private mutating func remove(_ candidate: Candidate, now: CookieTime) {
-        guard let bucket = table.buckets[candidate.bucket],
-            let index = (0..<bucket.count).first(where: { bucket.births[$0].sequence == candidate.sequence })
+    private mutating func remove(_ candidate: Candidate) {
+        guard let domain = domains.index(forKey: candidate.key),
+            let place = domains.values[domain].firstPlace(where: { cookie, _ in cookie.sequence == candidate.sequence })
         else { return }
-        remove(index, of: candidate.bucket, cause: candidate.priority == 0 ? .expired : .evicted)
-        table.removeIfEmpty(candidate.bucket)
-    }
-
-    /// Takes out what has expired. Each look-up passes over expired cookies; this gives their memory back.
-    mutating func removeExpired(at now: CookieTime) {
-        _ = remove(cause: .expired) { $0.records[$1].isExpired(at: now.microseconds) }
+        remove(Place(domain: domain, place: place), cause: candidate.priority == 0 ? .expired : .evicted)
     }
 }

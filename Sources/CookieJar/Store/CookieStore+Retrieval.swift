@@ -1,90 +1,60 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Names
-
 /// The retrieval model (RFC 6265bis §5.8.3).
 extension CookieStore {
-    /// Calls `body` with the cookies that a request gets, in the order of the Cookie header.
-    ///
-    /// Nothing is allocated where they are few, and nothing in the store changes but the times of last access. The time is asked
-    /// for once at the most, while memory is on its way.
-    func withMatches<Result>(
-        for url: HTTPURL,
-        context: CookieContext,
-        onAnyConnection: Bool = false,
-        now clock: () -> CookieTime,
-        _ body: (borrowing CookieMatches) -> Result
-    ) -> Result {
-        CookieRequest.with(url) { request in
-            CookieMatches.with { matches in
-                var request = request
-                var time: CookieTime?
-                request.isSecure = request.isSecure || onAnyConnection
-                if let filter = configuration.matchFilter, filter.widens {
-                    collectAll(now: Self.time(&time, clock), into: &matches)
-                } else {
-                    collect(request, context, partition: Octets(start: nil, count: 0), at: &time, clock, into: &matches)
-                    if partitionedCount > 0 {
-                        context.withPartition(true, of: url) { partition in
-                            collect(request, context, partition: partition, at: &time, clock, into: &matches)
-                        }
-                    }
-                }
-                if let filter = configuration.matchFilter {
-                    matches.removeAll { !filter.matches(Cookie(at: $0.index, of: $0.bucket), url) }
-                }
-                if matches.count > 0 { matches.finish(at: Self.time(&time, clock)) }
-                return body(matches)
+    /// The Cookie header field of a request (step 6); nil where no cookie goes with it.
+    mutating func header(for query: CookieQuery) -> [UInt8]? {
+        let (found, matches) = matches(for: query)
+        guard let first = matches.first else { return nil }
+        var header: [UInt8] = []
+        header.reserveCapacity(matches.reduce(0) { $0 + $1.pairEnd - $1.place.pair })
+        // Pairs that stand behind each other are copied together.
+        var (domain, start, end) = (first.domain, first.place.pair, first.place.pair)
+        for match in matches {
+            if match.domain != domain || match.place.pair != end {
+                header += domains.values[found[domain]].pairs[start..<end]
+                (domain, start) = (match.domain, match.place.pair)
             }
+            end = match.pairEnd
+        }
+        header += domains.values[found[domain]].pairs[start..<end]
+        // The last pair has a separator behind it, too.
+        header.removeLast(ReceivedCookie.separator.count)
+        return header
+    }
+
+    /// The cookies that a request gets, in the order of the Cookie header field.
+    mutating func cookies(for query: CookieQuery) -> [Cookie] {
+        let (found, matches) = matches(for: query)
+        return matches.map {
+            Cookie(at: $0.place, of: domains.values[found[$0.domain]], in: domains.keys[found[$0.domain]])
         }
     }
 
-    /// The time, which is asked for when it is first needed.
-    @inline(__always)
-    private static func time(_ asked: inout CookieTime?, _ clock: () -> CookieTime) -> CookieTime {
-        let time = asked ?? clock()
-        asked = time
-        return time
-    }
-
-    @inline(__always)
-    private func collect(
-        _ request: CookieRequest,
-        _ context: CookieContext,
-        partition: Octets,
-        at time: inout CookieTime?,
-        _ clock: () -> CookieTime,
-        into matches: inout CookieMatches
-    ) {
-        // Step 3: what excludes a cookie, whichever it is.
-        var excluded: CookieRecord.Flags = []
-        if !request.isSecure { excluded.insert(.secure) }
-        if context.api == .dom { excluded.insert(.httpOnly) }
-        if context.site != .same {
-            for sameSite in Cookie.SameSite.allCases where !context.sends(sameSite) { excluded.insert(.init(sameSite)) }
-        }
-        table.withDomains(of: request.host, isAddress: request.isAddress, partition: partition) { domains in
-            let known = table.known(domains)
-            guard !known.isEmpty else { return }
-            // What needs no memory that is on its way.
-            PathPrefixes.with(request.path) { paths in
-                let now = Self.time(&time, clock)
-                for domain in known {
-                    guard let bucket = table.bucket(of: domain, in: request.host, partition) else { continue }
-                    let middle = matches.count
-                    let excluded = domain.isHost ? excluded : excluded.union(.hostOnly)
-                    matches.append(bucket, without: excluded, after: now.microseconds, paths)
-                    matches.verifyPaths(from: middle, request.path)
-                    // Step 4: each bucket is in order already.
-                    matches.merge(from: middle)
+    /// The cookies that a request gets, in the order of step 4, and the domains that they are of; notes that they were sent
+    /// (step 5).
+    private mutating func matches(for query: CookieQuery) -> (domains: [Domains.Index], matches: [CookieMatch]) {
+        var found: [Domains.Index] = []
+        found.reserveCapacity(4)
+        if query.widens {
+            found = Array(domains.indices)
+        } else {
+            let partition = partitionedCount > 0 ? query.context.partition(for: query.url) : nil
+            query.request.forEachDomain { domain in
+                if let place = domains.index(forKey: DomainKey(domain: domain, partition: nil)) { found.append(place) }
+                guard let partition else { return }
+                if let place = domains.index(forKey: DomainKey(domain: domain, partition: partition)) {
+                    found.append(place)
                 }
             }
         }
-    }
-
-    /// All cookies that have not expired, for a filter that widens.
-    private func collectAll(now: CookieTime, into matches: inout CookieMatches) {
-        for case let bucket? in table.buckets { matches.append(bucket, without: [], after: now.microseconds) }
-        matches.sort()
+        var matches: [CookieMatch] = []
+        matches.reserveCapacity(found.reduce(0) { $0 + domains.values[$1].cookies.count })
+        for (number, place) in found.enumerated() {
+            domains.values[place].collect(query, key: domains.keys[place], number: number, into: &matches)
+        }
+        // The cookies of each domain are in order already.
+        if found.count > 1 { matches.sort { $0.cookie.precedes($1.cookie) } }
+        return (found, matches)
     }
 }

@@ -6,130 +6,99 @@ import Names
 extension CookieStore {
     /// Stores what one Set-Cookie header field of a response from `url` says.
     mutating func store(
-        _ field: Octets,
+        _ field: [UInt8],
         from url: HTTPURL,
         context: CookieContext,
         now: CookieTime
     ) -> CookieOutcome {
-        let parsed: ParsedSetCookie
         do throws(CookieRejection) {
-            parsed = try SetCookieParser(ageLimit: configuration.maximumAge.components.seconds, now: now).parse(field)
+            let request = CookieRequest(url)
+            let cookie = try ReceivedCookie(
+                field,
+                from: url,
+                request: request,
+                context: context,
+                configuration: configuration,
+                now: now
+            )
+            try checkPolicy(cookie, from: url, context: context, now: now)
+            // Step 16.
+            if !request.isSecure, !cookie.isSecure, overlaysSecureCookie(cookie, now: now) {
+                throw .overlaysSecureCookie
+            }
+            return try insert(cookie, api: context.api, now: now)
         } catch {
             return .rejected(error)
         }
-        return CookieRequest.with(url) { request in
-            field.part(parsed.domain).withLowercased { domain in
-                context.withPartition(parsed.isPartitioned, of: url) { partition in
-                    do throws(CookieRejection) {
-                        let cookie = try ReceivedCookie(
-                            parsed,
-                            of: field,
-                            domain: domain,
-                            request: request,
-                            context: context,
-                            acceptsInsecureNone: configuration.acceptsInsecureSameSiteNone
-                        )
-                        try checkPolicy(cookie, partition, from: url, context: context, now: now)
-                        // Step 16.
-                        if !request.isSecure, !cookie.isSecure, overlaysSecureCookie(cookie, partition, now) {
-                            throw .overlaysSecureCookie
-                        }
-                        return try insert(cookie, partition: partition, api: context.api, now: now)
-                    } catch {
-                        return .rejected(error)
-                    }
-                }
-            }
+    }
+
+    /// Stores a cookie that comes as a value.
+    mutating func insert(_ cookie: Cookie, isOfThisSession: Bool, now: CookieTime) -> CookieOutcome {
+        let limit = now.advanced(bySeconds: configuration.maximumAge.components.seconds)
+        let received = ReceivedCookie(cookie, isOfThisSession: isOfThisSession, expiryLimit: limit)
+        do throws(CookieRejection) {
+            try received.check(configuration)
+            return try insert(received, api: .http, now: now)
+        } catch {
+            return .rejected(error)
         }
     }
 
     /// Steps 23 and 24: the cookie takes the place of the one with its name, domain, host-only flag and path.
-    mutating func insert(
+    private mutating func insert(
         _ cookie: ReceivedCookie,
-        partition: Octets,
         api: CookieContext.API,
         now: CookieTime
     ) throws(CookieRejection) -> CookieOutcome {
         let isExpired = cookie.expires.map { $0 <= now } ?? false
-        if let number = table.find(cookie.domain, partition), let bucket = table.buckets[number],
-            let index = bucket.find(name: cookie.name, path: cookie.path, isHostOnly: cookie.isHostOnly)
-        {
-            let old = bucket.records[index]
-            if old.isExpired(at: now.microseconds) {
-                remove(index, of: number, cause: .expired)
+        let domain = domains.index(forKey: cookie.key)
+        if let domain, let place = place(of: cookie, in: domain) {
+            let old = self[place]
+            if old.isExpired(at: now) {
+                remove(place, cause: .expired)
+                return isExpired ? .deleted : add(cookie, to: domains.index(forKey: cookie.key), now: now)
             } else {
-                guard api == .http || !old.flags.contains(.httpOnly) else { throw .overwritesHTTPOnly }
+                guard api == .http || !old.isHTTPOnly else { throw .overwritesHTTPOnly }
                 if isExpired {
-                    remove(index, of: number, cause: .overwritten)
-                    table.removeIfEmpty(number)
+                    remove(place, cause: .overwritten)
                     return .deleted
                 }
-                replace(index, of: number, by: cookie, now: now)
+                replace(place, with: cookie, now: now)
                 return .replaced
             }
         }
-        guard !isExpired else { return .deleted }
-        return add(cookie, partition: partition, now: now)
+        return isExpired ? .deleted : add(cookie, to: domain, now: now)
     }
 
-    private mutating func replace(_ index: Int, of number: Int, by cookie: ReceivedCookie, now: CookieTime) {
-        _ = table.withBucket(number) { bucket, arena in
-            bucket.replaceValue(at: index, with: cookie.value, in: arena)
-            bucket.records[index].expires = cookie.expires?.microseconds ?? CookieRecord.session
-            bucket.records[index].accessed = CookieRecord.seconds(cookie.accessed ?? now)
-            bucket.records[index].flags = cookie.flags
+    /// Step 16: whether a cookie from an insecure connection would hide a Secure one of its name, whose domain is the
+    /// cookie's, above it or below it.
+    private func overlaysSecureCookie(_ cookie: ReceivedCookie, now: CookieTime) -> Bool {
+        let (domain, partition) = (cookie.key.domain, cookie.key.partition)
+        var isOverlaid = false
+        func look(_ domain: String) {
+            guard !isOverlaid, let cookies = domains[DomainKey(domain: domain, partition: partition)] else { return }
+            isOverlaid =
+                cookies.firstPlace { stored, place in
+                    stored.isSecure && !stored.isExpired(at: now) && cookies.name(at: place) == cookie.name
+                        && PathMatch.matches(cookie.path, cookiePath: cookies.path(at: place))
+                } != nil
         }
-        note(.replaced, index, of: number)
-    }
-
-    private mutating func add(_ cookie: ReceivedCookie, partition: Octets, now: CookieTime) -> CookieOutcome {
-        let sequence = nextSequence
-        nextSequence += 1
-        let created = (cookie.created ?? now).microseconds
-        let rank = rank(created: created, sequence)
-        let number = table.make(cookie.domain, partition)
-        let place = table.withBucket(number) { bucket, arena in
-            bucket.insert(
-                CookieRecord(
-                    accessed: CookieRecord.seconds(cookie.accessed ?? now),
-                    rank: rank,
-                    expires: cookie.expires?.microseconds ?? CookieRecord.session,
-                    flags: cookie.flags
-                ),
-                CookieBirth(created: created, sequence: sequence),
-                name: cookie.name,
-                value: cookie.value,
-                path: cookie.path,
-                in: arena
-            )
+        DomainMatch.forEachDomain(of: domain, look)
+        if let site = PublicSuffixList.registrableDomain(of: domain) {
+            let below = domainsBySite[DomainKey(domain: site, partition: partition)] ?? []
+            for other in below where DomainMatch.isBelow(other, domain) { look(other) }
+        } else {
+            // The hosts below a public suffix belong to many sites. It rarely sets cookies.
+            for other in domains.keys where other.partition == partition && DomainMatch.isBelow(other.domain, domain) {
+                look(other.domain)
+            }
         }
-        count += 1
-        if !partition.isEmpty { partitionedCount += 1 }
-        if let place { note(.added, place, of: number) }
-        return evictExcess(of: number, stored: sequence, now: now) ? .kept : .rejected(.noRoom)
-    }
-
-    /// The rank of the cookie that comes next: its sequence number, unless one created later came before it.
-    private mutating func rank(created: Int64, _ sequence: UInt64) -> UInt32 {
-        guard created >= latestRanked, let rank = UInt32(exactly: sequence) else { return CookieRecord.unranked }
-        latestRanked = created
-        return rank
-    }
-
-    /// Step 16: whether a cookie that came over an insecure connection would hide a Secure one.
-    private func overlaysSecureCookie(_ cookie: ReceivedCookie, _ partition: Octets, _ now: CookieTime) -> Bool {
-        table.containsBucket(relatedTo: cookie.domain, partition) { bucket in
-            bucket.first(named: cookie.name) { record in
-                record.flags.contains(.secure) && !record.isExpired(at: now.microseconds)
-                    && PathMatch.matches(cookie.path, cookiePath: bucket.path(record))
-            } != nil
-        }
+        return isOverlaid
     }
 
     /// Step 1.
     private func checkPolicy(
         _ cookie: ReceivedCookie,
-        _ partition: Octets,
         from url: HTTPURL,
         context: CookieContext,
         now: CookieTime
@@ -139,40 +108,19 @@ extension CookieStore {
             case .all: true
             case .none: false
             case .mainDocumentOnly: context.topLevelSite.map { $0 == Site(of: url) } ?? true
-            case .custom(let accepts):
-                accepts(Cookie(cookie, partition: Site(String(decoding: partition, as: UTF8.self)), now: now), url)
+            case .custom(let accepts): accepts(Cookie(cookie, now: now), url)
             }
         guard isAccepted else { throw .policy }
     }
 }
 
-extension CookieContext {
-    /// Calls `body` with the partition that a cookie is kept in; empty for one that is not Partitioned.
-    @inline(__always)
-    func withPartition<Result>(_ isPartitioned: Bool, of url: HTTPURL, _ body: (Octets) -> Result) -> Result {
-        guard isPartitioned else { return body(Octets(start: nil, count: 0)) }
-        return (topLevelSite ?? Site(of: url)).description.withOctets(body)
-    }
-}
-
-extension ReceivedCookie {
-    var flags: CookieRecord.Flags {
-        var flags = CookieRecord.Flags(sameSite)
-        if isSecure { flags.insert(.secure) }
-        if isHTTPOnly { flags.insert(.httpOnly) }
-        if isHostOnly { flags.insert(.hostOnly) }
-        if isOfThisSession { flags.insert(.ofThisSession) }
-        return flags
-    }
-}
-
 extension Cookie {
-    /// The cookie that was received, as it is stored if there is none of its name, domain and path.
-    init(_ cookie: ReceivedCookie, partition: Site?, now: CookieTime) {
+    /// The cookie that was received, as it is stored where there is none of its name, domain and path.
+    init(_ cookie: ReceivedCookie, now: CookieTime) {
         self.init(
             nameOctets: Array(cookie.name),
             valueOctets: Array(cookie.value),
-            domain: String(decoding: cookie.domain, as: UTF8.self),
+            domain: cookie.key.domain,
             isHostOnly: cookie.isHostOnly,
             path: String(decoding: cookie.path, as: UTF8.self),
             expires: cookie.expires,
@@ -181,7 +129,7 @@ extension Cookie {
             isSecure: cookie.isSecure,
             isHTTPOnly: cookie.isHTTPOnly,
             sameSite: cookie.sameSite,
-            partition: partition
+            partition: cookie.key.partition
         )
     }
 }

@@ -74,8 +74,10 @@ public final class HostsFileUpstream: Upstream {
             inode: UInt64(status.st_ino)
         )
         let result = state.withLockedValue { state -> Result<HostsTable, UpstreamError> in
-            if state.stamp == stamp { return .success(state.table) }
-            guard stamp.size <= Int64(Self.maxSize), let octets = Self.read(path, Int(stamp.size)) else {
+            // A pipe can be read only once, and its stamp changes while it is written.
+            let isPipe = status.st_mode & S_IFMT != S_IFREG
+            if state.stamp == stamp || (isPipe && state.stamp != nil) { return .success(state.table) }
+            guard let octets = Self.read(path) else {
                 return .failure(
                     UpstreamError(.unreachable, "\(path) cannot be read, or is larger than \(Self.maxSize)")
                 )
@@ -86,11 +88,17 @@ public final class HostsFileUpstream: Upstream {
         return try result.get()
     }
 
-    private static func read(_ path: String, _ size: Int) -> [UInt8]? {
+    /// The content of a file or a pipe; nil where it cannot be read or is too large.
+    private static func read(_ path: String) -> [UInt8]? {
         guard let file = unsafe fopen(path, "r") else { return nil }
         defer { unsafe fclose(file) }
-        var octets = [UInt8](repeating: 0, count: size)
-        let count = unsafe fread(&octets, 1, size, file)
-        return Array(octets.prefix(count))
+        var octets: [UInt8] = []
+        var piece = [UInt8](repeating: 0, count: 65_536)
+        while true {
+            let count = unsafe fread(&piece, 1, piece.count, file)
+            octets += piece[..<count]
+            guard octets.count <= Self.maxSize else { return nil }
+            if count < piece.count { return unsafe ferror(file) == 0 ? octets : nil }
+        }
     }
 }

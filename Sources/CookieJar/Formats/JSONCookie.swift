@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// One cookie of ``CookieJSON``.
+struct JSONCookie: Codable {
+    let cookie: Cookie
+    /// Whether it is written as Playwright's `storageState` has it: all members are required, and the domain has a dot.
+    var isOfStorageState = false
+
+    init(_ cookie: Cookie, isOfStorageState: Bool = false) {
+        self.cookie = cookie
+        self.isOfStorageState = isOfStorageState
+    }
+
+    init(from decoder: any Decoder) throws {
+        let object = try decoder.container(keyedBy: JSONKey.self)
+        guard let domain = object.text("domain", "host") ?? object.text("Host raw").map(Self.host) else {
+            throw CookieJSONProblem(reason: "member domain is missing")
+        }
+        let hasDot = domain.hasPrefix(".")
+        let isSession = object.flag("session") ?? false
+        var cookie = Cookie(
+            nameOctets: try Self.octets("name", "Name raw", of: object),
+            valueOctets: try Self.octets("value", "Content raw", of: object),
+            domain: hasDot ? String(domain.dropFirst()) : domain,
+            isHostOnly: object.flag("hostOnly", "This domain only raw") ?? !hasDot,
+            path: object.text("path", "Path raw") ?? "/",
+            expires: isSession ? nil : try Self.expiry(of: object),
+            isSecure: object.flag("secure", "Send for raw") ?? false,
+            isHTTPOnly: object.flag("httpOnly", "HTTP only raw") ?? false,
+            sameSite: Self.sameSite(object.text("sameSite", "SameSite raw") ?? "")
+        )
+        if let created = object.value("created", as: Double.self) {
+            cookie.created = CookieTime(secondsSince1970: created)
+        }
+        if let accessed = object.value("lastAccessed", as: Double.self) {
+            cookie.lastAccessed = CookieTime(secondsSince1970: accessed)
+        }
+        // Our own member, or the key of a browser: a site, or an object that has it.
+        let key = object.object("partitionKey")
+        if let text = object.text("partition", "partitionKey") ?? key?.text("topLevelSite", "sourceOrigin") {
+            guard let partition = Site(text) else {
+                throw CookieJSONProblem(reason: "partition \"\(text)\" is not a site")
+            }
+            cookie.partition = partition
+        }
+        self.cookie = cookie
+    }
+
+    /// Cookie Quick Manager writes the domain as a URL: `https://.example.com/`.
+    private static func host(_ url: String) -> String {
+        let host = url.split(separator: "/").dropFirst().first ?? url[...]
+        return String(host)
+    }
+
+    /// Seconds since 1970, or a date of ISO 8601; nil for a session cookie.
+    private static func expiry(of object: KeyedDecodingContainer<JSONKey>) throws -> CookieTime? {
+        for key in ["expires", "expirationDate", "expiry", "Expires raw"] as [JSONKey] {
+            if let text = object.text(key), !text.isEmpty, Double(text) == nil {
+                guard let date = CookieTime(iso8601: text) else {
+                    throw CookieJSONProblem(reason: "expiry \"\(text)\" is not a date")
+                }
+                return date
+            }
+            guard let seconds = object.value(key, as: Double.self) ?? object.text(key).flatMap(Double.init) else {
+                continue
+            }
+            // Drivers of browsers write -1 for a session cookie, Cookie Quick Manager 0.
+            return seconds < 0 || (seconds == 0 && key.stringValue == "Expires raw")
+                ? nil : CookieTime(secondsSince1970: seconds)
+        }
+        return nil
+    }
+
+    private static func octets(
+        _ name: String,
+        _ other: JSONKey,
+        of object: KeyedDecodingContainer<JSONKey>
+    ) throws -> [UInt8] {
+        let octetsKey = JSONKey(stringLiteral: name + "Octets")
+        if object.contains(octetsKey) {
+            guard let octets = object.value(octetsKey, as: [UInt8].self) else {
+                throw CookieJSONProblem(reason: "\(name)Octets is not an array of octets")
+            }
+            return octets
+        }
+        guard let text = object.text(JSONKey(stringLiteral: name), other) else {
+            throw CookieJSONProblem(reason: "member \(name) is missing")
+        }
+        return Array(text.utf8)
+    }
+
+    private static func sameSite(_ text: String) -> Cookie.SameSite {
+        text.lowercased() == "no_restriction" ? .none : Cookie.SameSite(attribute: Array(text.utf8))
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        var object = encoder.container(keyedBy: JSONKey.self)
+        for (key, octets) in [("name", cookie.nameOctets), ("value", cookie.valueOctets)] {
+            if let text = String(validating: octets, as: UTF8.self) {
+                try object.encode(text, forKey: JSONKey(stringLiteral: key))
+            } else {
+                try object.encode(octets, forKey: JSONKey(stringLiteral: key + "Octets"))
+            }
+        }
+        try object.encode(cookie.path, forKey: "path")
+        try object.encode(cookie.isSecure, forKey: "secure")
+        try object.encode(cookie.isHTTPOnly, forKey: "httpOnly")
+        if isOfStorageState {
+            try object.encode(cookie.isHostOnly ? cookie.domain : ".\(cookie.domain)", forKey: "domain")
+            // Zero and less are a session cookie.
+            try object.encode(cookie.expires.map { max(1, $0.secondsSince1970) } ?? -1, forKey: "expires")
+            // Browsers enforce Lax where the attribute is absent.
+            try object.encode(cookie.sameSite.name ?? "Lax", forKey: "sameSite")
+            try object.encodeIfPresent(cookie.partition?.description, forKey: "partitionKey")
+            return
+        }
+        try object.encode(cookie.domain, forKey: "domain")
+        try object.encode(cookie.isHostOnly, forKey: "hostOnly")
+        try object.encodeIfPresent(cookie.expires?.secondsSince1970, forKey: "expires")
+        if cookie.created != .distantPast { try object.encode(cookie.created.secondsSince1970, forKey: "created") }
+        if cookie.lastAccessed != .distantPast {
+            try object.encode(cookie.lastAccessed.secondsSince1970, forKey: "lastAccessed")
+        }
+        try object.encodeIfPresent(cookie.sameSite.name?.lowercased(), forKey: "sameSite")
+        try object.encodeIfPresent(cookie.partition?.description, forKey: "partition")
+    }
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CookieJar
+import Names
+import Testing
+
+/// Domains that come and go: a table that deletes must still find what is there, and end its search for what is not.
+@Suite(.timeLimit(.minutes(5)))
+struct ChurnTests {
+    /// A host of sixty labels, and its cookie domains: a server can set and delete a cookie for each of them.
+    private static let labels = (1...60).map(String.init) + ["evil", "com"]
+
+    @Test(arguments: [(live: 8, domains: 60), (live: 2000, domains: 4000)])
+    func aMillionSetsDeletionsAndLookUps(_ size: (live: Int, domains: Int)) throws {
+        var configuration = CookieJarConfiguration()
+        configuration.maximumCookies = 10_000
+        let jar = CookieJar(configuration: configuration)
+        let isDeep = size.domains == 60
+        let domains =
+            isDeep
+            ? (0..<60).map { Self.labels.suffix(62 - $0).joined(separator: ".") }
+            : (0..<size.domains).map { "host\($0).site\($0 % 700).example" }
+        let urls = try domains.map { try HTTPURL("https://\(isDeep ? Self.labels.joined(separator: ".") : $0)/") }
+        var generator = SeededGenerator(seed: 6265)
+        var live: [Int] = []
+        for step in 0..<1_000_000 / 3 {
+            let number = Int.random(in: 0..<size.domains, using: &generator)
+            if live.count < size.live {
+                let outcome = jar.store("a=\(step); Domain=\(domains[number])", from: urls[number], now: noon)
+                if outcome == .kept { live.append(number) }
+            } else {
+                let place = Int.random(in: live.indices, using: &generator)
+                live.swapAt(place, live.count - 1)
+                let gone = live.removeLast()
+                let outcome = jar.store("a=; Domain=\(domains[gone]); Max-Age=0", from: urls[gone], now: noon)
+                try #require(outcome == .deleted)
+            }
+            _ = jar.header(for: urls[number], now: noon)
+            guard step % 1000 == 0 else { continue }
+            #expect(jar.allCookies(now: noon).map(\.domain).sorted() == live.map { domains[$0] }.sorted())
+        }
+        for number in live { jar.store("a=; Domain=\(domains[number]); Max-Age=0", from: urls[number], now: noon) }
+        #expect(jar.allCookies(now: noon).isEmpty)
+    }
+}
