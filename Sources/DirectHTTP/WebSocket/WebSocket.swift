@@ -52,7 +52,7 @@ public final class WebSocket: Sendable {
     }
 
     deinit {
-        eventLoop.execute { [handler] in handler.value.closeNow() }
+        eventLoop.execute { [handler] in handler.value.drop() }
     }
 
     /// The messages, in order; the sequence ends with the close handshake.
@@ -104,7 +104,8 @@ public final class WebSocket: Sendable {
     }
 
     /// Closes the socket by the close handshake, and returns when it is gone: at the latest when
-    /// ``WebSocketSettings/closeTimeout`` is over. Messages that came before can still be read.
+    /// ``WebSocketSettings/closeTimeout`` is over. Messages that came before can still be read; those that found no room in
+    /// ``WebSocketSettings/bufferedBytes`` are dropped.
     ///
     /// - Parameters:
     ///   - code: the code; one that must not be sent leaves the frame empty.

@@ -23,9 +23,17 @@ final class WebSocketHandler: ChannelDuplexHandler {
     private var assembler: WebSocketAssembler
     private var random = SystemRandomNumberGenerator()
     private var context: ChannelHandlerContext?
+    /// Whether the inbox is full: frames stay in the decoder, and the socket is not read.
     private var isStalled = false
     private var hasHeldRead = false
     private var hasSentClose = false
+    /// Whether no frame is looked at any more.
+    private var isDone = false
+    /// Whether messages did not fit behind our close frame; those that follow are dropped, too.
+    private var dropsMessages = false
+    private var isGone = false
+    /// How the socket ended while frames waited for the reader, who takes their messages first.
+    private var delayedEnd: Result<Void, DirectHTTPError>?
     private var closure: WebSocketClosure?
     private var pings: [UInt64: OneShot<Void>] = [:]
     private var nextPing: UInt64 = 0
@@ -57,7 +65,7 @@ final class WebSocketHandler: ChannelDuplexHandler {
     // MARK: The caller's side
 
     func send(_ message: WebSocketMessage, done: OneShot<Void>) {
-        guard let context, !hasSentClose else {
+        guard let context, !hasSentClose, !isGone else {
             done.resolve(.failure(DirectHTTPError(.webSocketClosed, "the WebSocket is closed: open another")))
             return
         }
@@ -91,7 +99,7 @@ final class WebSocketHandler: ChannelDuplexHandler {
     }
 
     func ping(_ answered: OneShot<Void>) {
-        guard let context, !hasSentClose else {
+        guard let context, !hasSentClose, !isGone else {
             answered.resolve(.failure(DirectHTTPError(.webSocketClosed, "the WebSocket is closed: open another")))
             return
         }
@@ -109,17 +117,28 @@ final class WebSocketHandler: ChannelDuplexHandler {
     func close(_ closure: WebSocketClosure) {
         guard let context else { return }
         sendClose(closure, context)
-        if self.closure != nil { closeNow() }
+        if self.closure != nil { return closeNow() }
+        // The peer's close frame may be among those that wait for the reader.
+        takeFrames()
     }
 
     func closeNow() {
         context?.closeTransport()
     }
 
+    /// Closes the socket; no task can read its messages any more.
+    func drop() {
+        isDone = true
+        finishDelayed()
+        closeNow()
+    }
+
     func resumeReading() {
-        guard let context, isStalled else { return }
+        guard isStalled else { return }
         isStalled = false
-        guard hasHeldRead else { return }
+        lastRead = context?.eventLoop.now ?? lastRead
+        takeFrames()
+        guard let context, !isStalled, hasHeldRead else { return }
         hasHeldRead = false
         context.read()
     }
@@ -140,15 +159,9 @@ final class WebSocketHandler: ChannelDuplexHandler {
         lastRead = context.eventLoop.now
         awaitsPong = false
         // Behind a close frame comes nothing (RFC 6455 §5.5.1).
-        guard closure == nil else { return }
-        decoder.feed(unwrapInboundIn(data))
-        do {
-            while closure == nil, let frame = try decoder.next() {
-                if let event = try assembler.take(frame) { try take(event, context) }
-            }
-        } catch {
-            fail(error, context)
-        }
+        guard !isDone else { return }
+        decoder.feed(unwrapInboundIn(data).detached())
+        takeFrames()
     }
 
     func read(context: ChannelHandlerContext) {
@@ -166,32 +179,44 @@ final class WebSocketHandler: ChannelDuplexHandler {
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         guard event is UpgradedChannels.ShutDownEvent else { return context.fireUserInboundEventTriggered(event) }
+        isDone = true
         inbox.finish(.failure(.shutDown))
         closeNow()
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        inbox.finish(
-            closure != nil || hasSentClose
-                ? .success(())
-                : .failure(.broken(error))
-        )
+        finish(.broken(error))
         closeNow()
     }
 
     // MARK: Inside
 
-    private func take(_ event: WebSocketAssembler.Event, _ context: ChannelHandlerContext) throws(WebSocketViolation) {
+    /// Takes the frames that have come, until the inbox is full. What a frame is decompressed to may be a thousand times as large:
+    /// those behind it wait as they came.
+    private func takeFrames() {
+        do {
+            while !isDone, !isStalled || hasSentClose, let frame = try decoder.next() {
+                if let event = try assembler.take(frame) { try take(event) }
+            }
+        } catch {
+            fail(error)
+        }
+        if isDone || !isStalled || hasSentClose { finishDelayed() }
+    }
+
+    private func take(_ event: WebSocketAssembler.Event) throws(WebSocketViolation) {
         switch event {
         case .message(let isText, let coded, let isCompressed):
+            // Behind our own close frame the peer's is looked for, whatever the reader is at.
+            if isStalled { dropsMessages = true }
+            guard !dropsMessages else { return }
             var bytes = coded
             if isCompressed, let deflate { bytes = try deflate.decompress(coded) }
             let message = isText ? WebSocketMessage.text(try WebSocketAssembler.text(bytes)) : .binary(bytes)
             if !inbox.put(message) { isStalled = true }
         case .ping(let payload):
-            guard !hasSentClose else { return }
             // Answers that the peer does not read must not pile up.
-            guard context.channel.isWritable else { return }
+            guard let context, !hasSentClose, !isGone, context.channel.isWritable else { return }
             write(WebSocketFrame(opcode: .pong, payload: payload), context)
             context.flush()
         case .pong(var payload):
@@ -199,8 +224,10 @@ final class WebSocketHandler: ChannelDuplexHandler {
             pings.removeValue(forKey: number)?.resolve(.success(()))
         case .close(let closure):
             self.closure = closure
+            isDone = true
             end.peerClosed(closure)
             inbox.finish(.success(()))
+            guard let context, !isGone else { return }
             sendClose(WebSocketClosure(code: closure.code), context)
             // The server closes TCP first (RFC 6455 §7.1.1); one that does not is not waited for any longer than this.
             armClose(min(TimeAmount(settings.closeTimeout), Self.closeGrace), context)
@@ -231,9 +258,11 @@ final class WebSocketHandler: ChannelDuplexHandler {
     }
 
     /// The peer broke the protocol: it is told, and not waited for (RFC 6455 §7.1.7).
-    private func fail(_ violation: WebSocketViolation, _ context: ChannelHandlerContext) {
+    private func fail(_ violation: WebSocketViolation) {
+        isDone = true
         let code: DirectHTTPError.Code = violation.code == .messageTooBig ? .responseTooLarge : .malformedResponse
         inbox.finish(.failure(DirectHTTPError(code, "what the server sent is no WebSocket: \(violation.what)")))
+        guard let context, !isGone else { return }
         sendClose(WebSocketClosure(code: violation.code), context)
         closeNow()
     }
@@ -241,14 +270,27 @@ final class WebSocketHandler: ChannelDuplexHandler {
     private func end(_ error: DirectHTTPError, _ context: ChannelHandlerContext) {
         closeTimer?.cancel()
         silenceTimer?.cancel()
-        // Whoever closed and got no answer has what he wanted.
-        inbox.finish(closure != nil || hasSentClose ? .success(()) : .failure(error))
+        isGone = true
+        finish(error)
         for ping in pings.values { ping.resolve(.failure(error)) }
         pings = [:]
-        hasSentClose = true
-        ended()
+        if delayedEnd == nil { ended() }
         // After those who count the engine's connections.
         context.channel.closeFuture.whenComplete { [end] _ in end.came() }
+    }
+
+    /// Ends the messages; a socket that was being closed ends in good order, with an answer or without.
+    private func finish(_ error: DirectHTTPError) {
+        guard isStalled, !isDone, !hasSentClose else {
+            return inbox.finish(closure != nil || hasSentClose ? .success(()) : .failure(error))
+        }
+        delayedEnd = delayedEnd ?? .failure(error)
+    }
+
+    private func finishDelayed() {
+        guard let end = delayedEnd.take() else { return }
+        inbox.finish(end)
+        if isGone { ended() }
     }
 
     private func write(

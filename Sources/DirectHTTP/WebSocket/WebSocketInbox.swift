@@ -12,6 +12,7 @@ final class WebSocketInbox: Sendable {
         var bytes = 0
         var waiters = Deque<OneShot<WebSocketMessage?>>()
         var end: Result<Void, DirectHTTPError>?
+        /// Whether `put` has returned false and `drained` was not called since.
         var isFull = false
     }
 
@@ -22,7 +23,7 @@ final class WebSocketInbox: Sendable {
     private let state = NIOLockedValueBox(State())
 
     init(bound: Int, drained: @escaping @Sendable () -> Void) {
-        self.bound = bound
+        self.bound = max(0, bound)
         self.drained = drained
     }
 
@@ -32,10 +33,11 @@ final class WebSocketInbox: Sendable {
             let (waiter, goesOn) = state.withLockedValue { state -> (OneShot<WebSocketMessage?>?, Bool) in
                 guard state.end == nil else { return (nil, true) }
                 if let waiter = state.waiters.popFirst() { return (waiter, true) }
-                state.messages.append(message)
+                state.messages.append(message.compacted())
                 // A message of nothing costs something too.
                 state.bytes += message.count + 16
-                state.isFull = state.bytes >= bound
+                // Only `next` ends it: the caller has stopped reading, and waits for `drained`.
+                if state.bytes >= bound { state.isFull = true }
                 return (nil, !state.isFull)
             }
             // A waiter that was cancelled meanwhile leaves the message to the next one.

@@ -16,6 +16,11 @@ public enum WebSocketMessage: Hashable, Sendable {
         case .binary(let bytes): bytes.readableBytes
         }
     }
+
+    /// The same message in memory of its own, where it would keep much more than its bytes.
+    func compacted() -> WebSocketMessage {
+        if case .binary(let bytes) = self { .binary(bytes.compacted()) } else { self }
+    }
 }
 
 /// Why a WebSocket was closed (RFC 6455 §7.4).

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NIOCore
+import NIOEmbedded
+import Testing
+
+@testable import DirectHTTP
+
+@Suite("A WebSocket whose reader lags", .timeLimit(.minutes(1)))
+struct WebSocketBackPressureTests {
+    @Test("an inbox that one message filled stays full until there is room: a smaller one behind it does not hide that")
+    func staysFull() async throws {
+        let drained = Watermark()
+        let inbox = WebSocketInbox(bound: 100) { drained.rise() }
+        // Each message costs 16 bytes beside its own.
+        let message = WebSocketMessage.binary(ByteBuffer(repeating: 1, count: 44))
+        #expect(inbox.put(message) && !inbox.put(message))
+        #expect(try await inbox.next() == message)
+        #expect(!inbox.put(.binary(ByteBuffer())), "60 bytes are more than half of the bound")
+        #expect(drained.height == 0)
+        #expect(try await inbox.next() == message)
+        #expect(drained.height == 1)
+    }
+
+    @Test("a message that waits keeps its own bytes, and not the buffer that it was read with")
+    func keepsLittle() async throws {
+        let inbox = WebSocketInbox(bound: 1_000) {}
+        let large = ByteBuffer(repeating: 1, count: 100_000)
+        _ = inbox.put(.binary(try #require(large.getSlice(at: 0, length: 1))))
+        guard case .binary(let bytes)? = try await inbox.next() else {
+            Issue.record("no message")
+            return
+        }
+        #expect(bytes == ByteBuffer(bytes: [1]) && bytes.storageCapacity < 1_000)
+    }
+
+    @Test("small frames that are large messages are decompressed as the reader takes them, not all of one read at once")
+    func inflatesAsItIsRead() async throws {
+        let socket = try await Socket(bound: 1_000)
+        try await socket.channel.writeInbound(socket.frames(count: 50, close: false))
+        socket.inbox.finish(.success(()))
+        var count = 0
+        while try await socket.inbox.next() != nil { count += 1 }
+        #expect(count == 1)
+        try await socket.channel.close()
+    }
+
+    @Test("a reader that takes one message at a time is given all of them")
+    func resumes() async throws {
+        let socket = try await Socket(bound: 1_000)
+        try await socket.channel.writeInbound(socket.frames(count: 50, close: true))
+        for _ in 0..<50 { #expect(try await socket.inbox.next() == .binary(socket.message)) }
+        #expect(try await socket.inbox.next() == nil)
+        #expect(socket.end.closure?.code == .normal)
+        try? await socket.channel.close()
+    }
+
+    @Test("frames that came before the socket was gone are still read, the close frame behind them included")
+    func readsAfterTheEnd() async throws {
+        let socket = try await Socket(bound: 1_000)
+        try await socket.channel.writeInbound(socket.frames(count: 3, close: true))
+        try await socket.channel.close()
+        for _ in 0..<3 { #expect(try await socket.inbox.next() == .binary(socket.message)) }
+        #expect(try await socket.inbox.next() == nil)
+        #expect(try await socket.isReleased())
+    }
+
+    @Test("frames that came before the socket was gone are read before its error")
+    func readsBeforeTheError() async throws {
+        let socket = try await Socket(bound: 1_000)
+        try await socket.channel.writeInbound(socket.frames(count: 3, close: false))
+        try await socket.channel.close()
+        for _ in 0..<3 { #expect(try await socket.inbox.next() == .binary(socket.message)) }
+        let error = await #expect(throws: DirectHTTPError.self) { _ = try await socket.inbox.next() }
+        #expect(error?.code == .connectionLost)
+        #expect(try await socket.isReleased())
+    }
+
+    @Test("our close finds the peer's close frame behind messages that find no room, and keeps none of them")
+    func closesPastMessages() async throws {
+        let socket = try await Socket(bound: 1_000)
+        try await socket.channel.writeInbound(socket.frames(count: 50, close: true))
+        try await socket.channel.testingEventLoop.executeInContext { [box = socket.box] in
+            box.value?.close(WebSocketClosure())
+        }
+        #expect(socket.end.closure?.code == .normal)
+        #expect(try await socket.inbox.next() == .binary(socket.message))
+        #expect(try await socket.inbox.next() == nil)
+        try? await socket.channel.close()
+    }
+
+    @Test("a socket that no task holds any more, and whose frames wait for its reader, leaves nothing")
+    func dropped() async throws {
+        let socket = try await Socket(bound: 1_000)
+        try await socket.channel.writeInbound(socket.frames(count: 3, close: false))
+        try await socket.channel.close()
+        #expect(try await !socket.isReleased())
+        try await socket.channel.testingEventLoop.executeInContext { [box = socket.box] in box.value?.drop() }
+        #expect(try await socket.isReleased())
+    }
+}
+
+/// A handler on a channel without a socket, and what its reader has of it.
+private struct Socket {
+    let channel = NIOAsyncTestingChannel()
+    let inbox: WebSocketInbox
+    let end = WebSocketEnd()
+    let box: NIOLoopBoundBox<WebSocketHandler?>
+    /// What each compressed frame of ``frames(count:close:)`` means.
+    let message = ByteBuffer(repeating: 7, count: 100_000)
+
+    init(bound: Int) async throws {
+        let loop = channel.testingEventLoop
+        let box = NIOLoopBoundBox<WebSocketHandler?>.makeEmptyBox(valueType: WebSocketHandler.self, eventLoop: loop)
+        inbox = WebSocketInbox(bound: bound) { loop.execute { box.value?.resumeReading() } }
+        self.box = box
+        try await loop.executeInContext { [channel, inbox, end] in
+            let handler = WebSocketHandler(
+                settings: WebSocketSettings(),
+                deflate: WebSocketDeflate.Agreement(fieldValue: "permessage-deflate"),
+                inbox: inbox,
+                end: end
+            ) {
+                box.value = nil
+            }
+            try channel.pipeline.syncOperations.addHandler(handler)
+            box.value = handler
+        }
+        try await channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).get()
+    }
+
+    /// Compressed messages in one buffer, each of some hundred bytes.
+    func frames(count: Int, close: Bool) throws -> ByteBuffer {
+        let agreement = try #require(WebSocketDeflate.Agreement(fieldValue: "permessage-deflate"))
+        let deflate = WebSocketDeflate(agreement, maximumBytes: 1 << 20)
+        var frames = ByteBuffer()
+        for _ in 0..<count {
+            let payload = try #require(deflate.compress(message))
+            let frame = WebSocketFrame(opcode: .binary, isCompressed: true, payload: payload)
+            frames.writeImmutableBuffer(frame.encoded(mask: nil))
+        }
+        if close {
+            let code = ByteBuffer(integer: WebSocketCloseCode.normal.rawValue)
+            frames.writeImmutableBuffer(WebSocketFrame(opcode: .close, payload: code).encoded(mask: nil))
+        }
+        return frames
+    }
+
+    /// Whether the handler has said that it is over.
+    func isReleased() async throws -> Bool {
+        try await channel.testingEventLoop.executeInContext { [box] in box.value == nil }
+    }
+}
