@@ -153,6 +153,29 @@ struct HTTP2Tests {
         try await lab.origin.connections { $0.open == 1 }
         await lab.stop()
     }
+
+    @Test("a shutdown with grace lets every exchange of a connection end, not the first one alone")
+    func graceForAll() async throws {
+        let (first, second) = (Gate(), Gate())
+        let lab = try await lab { request in
+            if request.path == "/first" { try await first.wait() }
+            if request.path == "/second" { try await second.wait() }
+            return .text(request.path)
+        }
+        let firstText = Task { try await lab.get("a.test", "/first").text() }
+        let secondText = Task { try await lab.get("a.test", "/second").text() }
+        try await first.arrivals(atLeast: 1)
+        try await second.arrivals(atLeast: 1)
+        async let end: Void = lab.engine.shutDown(after: .seconds(30))
+        try await lab.untilShutDown()
+        first.open()
+        #expect(try await firstText.value == "/first")
+        second.open()
+        #expect(try await secondText.value == "/second")
+        await end
+        #expect(lab.engine.openConnections == 0)
+        await lab.origin.stop()
+    }
 }
 
 extension HTTPField.Name {

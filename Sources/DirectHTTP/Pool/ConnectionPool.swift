@@ -117,8 +117,9 @@ final class ConnectionPool: Sendable {
         // An old one that is shared leaves the pool first, so that nobody who waits is given it.
         if isTooOld, connection.isShared { return connection.drain() }
         let (turns, keep) = shared.withLockedValue { shared -> ([WokenTurn], Bool) in
+            // A shared one may carry others, and closes by itself when it is told to drain and carries none.
             guard connection.isShared || connection.epoch == shared.epoch && !isTooOld, !shared.isShutDown else {
-                return ([], false)
+                return ([], connection.isShared)
             }
             let (wakes, keep) = shared.pool.release(connection, connection.key, isShared: connection.isShared)
             return (shared.take(wakes), keep || connection.isShared)

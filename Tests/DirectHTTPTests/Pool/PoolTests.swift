@@ -265,7 +265,7 @@ struct PoolTests {
 
 extension Lab {
     /// Returns when the engine refuses what is new.
-    fileprivate func untilShutDown() async throws {
+    func untilShutDown() async throws {
         for _ in 0..<1_000_000 {
             do {
                 _ = try await get().text()
