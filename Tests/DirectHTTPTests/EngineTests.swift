@@ -303,4 +303,18 @@ struct EngineTests {
         await engine.shutDown()
         await server.stop()
     }
+
+    @Test("a body of a told length is whole with its last byte: an empty piece behind that is no error")
+    func emptyLastPiece() async throws {
+        let lab = try await Lab { .text("\($0.bodySize)") }
+        let body = RequestBody.stream(length: 5) {
+            AsyncStream { pieces in
+                pieces.yield(ByteBuffer(string: "piece"))
+                pieces.yield(ByteBuffer())
+                pieces.finish()
+            }
+        }
+        #expect(try await lab.get(method: .put, body: body).text() == "5")
+        await lab.stop()
+    }
 }

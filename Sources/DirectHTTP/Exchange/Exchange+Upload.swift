@@ -12,10 +12,12 @@ extension Exchange {
         }
     }
 
-    private func upload(on carrier: any ExchangeCarrier) async {
+    /// Sends the body piece by piece, until it is whole or not wanted any more.
+    func upload(on carrier: any ExchangeCarrier) async {
         let length: Int64? = if case .length(let length) = request.framing { length } else { nil }
         let report = request.body.report
         var sent: Int64 = 0
+        var isWanted = true
         if let gate, await !gate.mayPass(within: request.continueLimit) { return }
         do {
             try await request.body.forEachPiece { piece in
@@ -27,16 +29,17 @@ extension Exchange {
                 let goesOn = await withUnsafeContinuation { waiter in
                     carrier.send(piece, of: self) { waiter.resume(returning: $0) }
                 }
+                isWanted = goesOn
                 guard goesOn else { throw CancellationError() }
             }
             if let length, sent < length {
                 throw DirectHTTPError(.bodySourceFailed, "the body ended after \(sent) of the \(length) bytes it said")
             }
             carrier.finishSending(self)
-        } catch let error as DirectHTTPError {
-            abandon(error)
         } catch {
-            guard !isOver else { return }
+            // A body that is not wanted any more is not the exchange's failure: its response may be on its way to the caller.
+            guard isWanted else { return }
+            if let error = error as? DirectHTTPError { return abandon(error) }
             abandon(DirectHTTPError(.bodySourceFailed, "the request's body failed: \(error)", underlyingError: error))
         }
     }

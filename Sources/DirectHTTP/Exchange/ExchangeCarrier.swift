@@ -12,8 +12,8 @@ protocol ExchangeCarrier: Sendable {
     func resumeReading(_ exchange: Exchange)
     /// Frees whatever the exchange holds: nobody waits for it any more.
     func abandon(_ exchange: Exchange)
-    /// Sends a piece of the request's body; `done` is called when the next one is welcome, with false where the exchange
-    /// is over.
+    /// Sends a piece of the request's body; `done` is always called: when the next one is welcome, or with false where the
+    /// exchange is over or its body whole.
     func send(_ piece: ByteBuffer, of exchange: Exchange, done: @escaping @Sendable (Bool) -> Void)
     /// The request's body is whole.
     func finishSending(_ exchange: Exchange)

@@ -10,6 +10,9 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
     typealias OutboundIn = Never
     typealias OutboundOut = ByteBuffer
 
+    /// A body in memory leaves with its head up to this size, in one write and one TLS record; a larger one leaves in pieces.
+    static let smallBody = 16 * 1024
+
     /// Informational responses that one exchange may bring: a peer that sends them for ever is cut off.
     static let maximumInformational = 32
 
@@ -29,6 +32,8 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
     /// What is left of a body whose length was told. Its last byte ends the request: the response may come before the task
     /// that read the body hears that it is done.
     private var unsentBytes: Int64 = 0
+    /// What is left of a body in memory. It goes to the socket in pieces, as fast as that takes them: each is a sign of life.
+    private var unsentBody: ByteBuffer?
     /// Whether the request has a body that does not go with its head.
     private var hasLongBody = false
     private var keepAlive = true
@@ -90,17 +95,16 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
         switch exchange.request.body.storage {
         case .none:
             isRequestSent = true
-        case .bytes(let bytes):
+        case .bytes(let bytes) where bytes.readableBytes <= Self.smallBody:
             isRequestSent = true
-            if bytes.readableBytes <= 16 * 1024 {
-                // One write, one TLS record.
-                head.writeImmutableBuffer(bytes)
-            } else {
-                hasLongBody = true
-                context.write(wrapOutboundOut(head), promise: nil)
-                context.writeAndFlush(wrapOutboundOut(bytes), promise: nil)
-                return watch(exchange, now, context)
-            }
+            head.writeImmutableBuffer(bytes)
+        case .bytes(let bytes):
+            isRequestSent = false
+            hasLongBody = true
+            unsentBody = bytes
+            context.write(wrapOutboundOut(head), promise: nil)
+            watch(exchange, now, context)
+            return sendBody(context)
         case .file, .stream:
             isRequestSent = false
             hasLongBody = true
@@ -118,6 +122,18 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
         armTimer(context)
     }
 
+    /// Sends of a body in memory what the socket takes now.
+    private func sendBody(_ context: ChannelHandlerContext) {
+        while context.channel.isWritable, var rest = unsentBody.take(),
+            let piece = rest.readSlice(length: min(rest.readableBytes, FileBody.pieceSize))
+        {
+            // Before the write, which may end the exchange.
+            isRequestSent = rest.readableBytes == 0
+            unsentBody = isRequestSent ? nil : rest
+            context.writeAndFlush(wrapOutboundOut(piece), promise: nil)
+        }
+    }
+
     func send(_ piece: ByteBuffer, of exchange: Exchange, done: @escaping @Sendable (Bool) -> Void) {
         guard let context, exchange === self.exchange, !isRequestSent else { return done(false) }
         if exchange.request.framing == .chunked {
@@ -128,6 +144,8 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
             unsentBytes -= Int64(piece.readableBytes)
             isRequestSent = unsentBytes == 0
         }
+        // The write may have failed at once, and the exchange with it: then there is no one left to resume a waiter.
+        guard exchange === self.exchange else { return done(false) }
         watch.note(now: context.eventLoop.now)
         if context.channel.isWritable {
             done(true)
@@ -217,9 +235,13 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
     }
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {
-        guard context.channel.isWritable, let waiter = sendWaiter.take() else { return }
-        watch.note(now: context.eventLoop.now)
-        waiter(true)
+        if context.channel.isWritable {
+            // What was sent moves on, its end included.
+            watch.note(now: context.eventLoop.now)
+            sendBody(context)
+            sendWaiter.take()?(true)
+        }
+        context.fireChannelWritabilityChanged()
     }
 
     func channelInactive(context: ChannelHandlerContext) {
@@ -294,15 +316,18 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
         }
         self.exchange = nil
         isStalled = false
+        let waiter = sendWaiter.take()
+        unsentBody = nil
         // The connection is given back before its caller hears of the end, so that the caller's next request finds it.
         if keepAlive, isRequestSent, !parser.hasUnexplainedBytes {
             becomeIdle(now)
         } else {
             closeNow()
         }
-        sendWaiter.take()?(false)
         _ = exchange.deliver(head: pendingHead, pieces: pendingPieces, end: end, now: now, wakes: wakes)
         clearPending()
+        // The response first: it may have come before the body was sent.
+        waiter?(false)
     }
 
     private func clearPending() {
@@ -340,7 +365,7 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
         watch.scheduled = nil
         guard let context else { return }
         // Whose body has no next piece yet waits for himself.
-        let waitsForBody = exchange != nil && !isRequestSent && sendWaiter == nil
+        let waitsForBody = exchange != nil && !isRequestSent && unsentBody == nil && sendWaiter == nil
         switch watch.check(now: context.eventLoop.now, isStalled: isStalled || waitsForBody) {
         case .wait:
             armTimer(context)

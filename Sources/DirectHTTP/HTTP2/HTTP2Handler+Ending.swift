@@ -68,6 +68,8 @@ extension HTTP2Handler {
         guard streams.removeValue(forKey: stream.id) != nil else { return }
         ids[ObjectIdentifier(stream.exchange)] = nil
         stream.unsent = []
+        // Windows that stay shut must not keep streams that have ended, and their requests with them.
+        if stream.isQueued { sending.removeAll { $0 === stream } }
         guard let context else { return }
         if streams.isEmpty { becomeIdle(context) }
         notify(.free(now))

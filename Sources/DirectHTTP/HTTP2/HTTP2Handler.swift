@@ -136,12 +136,14 @@ final class HTTP2Handler: ChannelDuplexHandler, ConnectionHandler {
         stream.append(piece)
         queue(stream)
         sendQueued(context)
+        planFlush(context)
+        // A write may have failed at once, and the stream with it: then there is no one left to resume a waiter.
+        guard streams[stream.id] != nil else { return done(false) }
         if stream.unsentBytes < HTTP2Stream.maximumUnsent {
             done(true)
         } else {
             stream.sendWaiter = done
         }
-        planFlush(context)
     }
 
     func finishSending(_ exchange: Exchange) {
@@ -165,6 +167,7 @@ final class HTTP2Handler: ChannelDuplexHandler, ConnectionHandler {
         out.writeReset(.cancel, stream: stream.id)
         planFlush(context)
         remove(stream)
+        stream.sendWaiter.take()?(false)
     }
 
     func drain() {

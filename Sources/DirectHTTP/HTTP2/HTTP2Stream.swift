@@ -25,6 +25,7 @@ final class HTTP2Stream {
     var unsentBytes = 0
     /// Whether it stands in the connection's queue of streams that have something to send.
     var isQueued = false
+    /// Who waits to give the next piece of the body; resumed by whatever ends the stream, after its exchange has heard of that.
     var sendWaiter: ((Bool) -> Void)?
 
     // MARK: The response

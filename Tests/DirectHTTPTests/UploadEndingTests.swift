@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import HTTPTypes
+import NIOConcurrencyHelpers
+import NIOCore
+import NIOEmbedded
+import Names
+import Testing
+
+@testable import DirectHTTP
+
+/// What becomes of a request's body when something ends its exchange, by a clock that is moved by hand.
+@Suite("A request's body whose exchange ends")
+struct UploadEndingTests {
+    /// A handler on a channel that is connected, behind what plays its socket.
+    private func connect(http2: Bool, socket: ScriptedSocket) throws -> (EmbeddedChannel, any ConnectionHandler) {
+        let channel = EmbeddedChannel()
+        channel.connect(to: try SocketAddress(ipAddress: "127.0.0.1", port: 1), promise: nil)
+        try channel.pipeline.syncOperations.addHandler(socket)
+        let wakes = WakeQueue(channel.embeddedEventLoop)
+        let handler: any ConnectionHandler & ChannelHandler =
+            http2
+            ? HTTP2Handler(
+                streamWindow: 65_535,
+                limits: .init(),
+                keepIdle: .hours(1),
+                silence: nil,
+                patience: .seconds(5),
+                now: channel.eventLoop.now,
+                wakes: wakes,
+                notify: { _ in }
+            )
+            : HTTP1Handler(
+                isForwarded: false,
+                limits: .init(),
+                keepIdle: .hours(1),
+                isSecured: false,
+                wakes: wakes,
+                notify: { _ in }
+            )
+        try channel.pipeline.syncOperations.addHandler(handler)
+        return (channel, handler)
+    }
+
+    private func exchange(
+        _ body: RequestBody = .stream(length: nil) { PieceSequence(ByteBuffer(), count: 0) }
+    ) throws -> Exchange {
+        let request = try PreparedRequest(.post, HTTPURL("http://a.test/"), body: body)
+        return Exchange(request: request, limits: ExchangeLimits(bufferedBytes: 64 * 1024, idle: .seconds(60)))
+    }
+
+    /// More than the window of a stream, and than what may wait for it.
+    private let large = ByteBuffer(repeating: 1, count: 200_000)
+
+    @Test("a body that waits for room is let go when its exchange is given up", arguments: [false, true])
+    func abandoned(http2: Bool) throws {
+        let (channel, handler) = try connect(http2: http2, socket: ScriptedSocket(blocksAfterWrite: true))
+        let exchange = try exchange()
+        handler.start(exchange, now: channel.eventLoop.now)
+        let goesOn = NIOLockedValueBox<Bool?>(nil)
+        handler.send(large, of: exchange) { answer in goesOn.withLockedValue { $0 = answer } }
+        #expect(goesOn.withLockedValue { $0 } == nil)
+        handler.abandon(exchange)
+        #expect(goesOn.withLockedValue { $0 } == false)
+        _ = try channel.finish(acceptAlreadyClosed: true)
+    }
+
+    @Test("a body that a failing write ends at once is let go", arguments: [false, true])
+    func failedAtOnce(http2: Bool) throws {
+        let socket = ScriptedSocket(blocksAfterWrite: !http2)
+        let (channel, handler) = try connect(http2: http2, socket: socket)
+        let exchange = try exchange()
+        handler.start(exchange, now: channel.eventLoop.now)
+        socket.isBroken = true
+        let goesOn = NIOLockedValueBox<Bool?>(nil)
+        handler.send(large, of: exchange) { answer in goesOn.withLockedValue { $0 = answer } }
+        #expect(exchange.ending?.error?.code == .connectionLost)
+        #expect(goesOn.withLockedValue { $0 } == false)
+        _ = try? channel.finish(acceptAlreadyClosed: true)
+    }
+
+    @Test("a response that comes while the body is blocked is delivered before the body is let go")
+    func earlyResponse() throws {
+        let (channel, handler) = try connect(http2: false, socket: ScriptedSocket(blocksAfterWrite: true))
+        let exchange = try exchange()
+        handler.start(exchange, now: channel.eventLoop.now)
+        let wasOver = NIOLockedValueBox<Bool?>(nil)
+        handler.send(large, of: exchange) { _ in wasOver.withLockedValue { $0 = exchange.isOver } }
+        try channel.writeInbound(ByteBuffer(string: "HTTP/1.1 413 Content Too Large\r\nContent-Length: 0\r\n\r\n"))
+        #expect(wasOver.withLockedValue { $0 } == true)
+        #expect(exchange.ending?.error == nil && exchange.ending != nil)
+        _ = try channel.finish(acceptAlreadyClosed: true)
+    }
+
+    @Test("a body that is not wanted any more does not fail its exchange: the response is another matter")
+    func notWanted() async throws {
+        let exchange = try exchange(.stream(length: nil) { PieceSequence(ByteBuffer(string: "piece"), count: 3) })
+        await exchange.upload(on: DeafCarrier())
+        #expect(!exchange.isOver)
+    }
+
+    @Test("a large body in memory that leaves slowly is no silence of the server")
+    func slowBody() throws {
+        let (channel, handler) = try connect(http2: false, socket: ScriptedSocket(blocksAfterWrite: true))
+        let body = ByteBuffer(bytes: (0..<1 << 20).map { UInt8(truncatingIfNeeded: $0 / 7) })
+        let exchange = try exchange(.bytes(body))
+        handler.start(exchange, now: channel.eventLoop.now)
+        for _ in 0..<10 {
+            channel.embeddedEventLoop.advanceTime(by: .seconds(50))
+            #expect(!exchange.isOver)
+            channel.isWritable = true
+            channel.pipeline.fireChannelWritabilityChanged()
+        }
+        channel.embeddedEventLoop.advanceTime(by: .seconds(61))
+        #expect(exchange.ending?.error?.code == .idleTimeout, "the whole body has left since, and nothing came back")
+        var sent = ByteBuffer()
+        while var piece = try channel.readOutbound(as: ByteBuffer.self) { sent.writeBuffer(&piece) }
+        #expect(sent.readableBytesView.suffix(body.readableBytes) == body.readableBytesView)
+        _ = try channel.finish(acceptAlreadyClosed: true)
+    }
+
+    @Test("a large body in memory that does not leave at all ends with the idle limit")
+    func stuckBody() throws {
+        let (channel, handler) = try connect(http2: false, socket: ScriptedSocket(blocksAfterWrite: true))
+        let exchange = try exchange(.bytes(large))
+        handler.start(exchange, now: channel.eventLoop.now)
+        channel.embeddedEventLoop.advanceTime(by: .seconds(61))
+        #expect(exchange.ending?.error?.code == .idleTimeout)
+        _ = try channel.finish(acceptAlreadyClosed: true)
+    }
+}
+
+/// Plays a socket: one that takes a write at a time, or whose writes fail at once.
+private final class ScriptedSocket: ChannelOutboundHandler {
+    typealias OutboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
+
+    struct Broken: Error {}
+
+    let blocksAfterWrite: Bool
+    var isBroken = false
+
+    init(blocksAfterWrite: Bool) { self.blocksAfterWrite = blocksAfterWrite }
+
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        guard !isBroken else {
+            promise?.fail(Broken())
+            return context.fireErrorCaught(Broken())
+        }
+        context.write(data, promise: promise)
+        // What is small, as a request's head, it takes at once.
+        if blocksAfterWrite, unwrapOutboundIn(data).readableBytes > 1_000 {
+            (context.channel as? EmbeddedChannel)?.isWritable = false
+        }
+    }
+}
+
+/// Takes nothing of a body.
+private struct DeafCarrier: ExchangeCarrier {
+    var isCallerOnLoop: Bool { false }
+    func start(_ exchange: Exchange, now: NIODeadline) {}
+    func resumeReading(_ exchange: Exchange) {}
+    func abandon(_ exchange: Exchange) {}
+    func send(_ piece: ByteBuffer, of exchange: Exchange, done: @escaping @Sendable (Bool) -> Void) { done(false) }
+    func finishSending(_ exchange: Exchange) {}
+}
