@@ -111,6 +111,9 @@ public struct PreparedRequest: Sendable {
         var rest = fields
         let host = hasHost ? rest.takeHost() : nil
         let length = try body.contentLength()
+        if let length, length < 0 {
+            throw DirectHTTPError(.invalidRequest, "a body cannot have \(length) bytes")
+        }
         let expectsContinue = expects && length != 0
         if let declared = declaredLength {
             guard let number = Int64(declared), number >= 0, length == nil || length == number,

@@ -16,7 +16,11 @@ extension RequestBody {
                 var sum: Int64 = 0
                 for body in bodies {
                     guard let length = try body.contentLength() else { return nil }
-                    sum += length
+                    let (total, overflows) = sum.addingReportingOverflow(length)
+                    guard !overflows else {
+                        throw DirectHTTPError(.bodySourceFailed, "the lengths of the body's parts have no sum")
+                    }
+                    sum = total
                 }
                 return sum
             },

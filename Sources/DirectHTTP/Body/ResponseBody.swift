@@ -95,7 +95,9 @@ public struct ResponseBody: AsyncSequence, Sendable {
     }
 
     private func append(_ piece: ByteBuffer, to whole: inout ByteBuffer, _ limit: Int) throws(DirectHTTPError) {
-        guard whole.readableBytes + piece.readableBytes <= limit else {
+        // A buffer has room for 4 GiB, and grows by doubling.
+        let limit = Swift.min(limit, Int(Int32.max))
+        guard piece.readableBytes <= limit - whole.readableBytes else {
             source.cancel()
             throw DirectHTTPError(
                 .responseTooLarge,

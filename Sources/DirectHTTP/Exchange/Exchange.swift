@@ -57,6 +57,9 @@ final class Exchange: Sendable {
 
     init(request: PreparedRequest, limits: ExchangeLimits) {
         self.request = request
+        var limits = limits
+        // With no room at all the first read would hold the socket back for ever.
+        limits.bufferedBytes = max(1, limits.bufferedBytes)
         self.limits = limits
         gate = request.expectsContinue ? ContinueGate() : nil
     }
@@ -147,8 +150,10 @@ final class Exchange: Sendable {
             switch state.end {
             case .success: return (.success(nil), nil)
             case .failure(let error): return (.failure(error), nil)
+            case nil where waiter != nil && state.pieceWaiter != nil:
+                return (.failure(DirectHTTPError(.invalidRequest, "another task is reading the body")), nil)
             case nil:
-                state.pieceWaiter = waiter
+                state.pieceWaiter = waiter ?? state.pieceWaiter
                 if waiter != nil { state.isCallerOnLoop = state.carrier?.isCallerOnLoop ?? false }
                 return (nil, nil)
             }

@@ -167,7 +167,12 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
         guard let context, exchange === self.exchange, isStalled else { return }
         isStalled = false
         watch.note(now: context.eventLoop.now)
-        guard hasHeldRead else { return }
+        readOn()
+    }
+
+    /// Asks for the read that was held while the caller had enough to chew on.
+    private func readOn() {
+        guard let context, !isStalled, hasHeldRead else { return }
         hasHeldRead = false
         context.read()
     }
@@ -312,7 +317,8 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
         let now = readTime ?? context?.eventLoop.now ?? .now()
         guard let end = pendingEnd else {
             isStalled = !exchange.deliver(head: pendingHead, pieces: pendingPieces, end: nil, now: now, wakes: wakes)
-            return clearPending()
+            clearPending()
+            return readOn()
         }
         self.exchange = nil
         isStalled = false
@@ -339,10 +345,7 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
     private func becomeIdle(_ now: NIODeadline) {
         guard let context else { return }
         rest(now, context)
-        if hasHeldRead {
-            hasHeldRead = false
-            context.read()
-        }
+        readOn()
         notify(.free(now))
     }
 
