@@ -222,4 +222,39 @@ struct HTTP1ResponseParserTests {
             if round % 100 == 0 { await Task.yield() }
         }
     }
+
+    @Test(
+        "a length is digits, as many as a length can have",
+        arguments: [
+            ("9223372036854775807", nil), ("9223372036854775808", .malformedResponse), ("-0", .malformedResponse),
+            ("+1", .malformedResponse), ("-1", .malformedResponse), ("0x1", .malformedResponse),
+        ] as [(String, DirectHTTPError.Code?)]
+    )
+    func lengths(_ length: String, _ error: DirectHTTPError.Code?) {
+        let outcome = Self.run("HTTP/1.1 200 OK\r\nContent-Length: \(length)\r\n\r\nab", closes: false)
+        #expect(outcome.error == error)
+        #expect(outcome.body == (error == nil ? "ab" : ""))
+    }
+
+    @Test(
+        "a chunk's size is bounded by its digits",
+        arguments: [("fffffffffffffff", nil), ("1000000000000000", .malformedResponse)]
+            as [(String, DirectHTTPError.Code?)]
+    )
+    func chunkSizes(_ size: String, _ error: DirectHTTPError.Code?) {
+        let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+        #expect(Self.run("\(head)\(size)\r\nab", closes: false).error == error)
+    }
+
+    @Test("a body that is cut in the ends of its lines again and again is not kept after it was read")
+    func keepsLittle() throws {
+        var parser = HTTP1ResponseParser()
+        parser.expect(method: .get)
+        parser.feed(ByteBuffer(string: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r"))
+        for _ in 0..<2_000 {
+            while try parser.next() != nil {}
+            parser.feed(ByteBuffer(string: "\n5\r\nhello\r"))
+        }
+        #expect(parser.capacity < 2_000)
+    }
 }

@@ -89,6 +89,19 @@ struct WebSocketBackPressureTests {
         try? await socket.channel.close()
     }
 
+    @Test("a frame that says it has 2^63-1 bytes is refused where messages have no bound, too")
+    func longestFrame() async throws {
+        var settings = WebSocketSettings()
+        settings.maximumMessageBytes = .max
+        let socket = try await Socket(bound: 1_000, settings: settings)
+        var header = ByteBuffer(bytes: [0x82, 127])
+        header.writeInteger(Int64.max)
+        try await socket.channel.writeInbound(header)
+        let error = await #expect(throws: DirectHTTPError.self) { _ = try await socket.inbox.next() }
+        #expect(error?.code == .responseTooLarge)
+        try? await socket.channel.close()
+    }
+
     @Test("a socket that no task holds any more, and whose frames wait for its reader, leaves nothing")
     func dropped() async throws {
         let socket = try await Socket(bound: 1_000)
@@ -109,14 +122,14 @@ private struct Socket {
     /// What each compressed frame of ``frames(count:close:)`` means.
     let message = ByteBuffer(repeating: 7, count: 100_000)
 
-    init(bound: Int) async throws {
+    init(bound: Int, settings: WebSocketSettings = WebSocketSettings()) async throws {
         let loop = channel.testingEventLoop
         let box = NIOLoopBoundBox<WebSocketHandler?>.makeEmptyBox(valueType: WebSocketHandler.self, eventLoop: loop)
         inbox = WebSocketInbox(bound: bound) { loop.execute { box.value?.resumeReading() } }
         self.box = box
         try await loop.executeInContext { [channel, inbox, end] in
             let handler = WebSocketHandler(
-                settings: WebSocketSettings(),
+                settings: settings,
                 deflate: WebSocketDeflate.Agreement(fieldValue: "permessage-deflate"),
                 inbox: inbox,
                 end: end

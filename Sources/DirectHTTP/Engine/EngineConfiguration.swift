@@ -35,7 +35,11 @@ public struct EngineConfiguration: Sendable {
 
 extension EngineConfiguration {
     var headLimits: HTTP1ResponseParser.Limits {
-        HTTP1ResponseParser.Limits(headBytes: maximumHeadBytes, fieldCount: maximumHeadFields)
+        // What is larger than that means: no limit. Sums of these must hold where an Int has 32 bits.
+        HTTP1ResponseParser.Limits(
+            headBytes: min(max(0, maximumHeadBytes), 1 << 28),
+            fieldCount: min(max(0, maximumHeadFields), 1 << 20)
+        )
     }
 }
 

@@ -175,8 +175,8 @@ enum HTTP1HeadParser {
         switch role {
         case .contentLength:
             // One number is what nearly all servers write.
-            if head.contentLength == nil, let length = Int64(field.value), length >= 0,
-                field.value.utf8.first != UInt8(ascii: "+")
+            if head.contentLength == nil, let first = field.value.utf8.first, (48...57).contains(first),
+                let length = Int64(field.value)
             {
                 head.contentLength = length
                 return

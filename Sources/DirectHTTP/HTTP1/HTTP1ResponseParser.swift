@@ -69,9 +69,14 @@ struct HTTP1ResponseParser {
         if buffer.readableBytes == 0 {
             buffer = bytes
         } else {
+            // Without this a stream whose pieces never end where a line or a frame does would be kept whole.
+            buffer.discardReadBytes()
             buffer.writeImmutableBuffer(bytes)
         }
     }
+
+    /// How much memory it holds.
+    var capacity: Int { buffer.storageCapacity }
 
     /// The next event; nil where more bytes are needed.
     mutating func next() throws(DirectHTTPError) -> Event? {

@@ -10,6 +10,14 @@ enum HTTP2Frame {
     static let defaultWindow = 65_535
     static let maximumWindow = 0x7fff_ffff
 
+    /// A window after a change; nil where it would be larger than a window can be (RFC 9113 §6.9.1).
+    ///
+    /// The sum is checked before it is made: where an Int has 32 bits, the largest window is the largest Int.
+    static func window<Size: FixedWidthInteger>(_ window: Size, changedBy change: Size) -> Size? {
+        let (sum, overflows) = window.addingReportingOverflow(change)
+        return overflows || sum > maximumWindow ? nil : sum
+    }
+
     /// The types of frames; others are ignored.
     enum Kind: UInt8 {
         case data

@@ -79,7 +79,9 @@ extension HTTP2Handler {
         case .ping:
             try guardian.waste(now: now)
             let value = try header.ping(payload)
-            if !header.has(HTTP2Frame.Flags.acknowledgement) { out.writePing(value, isAcknowledgement: true) }
+            guard !header.has(HTTP2Frame.Flags.acknowledgement) else { return }
+            try noteReply()
+            out.writePing(value, isAcknowledgement: true)
         case .goAway:
             guard let (last, code) = payload.readMultipleIntegers(endianness: .big, as: (UInt32, UInt32).self) else {
                 throw HTTP2ConnectionError(.frameSize, "GOAWAY is too short")
@@ -104,6 +106,7 @@ extension HTTP2Handler {
     private func takeSettings(_ header: HTTP2Frame.Header, _ payload: ByteBuffer) throws(HTTP2ConnectionError) {
         guard !header.has(HTTP2Frame.Flags.acknowledgement) else { return }
         guard header.stream == 0 else { throw HTTP2ConnectionError(.protocolError, "SETTINGS of a stream") }
+        try noteReply()
         let settings = try HTTP2Settings(payload)
         if let size = settings.headerTableSize { encoder.setMaximumTableSize(size) }
         if let size = settings.maximumFrame { maximumFrame = min(size, HTTP2Stream.maximumUnsent) }
@@ -111,15 +114,25 @@ extension HTTP2Handler {
             let change = window - initialSendWindow
             initialSendWindow = window
             for stream in streams.values {
-                stream.sendWindow += change
-                guard stream.sendWindow <= HTTP2Frame.maximumWindow else {
+                guard let window = HTTP2Frame.window(stream.sendWindow, changedBy: change) else {
                     throw HTTP2ConnectionError(.flowControl, "SETTINGS makes a window too large")
                 }
+                stream.sendWindow = window
                 if change > 0 { queue(stream) }
             }
         }
         out.writeFrame(.settings, flags: HTTP2Frame.Flags.acknowledgement, length: 0)
         if let limit = settings.maximumStreams { self.limit(streams: limit) }
+    }
+
+    /// Counts the answers that the socket has no room for: a peer that asks and does not read fills our memory, even where what it
+    /// sends between its questions is of use.
+    private func noteReply() throws(HTTP2ConnectionError) {
+        guard let context, !context.channel.isWritable else { return repliesInWait = 0 }
+        repliesInWait += 1
+        guard repliesInWait <= HTTP2FloodGuard.limit else {
+            throw HTTP2ConnectionError(.enhanceYourCalm, "it does not read the answers that it asks for")
+        }
     }
 
     private func takeReset(_ id: UInt32, _ code: HTTP2ErrorCode) {
@@ -143,18 +156,18 @@ extension HTTP2Handler {
 
     private func takeWindow(_ id: UInt32, _ increment: Int, _ now: NIODeadline) throws(HTTP2ConnectionError) {
         guard id != 0 else {
-            sendWindow += increment
-            guard increment > 0, sendWindow <= HTTP2Frame.maximumWindow else {
+            guard increment > 0, let window = HTTP2Frame.window(sendWindow, changedBy: increment) else {
                 throw HTTP2ConnectionError(.flowControl, "a window that cannot be")
             }
+            sendWindow = window
             return
         }
         try checkOpened(id)
         guard let stream = streams[id] else { return }
-        stream.sendWindow += increment
-        guard increment > 0, stream.sendWindow <= HTTP2Frame.maximumWindow else {
+        guard increment > 0, let window = HTTP2Frame.window(stream.sendWindow, changedBy: increment) else {
             return give(stream, now) { _ throws(DirectHTTPError) in throw .malformed("a window that cannot be") }
         }
+        stream.sendWindow = window
         stream.watch.note(now: now)
         queue(stream)
     }

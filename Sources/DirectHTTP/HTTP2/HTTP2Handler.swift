@@ -19,6 +19,9 @@ final class HTTP2Handler: ChannelDuplexHandler, ConnectionHandler {
     /// How many exchanges are begun before the peer has said how many it takes (RFC 9113 §6.5.2 recommends at least 100).
     static let presumedCapacity = 100
 
+    /// The largest number of a stream of ours (RFC 9113 §5.1.1).
+    static let lastID = UInt32(Int32.max)
+
     let streamWindow: Int
     let keepIdle: TimeAmount
     let wakes: WakeQueue
@@ -27,7 +30,7 @@ final class HTTP2Handler: ChannelDuplexHandler, ConnectionHandler {
 
     var streams: [UInt32: HTTP2Stream] = [:]
     var ids: [ObjectIdentifier: UInt32] = [:]
-    private(set) var nextID: UInt32 = 1
+    var nextID: UInt32 = 1
     var isDraining = false
     var hasSaidGoAway = false
     /// What the peer did that ended the connection: it may have done so before the first exchange came.
@@ -56,6 +59,8 @@ final class HTTP2Handler: ChannelDuplexHandler, ConnectionHandler {
     var out = ByteBuffer()
     private var block = ByteBuffer()
     var isFlushPlanned = false
+    /// Answers to SETTINGS and PING since the socket last had room.
+    var repliesInWait = 0
     var sendWindow = HTTP2Frame.defaultWindow
     var initialSendWindow = HTTP2Frame.defaultWindow
     var maximumFrame = HTTP2Frame.defaultMaximumLength
@@ -80,7 +85,7 @@ final class HTTP2Handler: ChannelDuplexHandler, ConnectionHandler {
         wakes: WakeQueue,
         notify: @escaping (ConnectionNotice) -> Void
     ) {
-        self.streamWindow = streamWindow
+        self.streamWindow = min(streamWindow, HTTP2Frame.maximumWindow)
         self.keepIdle = keepIdle
         self.wakes = wakes
         self.notify = notify
@@ -96,7 +101,7 @@ final class HTTP2Handler: ChannelDuplexHandler, ConnectionHandler {
 
     func start(_ exchange: Exchange, now: NIODeadline) {
         guard !exchange.isOver else { return notify(.free(now)) }
-        guard let context, context.channel.isActive, !isDraining, nextID < UInt32(Int32.max - 2) else {
+        guard let context, context.channel.isActive, !isDraining, nextID <= Self.lastID else {
             notify(.free(now))
             var error = ruin ?? .unprocessed("the connection takes no further request")
             error.isBeforeResponse = true
@@ -128,6 +133,8 @@ final class HTTP2Handler: ChannelDuplexHandler, ConnectionHandler {
         stream.watch.begin(now: now, idle: exchange.limits.idle, deadline: exchange.limits.deadline)
         arm(stream.watch.due, context)
         arm(liveness.due, context)
+        // The pool must not lend a connection whose numbers have run out.
+        if nextID > Self.lastID { drain() }
     }
 
     func send(_ piece: ByteBuffer, of exchange: Exchange, done: @escaping @Sendable (Bool) -> Void) {

@@ -9,13 +9,16 @@ struct HTTP2ReceiveWindow {
     static let growth = 4
 
     private let first: Int
+    private let largest: Int
     private var size: Int
     /// What the peer may still send.
     private var left: Int
 
-    /// - Parameter first: the size that SETTINGS told.
+    /// - Parameter first: the size that SETTINGS told; none is larger than RFC 9113 §6.9.1 allows.
     init(_ first: Int) {
+        let first = min(first, HTTP2Frame.maximumWindow)
         self.first = first
+        largest = first > HTTP2Frame.maximumWindow / Self.growth ? HTTP2Frame.maximumWindow : Self.growth * first
         size = first
         left = first
     }
@@ -36,7 +39,7 @@ struct HTTP2ReceiveWindow {
             return nil
         }
         guard size - left >= size / 2 else { return nil }
-        size = min(2 * size, Self.growth * first)
+        size = size > largest / 2 ? largest : 2 * size
         let credit = size - left
         left = size
         return credit

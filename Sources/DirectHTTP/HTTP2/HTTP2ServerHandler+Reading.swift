@@ -140,10 +140,10 @@ extension HTTP2ServerHandler {
     private func takeWindow(_ id: UInt32, _ increment: Int) throws(HTTP2ConnectionError) {
         guard increment > 0 else { throw HTTP2ConnectionError(.protocolError, "a window is opened by nothing") }
         guard id != 0 else {
-            sendWindow += increment
-            guard sendWindow <= HTTP2Frame.maximumWindow else {
+            guard let window = HTTP2Frame.window(sendWindow, changedBy: increment) else {
                 throw HTTP2ConnectionError(.flowControl, "a window that cannot be")
             }
+            sendWindow = window
             return
         }
         try checkOpened(id)
@@ -151,11 +151,11 @@ extension HTTP2ServerHandler {
     }
 
     private func widen(_ id: UInt32, by change: Int) throws(HTTP2ConnectionError) {
-        guard let window = streams[id]?.sendWindow else { return }
-        guard window + change <= HTTP2Frame.maximumWindow else {
+        guard let old = streams[id]?.sendWindow else { return }
+        guard let window = HTTP2Frame.window(old, changedBy: change) else {
             throw HTTP2ConnectionError(.flowControl, "a window that cannot be")
         }
-        streams[id]?.sendWindow = window + change
+        streams[id]?.sendWindow = window
         queue(id)
     }
 

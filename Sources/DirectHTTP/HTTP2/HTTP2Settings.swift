@@ -20,13 +20,13 @@ struct HTTP2Settings: Equatable {
         while let (id, value) = payload.readMultipleIntegers(endianness: .big, as: (UInt16, UInt32).self) {
             switch HTTP2Frame.Setting(rawValue: id) {
             case .headerTableSize:
-                headerTableSize = Int(value)
+                headerTableSize = Int(clamping: value)
             case .enablePush:
                 guard value == 0 || mayAllowPush && value == 1 else {
                     throw HTTP2ConnectionError(.protocolError, "a server cannot allow push")
                 }
             case .maximumConcurrentStreams:
-                maximumStreams = Int(value)
+                maximumStreams = Int(clamping: value)
             case .initialWindowSize:
                 guard value <= HTTP2Frame.maximumWindow else {
                     throw HTTP2ConnectionError(.flowControl, "a window cannot be of \(value) bytes")

@@ -57,9 +57,9 @@ final class WebSocketHandler: ChannelDuplexHandler {
         self.inbox = inbox
         self.end = end
         self.ended = ended
-        self.deflate = deflate.map { WebSocketDeflate($0, maximumBytes: settings.maximumMessageBytes) }
-        decoder = WebSocketFrameDecoder(maximumPayload: settings.maximumMessageBytes, allowsCompression: deflate != nil)
-        assembler = WebSocketAssembler(maximumBytes: settings.maximumMessageBytes)
+        self.deflate = deflate.map { WebSocketDeflate($0, maximumBytes: settings.messageBound) }
+        decoder = WebSocketFrameDecoder(maximumPayload: settings.messageBound, allowsCompression: deflate != nil)
+        assembler = WebSocketAssembler(maximumBytes: settings.messageBound)
     }
 
     // MARK: The caller's side

@@ -2,8 +2,8 @@
 
 /// The bounds and habits of a ``WebSocket``.
 public struct WebSocketSettings: Sendable, Hashable {
-    /// Bytes of a received message, all its fragments together and decompressed. Default 16 MiB; one more closes the socket
-    /// with 1009 and `responseTooLarge`.
+    /// Bytes of a received message, all its fragments together and decompressed. Default 16 MiB, at most 1 GiB; one more closes
+    /// the socket with 1009 and `responseTooLarge`.
     public var maximumMessageBytes = 16 << 20
     /// Bytes of received messages that wait for a slow reader before the socket is no longer read. Default 256 KiB.
     public var bufferedBytes = 256 * 1024
@@ -21,4 +21,7 @@ public struct WebSocketSettings: Sendable, Hashable {
 
     /// The defaults.
     public init() {}
+
+    /// The bound of a message as it is kept: sums of lengths below it hold, and a buffer has room for it.
+    var messageBound: Int { min(max(0, maximumMessageBytes), 1 << 30) }
 }

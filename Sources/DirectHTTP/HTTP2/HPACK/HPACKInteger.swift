@@ -26,16 +26,18 @@ enum HPACKInteger {
     static func read(_ bytes: UnsafeRawBufferPointer, at index: inout Int, prefix: Int) -> Int? {
         guard index < bytes.count else { return nil }
         let limit = 1 << prefix - 1
-        var value = Int(bytes[index]) & limit
+        let first = Int(bytes[index]) & limit
         index += 1
-        guard value == limit else { return value }
+        guard first == limit else { return first }
+        // Five octets hold 35 bits, and an Int may have 32.
+        var value = Int64(first)
         var shift = 0
         while index < bytes.count {
             let byte = bytes[index]
             index += 1
-            value += Int(byte & 127) << shift
+            value += Int64(byte & 127) << shift
             guard value <= maximum else { return nil }
-            if byte < 128 { return value }
+            if byte < 128 { return Int(value) }
             shift += 7
             guard shift <= 28 else { return nil }
         }

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import BeelineTesting
+import HTTPTypes
+import NIOConcurrencyHelpers
+import NIOCore
+import NIOEmbedded
+import Names
+import Testing
+
+@testable import DirectHTTP
+
+@Suite("HTTP/2: numbers of a peer, and what it can make us keep")
+struct HTTP2BoundsTests {
+    @Test("a window that a peer opens beyond 2^31-1 is refused before it is summed up, where an Int has 32 bits too")
+    func windowOverflow() {
+        #expect(HTTP2Frame.window(Int32.max, changedBy: 1) == nil)
+        #expect(HTTP2Frame.window(Int32(1), changedBy: .max) == nil)
+        #expect(HTTP2Frame.window(Int32(0), changedBy: .max) == .max)
+        #expect(HTTP2Frame.window(Int32(-5), changedBy: .max) == 2_147_483_642)
+        #expect(HTTP2Frame.window(Int32(0), changedBy: -.max) == -.max)
+        #expect(HTTP2Frame.window(0x7fff_ffff, changedBy: 1) == nil)
+        #expect(HTTP2Frame.window(0x7fff_fffe, changedBy: 1) == 0x7fff_ffff)
+    }
+
+    @Test("a buffer without a bound gives the largest window that there is, and no larger one")
+    func largestWindow() throws {
+        var window = HTTP2ReceiveWindow(.max)
+        let takesAll = window.take(HTTP2Frame.maximumWindow)
+        let takesMore = window.take(1)
+        let credit = window.credit(isStalled: false)
+        #expect(takesAll && !takesMore && credit == HTTP2Frame.maximumWindow)
+
+        let (channel, _, _) = try connect(streamWindow: .max)
+        var settings = try #require(try channel.readOutbound(as: ByteBuffer.self))
+        // The preface, a frame's header, ENABLE_PUSH, and the number of INITIAL_WINDOW_SIZE.
+        settings.moveReaderIndex(forwardBy: 24 + 9 + 6 + 2)
+        #expect(settings.readInteger(as: UInt32.self) == 0x7fff_ffff)
+        _ = try channel.finish(acceptAlreadyClosed: true)
+    }
+
+    @Test("a connection whose stream numbers have run out leaves the pool, and is not asked for another one")
+    func numbersRunOut() throws {
+        let (channel, handler, notices) = try connect()
+        handler.nextID = UInt32(Int32.max)
+        let exchange = try exchange()
+        handler.start(exchange, now: channel.eventLoop.now)
+        #expect(!exchange.isOver)
+        #expect(notices.withLockedValue { $0 } == 1)
+        _ = try channel.finish(acceptAlreadyClosed: true)
+    }
+
+    @Test("a peer that asks by PING and does not read the answers is cut off, whatever it sends in between")
+    func unreadAnswers() throws {
+        let (channel, handler, _) = try connect()
+        let exchange = try exchange()
+        handler.start(exchange, now: channel.eventLoop.now)
+        try channel.writeInbound(ByteBuffer(bytes: RawFrame(.settings).bytes))
+        try channel.writeInbound(ByteBuffer(bytes: RawFrame.headers([(":status", "200")], stream: 1).bytes))
+        channel.isWritable = false
+        let pair =
+            RawFrame(.data, stream: 1, payload: [1]).bytes + RawFrame(.ping, payload: [1, 2, 3, 4, 5, 6, 7, 8]).bytes
+        for _ in 0..<HTTP2FloodGuard.limit { try channel.writeInbound(ByteBuffer(bytes: pair)) }
+        #expect(!exchange.isOver)
+        try channel.writeInbound(ByteBuffer(bytes: pair))
+        #expect(exchange.ending?.error?.code == .responseTooLarge)
+        _ = try? channel.finish(acceptAlreadyClosed: true)
+    }
+
+    @Test("a stream that ends while its window is shut leaves the connection's queue")
+    func endedInQueue() throws {
+        let (channel, handler, _) = try connect()
+        channel.isWritable = false
+        for _ in 0..<3 {
+            let exchange = try exchange(.bytes([UInt8](repeating: 1, count: 100)))
+            handler.start(exchange, now: channel.eventLoop.now)
+            #expect(handler.sending.count == 1)
+            handler.abandon(exchange)
+            #expect(handler.sending.isEmpty)
+        }
+        _ = try channel.finish(acceptAlreadyClosed: true)
+    }
+
+    @Test("frames that are cut in their headers again and again do not make the reader keep what it has read")
+    func readerKeepsLittle() throws {
+        var reader = HTTP2FrameReader(maximumBlock: 1_000)
+        let data = RawFrame(.data, stream: 1, payload: [UInt8](repeating: 1, count: 100)).bytes
+        reader.feed(ByteBuffer(bytes: RawFrame(.settings).bytes + data.prefix(4)))
+        for _ in 0..<2_000 {
+            while try reader.next() != nil {}
+            reader.feed(ByteBuffer(bytes: data.dropFirst(4) + data.prefix(4)))
+        }
+        #expect(reader.capacity < 10_000)
+    }
+
+    private func exchange(_ body: RequestBody = .none) throws -> Exchange {
+        let request = try PreparedRequest(.post, HTTPURL("http://a.test/"), body: body)
+        return Exchange(request: request, limits: ExchangeLimits(bufferedBytes: 64 * 1024))
+    }
+
+    /// A connection, and how often it has said that it takes no more exchanges.
+    private func connect(
+        streamWindow: Int = 65_535
+    ) throws -> (EmbeddedChannel, HTTP2Handler, NIOLockedValueBox<Int>) {
+        let channel = EmbeddedChannel()
+        channel.connect(to: try SocketAddress(ipAddress: "127.0.0.1", port: 1), promise: nil)
+        let drained = NIOLockedValueBox(0)
+        let handler = HTTP2Handler(
+            streamWindow: streamWindow,
+            limits: .init(),
+            keepIdle: .hours(1),
+            silence: nil,
+            patience: .seconds(5),
+            now: channel.eventLoop.now,
+            wakes: WakeQueue(channel.embeddedEventLoop)
+        ) { notice in
+            if case .draining = notice { drained.withLockedValue { $0 += 1 } }
+        }
+        try channel.pipeline.syncOperations.addHandler(handler)
+        return (channel, handler, drained)
+    }
+}
