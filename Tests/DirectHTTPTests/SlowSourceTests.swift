@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import BeelineTesting
 import HTTPTypes
 import NIOCore
 import NIOEmbedded
@@ -40,9 +41,9 @@ struct SlowSourceTests {
         return (channel, handler, try exchange())
     }
 
-    private func exchange() throws -> Exchange {
+    private func exchange(fields: HTTPFields = [:]) throws -> Exchange {
         let body = RequestBody.stream(length: nil) { PieceSequence(ByteBuffer(), count: 0) }
-        let request = try PreparedRequest(.post, HTTPURL("http://a.test/"), body: body)
+        let request = try PreparedRequest(.post, HTTPURL("http://a.test/"), fields: fields, body: body)
         return Exchange(request: request, limits: ExchangeLimits(bufferedBytes: 64 * 1024, idle: .seconds(60)))
     }
 
@@ -60,6 +61,24 @@ struct SlowSourceTests {
         channel.embeddedEventLoop.advanceTime(by: .seconds(59))
         #expect(!exchange.isOver, "it counts from the body's end")
         channel.embeddedEventLoop.advanceTime(by: .seconds(2))
+        #expect(exchange.ending?.error?.code == .idleTimeout)
+        _ = try channel.finish(acceptAlreadyClosed: true)
+    }
+
+    @Test(
+        "a server that answers instead of asking for the body, and falls silent, is blamed",
+        arguments: [false, true]
+    )
+    func silentRefusal(http2: Bool) throws {
+        let (channel, handler, _) = try start(http2: http2)
+        let exchange = try exchange(fields: [.expect: "100-continue"])
+        handler.start(exchange, now: channel.eventLoop.now)
+        let head =
+            http2
+            ? RawFrame(.settings).bytes + RawFrame.headers([(":status", "401")], stream: 1).bytes
+            : Array("HTTP/1.1 401 Unauthorized\r\nContent-Length: 10\r\n\r\nabc".utf8)
+        try channel.writeInbound(ByteBuffer(bytes: head))
+        channel.embeddedEventLoop.advanceTime(by: .seconds(61))
         #expect(exchange.ending?.error?.code == .idleTimeout)
         _ = try channel.finish(acceptAlreadyClosed: true)
     }

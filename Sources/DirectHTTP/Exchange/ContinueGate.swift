@@ -16,10 +16,11 @@ final class ContinueGate: Sendable {
     private let state = NIOLockedValueBox(State.shut(nil))
 
     /// Lets the body pass.
-    func open() { decide(true) }
+    func open() { _ = decide(true) }
 
-    /// Lets it pass never: the answer is there without it.
-    func refuse() { decide(false) }
+    /// Lets it pass never: the answer is there without it. Returns whether that decided it: the body is not sent.
+    @discardableResult
+    func refuse() -> Bool { decide(false) }
 
     /// Waits for the decision. False: the body is not wanted, or nobody waits for the answer any more.
     func mayPass(within limit: Duration) async -> Bool {
@@ -37,12 +38,14 @@ final class ContinueGate: Sendable {
         }
     }
 
-    private func decide(_ decision: Bool) {
-        let waiter = state.withLockedValue { state -> UnsafeContinuation<Bool, Never>? in
-            guard case .shut(let waiter) = state else { return nil }
+    /// Returns false where it was decided before.
+    private func decide(_ decision: Bool) -> Bool {
+        let (isFirst, waiter) = state.withLockedValue { state -> (Bool, UnsafeContinuation<Bool, Never>?) in
+            guard case .shut(let waiter) = state else { return (false, nil) }
             state = .decided(decision)
-            return waiter
+            return (true, waiter)
         }
         waiter?.resume(returning: decision)
+        return isFirst
     }
 }

@@ -34,6 +34,8 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
     private var unsentBytes: Int64 = 0
     /// What is left of a body in memory. It goes to the socket in pieces, as fast as that takes them: each is a sign of life.
     private var unsentBody: ByteBuffer?
+    /// Whether the response came instead of `100 Continue`: no piece of the body follows, and the server alone is waited for.
+    private var isBodyRefused = false
     /// Whether the request has a body that does not go with its head.
     private var hasLongBody = false
     private var keepAlive = true
@@ -88,6 +90,7 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
         informationalCount = 0
         hasReadResponse = false
         hasLongBody = false
+        isBodyRefused = false
         parser.expect(method: exchange.request.method)
         // The buffer is ours again once the socket or TLS has taken the last head: then it costs no memory.
         head.clear()
@@ -301,7 +304,7 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
             // Who refuses may have read nothing of the body, and not every server, squid for one, reads the rest of it before
             // the next request.
             self.keepAlive = keepAlive && !(hasLongBody && status >= 400)
-            exchange?.gate?.refuse()
+            if exchange?.gate?.refuse() == true { isBodyRefused = true }
             pendingHead = Shared(
                 Exchange.ExchangeHead(response: response, isOld: parser.minorVersion == 0, firstByte: now)
             )
@@ -368,7 +371,8 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
         watch.scheduled = nil
         guard let context else { return }
         // Whose body has no next piece yet waits for himself.
-        let waitsForBody = exchange != nil && !isRequestSent && unsentBody == nil && sendWaiter == nil
+        let waitsForBody =
+            exchange != nil && !isRequestSent && unsentBody == nil && sendWaiter == nil && !isBodyRefused
         switch watch.check(now: context.eventLoop.now, isStalled: isStalled || waitsForBody) {
         case .wait:
             armTimer(context)

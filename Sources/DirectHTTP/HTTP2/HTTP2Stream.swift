@@ -17,6 +17,8 @@ final class HTTP2Stream {
 
     /// Whether the last byte of the request's body was given; what is in ``unsent`` is still to go.
     var isBodyWhole: Bool
+    /// Whether the response came instead of `100 Continue`: no piece of the body follows.
+    private var isBodyRefused = false
     /// Whether END_STREAM was written.
     var isRequestSent = false
     /// What the peer lets us send (RFC 9113 §5.2). A change of SETTINGS may make it negative.
@@ -61,7 +63,7 @@ final class HTTP2Stream {
     }
 
     /// Whether the next piece of the request's body is what is missing, for which the peer is not blamed.
-    var waitsForBody: Bool { !isBodyWhole && unsent.isEmpty }
+    var waitsForBody: Bool { !isBodyWhole && unsent.isEmpty && !isBodyRefused }
 
     func append(_ piece: ByteBuffer) {
         unsent.append(piece)
@@ -94,7 +96,7 @@ final class HTTP2Stream {
         // RFC 9113 §8.1.1: DATA must be as long as Content-Length says, where the response can have a body.
         let hasBody = exchange.request.method != .head && status.code != 204 && status.code != 304
         restOfBody = hasBody ? block.contentLength : 0
-        exchange.gate?.refuse()
+        if exchange.gate?.refuse() == true { isBodyRefused = true }
         pendingHead = Shared(Exchange.ExchangeHead(response: response, firstByte: now))
         if endStream { try end() }
     }
