@@ -21,3 +21,64 @@ public enum CookieOutcome: Hashable, Sendable, CustomStringConvertible {
         }
     }
 }
+
+/// Why a cookie was not stored. `description` says it in words.
+public struct CookieRejection: Error, Hashable, Sendable, CustomStringConvertible {
+    /// The reason in words.
+    public let description: String
+
+    private init(_ description: String) { self.description = description }
+
+    /// The header field has a control character other than tab (RFC 6265bis §5.6 step 1).
+    public static let controlCharacter = CookieRejection("it has a control character (RFC 6265bis §5.6 step 1)")
+    /// Name and value have more than 4096 octets together (§5.6 step 5).
+    public static let tooLarge = CookieRejection("name and value are more than 4096 octets (§5.6 step 5)")
+    /// Neither name nor value (§5.7 step 2).
+    public static let empty = CookieRejection("name and value are empty (§5.7 step 2)")
+    /// The Domain attribute has octets that are not ASCII (§5.7 step 8).
+    public static let nonASCIIDomain = CookieRejection("the Domain attribute is not ASCII (§5.7 step 8)")
+    /// The Domain attribute is a public suffix and not the host itself (§5.7 step 9).
+    public static let publicSuffix = CookieRejection("the Domain attribute is a public suffix (§5.7 step 9)")
+    /// The host does not domain-match the Domain attribute (§5.7 step 10).
+    public static let foreignDomain = CookieRejection("the host is not within the Domain attribute (§5.7 step 10)")
+    /// The Path attribute has octets that are not ASCII (web platform tests of 2026).
+    public static let nonASCIIPath = CookieRejection("the Path attribute is not ASCII")
+    /// The path has more than 65,535 octets.
+    public static let pathTooLong = CookieRejection("the path is longer than a cookie can hold")
+    /// Secure from a connection that is not (§5.7 step 13).
+    public static let secureFromInsecureOrigin = CookieRejection("Secure needs a secure connection (§5.7 step 13)")
+    /// HttpOnly from a script (§5.7 step 15).
+    public static let httpOnlyFromScript = CookieRejection("HttpOnly cannot be set by a script (§5.7 step 15)")
+    /// It would hide a Secure cookie and comes over an insecure connection (§5.7 step 16).
+    public static let overlaysSecureCookie = CookieRejection(
+        "it would hide a Secure cookie of the same name (§5.7 step 16)"
+    )
+    /// A cookie of SameSite other than None from a cross-site request (§5.7 step 18).
+    public static let crossSite = CookieRejection("a cross-site request may only set SameSite=None (§5.7 step 18)")
+    /// SameSite=None without Secure (§5.7 step 19).
+    public static let sameSiteNoneWithoutSecure = CookieRejection("SameSite=None needs Secure (§5.7 step 19)")
+    /// `__Secure-` without Secure (§5.7 step 20).
+    public static let securePrefix = CookieRejection("the prefix __Secure- needs Secure (§5.7 step 20)")
+    /// `__Host-` or `__Host-Http-` without Secure or Path=/, or with Domain (§5.7 step 21).
+    public static let hostPrefix = CookieRejection(
+        "the prefix __Host- needs Secure, Path=/ and no Domain (§5.7 step 21)"
+    )
+    /// `__Http-` or `__Host-Http-` without Secure or HttpOnly (draft-ietf-httpbis-layered-cookies).
+    public static let httpPrefix = CookieRejection("the prefix __Http- needs Secure and HttpOnly")
+    /// No name, and a value that begins with a prefix (§5.7 step 22).
+    public static let hiddenPrefix = CookieRejection(
+        "a nameless cookie's value looks like a name with a prefix (§5.7 step 22)"
+    )
+    /// A script's cookie where an HttpOnly one is (§5.7 step 23).
+    public static let overwritesHTTPOnly = CookieRejection(
+        "a script cannot overwrite an HttpOnly cookie (§5.7 step 23)"
+    )
+    /// Partitioned without Secure (draft-cutler-httpbis-partitioned-cookies).
+    public static let partitionedWithoutSecure = CookieRejection("Partitioned needs Secure")
+    /// The jar's policy refuses it.
+    public static let policy = CookieRejection("the jar's policy refuses it")
+    /// The domain or the jar is full of cookies that may stay before it.
+    public static let noRoom = CookieRejection("its domain is full of Secure cookies")
+    /// A cookie that was handed over as a value has a part that no cookie has.
+    public static let malformed = CookieRejection("a part of it cannot be in a cookie")
+}

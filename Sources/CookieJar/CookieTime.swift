@@ -44,4 +44,12 @@ public struct CookieTime: Hashable, Comparable, Sendable {
         let (sum, over) = microseconds.addingReportingOverflow(overflow ? (seconds > 0 ? .max : .min) : span)
         return CookieTime(microseconds: over ? (seconds > 0 ? .max : .min) : sum)
     }
+
+    /// Reads a date and time of ISO 8601, `2026-03-01T12:00:00.123Z`; nil for another form.
+    init?(iso8601 text: String) {
+        let style = Date.ISO8601FormatStyle()
+        let fractional = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
+        guard let date = (try? style.parse(text)) ?? (try? fractional.parse(text)) else { return nil }
+        self.init(secondsSince1970: date.timeIntervalSince1970.rounded(.down))
+    }
 }

@@ -2,12 +2,6 @@
 
 import Names
 
-#if canImport(FoundationEssentials)
-import FoundationEssentials
-#else
-import Foundation
-#endif
-
 /// The cookies of an HTTP Archive (HAR 1.2), as a browser's network panel saves it.
 ///
 /// The Set-Cookie fields are stored in the order of the file, each at the time of its entry, by the rules of RFC 6265bis: the
@@ -146,15 +140,5 @@ struct HARCookies: Decodable {
             result.skip(line: 1, "no entry has a cookie; browsers leave them out unless told to save sensitive data")
         }
         return result
-    }
-}
-
-extension CookieTime {
-    /// Reads a date and time of ISO 8601, `2026-03-01T12:00:00.123Z`; nil for another form.
-    init?(iso8601 text: String) {
-        let style = Date.ISO8601FormatStyle()
-        let fractional = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
-        guard let date = (try? style.parse(text)) ?? (try? fractional.parse(text)) else { return nil }
-        self.init(secondsSince1970: date.timeIntervalSince1970.rounded(.down))
     }
 }

@@ -13,7 +13,9 @@ struct JSONCookie: Codable {
 
     init(from decoder: any Decoder) throws {
         let object = try decoder.container(keyedBy: JSONKey.self)
-        guard let domain = object.text("domain", "host") ?? object.text("Host raw").map(Self.host) else {
+        // Cookie Quick Manager writes the domain as a URL: `https://.example.com/`.
+        let host = object.text("Host raw")?.split(separator: "/").last.map(String.init)
+        guard let domain = object.text("domain", "host") ?? host else {
             throw CookieJSONProblem(reason: "member domain is missing")
         }
         let hasDot = domain.hasPrefix(".")
@@ -44,12 +46,6 @@ struct JSONCookie: Codable {
             cookie.partition = partition
         }
         self.cookie = cookie
-    }
-
-    /// Cookie Quick Manager writes the domain as a URL: `https://.example.com/`.
-    private static func host(_ url: String) -> String {
-        let host = url.split(separator: "/").dropFirst().first ?? url[...]
-        return String(host)
     }
 
     /// Seconds since 1970, or a date of ISO 8601; nil for a session cookie.

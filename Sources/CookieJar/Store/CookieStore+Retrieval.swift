@@ -54,7 +54,7 @@ extension CookieStore {
             domains.values[place].collect(query, key: domains.keys[place], number: number, into: &matches)
         }
         // The cookies of each domain are in order already.
-        if found.count > 1 { matches.sort { $0.cookie.precedes($1.cookie) } }
+        if found.count > 1 { matches.sort { $0.order < $1.order } }
         return (found, matches)
     }
 }

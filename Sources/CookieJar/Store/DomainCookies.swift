@@ -98,7 +98,7 @@ struct DomainCookies {
             if let filter = query.filter, !filter.matches(Cookie(at: place, of: self, in: key), query.url) { continue }
             // To the second, so that most look-ups of a busy site write nothing.
             if cookie.accessed != now { cookies[place.index].accessed = now }
-            matches.append(CookieMatch(domain: number, place: place, pairEnd: next.pair, cookie: cookie))
+            matches.append(CookieMatch(domain: number, place: place, pairEnd: next.pair, order: cookie.order))
         }
     }
 
@@ -108,7 +108,7 @@ struct DomainCookies {
     mutating func insert(_ stored: StoredCookie, _ cookie: ReceivedCookie) {
         var place = Place(index: cookies.count, pair: pairs.count, path: paths.count)
         // Most cookies come last.
-        while place.index > 0, stored.precedes(cookies[place.index - 1]) {
+        while place.index > 0, stored.order < cookies[place.index - 1].order {
             place.index -= 1
             place.pair -= Int(cookies[place.index].pairCount)
             place.path -= Int(cookies[place.index].pathCount)
@@ -140,7 +140,7 @@ struct CookieMatch {
     let place: DomainCookies.Place
     /// Where its pair ends.
     let pairEnd: Int
-    let cookie: StoredCookie
+    let order: SendOrder
 }
 
 extension Cookie {

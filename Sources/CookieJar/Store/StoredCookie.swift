@@ -44,16 +44,24 @@ struct StoredCookie {
         pathCount = UInt16(cookie.path.count)
     }
 
-    /// Whether the cookie is sent before another (RFC 6265bis §5.8.3 step 4): longer paths first, then earlier cookies.
-    func precedes(_ other: StoredCookie) -> Bool {
-        if pathCount != other.pathCount { return pathCount > other.pathCount }
-        if created != other.created { return created < other.created }
-        return sequence < other.sequence
-    }
+    /// Where the cookie stands in the Cookie header field.
+    var order: SendOrder { SendOrder(pathCount: pathCount, created: created, sequence: sequence) }
 
     /// Whether the cookie has expired at a time.
     func isExpired(at now: CookieTime) -> Bool {
         expires.map { $0 <= now } ?? false
+    }
+}
+
+/// The order of the Cookie header field (RFC 6265bis §5.8.3 step 4): longer paths first, then earlier cookies.
+struct SendOrder: Comparable {
+    let pathCount: UInt16
+    let created: CookieTime
+    let sequence: UInt64
+
+    static func < (left: SendOrder, right: SendOrder) -> Bool {
+        if left.pathCount != right.pathCount { return left.pathCount > right.pathCount }
+        return left.created == right.created ? left.sequence < right.sequence : left.created < right.created
     }
 }
 
