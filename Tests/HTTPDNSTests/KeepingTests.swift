@@ -377,6 +377,8 @@ struct KeepingTests {
         store.answers.withLockedValue {
             $0 = [
                 StoredAnswer(name: "old.example", network: "", upstream: "one", v4: part("192.0.2.1", 0)),
+                // A damaged file may hold any number.
+                StoredAnswer(name: "damaged.example", network: "", upstream: "one", v4: part("192.0.2.1", .min)),
                 StoredAnswer(name: "future.example", network: "", upstream: "one", v4: part("192.0.2.1", 200_000)),
                 StoredAnswer(name: "bogus.example", network: "", upstream: "one", v4: part("127.0.0.1", 99_990)),
                 StoredAnswer(name: "gone.example", network: "", upstream: "gone", v4: part("192.0.2.1", 99_990)),

@@ -39,13 +39,25 @@ struct UpstreamHealthTests {
         #expect(health.choose(among: [0], now: Self.at(0)).upstreams == [0])
     }
 
-    @Test("while all are down a single question each 30 s is let through")
+    @Test("while all are down, each of them is asked one question in 30 s")
     func allDown() {
         var health = Self.health(down: [0, 1, 2])
         #expect(health.choose(among: [0, 1, 2], now: Self.at(10)) == .init(upstreams: []))
-        #expect(health.choose(among: [0, 1, 2], now: Self.at(30)) == .init(upstreams: [0]))
+        for upstream in 0...2 {
+            #expect(health.choose(among: [0, 1, 2], now: Self.at(30)) == .init(upstreams: [upstream]))
+        }
         #expect(health.choose(among: [0, 1, 2], now: Self.at(30)) == .init(upstreams: []))
         #expect(health.choose(among: [0, 1, 2], now: Self.at(60)) == .init(upstreams: [0]))
+    }
+
+    @Test("an upstream that recovered is asked although the first one stays dead")
+    func recoveredBehindADeadOne() {
+        var health = Self.health(down: [0, 1])
+        #expect(health.choose(among: [0, 1], now: Self.at(30)) == .init(upstreams: [0]))
+        health.failed(0, .tryElsewhere, now: Self.at(31))
+        #expect(health.choose(among: [0, 1], now: Self.at(31)) == .init(upstreams: [1]))
+        health.succeeded(1, after: .milliseconds(10))
+        #expect(health.choose(among: [0, 1], now: Self.at(32)).upstreams == [1])
     }
 
     @Test("a question that is refused says nothing against the upstream")
@@ -65,7 +77,9 @@ struct UpstreamHealthTests {
 
     @Test("another network is another chance")
     func networkChanged() {
-        var health = Self.health(down: [0, 1, 2])
+        var health = Self.health(down: [0, 1])
+        // A captive portal may have refused the account.
+        health.failed(2, .leaveAlone, now: Self.at(0))
         health.networkChanged()
         #expect(health.choose(among: [0, 1, 2], now: Self.at(1)).upstreams == [0, 1, 2])
     }

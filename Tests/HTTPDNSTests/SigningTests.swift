@@ -138,9 +138,11 @@ struct SigningTests {
     func signingClock() {
         let clock = SigningClock { 784_111_777 - 3_600 }
         let reply = { UpstreamReply(status: 403, fields: [.date: $0], body: []) }
-        #expect(!clock.correct(by: UpstreamReply(status: 403, body: [])))
-        #expect(clock.correct(by: reply("Sun, 06 Nov 1994 08:49:37 GMT")))
+        #expect(!clock.correct(by: UpstreamReply(status: 403, body: []), signedWith: 0))
+        #expect(clock.correct(by: reply("Sun, 06 Nov 1994 08:49:37 GMT"), signedWith: 0))
+        // A second question that was signed before the clock was set is signed anew, too.
+        #expect(clock.correct(by: reply("Sun, 06 Nov 1994 08:49:37 GMT"), signedWith: 0))
         #expect(clock.now == 784_111_777)
-        #expect(!clock.correct(by: reply("Sun, 06 Nov 1994 08:49:39 GMT")))
+        #expect(!clock.correct(by: reply("Sun, 06 Nov 1994 08:49:39 GMT"), signedWith: clock.correction))
     }
 }

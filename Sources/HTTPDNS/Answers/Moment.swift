@@ -25,10 +25,13 @@ package struct Moment: Hashable, Comparable, Sendable {
         return overflow ? (duration.nanoseconds > 0 ? .never : .past) : Moment(nanoseconds: sum)
     }
 
-    /// The time from `other` to `moment`.
-    package static func - (moment: Moment, other: Moment) -> Duration {
-        let (difference, overflow) = moment.nanoseconds.subtractingReportingOverflow(other.nanoseconds)
-        return .nanoseconds(overflow ? (moment > other ? .max : .min) : difference)
+    /// The time from `other` to `moment`, as near as 64 bits can hold it.
+    package static func - (moment: Moment, other: Moment) -> Duration { .nanoseconds(moment.nanoseconds(since: other)) }
+
+    /// Nanoseconds from `other` to this time, as near as 64 bits can hold it.
+    package func nanoseconds(since other: Moment) -> Int64 {
+        let (difference, overflow) = nanoseconds.subtractingReportingOverflow(other.nanoseconds)
+        return overflow ? (self > other ? .max : .min) : difference
     }
 }
 

@@ -52,7 +52,7 @@ public struct RemoteSwitch: Sendable {
         request.maxReplySize = RemoteDocument.maxSize
         request.timeLimit = .seconds(10)
         let reply = try await transport.exchange(request)
-        try reply.requireSuccess()
+        try reply.requireSuccess(hasAccount: false)
         return try RemoteDocument(reply.body, signedBy: key)
     }
 }

@@ -35,15 +35,16 @@ struct UpstreamHealth {
         var probe: Int?
     }
 
-    /// The upstreams that may be asked now. Those that are down are left out, but for one question each
-    /// `probeInterval`: one of them is then asked besides, or, where all are down, alone.
+    /// The upstreams that may be asked now. Those that are down are left out, but for one question to each of them in
+    /// `probeInterval`: one that is due is asked besides, or, where all are down, alone.
     mutating func choose(among order: [Int], now: Moment) -> Choice {
         if !order.contains(where: { isDown($0, now: now) }) { return Choice(upstreams: order) }
         let ready = order.filter { states[$0].pausedUntil <= now }
         let up = ready.filter { states[$0].probeAt == nil }
         let due = ready.first { states[$0].probeAt.map { $0 <= now } ?? false }
         guard let due else { return Choice(upstreams: up) }
-        for upstream in up.isEmpty ? ready : [due] { states[upstream].probeAt = now + limits.probeInterval }
+        // Only this one's turn moves on: the others must get theirs, or one that recovered is never asked.
+        states[due].probeAt = now + limits.probeInterval
         return up.isEmpty ? Choice(upstreams: [due]) : Choice(upstreams: up, probe: due)
     }
 
@@ -80,6 +81,7 @@ struct UpstreamHealth {
     /// Everything that was learned of being down is forgotten: the network is another one.
     mutating func networkChanged() {
         for index in states.indices {
+            states[index].pausedUntil = .past
             states[index].failures = 0
             states[index].probeAt = nil
             states[index].roundTrip = nil

@@ -124,8 +124,8 @@ extension Resolver {
             port: port,
             source: source,
             provenance: entry.provenance,
-            age: now.nanoseconds - entry.storedAt(wanted.families).nanoseconds,
-            ttl: entry.expiry(wanted.families).nanoseconds - now.nanoseconds
+            age: now.nanoseconds(since: entry.storedAt(wanted.families)),
+            ttl: entry.knownExpiry(wanted.families).nanoseconds(since: now)
         )
     }
 
@@ -156,6 +156,11 @@ extension AnswerCache.Entry {
         return expiry
     }
 
+    /// Until when the entry answers for those of these families that it knows.
+    func knownExpiry(_ families: Families) -> Moment {
+        families.members.compactMap { self[$0]?.expiresAt }.min() ?? .past
+    }
+
     /// Whether there is an address of the families that is not too long past its TTL.
     func isUsable(_ families: Families, _ now: Moment, maxStale: Duration) -> Bool {
         families.members.contains { family in
@@ -173,8 +178,7 @@ extension AnswerCache.Entry {
 
     /// Whether a tenth or less of the TTL is left.
     func isNearlyOver(_ expiry: Moment, _ now: Moment) -> Bool {
-        let stored = storedAt(.both).nanoseconds
-        return (expiry.nanoseconds - now.nanoseconds) < (expiry.nanoseconds - stored) / 10
+        expiry.nanoseconds(since: now) < expiry.nanoseconds(since: storedAt(.both)) / 10
     }
 
     /// The error that says that there is no address.

@@ -81,6 +81,10 @@ extension Resolver {
     ) -> AnswerCache.Kept? {
         // An answer from the future was written under a clock that was wrong: nobody can say how old it is.
         guard let part, part.storedAt <= wall + 60, part.expiresAt >= part.storedAt else { return nil }
+        // A damaged file may hold any number.
+        let (age, isDamaged) = wall.subtractingReportingOverflow(part.storedAt)
+        let (left, isEndDamaged) = part.expiresAt.subtractingReportingOverflow(wall)
+        guard !isDamaged, !isEndDamaged else { return nil }
         let addresses = part.addresses.compactMap { IPAddress($0) }
         var answer = Answer()
         answer[family] = .addresses(addresses, ttl: nil)
@@ -88,8 +92,8 @@ extension Resolver {
         return AnswerCache.Kept(
             addresses: checked.addresses,
             absence: checked.addresses.isEmpty ? .noRecord : nil,
-            storedAt: now + .seconds(part.storedAt - wall),
-            expiresAt: min(now + .seconds(part.expiresAt - wall), now + longest)
+            storedAt: now + .seconds(-age),
+            expiresAt: min(now + .seconds(left), now + longest)
         )
     }
 }

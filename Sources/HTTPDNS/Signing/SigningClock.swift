@@ -30,14 +30,18 @@ final class SigningClock: Sendable {
     /// Seconds since 1970.
     var now: Int64 { device() + offset.withLockedValue { $0 } }
 
+    /// How far the clock is ahead of the device's, in seconds.
+    var correction: Int64 { offset.withLockedValue { $0 } }
+
     /// Sets the clock by a reply's `Date`.
     ///
-    /// - Returns: Whether it was off, so that a question signed anew may be taken.
-    func correct(by reply: UpstreamReply) -> Bool {
+    /// - Parameter used: The correction with which the question was signed. Another question may have set the clock since.
+    /// - Returns: Whether that correction was off, so that a question signed anew may be taken.
+    func correct(by reply: UpstreamReply, signedWith used: Int64) -> Bool {
         guard let date = reply.fields[.date].flatMap(HTTPDate.seconds) else { return false }
         let device = device()
         return offset.withLockedValue { offset in
-            guard abs(date - device - offset) > Self.tolerance else { return false }
+            guard abs(date - device - used) > Self.tolerance else { return false }
             offset = date - device
             return true
         }

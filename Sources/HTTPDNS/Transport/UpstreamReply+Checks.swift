@@ -5,9 +5,17 @@ import Names
 
 extension UpstreamReply {
     /// Refuses every status but 200…299.
-    func requireSuccess() throws(UpstreamError) {
+    ///
+    /// - Parameter hasAccount: Whether the question named an account. Without one a 401, 403 or 407 is a fault of the upstream
+    ///   or of a captive portal, and no reason to leave the upstream alone for long.
+    func requireSuccess(hasAccount: Bool = true) throws(UpstreamError) {
         switch status {
         case 200..<300: return
+        case 401 where !hasAccount, 403 where !hasAccount, 407 where !hasAccount:
+            throw UpstreamError(
+                .serverFailure,
+                "HTTP status \(status): the upstream, or a portal on the way, refuses us"
+            )
         case 401, 403, 407: throw UpstreamError(.accountRefused, "HTTP status \(status): the upstream refuses us")
         case 429: throw UpstreamError(.rateLimited, "HTTP status 429: we asked too often")
         case 400..<500: throw UpstreamError(.questionRefused, "HTTP status \(status): the question is refused")

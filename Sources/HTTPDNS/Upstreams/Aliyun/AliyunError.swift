@@ -36,12 +36,13 @@ extension UpstreamService {
         _ read: (UpstreamReply) throws(UpstreamError) -> Result
     ) async throws(UpstreamError) -> Result {
         var wasCorrected = false
+        let correction = clock.correction
         let check: (UpstreamReply) throws(UpstreamError) -> Result? = { (reply) throws(UpstreamError) in
             do throws(UpstreamError) {
                 return try read(reply)
             } catch {
                 let isRefusal = error.code == .signatureExpired || error.code == .accountRefused
-                guard isRefusal, !wasCorrected, clock.correct(by: reply) else { throw error }
+                guard isRefusal, !wasCorrected, clock.correct(by: reply, signedWith: correction) else { throw error }
                 wasCorrected = true
                 return nil
             }

@@ -102,7 +102,7 @@ public struct DoHUpstream: Upstream {
 
     @inline(never)
     private func records(_ reply: UpstreamReply, _ question: DNSQuestion) throws(UpstreamError) -> Answer.Records {
-        try reply.requireSuccess()
+        try reply.requireSuccess(hasAccount: false)
         if let type = reply.field(.contentType), type != Self.mediaType, !type.lowercased().hasPrefix(Self.mediaType) {
             throw UpstreamError(.malformedAnswer, "the reply is \"\(type)\", not a DNS message")
         }

@@ -48,7 +48,7 @@ public struct JSONUpstream: Upstream {
                     request.fields[.accept] = "application/dns-json"
                 },
                 { (reply) throws(UpstreamError) in
-                    try reply.requireSuccess()
+                    try reply.requireSuccess(hasAccount: false)
                     guard let body = JSONValue(reply.body), let message = try DNSMessage(body) else {
                         throw UpstreamError(.malformedAnswer, "the reply is not DNS in JSON")
                     }
