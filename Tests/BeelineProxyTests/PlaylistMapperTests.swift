@@ -100,6 +100,15 @@ struct PlaylistMapperTests {
         #expect(try map(text, .dash) == expected)
     }
 
+    @Test("variables that never end are read once", .timeLimit(.minutes(1)))
+    func openVariables() {
+        var variables = PlaylistVariables()
+        variables.note("#EXT-X-DEFINE:NAME=\"a\",VALUE=\"b\"")
+        let open = String(repeating: "{$", count: 400_000)
+        #expect(variables.resolved(open[...]) == nil)
+        #expect(variables.resolved((open + "{$a}")[...]) == open + "b")
+    }
+
     @Test("variables of an HLS playlist are put into its links before these are mapped")
     func variables() throws {
         let text = """

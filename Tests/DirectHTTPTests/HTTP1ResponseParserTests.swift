@@ -106,6 +106,18 @@ struct HTTP1ResponseParserTests {
         #expect(Self.run(text, piece: 1) == expected)
     }
 
+    @Test("a Content-Length beside a transfer coding is removed, so that a gateway cannot pass it on")
+    func bothLengths() throws {
+        var parser = HTTP1ResponseParser()
+        parser.expect(method: .get)
+        parser.feed(ByteBuffer(string: "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n"))
+        guard case .head(let response, keepAlive: false) = try parser.next() else {
+            Issue.record("there is no head")
+            return
+        }
+        #expect(response.headerFields[.contentLength] == nil && response.headerFields[.transferEncoding] == "chunked")
+    }
+
     @Test(
         "what is not HTTP is refused, and says so",
         arguments: [

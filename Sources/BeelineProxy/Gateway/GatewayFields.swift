@@ -19,6 +19,8 @@ enum GatewayFields {
         _ kind: PlaylistMapper.Kind?
     ) -> HTTPFields {
         var fields = head.fields.httpFields
+        // Browsers send the cookies of 127.0.0.1 whatever the port, those of other programs too. The origin's are in the jar.
+        fields[.cookie] = nil
         // What is coded cannot be read, and a part of a playlist is none.
         fields[.acceptEncoding] = "identity"
         if kind != nil {

@@ -26,13 +26,14 @@ struct PlaylistVariables {
         while let brace = rest.firstIndex(of: "{") {
             result += rest[..<brace]
             rest = rest[brace...]
-            if rest.hasPrefix("{$"), let end = rest.firstIndex(of: "}"),
-                let value = values[String(rest[..<end].dropFirst(2))], value.utf8.count <= left
-            {
+            // A name ends at the first character that is not one of a name: what follows a brace is read once.
+            let name = rest.dropFirst(2).prefix { $0.isLetter || $0.isNumber || $0 == "-" || $0 == "_" }
+            let behind = rest[name.endIndex...]
+            if rest.hasPrefix("{$"), behind.first == "}", let value = values[String(name)], value.utf8.count <= left {
                 result += value
                 left -= value.utf8.count
                 isChanged = true
-                rest = rest[rest.index(after: end)...]
+                rest = behind.dropFirst()
             } else {
                 result += rest.prefix(1)
                 rest = rest.dropFirst()

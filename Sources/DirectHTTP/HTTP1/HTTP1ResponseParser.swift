@@ -160,13 +160,15 @@ struct HTTP1ResponseParser {
         }
         minorVersion = head.minorVersion
         var keepAlive = head.keepAlive && !head.isClosing
+        var response = head.response
         // RFC 9112 §6.3, rules 1 to 8, in that order.
         if method == .head || status.code == 204 || status.code == 304 {
             state = .fixed(remaining: 0)
         } else if head.hasTransferCoding {
             state = head.isChunked ? .chunkSize : .untilClose
-            // Both lengths given is how a response is smuggled past somebody: believe the coding, trust no second one. HTTP/1.0
-            // has no codings, and whoever stands between may have read the body in another way (§6.1).
+            // A response with both lengths is how another one is smuggled in: the coding counts, and the length must not be
+            // passed on. HTTP/1.0 has no codings, so a proxy on the way may have read the body in another way (§6.1).
+            if head.contentLength != nil { response.headerFields[.contentLength] = nil }
             if head.contentLength != nil || !head.isChunked || minorVersion == 0 { keepAlive = false }
         } else if let length = head.contentLength {
             state = .fixed(remaining: length)
@@ -174,7 +176,7 @@ struct HTTP1ResponseParser {
             state = .untilClose
             keepAlive = false
         }
-        return .head(head.response, keepAlive: keepAlive)
+        return .head(response, keepAlive: keepAlive)
     }
 
     private mutating func finish(trailers: HTTPFields?) -> Event {
