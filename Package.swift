@@ -267,7 +267,7 @@ let package = Package(
             name: "CommandTests",
             dependencies: [
                 "BeelineCommand", "Beeline", "BeelineProxy", "BeelineServer", "BeelineTesting", "Names", argumentParser,
-                grdb,
+                grdb, nio("NIOConcurrencyHelpers"),
             ],
             swiftSettings: settings
         ),

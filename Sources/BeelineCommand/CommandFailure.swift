@@ -35,4 +35,9 @@ extension String {
         }
         return line
     }
+
+    /// Whether the text begins with a scheme and `://`. A path or query may hold another URL.
+    var hasScheme: Bool {
+        firstRange(of: "://").map { mark in !self[..<mark.lowerBound].contains { "/?#".contains($0) } } ?? false
+    }
 }

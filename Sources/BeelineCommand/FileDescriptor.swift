@@ -34,11 +34,19 @@ struct FileDescriptor: Hashable, Sendable {
     enum Mode {
         case truncate
         case append
+        /// The file is made; it is an error if there is one, or a symbolic link.
+        case new
     }
 
     /// Opens a file to write to, and makes it where there is none.
     static func open(_ path: String, _ mode: Mode, permissions: mode_t = 0o666) throws(Failure) -> FileDescriptor {
-        let flags = O_WRONLY | O_CREAT | O_CLOEXEC | (mode == .truncate ? O_TRUNC : O_APPEND)
+        let way =
+            switch mode {
+            case .truncate: O_TRUNC
+            case .append: O_APPEND
+            case .new: O_EXCL | O_NOFOLLOW
+            }
+        let flags = O_WRONLY | O_CREAT | O_CLOEXEC | way
         let number = openFile(path, flags, permissions)
         guard number >= 0 else { throw Failure(code: errno) }
         return FileDescriptor(number)
@@ -116,6 +124,14 @@ struct FileDescriptor: Hashable, Sendable {
     func write(_ bytes: some Sequence<UInt8>) throws(Failure) {
         let bytes = Array(bytes)
         try bytes.withUnsafeBytes { buffer in Result { () throws(Failure) in try write(buffer) } }.get()
+    }
+
+    /// Shortens the regular file at a path to `length`, if it is longer.
+    static func truncate(_ path: String, to length: Int64) throws(Failure) {
+        guard isRegular(path), try size(of: path) > length else { return }
+        let file = try open(path, .append)
+        defer { try? file.close() }
+        try file.truncate(to: length)
     }
 
     /// Forgets what was written behind `length`.

@@ -67,8 +67,14 @@ struct JarFile: Hashable, Sendable {
             guard path != "-" else { return try FileDescriptor.standardOutput.write(octets) }
             // A symbolic link would be lost if it were replaced itself.
             let target = FileDescriptor.resolved(path)
-            let draft = "\(target).\(getpid()).new"
-            let file = try FileDescriptor.open(draft, .truncate, permissions: 0o600)
+            // A device or a pipe is written to: a file in its place would destroy it.
+            guard FileDescriptor.isRegular(target) || access(target, F_OK) != 0 else {
+                let file = try FileDescriptor.open(target, .append)
+                defer { try? file.close() }
+                return try file.write(octets)
+            }
+            let draft = "\(target).\(getpid())-\(UInt32.random(in: 0 ... .max)).new"
+            let file = try FileDescriptor.open(draft, .new, permissions: 0o600)
             do {
                 try file.write(octets)
                 try file.close()

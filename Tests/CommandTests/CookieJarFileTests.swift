@@ -30,6 +30,23 @@ extension ProcessTests {
             await lab.stop()
         }
 
+        @Test func aPipeIsWrittenToAndNotReplacedByAFile() async throws {
+            let lab = try await CommandLab()
+            let pipe = "\(lab.folder.path)/pipe"
+            try #require(mkfifo(pipe, 0o600) == 0)
+            // Open for both, so that neither side waits for the other.
+            let descriptor = open(pipe, O_RDWR | O_NONBLOCK)
+            defer { close(descriptor) }
+            let url = lab.plainURL("/set-cookie?value=a%3Db")
+            #expect(try await lab.beeline(["-c", pipe, url]).status == 0)
+            var octets = [UInt8](repeating: 0, count: 4096)
+            let count = read(descriptor, &octets, octets.count)
+            #expect(count > 0 && String(decoding: octets.prefix(max(count, 0)), as: UTF8.self).contains("\ta\tb"))
+            var status = stat()
+            #expect(lstat(pipe, &status) == 0 && status.st_mode & S_IFMT == S_IFIFO)
+            await lab.stop()
+        }
+
         @Test func theEnvironmentNamesAJar() async throws {
             let lab = try await CommandLab()
             let environment = ["BEELINE_JAR": "\(lab.folder.path)/env.txt"]

@@ -46,6 +46,7 @@ extension ProcessTests {
             Row("binary data among other data", "-d", "a=1", "--data-binary", "@lines.txt", "-d", "b=2", "{P}/echo"),
             Row("raw data with an @", "--data-raw", "@lines.txt", "{P}/echo"),
             Row("encoded data", "--data-urlencode", "q=x y&z/ü", "-d", "a=1", "--data-urlencode", "=w+", "{P}/echo"),
+            Row("an @ before the equals sign", "--data-urlencode", "user@host=a b", "{P}/echo"),
             Row("encoded data from a file", "--data-urlencode", "f@lines.txt", "{P}/echo"),
             Row("data in the URL", "-G", "-d", "a=1", "--data-urlencode", "q=x y", "{P}/echo"),
             Row("data added to a query", "-G", "-d", "a=1", "{P}/echo?b=2#f"),

@@ -3,6 +3,7 @@
 import Beeline
 import BeelineTesting
 import Foundation
+import NIOConcurrencyHelpers
 import Testing
 
 extension ProcessTests {
@@ -40,6 +41,34 @@ extension ProcessTests {
             #expect(try await lab.beeline(["-C", "-", "-o", "new", lab.plainURL("/ranged")]).status == 0)
             #expect(lab.plain.requests[2].fields[.range] == nil)
             #expect(try lab.folder.text("new") == Self.whole)
+            await lab.stop()
+        }
+
+        @Test func aRetryFromAGivenByteAppendsNothingTwice() async throws {
+            let tries = NIOLockedValueBox(0)
+            let gate = Gate()
+            let lab = try await CommandLab { request in
+                var reply = Self.serve(request)
+                let isFirst = tries.withLockedValue { tries in
+                    tries += 1
+                    return tries == 1
+                }
+                if isFirst {
+                    let rest = Array(Self.whole.utf8.dropFirst(40_000))
+                    reply.fields[.contentLength] = "\(rest.count)"
+                    reply.body = [
+                        .bytes(Array(rest.prefix(20_000))), .wait(gate), .bytes(Array(rest.dropFirst(20_000))),
+                    ]
+                }
+                return reply
+            }
+            try lab.folder.write(String(Self.whole.prefix(40_000)), to: "part")
+            let url = lab.plainURL("/ranged")
+            let run = try await lab.beeline(["-C", "40000", "-m", "1", "--retry", "2", "-o", "part", url])
+            #expect(run.status == 0, "\(run.errors)")
+            #expect(lab.plain.requests.map { $0.fields[.range] } == ["bytes=40000-", "bytes=40000-"])
+            #expect(try lab.folder.text("part") == Self.whole)
+            gate.open()
             await lab.stop()
         }
 

@@ -157,7 +157,14 @@ struct FetchPlanTests {
         #expect(plan.transfers[0].request.headerFields[values: try #require(HTTPField.Name("X"))] == ["1", "2"])
     }
 
+    @Test func aURLInAQueryIsNoScheme() throws {
+        let url = try plan("example.com/login?next=https://a.example/").transfers[0].url
+        #expect("\(url)" == "http://example.com/login?next=https://a.example/")
+    }
+
     @Test func outputsPairWithURLs() throws {
+        let turned = try self.plan("-O", "http://a.test/d/file.txt", "-o", "two", "http://a.test/x")
+        #expect(turned.transfers.map(\.output) == [.file("file.txt"), .file("two")])
         let plan = try plan("-o", "one", "-O", "http://a.test/x", "http://a.test/d/file.txt?q", "http://a.test/y")
         #expect(plan.transfers.map(\.output) == [.file("one"), .file("file.txt"), .standardOutput(isNamed: false)])
         #expect(try self.plan("-o", "-", "http://a.test/").transfers[0].output == .standardOutput(isNamed: true))

@@ -29,12 +29,21 @@ struct FormPlanTests {
         ("f=@a.pem;filename=\"x;y.png\"", "f", "x;y.png", "application/octet-stream"),
         ("f=@\"a.pem\"", "f", "a.pem", "application/octet-stream"),
         ("a=1;type=text/plain", "a", nil, "text/plain"),
+        ("f=@a.pem;type=text/plain;charset=utf-8;filename=b", "f", "b", "text/plain;charset=utf-8"),
     ]
 
     @Test(arguments: rows)
     func attributesSayWhatAPartIs(_ row: (argument: String, name: String, fileName: String?, type: String?)) throws {
         let part = try form((row.argument, false)).parts[0]
         #expect(part.name == row.name && part.fileName == row.fileName && part.type == row.type, "\(row.argument)")
+    }
+
+    @Test(arguments: [
+        ("q=name=\"Bob\"", "name=\"Bob\""), ("q=a\\b\"c", "a\\b\"c"), ("q=\"a;\\\"b\"", "a;\"b"),
+        ("q=\"open", "\"open"),
+    ])
+    func quotesInsideAValueAreKept(_ argument: String, _ value: String) throws {
+        #expect(try form((argument, false)).parts[0].content == .bytes(Array(value.utf8)))
     }
 
     @Test func aLiteralIsNothingElse() throws {

@@ -24,6 +24,11 @@ struct ProgressBarTests {
         #expect(bar.line(received: 0, now: .zero, width: 80)?.contains(" 50% ") == true)
     }
 
+    @Test func aLengthThatNoNumberHoldsIsNoLength() {
+        var bar = ProgressBar(name: "f", offset: 10, expected: .max, now: .zero)
+        #expect(bar.line(received: 2038, now: .seconds(1), width: 80) == "f  2.0 KiB  2.0 KiB/s")
+    }
+
     @Test func withoutALengthThereIsNoShare() {
         var bar = ProgressBar(name: "f", expected: nil, now: .zero)
         #expect(bar.line(received: 2048, now: .seconds(1), width: 80) == "f  2.0 KiB  2.0 KiB/s")

@@ -191,7 +191,9 @@ struct DownloadRun {
         to file: PartialFile,
         from offset: Int64
     ) async throws(BeelineError) -> Int64 {
-        let total = response.fields[.contentLength].flatMap { Int64($0) }.map { $0 + offset }
+        // The server may claim any length.
+        let length = response.fields[.contentLength].flatMap { Int64($0) }
+        let total = length.map { $0.addingReportingOverflow(offset) }.flatMap { $0.overflow ? nil : $0.partialValue }
         var size = offset
         var pieces: [ByteBuffer] = []
         var waiting = 0

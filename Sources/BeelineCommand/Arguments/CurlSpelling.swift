@@ -30,6 +30,8 @@ enum CurlSpelling {
         while let argument = rest.popFirst() {
             if argument == "--" {
                 return result + [argument] + rest
+            } else if argument == "--remote-name" {
+                result.append(OutputArguments.remoteNameMark)
             } else if argument.hasPrefix("--") {
                 guard CurlOption.longWithValue.contains(argument) else {
                     result.append(argument)
@@ -55,7 +57,7 @@ enum CurlSpelling {
                 continue
             }
             guard option.takesValue else {
-                result.append(option.name)
+                result.append(option.name == "--remote-name" ? OutputArguments.remoteNameMark : option.name)
                 continue
             }
             return result + spelled(option.name, letters.isEmpty ? rest.popFirst() : String(letters))

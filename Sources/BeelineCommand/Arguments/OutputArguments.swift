@@ -4,6 +4,10 @@ import ArgumentParser
 
 /// Where the response goes, and what is told about it.
 struct OutputArguments: ParsableArguments {
+    /// What an `-O` is rewritten to, so that its place among the `-o` is known. No argument of a program holds a NUL.
+    static let remoteName = "\0"
+    static let remoteNameMark = "--output=\(remoteName)"
+
     @Option(
         name: [.customShort("o"), .customLong("output")],
         help: ArgumentHelp("Write the body to this file; one for each URL", valueName: "file")
@@ -14,7 +18,7 @@ struct OutputArguments: ParsableArguments {
         name: [.customShort("O"), .customLong("remote-name")],
         help: "Write the body to a file named as in the URL"
     )
-    var remoteName: Int
+    var remoteNames: Int
 
     @Flag(name: [.customShort("i"), .customLong("include")], help: "Print the response's head before the body")
     var include = false

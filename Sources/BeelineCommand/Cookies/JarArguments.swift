@@ -79,7 +79,7 @@ extension HTTPURL {
     /// The URL that an argument names; without a scheme it is one of https.
     init(argument text: String) throws(CommandFailure) {
         do throws(NameError) {
-            self = try HTTPURL(text.contains("://") ? text : "https://" + text)
+            self = try HTTPURL(text.hasScheme ? text : "https://" + text)
         } catch {
             throw CommandFailure(url: error)
         }

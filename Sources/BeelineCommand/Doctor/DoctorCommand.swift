@@ -36,7 +36,7 @@ struct DoctorCommand: AsyncParsableCommand {
         let patience = try Duration(seconds: connectTimeout, option: "--connect-timeout") ?? .seconds(5)
         let url: HTTPURL
         do {
-            url = try HTTPURL(host.contains("://") ? host : "https://\(host)/")
+            url = try HTTPURL(host.hasScheme ? host : "https://\(host)/")
         } catch {
             throw CommandFailure(.malformedURL, error.message)
         }

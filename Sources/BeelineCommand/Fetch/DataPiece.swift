@@ -75,7 +75,8 @@ struct DataPiece: Hashable, Sendable {
 
     /// `content`, `=content`, `name=content`, `@file` or `name@file`.
     private func percentEncoded(_ files: InputFiles) throws(CommandFailure) -> [UInt8] {
-        guard let mark = text.firstIndex(where: { $0 == "=" || $0 == "@" }) else {
+        // The first = decides, as in curl, also behind an @.
+        guard let mark = text.firstIndex(of: "=") ?? text.firstIndex(of: "@") else {
             return Self.formEncode(Array(text.utf8))
         }
         let rest = String(text[text.index(after: mark)...])

@@ -68,16 +68,20 @@ struct FormPart: Hashable, Sendable {
             content = .bytes(Array(value.utf8))
             return
         }
-        var rest = value
         let first = value.first
-        var main = Self.takePiece(&rest)
-        if first == "@" || first == "<" { main = String(main.dropFirst()) }
-        while !rest.isEmpty {
-            let attribute = Self.takePiece(&rest).trimmingBlanks
-            if attribute.hasPrefix("type=") {
-                type = try HeaderLine.checked(String(attribute.dropFirst(5)), "-F")
-            } else if attribute.hasPrefix("filename=") {
-                fileName = String(attribute.dropFirst(9))
+        var rest = first == "@" || first == "<" ? value.dropFirst() : value
+        let main = Self.takeWord(&rest)
+        while rest.popFirst() == ";" {
+            rest = rest.drop { $0 == " " || $0 == "\t" }
+            if rest.hasPrefix("filename=") {
+                rest = rest.dropFirst(9)
+                fileName = Self.takeWord(&rest)
+            } else if rest.hasPrefix("type=") {
+                rest = rest.dropFirst(5)
+                type = try HeaderLine.checked(Self.takeWord(&rest), "-F")
+            } else if let known = type {
+                // A parameter of the type, such as charset=utf-8.
+                type = try HeaderLine.checked("\(known);\(Self.takeWord(&rest))", "-F")
             } else {
                 throw CommandFailure(.usage, "-F \"\(text)\": after ; only type= and filename= are known")
             }
@@ -93,19 +97,25 @@ struct FormPart: Hashable, Sendable {
         }
     }
 
-    /// The text up to the next semicolon, which is dropped; in double quotes it may hold semicolons.
-    private static func takePiece(_ rest: inout Substring) -> String {
-        var piece = ""
-        var isQuoted = false
-        while let character = rest.popFirst() {
-            switch character {
-            case ";" where !isQuoted: return piece
-            case "\"" where isQuoted || piece.isEmpty || piece.hasSuffix("=") || piece == "@" || piece == "<":
-                isQuoted.toggle()
-            case "\\" where isQuoted: piece.append(rest.popFirst() ?? "\\")
-            default: piece.append(character)
+    /// Takes the text up to the next semicolon. In double quotes from its first to its last character it may hold
+    /// semicolons, and `\` before a quote or another `\`; quotes elsewhere are ordinary characters, as in curl.
+    private static func takeWord(_ rest: inout Substring) -> String {
+        if rest.first == "\"" {
+            var word = ""
+            var quoted = rest.dropFirst()
+            while let character = quoted.popFirst() {
+                switch character {
+                case "\"":
+                    rest = quoted.drop { $0 != ";" }
+                    return word
+                case "\\" where quoted.first == "\\" || quoted.first == "\"": word.append(quoted.removeFirst())
+                default: word.append(character)
+                }
             }
+            // The quote is not closed: it is an ordinary character.
         }
-        return piece
+        let word = rest.prefix { $0 != ";" }
+        rest = rest[word.endIndex...]
+        return String(word)
     }
 }

@@ -35,11 +35,11 @@ struct HeaderLine: Hashable, Sendable {
         let text = try Self.checked(text, "-H")
         let end = text.firstIndex { $0 == ":" || $0 == ";" } ?? text.endIndex
         guard end < text.endIndex, let name = HTTPField.Name(String(text[..<end])) else {
-            throw CommandFailure(.usage, "-H \"\(text)\": write \"Name: value\"")
+            throw CommandFailure(.usage, "-H \"\(text.prefix { $0 != " " && $0 != ":" })…\": write \"Name: value\"")
         }
         let rest = text[text.index(after: end)...].trimmingBlanks
         guard text[end] == ":" || rest.isEmpty else {
-            throw CommandFailure(.usage, "-H \"\(text)\": write \"Name: value\"")
+            throw CommandFailure(.usage, "-H \"\(text.prefix { $0 != " " && $0 != ":" })…\": write \"Name: value\"")
         }
         self.name = name
         value = text[end] == ";" ? "" : rest.isEmpty ? nil : String(rest)
@@ -52,7 +52,11 @@ struct HeaderLine: Hashable, Sendable {
     ///   (RFC 9110 §5.5).
     static func checked(_ text: String, _ option: String) throws(CommandFailure) -> String {
         guard text.utf8.allSatisfy({ $0 == 0x09 || ($0 >= 0x20 && $0 != 0x7f) }) else {
-            throw CommandFailure(.usage, "\(option) \"\(text)\": a line break or control character cannot be sent")
+            // The text may be a secret.
+            throw CommandFailure(
+                .usage,
+                "\(option): its value has a line break or control character, which cannot be sent"
+            )
         }
         return text
     }

@@ -40,15 +40,20 @@ struct Transfer: Sendable {
         guard resume == nil || command.request.range == nil else {
             throw CommandFailure(.usage, "-C and -r exclude each other")
         }
-        let names = command.output.output.map { $0 == "-" ? Output.standardOutput(isNamed: true) : .file($0) }
+        let names =
+            command.output.output
+            + Array(repeating: OutputArguments.remoteName, count: command.output.remoteNames)
         var transfers: [Transfer] = []
         for (number, text) in command.url.enumerated() {
             let upload = number < command.request.uploadFile.count ? command.request.uploadFile[number] : nil
             let url = try url(text, query: draft.query, upload: upload)
-            var output = number < names.count ? names[number] : .standardOutput(isNamed: false)
-            if number >= names.count, number < names.count + command.output.remoteName {
-                output = .file(try name(of: url))
-            }
+            let output: Output =
+                switch number < names.count ? names[number] : nil {
+                case nil: .standardOutput(isNamed: false)
+                case "-": .standardOutput(isNamed: true)
+                case OutputArguments.remoteName: .file(try name(of: url))
+                case .some(let name): .file(name)
+                }
             let (request, body) = try draft.request(upload: upload)
             transfers.append(
                 Transfer(
@@ -68,7 +73,7 @@ struct Transfer: Sendable {
     /// Reads a URL as curl does: `http://` where no scheme is named; `-G` adds a query, and `-T` the file's name where the
     /// path ends in a slash.
     private static func url(_ text: String, query: String?, upload: String?) throws(CommandFailure) -> HTTPURL {
-        var text = text.contains("://") ? text : "http://" + text
+        var text = text.hasScheme ? text : "http://" + text
         if let query {
             let fragment = text.firstIndex(of: "#") ?? text.endIndex
             text = text[..<fragment] + (text[..<fragment].contains("?") ? "&" : "?") + query + text[fragment...]

@@ -29,6 +29,7 @@ struct TransferRun {
     func run() async -> TransferRecord {
         var record = TransferRecord(transfer)
         var schedule = RetrySchedule(retries: plan.retries, delay: plan.retryDelay)
+        let sizeBefore = resumedFile.map { InputFiles.real.size($0) ?? 0 }
         while true {
             let wait = await attempt(&record, &schedule)
             guard let wait, !Task.isCancelled else { break }
@@ -36,6 +37,8 @@ struct TransferRun {
             note("trying again in \(wait.seconds) s, \(plan.retries - record.retries) tries left")
             record = TransferRecord(transfer, retries: record.retries + 1)
             do { try await Task.sleep(for: wait) } catch { break }
+            // The next try asks from the same byte again: what this one appended must go.
+            if let file = resumedFile, let sizeBefore { try? FileDescriptor.truncate(file, to: sizeBefore) }
         }
         record.total = begin.duration(to: .now)
         record.sent = sentBytes(record)
@@ -100,6 +103,12 @@ struct TransferRun {
             throw error.code == BeelineError.Code(.proxyRefused) && error.proxy?.kind == .socks5
                 ? CommandFailure(.proxyFailed, failure.message) : failure
         }
+    }
+
+    /// The file that `-C N` appends to.
+    private var resumedFile: String? {
+        guard case .at = transfer.resume, case .file(let path) = transfer.output else { return nil }
+        return path
     }
 
     /// The byte that the download goes on from; 0: from the start.

@@ -21,7 +21,9 @@ struct ProgressBar {
     init(name: String, offset: Int64 = 0, expected: Int64?, now: Duration) {
         self.name = name
         self.offset = offset
-        total = expected.map { $0 + offset }
+        // The server may claim any length.
+        let sum = expected?.addingReportingOverflow(offset)
+        total = sum.flatMap { $0.overflow ? nil : $0.partialValue }
         begin = now
     }
 
@@ -31,7 +33,7 @@ struct ProgressBar {
         lastDrawn = now
         let elapsed = (now - begin).seconds
         let speed = elapsed > 0 ? Double(received) / elapsed : 0
-        let have = offset + received
+        let (have, _) = offset.addingReportingOverflow(received)
         var figures = Self.bytes(Double(have))
         if let total { figures += " of \(Self.bytes(Double(total)))" }
         figures += "  \(Self.bytes(speed))/s"

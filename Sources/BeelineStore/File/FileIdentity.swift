@@ -43,7 +43,8 @@ struct FileIdentity: Hashable, Sendable {
         #else
         let time = status.st_mtim
         #endif
-        modified = Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
+        // A file may carry any time; one that 64 bits do not hold only has to be told from others.
+        modified = Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
     }
 
     /// Whether both are one file.
