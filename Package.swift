@@ -197,7 +197,11 @@ let package = Package(
             swiftSettings: settings
         ),
         .testTarget(name: "NamesTests", dependencies: ["Names"], swiftSettings: settings),
-        .testTarget(name: "CookieJarTests", dependencies: ["CookieJar", "Names"], swiftSettings: settings),
+        .testTarget(
+            name: "CookieJarTests",
+            dependencies: ["CookieJar", "Names", nio("NIOConcurrencyHelpers")],
+            swiftSettings: settings
+        ),
         .target(
             name: "DaemonSupport",
             dependencies: ["BeelineTesting", nio("NIOCore"), nio("NIOPosix")],

@@ -78,6 +78,7 @@ public import Glibc
 @_exported import var Glibc.errno
 @_exported import func Glibc.fclose
 @_exported import func Glibc.fcntl
+@_exported import func Glibc.ferror
 @_exported import func Glibc.fopen
 @_exported import func Glibc.fread
 @_exported import func Glibc.free
