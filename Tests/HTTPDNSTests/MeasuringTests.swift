@@ -77,6 +77,16 @@ struct MeasuringTests {
         await #expect(throws: UpstreamError.self) { try await upstream.answer(question) }
     }
 
+    @Test("a hosts file that is a pipe is read once, and kept", .timeLimit(.minutes(1)))
+    func hostsPipe() async throws {
+        let pipe = Pipe()
+        try pipe.fileHandleForWriting.write(contentsOf: Data("192.0.2.7 pipe.test\n".utf8))
+        try pipe.fileHandleForWriting.close()
+        let upstream = HostsFileUpstream(path: "/dev/fd/\(pipe.fileHandleForReading.fileDescriptor)")
+        let question = Question(host("pipe.test"), families: .v4)
+        for _ in 0..<2 { #expect(try await upstream.answer(question).v4?.addresses == addresses("192.0.2.7")) }
+    }
+
     @Test("what comes with an answer besides addresses reaches the caller")
     func extra() async throws {
         let upstream = ScriptedUpstream(

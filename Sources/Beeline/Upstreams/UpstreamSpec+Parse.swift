@@ -62,7 +62,10 @@ private struct SpecReader {
         case "dot": return try dot()
         case "dns": return .dns([try endpoint(rest, port: 53)])
         case "hosts":
-            _ = try contents(of: rest)
+            // It is not read here: a pipe can be read only once.
+            guard FileManager.default.isReadableFile(atPath: rest) else {
+                throw wrong("the file \(rest) cannot be read")
+            }
             return .hosts(file: rest)
         default: throw wrong("write \(Self.forms)")
         }
