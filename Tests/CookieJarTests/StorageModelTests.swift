@@ -419,4 +419,14 @@ struct StorageModelTests {
         configuration.acceptsInsecureSameSiteNone = true
         #expect(try CookieJar(configuration: configuration).set("a=1; SameSite=None", "http://example.com/") == .kept)
     }
+
+    @Test func anAgeThatNoNumberHoldsIsTheLongestLifeWithoutALimitToo() throws {
+        var configuration = CookieJarConfiguration()
+        configuration.maximumAge = .seconds(Int64.max)
+        let jar = CookieJar(configuration: configuration)
+        for age in ["99999999999999999999", "9223372036854775807", String(repeating: "9", count: 1000)] {
+            #expect(try jar.set("a=1; Max-Age=\(age)", "https://example.com/") != .deleted)
+        }
+        #expect(jar.allCookies(now: noon).first?.expires == .distantFuture)
+    }
 }

@@ -67,6 +67,18 @@ struct UpstreamHealthTests {
         #expect(health.choose(among: [0], now: Self.at(0)).upstreams == [0])
     }
 
+    @Test(
+        "a 403 rests an upstream that was told an account, and no other: it may be a captive portal's",
+        arguments: [401, 403, 407]
+    )
+    func refusalWithoutAnAccount(_ status: Int) {
+        let reply = UpstreamReply(status: status, body: [])
+        #expect { try reply.requireSuccess(hasAccount: false) } throws: {
+            ($0 as? UpstreamError)?.code.reaction == .tryElsewhere
+        }
+        #expect { try reply.requireSuccess() } throws: { ($0 as? UpstreamError)?.code == .accountRefused }
+    }
+
     @Test("an account that is refused leaves the upstream alone for a while")
     func refusedAccount() {
         var health = Self.health()
