@@ -104,7 +104,7 @@ public final class CookieJar: Sendable {
         context: CookieContext = CookieContext(),
         now: CookieTime? = nil
     ) -> [UInt8]? {
-        let query = query(url, context, now)
+        let query = query(for: url, context: context, now: now)
         return state.withLockedValue { $0.header(for: query) }
     }
 
@@ -114,11 +114,11 @@ public final class CookieJar: Sendable {
         context: CookieContext = CookieContext(),
         now: CookieTime? = nil
     ) -> [Cookie] {
-        let query = query(url, context, now)
+        let query = query(for: url, context: context, now: now)
         return state.withLockedValue { $0.cookies(for: query) }
     }
 
-    private func query(_ url: HTTPURL, _ context: CookieContext, _ now: CookieTime?) -> CookieQuery {
+    private func query(for url: HTTPURL, context: CookieContext, now: CookieTime?) -> CookieQuery {
         CookieQuery(url, context: context, now: now ?? clock(), filter: configuration.matchFilter)
     }
 

@@ -350,6 +350,20 @@ struct KeepingTests {
         #expect(resolution.upstream == "one")
     }
 
+    @Test("a name of which one family is known is resolved for both, and does not end the process")
+    func oneFamilyThenBoth() async throws {
+        let clock = ManualClock()
+        let upstream = ScriptedUpstream("one", .answer(v4("192.0.2.1", ttl: 60)), .fail(ResolverTests.failure))
+        let resolver = ResolverTests.resolver([upstream], clock: clock, families: .both)
+        _ = try await resolver.resolve(ResolverTests.www, families: .v4)
+        // Time has begun: from here to the earliest moment is more than 64 bits of nanoseconds.
+        clock.advance(by: .seconds(1))
+        _ = resolver.cached(ResolverTests.www)
+        let both = try await resolver.resolve(ResolverTests.www)
+        #expect(both.addresses == addresses("192.0.2.1"))
+        #expect(both.ttl == .seconds(59))
+    }
+
     @Test("a host's own bound for TTLs holds for what is restored too")
     func restoreUnderOverride() async throws {
         let store = MemoryStore()

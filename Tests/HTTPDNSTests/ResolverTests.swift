@@ -44,20 +44,6 @@ struct ResolverTests {
         #expect(resolver.cached(Self.www) == cached)
     }
 
-    @Test("a name of which one family is known is resolved for both, and does not end the process")
-    func oneFamilyThenBoth() async throws {
-        let clock = ManualClock()
-        let upstream = ScriptedUpstream("one", .answer(v4("192.0.2.1", ttl: 60)), .fail(Self.failure))
-        let resolver = Self.resolver([upstream], clock: clock, families: .both)
-        _ = try await resolver.resolve(Self.www, families: .v4)
-        // Time has begun: from here to the earliest moment is more than 64 bits of nanoseconds.
-        clock.advance(by: .seconds(1))
-        _ = resolver.cached(Self.www)
-        let both = try await resolver.resolve(Self.www)
-        #expect(both.addresses == addresses("192.0.2.1"))
-        #expect(both.ttl == .seconds(59))
-    }
-
     @Test("when the TTL is over the upstream is asked again")
     func expires() async throws {
         let clock = ManualClock()

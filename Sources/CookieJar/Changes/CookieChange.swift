@@ -58,13 +58,13 @@ public struct ChangeSource: Hashable, Sendable {
     public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(identity)) }
 }
 
-/// Somebody who is told of a jar's changes as they are made, and misses none: a stream's buffer, or a store on disk.
+/// A listener that gets every change of a jar as it is made: the buffer of a stream, or a store on disk.
 package protocol CookieFollower: AnyObject, Sendable {
     /// Takes note of changes, in their order. It is called while the jar is locked: it must be quick and must not use the
     /// jar.
     func note(_ changes: [CookieChange])
 
-    /// Tells the follower that the jar is gone, or that nobody wants to hear of it any more.
+    /// Tells the follower that no more changes come: the jar is gone, or its reader is.
     func finish()
 
     /// Whether it wants to be told nothing more; the jar then forgets it.
