@@ -98,7 +98,7 @@ struct ReceivedCookie {
         guard !name.isEmpty || !value.isEmpty else { throw .empty }
         // Parts that a reader of the cookie's Set-Cookie field would read otherwise.
         guard parts.allSatisfy({ $0.trimmed($0.indices) == $0.indices && !$0.contains(.semicolon) }),
-            !name.contains(.equals), path.first == .slash,
+            !name.contains(.equals), path.first == .slash, isHostOnly || !key.domain.utf8.contains(.semicolon),
             let host = try? Host(key.domain), host.urlForm == key.domain, !key.domain.hasPrefix(".")
         else { throw .malformed }
         guard path.isASCII else { throw .nonASCIIPath }
