@@ -16,23 +16,41 @@ struct DocumentMapper {
     private static let maxValues = 16_384
 
     /// The document with its links mapped; nil where it is no JSON, or no document of this kind.
-    func mapped(_ document: [UInt8], _ kind: PlaylistMapper.Kind) -> String? {
+    ///
+    /// - Throws: ``MappingBudget/Fault`` where it grows too large, or the task was cancelled.
+    func mapped(_ document: [UInt8], _ kind: PlaylistMapper.Kind) throws(MappingBudget.Fault) -> String? {
+        var budget = MappingBudget()
         guard case .object(var members)? = JSONValue(document, limit: Self.maxValues) else { return nil }
         switch kind {
         case .assets:
             guard let assets = members["ASSETS"]?.array else { return nil }
-            members["ASSETS"] = .array(assets.map { changed($0, "URI") { link($0) } })
+            var mapped: [JSONValue] = []
+            for asset in assets {
+                let uri = try asset["URI"].map { uri throws(MappingBudget.Fault) in try link(uri, &budget) }
+                mapped.append(changed(asset, "URI", to: uri))
+            }
+            members["ASSETS"] = .array(mapped)
         case .steering:
-            if let reload = members["RELOAD-URI"] { members["RELOAD-URI"] = link(reload, as: .steering) }
+            if let reload = members["RELOAD-URI"] { members["RELOAD-URI"] = try link(reload, as: .steering, &budget) }
             if let clones = members["PATHWAY-CLONES"]?.array {
-                members["PATHWAY-CLONES"] = .array(clones.compactMap(clone))
+                var mapped: [JSONValue] = []
+                for value in clones {
+                    if let clone = try clone(value, &budget) { mapped.append(clone) }
+                }
+                members["PATHWAY-CLONES"] = .array(mapped)
             }
         case .hls, .dash: return nil
         }
         return JSONValue.object(members).text
     }
 
-    private func link(_ value: JSONValue, as kind: PlaylistMapper.Kind? = nil) -> JSONValue {
+    private func link(
+        _ value: JSONValue,
+        as kind: PlaylistMapper.Kind? = nil,
+        _ budget: inout MappingBudget
+    ) throws(MappingBudget.Fault) -> JSONValue {
+        // What is relative becomes as long as its base.
+        try budget.take(base.target.utf8.count + gateway.utf8.count)
         guard let text = value.string, let url = try? base.resolving(text), let path = links.path(for: url, as: kind)
         else {
             return value
@@ -42,7 +60,10 @@ struct DocumentMapper {
 
     /// A copy of a pathway whose URIs stay at the gateway: its other host becomes a parameter, for the gateway to read. Nil
     /// for one that has URIs of its own beside another host, to which players give the parameter too: they do without.
-    private func clone(_ value: JSONValue) -> JSONValue? {
+    private func clone(
+        _ value: JSONValue,
+        _ budget: inout MappingBudget
+    ) throws(MappingBudget.Fault) -> JSONValue? {
         guard case .object(var rules)? = value["URI-REPLACEMENT"] else { return value }
         let lists = ["PER-VARIANT-URIS", "PER-RENDITION-URIS"]
         if let host = rules.removeValue(forKey: "HOST")?.string {
@@ -52,15 +73,17 @@ struct DocumentMapper {
             rules["PARAMS"] = .object(parameters)
         }
         for list in lists {
-            if let uris = rules[list]?.object { rules[list] = .object(uris.mapValues { link($0) }) }
+            guard var uris = rules[list]?.object else { continue }
+            for (name, uri) in uris { uris[name] = try link(uri, &budget) }
+            rules[list] = .object(uris)
         }
-        return changed(value, "URI-REPLACEMENT") { _ in .object(rules) }
+        return changed(value, "URI-REPLACEMENT", to: .object(rules))
     }
 
-    /// An object with another value of one of its names.
-    private func changed(_ value: JSONValue, _ name: String, _ change: (JSONValue) -> JSONValue) -> JSONValue {
-        guard case .object(var members) = value, let old = members[name] else { return value }
-        members[name] = change(old)
+    /// An object with another value of one of its names; as it is where there is none.
+    private func changed(_ value: JSONValue, _ name: String, to new: JSONValue?) -> JSONValue {
+        guard case .object(var members) = value, let new else { return value }
+        members[name] = new
         return .object(members)
     }
 }

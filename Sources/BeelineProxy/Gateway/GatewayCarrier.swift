@@ -43,7 +43,18 @@ struct GatewayCarrier: Sendable {
                 whole.headerFields[.ifRange] = nil
                 response = try await client.send(whole, to: url, body: body, options: options)
             }
-            if let kind, response.status == .ok, request.method == .get {
+            let isDocument = kind != nil && request.method == .get
+            if isDocument, response.status == .ok, Self.isCoded(response) {
+                // The server compresses all the same: then the client asks for it, and undoes it.
+                await response.body.discard()
+                var coded = request
+                for name in [HTTPField.Name.acceptEncoding, .range, .ifRange] { coded.headerFields[name] = nil }
+                response = try await client.send(coded, to: url, body: body, options: options)
+                guard response.status == .ok, client.configuration.decodesContent, Self.isDecoded(response) else {
+                    throw Refusal(502, "\(url): its links cannot be mapped, since its Content-Encoding is unknown")
+                }
+            }
+            if let kind, isDocument, response.status == .ok {
                 try await send(playlist(response, kind), false)
             } else {
                 // How long a playlist is when it is mapped, nobody has said.
@@ -54,6 +65,10 @@ struct GatewayCarrier: Sendable {
             throw Self.refusal(error.code, error.message)
         } catch let error as DirectHTTPError {
             throw Self.refusal(BeelineError.Code(error.code), error.message)
+        } catch let refusal as Refusal {
+            throw refusal
+        } catch MappingBudget.Fault.tooLarge {
+            throw Refusal(502, "\(url): with its links mapped it has more than \(MappingBudget.limit) bytes")
         } catch {
             throw Refusal(502, "\(url.origin): \(error)")
         }
@@ -64,16 +79,30 @@ struct GatewayCarrier: Sendable {
         return Refusal(slow.contains { BeelineError.Code($0) == code } ? 504 : 502, message)
     }
 
-    private func playlist(_ response: Response, _ kind: PlaylistMapper.Kind) async throws(BeelineError) -> ByteBuffer {
+    private static func codings(_ response: Response) -> [String] {
+        response.fields[values: .contentEncoding].flatMap { $0.split(separator: ",") }
+            .map { $0.trimmingBlanks().lowercased() }.filter { !$0.isEmpty && $0 != "identity" }
+    }
+
+    private static func isCoded(_ response: Response) -> Bool { !codings(response).isEmpty }
+
+    /// Whether a body that the client asked to be compressed is none any more.
+    private static func isDecoded(_ response: Response) -> Bool {
+        let codings = codings(response)
+        return codings.count <= 1 && codings.allSatisfy { ["gzip", "x-gzip", "deflate"].contains($0) }
+    }
+
+    private func playlist(_ response: Response, _ kind: PlaylistMapper.Kind) async throws -> ByteBuffer {
         let document = try await response.collect(upTo: PlaylistMapper.sizeLimit)
         let mapped: ByteBuffer
         if kind == .assets || kind == .steering {
             let mapper = DocumentMapper(links: links, base: url, gateway: gateway)
-            mapped = mapper.mapped(Array(document.readableBytesView), kind).map { ByteBuffer(string: $0) } ?? document
+            mapped =
+                try mapper.mapped(Array(document.readableBytesView), kind).map { ByteBuffer(string: $0) } ?? document
         } else {
-            mapped = PlaylistMapper(links: links, base: url).mapped(document, kind)
+            mapped = try PlaylistMapper(links: links, base: url).mapped(document, kind)
         }
-        var bytes = head(response, framing: "Content-Length: \(mapped.readableBytes)\r\n")
+        var bytes = head(response, framing: "Content-Length: \(mapped.readableBytes)\r\n", isDecoded: true)
         bytes.writeImmutableBuffer(mapped)
         return bytes
     }
@@ -81,7 +110,8 @@ struct GatewayCarrier: Sendable {
     private func pass(_ response: Response, hidesLength: Bool, _ send: Send) async throws {
         let status = response.status.code
         let hasBody = request.method != .head && status != 204 && status != 304
-        let length = hidesLength ? nil : response.fields[.contentLength].flatMap { Int64($0) }
+        // RFC 9110 §8.6: a 204 has no length.
+        let length = hidesLength || status == 204 ? nil : response.fields[.contentLength].flatMap { Int64($0) }
         if let length {
             try await send(head(response, framing: "Content-Length: \(length)\r\n"), false)
         } else if !hasBody {
@@ -93,8 +123,14 @@ struct GatewayCarrier: Sendable {
         }
         guard hasBody else { return await response.body.discard() }
         let isChunked = length == nil && !isOld
-        for try await piece in response.body {
+        var left = length
+        for try await piece in response.body where piece.readableBytes > 0 {
             guard isChunked else {
+                if let rest = left {
+                    // More would be read as the next response.
+                    guard Int64(piece.readableBytes) <= rest else { throw Refusal.badOrigin("its body is too long") }
+                    left = rest - Int64(piece.readableBytes)
+                }
                 try await send(piece, false)
                 continue
             }
@@ -103,13 +139,18 @@ struct GatewayCarrier: Sendable {
             chunk.writeStaticString("\r\n")
             try await send(chunk, false)
         }
+        guard left ?? 0 == 0 else { throw Refusal.badOrigin("its body is too short") }
         if isChunked { try await send(ByteBuffer(string: "0\r\n\r\n"), false) }
     }
 
-    private func head(_ response: Response, framing: String) -> ByteBuffer {
+    private func head(_ response: Response, framing: String, isDecoded: Bool = false) -> ByteBuffer {
         var head = ByteBuffer(string: "HTTP/1.1 \(response.status.code) \(response.status.reasonPhrase)\r\n")
         for field in GatewayFields.response(response.fields, of: target, links) {
-            head.writeString("\(field.name.rawName): \(field.value)\r\n")
+            if isDecoded, field.name == .contentEncoding { continue }
+            head.writeString("\(field.name.rawName): ")
+            // As it came, also where it is not UTF-8.
+            field.withUnsafeBytesOfValue { _ = head.writeBytes($0) }
+            head.writeStaticString("\r\n")
         }
         head.writeString(framing)
         head.writeStaticString("\r\n")

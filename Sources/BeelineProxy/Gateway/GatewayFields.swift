@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import DirectHTTP
 import HTTPTypes
 import NIOCore
 import Names
@@ -21,6 +22,10 @@ enum GatewayFields {
         var fields = head.fields.httpFields
         // Browsers send the cookies of 127.0.0.1 whatever the port, those of other programs too. The origin's are in the jar.
         fields[.cookie] = nil
+        // The client's connections serve all players, so that none of them may have the login of one.
+        if head.fields.authenticatesConnection { fields[.authorization] = nil }
+        // Trailers stay here.
+        fields[.trailer] = nil
         // What is coded cannot be read, and a part of a playlist is none.
         fields[.acceptEncoding] = "identity"
         if kind != nil {
@@ -34,19 +39,22 @@ enum GatewayFields {
         return fields
     }
 
+    /// What belongs to one connection, says where the body ends, or holds for the origin's host alone.
+    private static let dropped: Set<String> = [
+        "connection", "keep-alive", "proxy-authenticate", "proxy-connection", "te", "trailer", "transfer-encoding",
+        "upgrade", "content-length", "strict-transport-security", "alt-svc",
+    ]
+
     /// The fields of the origin's response as the player gets them, without framing.
     static func response(_ response: HTTPFields, of target: GatewayLinks.Target, _ links: GatewayLinks) -> HTTPFields {
         let url = target.url
         var fields = HTTPFields()
-        let listed = response[values: .connection].flatMap { $0.split(separator: ",") }
-            .map { $0.lowercased().drop { $0 == " " } }
-        let dropped: Set<String> = [
-            "connection", "keep-alive", "proxy-authenticate", "proxy-connection", "te", "trailer", "transfer-encoding",
-            "upgrade", "content-length", "strict-transport-security", "alt-svc",
-        ]
+        let listed = Set(
+            response[values: .connection].flatMap { $0.split(separator: ",") }.map { $0.trimmingBlanks().lowercased() }
+        )
         for field in response {
             let name = field.name.canonicalName
-            if dropped.contains(name) || listed.contains(where: { $0 == name }) { continue }
+            if dropped.contains(name) || listed.contains(name) { continue }
             var field = field
             if name == "location" || name == "content-location" {
                 field.value = location(field.value, of: target, links)

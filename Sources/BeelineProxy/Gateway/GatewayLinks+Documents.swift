@@ -6,21 +6,25 @@ extension GatewayLinks {
     /// The parameter by which a copied pathway names its other host; see ``steered(_:)``.
     static let hostParameter = "_beeline_host"
 
-    /// What a link is mapped to that leads above the root of its origin, where it would leave the origin's place at the
-    /// gateway (RFC 3986 §5.2.4 has it end at the root); nil where it does not.
-    func mappedAboveRoot(_ link: Substring, base: HTTPURL) -> String? {
-        guard link.contains(".."), !link.contains(":"), !link.hasPrefix("/") else { return nil }
-        var depth = base.path.split(separator: "/", omittingEmptySubsequences: false).count - 2
+    /// Whether a link leads above the root of its origin, where it would leave the origin's place at the gateway (RFC 3986
+    /// §5.2.4 has it end at the root).
+    ///
+    /// - Parameters:
+    ///   - link: a reference.
+    ///   - depth: how many directories its document is below the root.
+    func leadsAboveRoot(_ link: Substring, depth: Int) -> Bool {
+        guard link.contains(".."), !link.contains(":"), !link.hasPrefix("/") else { return false }
+        var depth = depth
         let path = link.prefix { $0 != "?" && $0 != "#" }
         for segment in path.split(separator: "/", omittingEmptySubsequences: false) {
             depth += segment == ".." ? -1 : segment == "." ? 0 : 1
-            if depth < 0 { return (try? base.resolving(String(link))).flatMap { self.path(for: $0) } }
+            if depth < 0 { return true }
         }
-        return nil
+        return false
     }
 
-    /// What a link to a document is mapped to whose kind does not show from the document itself; nil where it stays.
-    func mapped(_ link: Substring, base: HTTPURL, as kind: PlaylistMapper.Kind) -> String? {
+    /// What a link is mapped to once it is resolved; nil where it stays. That takes time by the base's length.
+    func resolved(_ link: Substring, base: HTTPURL, as kind: PlaylistMapper.Kind? = nil) -> String? {
         (try? base.resolving(String(link))).flatMap { path(for: $0, as: kind) }
     }
 

@@ -64,28 +64,41 @@ struct GatewayLinks: Sendable {
         return "/\(token)\(kind)/\(origin.scheme.name)/\(userInfo)\(origin.authority)"
     }
 
+    /// The beginning of the paths of a URL's origin, with the URL's user and password.
+    func root(of url: HTTPURL) -> String { place(of: url.origin, Self.userInfo(of: url)) }
+
     /// What a link is mapped to; nil where it stays: it is relative, or leads to a host that is not listed.
     ///
     /// - Parameters:
     ///   - link: a reference as a document has it (RFC 3986 §4.1), perhaps with templates in it.
     ///   - base: the URL of the document.
-    func mapped(_ link: Substring, base: HTTPURL) -> String? {
-        if link.hasPrefix("//") { return mapped(link.dropFirst(2), scheme: base.origin.scheme.name) }
+    ///   - baseRoot: ``root(of:)`` of the base, where there are many links.
+    ///   - isBeginning: whether more of the link follows: then nothing is added behind its host.
+    func mapped(
+        _ link: Substring,
+        base: HTTPURL,
+        baseRoot: String? = nil,
+        isBeginning: Bool = false
+    ) -> String? {
+        if link.hasPrefix("//") {
+            return mapped(link.dropFirst(2), scheme: base.origin.scheme.name, isBeginning: isBeginning)
+        }
         if link.hasPrefix("/") {
             guard hosts.contains(base.host) else { return nil }
-            return place(of: base.origin, Self.userInfo(of: base)) + link
+            return (baseRoot ?? root(of: base)) + link
         }
         guard let colon = link.firstIndex(of: ":"), link[colon...].hasPrefix("://"),
             let scheme = Self.scheme(link[..<colon])
         else { return nil }
-        return mapped(link[colon...].dropFirst(3), scheme: scheme)
+        return mapped(link[colon...].dropFirst(3), scheme: scheme, isBeginning: isBeginning)
     }
 
-    private func mapped(_ rest: Substring, scheme: String) -> String? {
+    private func mapped(_ rest: Substring, scheme: String, isBeginning: Bool) -> String? {
         let authority = rest.prefix { $0 != "/" && $0 != "?" && $0 != "#" }
         guard let url = try? HTTPURL("\(scheme)://\(authority)/"), hosts.contains(url.host) else { return nil }
         let tail = rest[authority.endIndex...]
-        return place(of: url.origin, Self.userInfo(of: url)) + (tail.hasPrefix("/") ? "" : "/") + tail
+        let needsSlash = !tail.hasPrefix("/") && !(isBeginning && tail.isEmpty)
+        return root(of: url) + (needsSlash ? "/" : "") + tail
     }
 
     private static func scheme(_ text: Substring) -> String? {

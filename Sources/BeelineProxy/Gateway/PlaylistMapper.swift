@@ -33,101 +33,139 @@ struct PlaylistMapper: Sendable {
     /// Documents larger than this are not read: an error, since their links would lead past the gateway. 8 MiB.
     static let sizeLimit = 8 << 20
 
-    let links: GatewayLinks
+    private let links: GatewayLinks
     /// The URL of the document.
-    let base: HTTPURL
+    private let base: HTTPURL
+    /// Directories of the document's path, in which its links begin.
+    private let depth: Int
+    private let baseLength: Int
+    /// Where links begin that begin with a slash.
+    private let root: String
 
-    func mapped(_ text: String, _ kind: Kind) -> String {
+    init(links: GatewayLinks, base: HTTPURL) {
+        self.links = links
+        self.base = base
+        depth = max(0, base.path.utf8.count { $0 == UInt8(ascii: "/") } - 1)
+        baseLength = base.target.utf8.count
+        root = links.root(of: base)
+    }
+
+    private func mapped(_ link: Substring) -> String? { links.mapped(link, base: base, baseRoot: root) }
+
+    /// A text with its links mapped.
+    ///
+    /// - Throws: ``MappingBudget/Fault`` where it grows too large, or the task was cancelled.
+    func mapped(_ text: String, _ kind: Kind) throws(MappingBudget.Fault) -> String {
+        var result = MappedText(size: text.utf8.count)
         switch kind {
-        case .hls: mappedHLS(text)
-        case .dash: mappedDASH(text)
-        case .assets, .steering: text
+        case .hls: try mapHLS(text, to: &result)
+        case .dash: try mapDASH(text, to: &result)
+        case .assets, .steering: return text
         }
+        return result.text
     }
 
     /// The bytes of a document with its links mapped. One that is not UTF-8 is read octet by octet: what it says beside its
     /// links stays as it is.
-    func mapped(_ document: ByteBuffer, _ kind: Kind) -> ByteBuffer {
+    func mapped(_ document: ByteBuffer, _ kind: Kind) throws(MappingBudget.Fault) -> ByteBuffer {
         let text = String(buffer: document)
-        if text.utf8.elementsEqual(document.readableBytesView) { return ByteBuffer(string: mapped(text, kind)) }
+        if text.utf8.elementsEqual(document.readableBytesView) { return ByteBuffer(string: try mapped(text, kind)) }
         if let text = UTF16Text(document.readableBytesView) {
-            return ByteBuffer(bytes: text.octets(of: mapped(text.text, kind)))
+            return ByteBuffer(bytes: text.octets(of: try mapped(text.text, kind)))
         }
         var octets = String()
         octets.unicodeScalars.append(contentsOf: document.readableBytesView.map { Unicode.Scalar($0) })
-        return ByteBuffer(bytes: mapped(octets, kind).unicodeScalars.map { UInt8(truncatingIfNeeded: $0.value) })
+        return ByteBuffer(bytes: try mapped(octets, kind).unicodeScalars.map { UInt8(truncatingIfNeeded: $0.value) })
     }
 
     // MARK: HLS
 
-    private func mappedHLS(_ text: String) -> String {
-        var result = ""
-        result.reserveCapacity(text.utf8.count * 2)
+    private func mapHLS(_ text: String, to result: inout MappedText) throws(MappingBudget.Fault) {
         var variables = PlaylistVariables()
         var rest = text[...]
         while !rest.isEmpty {
             // A carriage return and a line feed are one character.
             let end = rest.firstIndex { $0 == "\n" || $0 == "\r\n" } ?? rest.endIndex
             let line = rest[..<end]
-            result += line.hasPrefix("#") ? mappedTag(line, &variables) : mappedReference(line, &variables)
-            variables.note(line)
-            if end < rest.endIndex {
-                result.append(rest[end])
-                rest = rest[rest.index(after: end)...]
+            if line.hasPrefix("#") {
+                try mapTag(line, &variables, to: &result)
             } else {
-                rest = rest[end...]
+                let link = line.drop { $0 == " " || $0 == "\t" }
+                try result.append(mappedLink(link, &variables, &result) ?? String(line))
             }
+            variables.note(line)
+            let next = end < rest.endIndex ? rest.index(after: end) : end
+            try result.append(rest[end..<next])
+            rest = rest[next...]
         }
-        return result
-    }
-
-    private func mappedReference(_ line: Substring, _ variables: inout PlaylistVariables) -> String {
-        let link = line.drop { $0 == " " || $0 == "\t" }
-        return mappedLink(link, &variables) ?? String(line)
     }
 
     /// A link with its variables put in, mapped where it leads to a listed host; nil where it stays as it is.
-    private func mappedLink(_ link: Substring, _ variables: inout PlaylistVariables) -> String? {
+    private func mappedLink(
+        _ link: Substring,
+        _ variables: inout PlaylistVariables,
+        _ result: inout MappedText
+    ) throws(MappingBudget.Fault) -> String? {
         let resolved = variables.resolved(link)
         let reference = resolved?[...] ?? link
-        return links.mapped(reference, base: base) ?? links.mappedAboveRoot(reference, base: base) ?? resolved
+        if let mapped = mapped(reference) { return mapped }
+        guard links.leadsAboveRoot(reference, depth: depth) else { return resolved }
+        try result.charge(baseLength)
+        return links.resolved(reference, base: base) ?? resolved
     }
 
     /// A link of a tag to a document whose kind only the tag says.
-    private func mappedDocument(_ link: Substring, _ kind: Kind, _ variables: inout PlaylistVariables) -> String? {
+    private func mappedDocument(
+        _ link: Substring,
+        _ kind: Kind,
+        _ variables: inout PlaylistVariables,
+        _ result: inout MappedText
+    ) throws(MappingBudget.Fault) -> String? {
+        try result.charge(baseLength)
         let resolved = variables.resolved(link)
-        return links.mapped(resolved?[...] ?? link, base: base, as: kind) ?? resolved
+        return links.resolved(resolved?[...] ?? link, base: base, as: kind) ?? resolved
+    }
+
+    /// The value of a variable that is the beginning of a link, which other playlists may import. It ends where the value
+    /// ends: what follows the variable begins with a slash of its own.
+    private func mappedValue(_ value: Substring, _ variables: inout PlaylistVariables) -> String? {
+        guard value.contains("://") else { return nil }
+        let resolved = variables.resolved(value)
+        return links.mapped(resolved?[...] ?? value, base: base, baseRoot: root, isBeginning: true) ?? resolved
     }
 
     /// A tag's attributes whose names end in URI (RFC 8216 §4.2: quoted strings have no quotes in them), and variables that
-    /// are the beginning of a link, which other playlists may import.
-    private func mappedTag(_ line: Substring, _ variables: inout PlaylistVariables) -> String {
+    /// are the beginning of a link.
+    private func mapTag(
+        _ line: Substring,
+        _ variables: inout PlaylistVariables,
+        to result: inout MappedText
+    ) throws(MappingBudget.Fault) {
         let isDefinition = line.hasPrefix("#EXT-X-DEFINE:")
         let hasLink = line.contains("URI=\"") || line.contains("X-ASSET-LIST=\"")
-        guard isDefinition || line.hasPrefix("#EXT") && hasLink else { return String(line) }
-        var result = ""
+        guard isDefinition || line.hasPrefix("#EXT") && hasLink else { return try result.append(line) }
         var rest = line
         while let quote = rest.firstIndex(of: "\"") {
             let before = rest[...quote]
             let inside = rest[rest.index(after: quote)...]
             guard let end = inside.firstIndex(of: "\"") else { break }
             let value = inside[..<end]
-            result += before
-            let isLink =
-                isDefinition ? before.hasSuffix("VALUE=\"") && value.contains("://") : before.hasSuffix("URI=\"")
-            let mapped: String? =
-                if before.hasSuffix("X-ASSET-LIST=\"") {
-                    mappedDocument(value, .assets, &variables)
-                } else if before.hasSuffix("SERVER-URI=\"") {
-                    mappedDocument(value, .steering, &variables)
-                } else {
-                    isLink ? mappedLink(value, &variables) : nil
-                }
-            result += mapped ?? String(value)
-            result += "\""
+            try result.append(before)
+            var mapped: String?
+            if isDefinition {
+                if before.hasSuffix("VALUE=\"") { mapped = mappedValue(value, &variables) }
+            } else if before.hasSuffix("X-ASSET-LIST=\"") {
+                mapped = try mappedDocument(value, .assets, &variables, &result)
+            } else if before.hasSuffix("SERVER-URI=\"") {
+                mapped = try mappedDocument(value, .steering, &variables, &result)
+            } else if before.hasSuffix("URI=\"") {
+                mapped = try mappedLink(value, &variables, &result)
+            }
+            try result.append(mapped ?? String(value))
+            try result.append("\"")
             rest = inside[inside.index(after: end)...]
         }
-        return result + rest
+        try result.append(rest)
     }
 
     // MARK: DASH
@@ -142,15 +180,14 @@ struct PlaylistMapper: Sendable {
         "Authzurl", "Certurl",
     ]
 
-    private func mappedDASH(_ text: String) -> String {
-        var result = ""
-        result.reserveCapacity(text.utf8.count * 2)
+    private func mapDASH(_ text: String, to result: inout MappedText) throws(MappingBudget.Fault) {
         var rest = text[...]
         /// The element whose text comes next.
         var element = ""
         while let open = rest.firstIndex(of: "<") {
             let content = rest[..<open]
-            result += Self.elements.contains(element) ? mappedContent(content, of: element) : String(content)
+            let isLinked = Self.elements.contains(element)
+            try result.append(isLinked ? mappedContent(content, of: element, &result) : String(content))
             let tag = rest[open...]
             let end: Substring.Index?
             if tag.hasPrefix("<!--") {
@@ -160,32 +197,43 @@ struct PlaylistMapper: Sendable {
             } else {
                 end = Self.endOfTag(tag)
             }
-            guard let end else { return result + tag }
+            guard let end else { return try result.append(tag) }
             let markup = tag[..<end]
             rest = tag[end...]
             if markup.hasPrefix("<!") {
                 // It stands within the element, and its data are the element's text.
                 let isLink = markup.hasPrefix("<![CDATA[") && Self.elements.contains(element)
                 let data = markup.dropFirst("<![CDATA[".count).dropLast("]]>".count)
-                result += isLink ? "<![CDATA[\(mappedContent(data, of: element))]]>" : String(markup)
+                try result.append(
+                    isLink ? "<![CDATA[\(mappedContent(data, of: element, &result))]]>" : String(markup)
+                )
                 continue
             }
             let isElement = !markup.hasPrefix("<?") && !markup.hasPrefix("</")
             let name = Self.localName(markup)
             element = isElement && !markup.hasSuffix("/>") ? name : ""
-            result += isElement ? mappedAttributes(markup, isClock: name == "UTCTiming") : String(markup)
+            if isElement {
+                try mapAttributes(markup, isClock: name == "UTCTiming", to: &result)
+            } else {
+                try result.append(markup)
+            }
         }
-        return result + rest
+        try result.append(rest)
     }
 
-    private func mappedContent(_ content: Substring, of element: String) -> String {
+    private func mappedContent(
+        _ content: Substring,
+        of element: String,
+        _ result: inout MappedText
+    ) throws(MappingBudget.Fault) -> String {
         let leading = content.prefix { $0.isWhitespace }
         var link = content.dropFirst(leading.count)
         guard element == "ContentSteering", !link.isEmpty else {
-            return links.mapped(link, base: base).map { leading + $0 } ?? String(content)
+            return mapped(link).map { leading + $0 } ?? String(content)
         }
         while link.last?.isWhitespace == true { link = link.dropLast() }
-        return links.mapped(link, base: base, as: .steering) ?? String(content)
+        try result.charge(baseLength)
+        return links.resolved(link, base: base, as: .steering) ?? String(content)
     }
 
     /// Behind a tag's `>`; one in an attribute's value does not count.
@@ -211,29 +259,39 @@ struct PlaylistMapper: Sendable {
         return String(name.split(separator: ":").last ?? "")
     }
 
-    /// - Parameter isClock: whether the tag's `value` is where to ask for the time: links, parted by blanks.
-    private func mappedAttributes(_ tag: Substring, isClock: Bool) -> String {
-        var result = ""
+    /// - Parameters:
+    ///   - tag: the tag.
+    ///   - isClock: whether its `value` is where to ask for the time: links, parted by blanks.
+    ///   - result: where to.
+    private func mapAttributes(
+        _ tag: Substring,
+        isClock: Bool,
+        to result: inout MappedText
+    ) throws(MappingBudget.Fault) {
         var rest = tag
         while let quote = rest.firstIndex(where: { $0 == "\"" || $0 == "'" }) {
-            let before = rest[..<quote]
+            let before = rest[...quote]
             let inside = rest[rest.index(after: quote)...]
             guard let end = inside.firstIndex(of: rest[quote]) else { break }
             let value = inside[..<end]
-            result += before
-            result.append(rest[quote])
-            let name = Self.attributeName(before)
+            try result.append(before)
+            let name = Self.attributeName(before.dropLast())
             if isClock, name == "value" {
-                result += value.split(separator: " ", omittingEmptySubsequences: false)
-                    .map { links.mapped($0, base: base) ?? String($0) }.joined(separator: " ")
+                var isFirst = true
+                for link in value.split(separator: " ", omittingEmptySubsequences: false) {
+                    if !isFirst { try result.append(" ") }
+                    isFirst = false
+                    try result.append(mapped(link) ?? String(link))
+                }
             } else {
                 let isLink = Self.attributes.contains(name)
-                result += isLink ? links.mapped(value, base: base) ?? String(value) : String(value)
+                try result.append(isLink ? mapped(value) ?? String(value) : String(value))
             }
-            result.append(rest[quote])
-            rest = inside[inside.index(after: end)...]
+            let next = inside.index(after: end)
+            try result.append(inside[end..<next])
+            rest = inside[next...]
         }
-        return result + rest
+        try result.append(rest)
     }
 
     /// The name before `=` at the end of a text.

@@ -105,7 +105,7 @@ struct RequestHead {
             return .tunnel(destination)
         }
         if bytes.first == UInt8(ascii: "/") || bytes.elementsEqual([UInt8(ascii: "*")]) {
-            return .own(path: String(decoding: bytes, as: UTF8.self))
+            return .own(path: text(bytes))
         }
         let scheme = Array("http://".utf8)
         guard bytes.count > scheme.count,
@@ -117,10 +117,20 @@ struct RequestHead {
         guard let destination = Destination(authority, defaultPort: 80) else {
             throw .malformed("the target names no host")
         }
-        let tail = String(decoding: rest[authority.endIndex...], as: UTF8.self)
+        let tail = rest[authority.endIndex...]
+        let hasSlash = tail.first == UInt8(ascii: "/")
         // RFC 9112 §3.2.1 and §3.2.4.
-        let path = tail.isEmpty && method == "OPTIONS" ? "*" : tail.hasPrefix("/") ? tail : "/" + tail
+        let path = tail.isEmpty && method == "OPTIONS" ? "*" : (hasSlash ? "" : "/") + text(tail)
         return .resource(destination, authority: String(decoding: authority, as: UTF8.self), path: path)
+    }
+
+    /// A target as text. One that is not UTF-8 has its octets escaped, as a URL has them (RFC 3986 §2.1).
+    private static func text(_ bytes: Bytes) -> String {
+        let text = String(decoding: bytes, as: UTF8.self)
+        guard !text.utf8.elementsEqual(bytes) else { return text }
+        let hex = Array("0123456789ABCDEF".utf8)
+        let escaped = bytes.flatMap { $0 < 0x80 ? [$0] : [UInt8(ascii: "%"), hex[Int($0 >> 4)], hex[Int($0 & 15)]] }
+        return String(decoding: escaped, as: UTF8.self)
     }
 
     private static func isAuthority(_ host: ByteBuffer) -> Bool {

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import HTTPDNS
+import HTTPTypes
+import NIOCore
+import Names
+import Testing
+
+@testable import BeelineProxy
+
+/// A scanner that takes time by the square of its input takes minutes for these.
+@Suite("Large inputs from outside take time by their length, and have a bound", .timeLimit(.minutes(5)))
+struct ScannerTests {
+    private static let links = GatewayLinks(hosts: ["live.example"], token: "T")
+
+    private func mapper(_ url: String) throws -> PlaylistMapper {
+        PlaylistMapper(links: Self.links, base: try HTTPURL(url))
+    }
+
+    @Test("links above the root are told from others without looking at a long base each time")
+    func aboveRoot() throws {
+        let deep = try mapper("https://live.example/" + String(repeating: "/", count: 60_000))
+        let lines = String(repeating: "..\n", count: 200_000)
+        #expect(try deep.mapped(lines, .hls) == lines)
+        #expect(
+            try mapper("https://live.example/a/b").mapped("../x\n../../x\n", .hls) == "../x\n/T/https/live.example/x\n"
+        )
+    }
+
+    @Test("links that are resolved against a long base, and what a document grows to, have a bound")
+    func growth() throws {
+        let long = "https://live.example/" + String(repeating: "a", count: 60_000)
+        let host = "https://user:" + String(repeating: "p", count: 4_000) + "@live.example/"
+        let documents: [(String, PlaylistMapper.Kind, String)] = [
+            (long, .hls, String(repeating: "..\n", count: 20_000)),
+            (long, .hls, "#EXT-X-DATERANGE:" + String(repeating: "X-ASSET-LIST=\"?\",", count: 20_000)),
+            (host, .hls, String(repeating: "/\n", count: 200_000)),
+            (host, .hls, "#EXT-X-KEY:" + String(repeating: "URI=\"/\",", count: 100_000)),
+            (host, .dash, String(repeating: "<BaseURL>/</BaseURL>", count: 20_000)),
+            (host, .dash, "<S " + String(repeating: "media='/' ", count: 20_000) + ">"),
+            (host, .dash, "<UTCTiming value='" + String(repeating: "/ ", count: 20_000) + "'>"),
+        ]
+        for (url, kind, text) in documents {
+            #expect(throws: MappingBudget.Fault.tooLarge) { _ = try mapper(url).mapped(text, kind) }
+        }
+        let lists: [(PlaylistMapper.Kind, String)] = [
+            (.assets, "{\"ASSETS\":[" + (0..<4_000).map { _ in "{\"URI\":\"?\"}" }.joined(separator: ",") + "]}"),
+            (
+                .steering,
+                "{\"PATHWAY-CLONES\":[{\"URI-REPLACEMENT\":{\"PER-VARIANT-URIS\":{"
+                    + (0..<4_000).map { "\"\($0)\":\"?\"" }.joined(separator: ",") + "}}}]}"
+            ),
+        ]
+        for (kind, text) in lists {
+            #expect(throws: MappingBudget.Fault.tooLarge) {
+                _ = try DocumentMapper(links: Self.links, base: HTTPURL(long), gateway: "http://G")
+                    .mapped(Array(text.utf8), kind)
+            }
+        }
+    }
+
+    @Test("the mapping of a document ends with its task", arguments: [PlaylistMapper.Kind.hls, .dash])
+    func cancelled(_ kind: PlaylistMapper.Kind) async throws {
+        let mapper = try mapper("https://live.example/")
+        let text = String(repeating: kind == .hls ? "/a\n" : "<BaseURL>/a</BaseURL>", count: 1_000)
+        let work = Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            return try mapper.mapped(text, kind)
+        }
+        await #expect(throws: MappingBudget.Fault.cancelled) { _ = try await work.value }
+    }
+
+    @Test("documents of one element that never ends")
+    func openElements() throws {
+        let mapper = try mapper("https://live.example/a")
+        let count = 300_000
+        for (kind, piece) in [
+            (PlaylistMapper.Kind.dash, "<"), (.dash, "<!--"), (.dash, "<![CDATA["), (.dash, "<a b='"), (.dash, "<a "),
+            (.dash, "a=\""), (.dash, "\u{301}"), (.hls, "\""), (.hls, "#EXT-X-KEY:URI=\""), (.hls, "{$"), (.hls, "../"),
+            (.hls, "\u{301}"), (.hls, "\r"), (.hls, "#EXT-X-DEFINE:NAME=\""),
+        ] {
+            let text = String(repeating: piece, count: count)
+            #expect(try mapper.mapped(text, kind).utf8.count >= text.utf8.count - 2 * count, "\(piece)")
+        }
+        // Each variable has the one before it in its value: what is put in has a bound of its own.
+        var text = "#EXT-X-DEFINE:NAME=\"0\",VALUE=\"aaaaaaaaaaaaaaaa\"\n"
+        for index in 1..<64 {
+            text += "#EXT-X-DEFINE:NAME=\"\(index)\",VALUE=\"{$\(index - 1)}{$\(index - 1)}\"\n"
+        }
+        #expect(try mapper.mapped(text, .hls).utf8.count < 2 * text.utf8.count)
+    }
+
+    @Test("a long list in Connection against many fields")
+    func listedFields() throws {
+        let url = try HTTPURL("https://live.example/")
+        var fields = HTTPFields()
+        fields[.connection] = (0..<40_000).map { "x\($0)" }.joined(separator: " ,")
+        let name = try #require(HTTPField.Name("y"))
+        for _ in 0..<4_000 { fields.append(HTTPField(name: name, value: "")) }
+        fields[.init("x39999") ?? name] = "hop"
+        let passed = GatewayFields.response(fields, of: .init(url: url, kind: nil), Self.links)
+        #expect(passed.count == 4_000)
+    }
+
+    @Test("a head, a chunk's extensions and a SOCKS request that come byte by byte; links and PAC files of 64 KiB")
+    func bytes() throws {
+        var head = [UInt8]("GET http://a.test/ HTTP/1.1\r\nX: ".utf8)
+        head += [UInt8](repeating: 0x2c, count: RequestHead.lengthLimit - head.count - 4) + Array("\r\n\r\n".utf8)
+        var scanner = HeadScanner(limit: RequestHead.lengthLimit)
+        for count in 1...head.count {
+            let end = try head[..<count].withUnsafeBytes { bytes in try scanner.end(in: bytes) }
+            #expect(end == (count == head.count ? count : nil))
+        }
+        #expect(throws: HeadScanner.Fault.tooLong) {
+            var scanner = HeadScanner(limit: RequestHead.lengthLimit)
+            _ = try ([0x61] + head).withUnsafeBytes { bytes in try scanner.end(in: bytes) }
+        }
+        let long = String(repeating: "a", count: 60_000)
+        #expect(Self.links.target(of: "/T/https/live.example/\(long)")?.url.path.utf8.count == 60_001)
+        #expect(Self.links.target(of: "/T/https/\(long)") == nil)
+        let query = String(repeating: "&", count: 60_000)
+        #expect(try Self.links.steered(HTTPURL("https://live.example/?_beeline_host=live.example\(query)")) != nil)
+        #expect(PACFile.text(proxy: long)?.contains(long) == true)
+        var socks = SOCKSReader(credentials: ProxyCredentials(user: long, password: long))
+        var input = ByteBuffer()
+        var refusals = 0
+        let most = [UInt8](repeating: 255, count: 255)
+        for byte in [5, 1, 2, 1, 255] + most + [255] + most {
+            input.writeInteger(byte)
+            if case .refuse = socks.next(&input) { refusals += 1 }
+        }
+        #expect(refusals == 1 && input.readableBytes == 0)
+    }
+
+    @Test(
+        "numbers beyond what a number holds are none",
+        arguments: [
+            "Content-Length: 9223372036854775807", "Content-Length: 99999999999999999999", "Content-Length: -1",
+            "Content-Length: +1", "Content-Length: 1, 1", "Max-Forwards: 9223372036854775808",
+        ]
+    )
+    func numbers(_ field: String) {
+        let head = "OPTIONS http://a.test/ HTTP/1.1\r\nHost: a\r\n\(field)\r\n\r\n"
+        #expect(throws: Refusal.self) {
+            _ = try Array(head.utf8).withUnsafeBytes { bytes in try RequestHead(bytes) }
+        }
+        var chunk = ChunkScanner()
+        #expect(throws: ChunkScanner.Fault.malformedSize) {
+            _ = try Array("8000000000000000\r\n".utf8).withUnsafeBytes { bytes in try chunk.scan(bytes) }
+        }
+    }
+
+    @Test(
+        "a target that is not UTF-8, and one whose first character is a slash with a mark on it",
+        arguments: [([0x2f, 0xe4, 0x3f, 0xff], "/%E4?%FF"), ([0x2f, 0xcc, 0xb8], "/\u{338}"), ([0x3f, 0x61], "/?a")]
+            as [([UInt8], String)]
+    )
+    func octetsOfATarget(octets: [UInt8], expected: String) throws {
+        let head = Array("GET http://a.test".utf8) + octets + Array(" HTTP/1.1\r\nHost: a\r\n\r\n".utf8)
+        let read = try head.withUnsafeBytes { bytes in try RequestHead(bytes) }
+        guard case .resource(_, _, let path) = read.target else { return #expect(Bool(false)) }
+        #expect(path.utf8.elementsEqual(expected.utf8))
+    }
+}
