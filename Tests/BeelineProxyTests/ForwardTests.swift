@@ -341,6 +341,20 @@ struct ForwardTests {
         #expect(try await connection.receiveAll().contains("Connection: close\r\n"))
         #expect(lab.plain.requests.first?.version == "HTTP/1.0")
         await connection.close()
+        // A server that sends chunks all the same.
+        let server = try await RawServer.start { connection in
+            _ = try await connection.receive(until: "\r\n\r\n")
+            try await connection.send(
+                "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nall\r\n6\r\n of it\r\n0\r\nX: y\r\n\r\n"
+            )
+            try await connection.hold()
+        }
+        let other = try await lab.connect()
+        let line = "GET http://a.test:\(server.port)/ HTTP/1.0\r\nConnection: keep-alive\r\n\r\n"
+        try await other.send(line)
+        #expect(try await other.receiveAll() == "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nall of it")
+        await other.close()
+        await server.stop()
         await lab.stop()
     }
 }

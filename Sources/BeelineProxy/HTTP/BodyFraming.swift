@@ -12,18 +12,26 @@ enum BodyFraming: Equatable {
     case untilClose
 }
 
-/// Follows a body to its end without changing a byte, and stops where it is not what its head says.
+/// Follows a body to its end without changing a byte but for its trailers, and stops where it is not what its head says.
 struct BodyTracker {
     private enum State {
         case length(Int64)
         case chunked(ChunkScanner)
+        /// Trailers that are still to be passed on.
+        case trailers(ByteBuffer)
         case untilClose
         case ended
     }
 
     private var state: State
+    /// Names of trailers that belong to one connection.
+    private let listed: Set<String>
 
-    init(_ framing: BodyFraming) {
+    /// - Parameters:
+    ///   - framing: where the body ends.
+    ///   - listed: names that Connection lists, in small letters: such trailers are not passed on.
+    init(_ framing: BodyFraming, withoutTrailers listed: Set<String> = []) {
+        self.listed = listed
         state =
             switch framing {
             case .none, .length(0): .ended
@@ -36,7 +44,7 @@ struct BodyTracker {
     var isEnded: Bool { if case .ended = state { true } else { false } }
     var isUntilClose: Bool { if case .untilClose = state { true } else { false } }
 
-    /// Takes what belongs to the body off the front of `bytes`; nil where nothing does.
+    /// Takes what belongs to the body off the front of `bytes`, as it goes on; nil where nothing goes on for now.
     mutating func take(from bytes: inout ByteBuffer) throws(ChunkScanner.Fault) -> ByteBuffer? {
         let count: Int
         switch state {
@@ -48,33 +56,49 @@ struct BodyTracker {
             count = Int(min(left, Int64(bytes.readableBytes)))
             state = left == Int64(count) ? .ended : .length(left - Int64(count))
         case .chunked(let scanner):
-            count = try scan(scanner, bytes) { _ in }
+            let (all, trailers) = try scan(scanner, bytes) { _ in }
+            let piece = bytes.readSlice(length: all - trailers)
+            bytes.moveReaderIndex(forwardBy: trailers)
+            if let piece, piece.readableBytes > 0 { return piece }
+            guard case .trailers(let section) = state else { return nil }
+            state = .ended
+            return section
+        case .trailers(let section):
+            state = .ended
+            return section
         }
         return count > 0 ? bytes.readSlice(length: count) : nil
     }
 
-    /// Takes what belongs to the body off the front of `bytes`, and leaves its framing out: all that is there, perhaps
-    /// nothing.
+    /// Takes what belongs to the body off the front of `bytes`, and leaves its framing and trailers out: all that is there,
+    /// perhaps nothing.
     mutating func takeContent(from bytes: inout ByteBuffer) throws(ChunkScanner.Fault) -> ByteBuffer {
         guard case .chunked(let scanner) = state else { return try take(from: &bytes) ?? ByteBuffer() }
         var content = ByteBuffer()
-        let count = try scan(scanner, bytes) { content.writeBytes($0) }
-        bytes.moveReaderIndex(forwardBy: count)
+        let (all, _) = try scan(scanner, bytes) { content.writeBytes($0) }
+        bytes.moveReaderIndex(forwardBy: all)
+        if case .trailers = state { state = .ended }
         return content
     }
 
+    /// - Returns: how many bytes belong to the body, and how many of those at their end are its trailers.
     private mutating func scan(
         _ scanner: ChunkScanner,
         _ bytes: ByteBuffer,
         content: (UnsafeRawBufferPointer) -> Void
-    ) throws(ChunkScanner.Fault) -> Int {
+    ) throws(ChunkScanner.Fault) -> (all: Int, trailers: Int) {
         var scanner = scanner
+        let before = scanner.trailers.count
         let result = bytes.withUnsafeReadableBytes { bytes in
             Result { () throws(ChunkScanner.Fault) in try scanner.scan(bytes, content: content) }
         }
         let count = try result.get()
-        state = scanner.isEnded ? .ended : .chunked(scanner)
-        return count
+        if scanner.isEnded {
+            state = .trailers(scanner.trailers.withUnsafeBytes { TrailerFields.passed($0, without: listed) })
+        } else {
+            state = .chunked(scanner)
+        }
+        return (count, scanner.trailers.count - before)
     }
 }
 
@@ -111,7 +135,8 @@ struct ChunkScanner: Equatable {
 
     private var state = State.size(digits: 0)
     private var size: Int64 = 0
-    private var trailerBytes = 0
+    /// The trailer section so far, up to and with its empty line.
+    private(set) var trailers: [UInt8] = []
 
     var isEnded: Bool { state == .ended }
 
@@ -187,8 +212,8 @@ struct ChunkScanner: Equatable {
     }
 
     private mutating func trailer(_ byte: UInt8, isReturn: Bool, isLineFeed: Bool) throws(Fault) {
-        trailerBytes += 1
-        guard trailerBytes <= Self.lineLimit * 4 else { throw .tooLong }
+        guard trailers.count < Self.lineLimit * 4 else { throw .tooLong }
+        trailers.append(byte)
         switch state {
         case .trailerStart:
             if isReturn { return state = .lastLineFeed }

@@ -20,17 +20,18 @@ struct MessageFields {
     private(set) var closes = false
     private(set) var keepsAlive = false
     private(set) var expectsContinue = false
-    /// The value of Upgrade, where Connection lists it.
+    /// The value of Upgrade without HTTP/2, where Connection lists it: a change to HTTP/2 ends at us, who read HTTP/1.1 on
+    /// both sides (RFC 9113 §3.1).
     private(set) var upgrade: String?
     private(set) var proxyAuthorization: ByteBuffer?
-    /// Whether WWW-Authenticate of NTLM or Negotiate ties the login to this connection.
+    /// Whether Authorization or WWW-Authenticate is of NTLM or Negotiate, whose login is one of the connection (RFC 4559 §6).
     private(set) var authenticatesConnection = false
 
     /// How many more proxies may pass the request on (RFC 9110 §7.6.2); nil where nobody counts them.
     private(set) var maxForwards: Int64?
 
-    /// Names that Connection lists; such fields are for us alone.
-    private var listed: Set<String> = []
+    /// Names that Connection lists, in small letters; such fields and trailers are for us alone.
+    private(set) var listed: Set<String> = []
     private let isResponse: Bool
     private let countsForwards: Bool
 
@@ -66,13 +67,18 @@ struct MessageFields {
     }
 
     /// Writes them for the next server or client: those that go from end to end, and where the body ends.
-    func write(to head: inout ByteBuffer) {
+    ///
+    /// - Parameters:
+    ///   - head: where to.
+    ///   - saysFraming: false for a response that never has a body.
+    func write(to head: inout ByteBuffer, saysFraming: Bool = true) {
         head.writeImmutableBuffer(endToEnd)
         if let maxForwards {
             head.writeStaticString("Max-Forwards: ")
             head.writeString(String(maxForwards - 1))
             head.writeStaticString("\r\n")
         }
+        guard saysFraming else { return }
         if isChunked {
             head.writeStaticString("Transfer-Encoding: chunked\r\n")
         } else if let contentLength {
@@ -113,16 +119,20 @@ struct MessageFields {
             expectsContinue = HeadLines.is(value, "100-continue")
             forward(name, value)
         case 7 where HeadLines.is(name, "upgrade"):
-            upgrade = String(decoding: value, as: UTF8.self)
+            let protocols = HeadLines.elements(value).map { String(decoding: $0, as: UTF8.self) }.filter(Self.isForeign)
+            if !protocols.isEmpty { upgrade = ([upgrade].compactMap { $0 } + protocols).joined(separator: ", ") }
         case 10 where HeadLines.is(name, "connection") || HeadLines.is(name, "keep-alive"): break
         case 12 where countsForwards && HeadLines.is(name, "max-forwards"):
             guard maxForwards == nil else { throw Fault("it has several Max-Forwards fields") }
             maxForwards = try Self.number(value, of: "Max-Forwards")
+        case 13 where HeadLines.is(name, "authorization"):
+            if Self.isOfConnection(value) { authenticatesConnection = true }
+            forward(name, value)
         case 14 where HeadLines.is(name, "content-length"): try length(value)
+        case 14 where HeadLines.is(name, "http2-settings"): break
         case 16 where HeadLines.is(name, "proxy-connection"): break
         case 16 where HeadLines.is(name, "www-authenticate"):
-            let scheme = value.prefix { $0 != 0x20 }
-            if HeadLines.is(scheme, "ntlm") || HeadLines.is(scheme, "negotiate") { authenticatesConnection = true }
+            if HeadLines.elements(value).contains(where: Self.isOfConnection) { authenticatesConnection = true }
             forward(name, value)
         case 17 where HeadLines.is(name, "transfer-encoding"):
             // Only this coding, once, and nothing beside it: all servers read it alike.
@@ -138,6 +148,17 @@ struct MessageFields {
             if !listed.isEmpty, listed.contains(String(decoding: name, as: UTF8.self).lowercased()) { break }
             forward(name, value)
         }
+    }
+
+    private static func isForeign(_ name: String) -> Bool {
+        let name = name.lowercased()
+        return !name.isEmpty && name != "h2" && name != "h2c" && !name.hasPrefix("h2c-") && !name.hasPrefix("http/")
+    }
+
+    /// Whether a challenge or credentials are of a scheme that authenticates the connection.
+    private static func isOfConnection(_ value: Bytes) -> Bool {
+        let scheme = value.prefix { $0 != 0x20 && $0 != 0x09 }
+        return HeadLines.is(scheme, "ntlm") || HeadLines.is(scheme, "negotiate")
     }
 
     private mutating func length(_ value: Bytes) throws(Fault) {

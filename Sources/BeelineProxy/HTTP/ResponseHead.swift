@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import DirectHTTP
 import NIOCore
 
 /// The head of a response to a request that the proxy carries.
@@ -49,14 +50,28 @@ struct ResponseHead {
             framing = fields.contentLength.map { .length($0) } ?? .untilClose
         }
         keepsAlive =
-            framing != .untilClose && (isOld ? fields.keepsAlive && !fields.closes : !fields.closes)
+            framing != .untilClose && !(isOld && fields.isChunked)
+            && (isOld ? fields.keepsAlive && !fields.closes : !fields.closes)
+    }
+
+    /// Whether the protocol that the connection changes to is among those that a request asked for (RFC 9110 §7.8).
+    func changesProtocol(asAskedBy request: MessageFields) -> Bool {
+        guard let upgrade = fields.upgrade, let asked = request.upgrade else { return false }
+        let names = { (list: String) in Set(list.lowercased().split(separator: ",").map { $0.trimmingBlanks() }) }
+        return names(upgrade).isSubset(of: names(asked))
     }
 
     /// Whether another response follows (RFC 9110 §15.2).
     var isInterim: Bool { status < 200 && status != 101 }
 
     /// The head as it goes on to the client.
-    func forwarded(closes: Bool, saysKeepAlive: Bool, addsVia: Bool) -> ByteBuffer {
+    ///
+    /// - Parameters:
+    ///   - closes: whether the connection ends behind the response.
+    ///   - saysKeepAlive: whether the client must be told that it does not.
+    ///   - addsVia: whether to say that a proxy was there.
+    ///   - saysFraming: false where the body goes on without its chunks.
+    func forwarded(closes: Bool, saysKeepAlive: Bool, addsVia: Bool, saysFraming: Bool = true) -> ByteBuffer {
         var head = ByteBuffer()
         head.reserveCapacity(fields.endToEnd.readableBytes + 192)
         head.writeStaticString("HTTP/1.1 ")
@@ -64,7 +79,8 @@ struct ResponseHead {
         head.writeStaticString(" ")
         head.writeImmutableBuffer(reason)
         head.writeStaticString("\r\n")
-        fields.write(to: &head)
+        // RFC 9110 §8.6, RFC 9112 §6.1: these have neither a length nor a coding.
+        fields.write(to: &head, saysFraming: saysFraming && status >= 200 && status != 204)
         if status == 101 {
             fields.writeUpgrade(to: &head)
         } else if !isInterim {

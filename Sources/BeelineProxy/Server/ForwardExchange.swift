@@ -15,6 +15,8 @@ final class ForwardExchange: WireOwner {
 
     /// What a client may send before there is a connection to send it to.
     private static let aheadLimit = 64 * 1024
+    /// Interim responses of one request; a server that works for long sends one every few seconds.
+    private static let maxInterims = 1_000
 
     private let server: ProxyServer
     private let client: Wire
@@ -34,12 +36,15 @@ final class ForwardExchange: WireOwner {
     /// What came from the origin and is not a whole head yet.
     private var output = ByteBuffer()
     private var isOriginKept = false
+    private var interims = 0
     private var isOriginFromPool = false
     private var hasResponseBegun = false
     /// The response's head until something of its body follows, or nothing for now: with a body that is malformed from its
     /// first byte it never was one.
     private var heldHead: ByteBuffer?
     private var closesClient = false
+    /// Whether the body goes on without its chunks, to a client of HTTP/1.0, which reads none.
+    private var unchunks = false
     /// Whether the origin was told that the client will send no more.
     private var hasPassedEnd = false
     private var isOver = false
@@ -58,7 +63,7 @@ final class ForwardExchange: WireOwner {
         self.head = head
         self.destination = destination
         self.gateway = gateway
-        request = BodyTracker(head.framing)
+        request = BodyTracker(head.framing, withoutTrailers: head.fields.listed)
         input = ByteBuffer()
         start = server.loop.now
     }
@@ -167,7 +172,11 @@ final class ForwardExchange: WireOwner {
                 case .success(let head): responded(head, &bytes)
                 }
             case .body(var tracker):
-                let result = Result { () throws(ChunkScanner.Fault) in try tracker.take(from: &bytes) }
+                let result = Result { () throws(ChunkScanner.Fault) in
+                    guard unchunks else { return try tracker.take(from: &bytes) }
+                    let content = try tracker.takeContent(from: &bytes)
+                    return content.readableBytes > 0 ? content : nil
+                }
                 response = .body(tracker)
                 switch result {
                 case .failure: return fail(.badOrigin("its body's chunks are malformed"))
@@ -193,19 +202,29 @@ final class ForwardExchange: WireOwner {
         let addsVia = server.configuration.addsVia
         if response.isInterim {
             self.response = .head(HeadScanner(limit: ResponseHead.lengthLimit, isLenient: true))
+            interims += 1
+            guard interims <= Self.maxInterims else { return fail(.badOrigin("interim responses without an end")) }
             // HTTP/1.0 knows no interim responses (RFC 9110 §15.2).
             if !head.isOld { client.write(response.forwarded(closes: false, saysKeepAlive: false, addsVia: addsVia)) }
             return
         }
         if response.status == 101 {
-            guard head.wantsUpgrade else { return fail(.badOrigin("it changes the protocol unasked")) }
+            guard head.wantsUpgrade, received.changesProtocol(asAskedBy: head.fields) else {
+                return fail(.badOrigin("it changes the protocol unasked"))
+            }
             client.write(response.forwarded(closes: false, saysKeepAlive: false, addsVia: addsVia))
             return upgrade(&rest)
         }
         isOriginKept = response.keepsAlive && !response.fields.authenticatesConnection && gateway == nil
-        closesClient = !head.keepsAlive || response.framing == .untilClose || !server.keepsConnections
-        heldHead = response.forwarded(closes: closesClient, saysKeepAlive: head.isOld, addsVia: addsVia)
-        let tracker = BodyTracker(response.framing)
+        unchunks = head.isOld && response.framing == .chunked
+        closesClient = !head.keepsAlive || response.framing == .untilClose || unchunks || !server.keepsConnections
+        heldHead = response.forwarded(
+            closes: closesClient,
+            saysKeepAlive: head.isOld,
+            addsVia: addsVia,
+            saysFraming: !unchunks
+        )
+        let tracker = BodyTracker(response.framing, withoutTrailers: response.fields.listed)
         self.response = .body(tracker)
         if tracker.isEnded { finish(rest) }
     }
