@@ -263,7 +263,7 @@ let package = Package(
             name: "BeelineProxyTests",
             dependencies: [
                 "BeelineProxy", "Beeline", "BeelineTesting", "DirectHTTP", "Names", "HTTPDNS",
-                nio("NIOConcurrencyHelpers"), nio("NIOCore"), httpTypes,
+                nio("NIOConcurrencyHelpers"), nio("NIOCore"), nio("NIOEmbedded"), httpTypes,
             ],
             swiftSettings: settings
         ),

@@ -48,7 +48,7 @@ public final class BeelineProxy: Sendable {
         let loop = MultiThreadedEventLoopGroup.singleton.next()
         let links = configuration.gatewayHosts.isEmpty ? nil : GatewayLinks(hosts: configuration.gatewayHosts)
         do {
-            let (server, endpoint) = try await loop.flatSubmit {
+            let (server, listening) = try await loop.flatSubmit {
                 let server = ProxyServer(
                     on: loop,
                     client: client,
@@ -56,9 +56,10 @@ public final class BeelineProxy: Sendable {
                     gateway: links
                 )
                 let bound = NIOLoopBound(server, eventLoop: loop)
-                return server.listen(at: configuration.listen).map { (bound, $0) }
+                let listening = server.endpoint
+                return server.listen(at: configuration.listen).map { _ in (bound, listening) }
             }.get()
-            return BeelineProxy(configuration, client, links, loop, server, endpoint)
+            return BeelineProxy(configuration, client, links, loop, server, listening)
         } catch {
             throw Self.cannotListen(at: configuration.listen, error)
         }
@@ -70,14 +71,14 @@ public final class BeelineProxy: Sendable {
         _ links: GatewayLinks?,
         _ loop: any EventLoop,
         _ server: NIOLoopBound<ProxyServer>,
-        _ endpoint: Endpoint
+        _ listening: NIOLockedValueBox<Endpoint>
     ) {
         self.configuration = configuration
         self.client = client
         self.links = links
         self.loop = loop
         self.server = server
-        listening = NIOLockedValueBox(endpoint)
+        self.listening = listening
     }
 
     deinit {
@@ -112,22 +113,19 @@ public final class BeelineProxy: Sendable {
     @discardableResult
     public func rebind() async throws(ProxyError) -> Endpoint {
         let last = endpoint
-        let bound: Endpoint
         do {
-            bound = try await listen(at: last)
+            return try await listen(at: last)
         } catch let error as ProxyError {
             throw error
         } catch {
             // Somebody has the port. Who wanted a certain one must be told; any other will do as well.
             guard configuration.listen.port == 0 else { throw Self.cannotListen(at: last, error) }
             do {
-                bound = try await listen(at: configuration.listen)
+                return try await listen(at: configuration.listen)
             } catch {
                 throw Self.cannotListen(at: configuration.listen, error)
             }
         }
-        listening.withLockedValue { $0 = bound }
-        return bound
     }
 
     private func listen(at endpoint: Endpoint) async throws -> Endpoint {

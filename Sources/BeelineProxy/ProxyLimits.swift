@@ -1,13 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Names
+
 /// The bounds of a proxy. Nil means: for ever.
 public struct ProxyLimits: Hashable, Sendable {
     /// Connections of clients at once; the next ones are answered 503. Default 10,000, but no more than the descriptors do
     /// that the process may have when the proxy begins to listen: a tunnel takes two, and up to 512 stay free for the rest.
     public var connections = 10_000
-    /// How long the head of a request may take to come, the first byte of a kept connection's next one not counted.
+    /// Connections of one client at once, an IPv4 address or an IPv6 network of 64 bits; the next ones are closed. Nil:
+    /// 1,000, and none on a loopback address, which all programs of this machine share. Default nil.
+    public var connectionsPerClient: Int?
+    /// How long a client may take to its first byte, and from there to the end of a request's head or of a SOCKS request.
     /// Default 30 s.
     public var head: Duration? = .seconds(30)
+    /// How long a client may pause in the body of a request. Tunnels have ``idle``. Default 2 min.
+    public var body: Duration? = .seconds(120)
+    /// How long a client may read nothing of a reply that waits for it. Tunnels have ``idle``. Default 10 min.
+    public var reply: Duration? = .seconds(600)
     /// From a request to a connection to its origin: the name and all attempts. Default 20 s.
     public var connect: Duration? = .seconds(20)
     /// How long a tunnel or an exchange may rest. Default 1 hour.
@@ -26,9 +35,14 @@ public struct ProxyLimits: Hashable, Sendable {
     /// The defaults.
     public init() {}
 
+    /// ``connectionsPerClient`` of a proxy that listens at an address.
+    func connectionsPerClient(at address: IPAddress) -> Int {
+        connectionsPerClient ?? (address.isLoopback ? .max : 1_000)
+    }
+
     /// How often the clock is looked at: often enough for the shortest of them.
     var tick: Duration {
-        let all = [head, connect, idle, halfClosed, total, keepIdle].compactMap { $0 }
+        let all = [head, body, reply, connect, idle, halfClosed, total, keepIdle].compactMap { $0 }
         let shortest = all.min() ?? .seconds(8)
         return min(max(shortest / 8, .milliseconds(10)), .seconds(2))
     }

@@ -4,6 +4,7 @@ import Beeline
 import BeelineProxy
 import BeelineTesting
 import NIOCore
+import Names
 import Testing
 
 #if canImport(FoundationEssentials)
@@ -33,6 +34,29 @@ struct LifeTests {
         await (try lab.tunnel(to: "a.test", port: server.port)).close()
         await tunnel.close()
         await server.stop()
+        await lab.stop()
+    }
+
+    @Test("listening anew twice at once, and while it stops, leaves no listener behind")
+    func rebindAtOnce() async throws {
+        let lab = try await ProxyLab(configure: { $0.gatewayHosts = ["a.test"] })
+        let place = try #require(lab.proxy.gateway).localURL(for: HTTPURL("http://a.test:\(lab.plain.port)/echo"))
+            .target
+        async let one = lab.proxy.rebind()
+        async let other = lab.proxy.rebind()
+        async let third = lab.proxy.rebind()
+        let endpoints = try await [one, other, third]
+        #expect(endpoints.contains(lab.proxy.endpoint))
+        await (try lab.connect()).close()
+        async let late = try? lab.proxy.rebind()
+        await lab.proxy.stop()
+        for endpoint in endpoints + [await late].compactMap({ $0 }) {
+            // Another test may have the port by now, but it does not know the token.
+            guard let connection = try? await RawConnection.connect(to: endpoint) else { continue }
+            try? await connection.send("GET \(place) HTTP/1.1\r\nHost: a\r\n\r\n")
+            #expect((try? await connection.receiveHead())?.hasPrefix("HTTP/1.1 200 ") != true)
+            await connection.close()
+        }
         await lab.stop()
     }
 

@@ -9,8 +9,8 @@ final class BodyPipe: AsyncSequence, Sendable {
     struct Broken: Error {}
 
     private struct State {
-        var pieces: CircularBuffer<ByteBuffer> = []
-        var bytes = 0
+        /// What waits, in one buffer: a piece of one byte would keep the buffer of its read.
+        var waiting = ByteBuffer()
         var isEnded = false
         var isBroken = false
         var waiter: CheckedContinuation<ByteBuffer?, any Error>?
@@ -33,9 +33,8 @@ final class BodyPipe: AsyncSequence, Sendable {
                 state.waiter = nil
                 return (waiter, true)
             }
-            state.pieces.append(piece)
-            state.bytes += piece.readableBytes
-            return (nil, state.bytes < Self.highMark)
+            state.waiting.writeImmutableBuffer(piece)
+            return (nil, state.waiting.readableBytes < Self.highMark)
         }
         waiter?.resume(returning: piece)
         return hasRoom
@@ -58,11 +57,10 @@ final class BodyPipe: AsyncSequence, Sendable {
                 var hadNoRoom = false
                 let now: Result<ByteBuffer?, any Error>? = state.withLockedValue { state in
                     if state.isBroken { return .failure(Broken()) }
-                    if let piece = state.pieces.popFirst() {
-                        hadNoRoom = state.bytes >= Self.highMark
-                        state.bytes -= piece.readableBytes
-                        hadNoRoom = hadNoRoom && state.bytes < Self.highMark
-                        return .success(piece)
+                    if state.waiting.readableBytes > 0 {
+                        hadNoRoom = state.waiting.readableBytes >= Self.highMark
+                        defer { state.waiting = ByteBuffer() }
+                        return .success(state.waiting)
                     }
                     if state.isEnded { return .success(nil) }
                     state.waiter = continuation

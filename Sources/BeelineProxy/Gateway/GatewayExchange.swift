@@ -129,7 +129,7 @@ final class GatewayExchange: WireOwner {
         upload?.end(isWhole: false)
         if hasResponseBegun {
             // What the player has must not look whole.
-            client.close()
+            if closes { client.reset() } else { client.close() }
         } else if request.isEnded {
             reader.takeBack(input, refusing: refusal, of: head)
         } else {
@@ -162,7 +162,11 @@ final class GatewayExchange: WireOwner {
     }
 
     func check(_ wire: Wire, now: NIODeadline) {
-        guard let limit = server.configuration.limits.idle else { return }
+        let limits = server.configuration.limits
+        if let limit = limits.reply, client.isStalled(for: TimeAmount(limit), now: now) { return fail(.timedOut) }
+        let awaitsBody = !request.isEnded && !client.isPaused
+        if awaitsBody, let limit = limits.body, now - client.lastRead >= TimeAmount(limit) { return fail(.timedOut) }
+        guard let limit = limits.idle else { return }
         if now - max(client.lastActivity, lastSent) >= TimeAmount(limit) {
             fail(Refusal(504, "nothing was heard for too long"))
         }

@@ -37,6 +37,7 @@ final class ForwardExchange: WireOwner {
     private var output = ByteBuffer()
     private var isOriginKept = false
     private var interims = 0
+    private var connectedAt: NIODeadline
     private var isOriginFromPool = false
     private var hasResponseBegun = false
     /// The response's head until something of its body follows, or nothing for now: with a body that is malformed from its
@@ -66,6 +67,7 @@ final class ForwardExchange: WireOwner {
         request = BodyTracker(head.framing, withoutTrailers: head.fields.listed)
         input = ByteBuffer()
         start = server.loop.now
+        connectedAt = start
     }
 
     /// Takes the client's socket over, with what came behind the head.
@@ -76,7 +78,7 @@ final class ForwardExchange: WireOwner {
         var upstream: Proxy?
         let url = Origin(scheme: .http, host: destination.host, port: destination.port)
         if case .proxy(let proxy) = server.client.configuration.proxies.route(to: url) { upstream = proxy }
-        if let kept = server.origins.take(destination, upstream) {
+        if let kept = server.origins.take(destination, upstream, for: client) {
             isOriginFromPool = true
             connected(kept, upstream)
         } else {
@@ -107,6 +109,8 @@ final class ForwardExchange: WireOwner {
         origin = wire
         self.proxy = proxy
         wire.owner = self
+        connectedAt = server.loop.now
+        if head.fields.authenticatesConnection { wire.isTied = true }
         var form = RequestHead.Form.origin
         // A WebSocket has a tunnel through the other proxy.
         if let proxy, gateway == nil { form = .absolute(authorization: proxy.authorization) }
@@ -215,7 +219,8 @@ final class ForwardExchange: WireOwner {
             client.write(response.forwarded(closes: false, saysKeepAlive: false, addsVia: addsVia))
             return upgrade(&rest)
         }
-        isOriginKept = response.keepsAlive && !response.fields.authenticatesConnection && gateway == nil
+        isOriginKept = response.keepsAlive && gateway == nil
+        if response.fields.authenticatesConnection { origin?.isTied = true }
         unchunks = head.isOld && response.framing == .chunked
         closesClient = !head.keepsAlive || response.framing == .untilClose || unchunks || !server.keepsConnections
         heldHead = response.forwarded(
@@ -255,8 +260,9 @@ final class ForwardExchange: WireOwner {
         server.forwarded()
         self.origin = nil
         // A server that answered before it had the whole request may not read the rest.
-        if isOriginKept, !hasPassedEnd, request.isEnded, rest.readableBytes == 0, server.keepsConnections {
-            server.origins.keep(origin, destination, proxy, now: server.loop.now)
+        let isUsable = isOriginKept && !hasPassedEnd && request.isEnded && rest.readableBytes == 0
+        if isUsable, server.keepsConnections, !(origin.isTied && closesClient) {
+            server.origins.keep(origin, destination, proxy, of: client, now: server.loop.now)
         } else {
             origin.owner = nil
             origin.close()
@@ -279,9 +285,9 @@ final class ForwardExchange: WireOwner {
         origin?.close()
         approach?.cancel()
         approach = nil
-        if case .body = response, heldHead == nil {
+        if case .body(let tracker) = response, heldHead == nil {
             // What the client has of the response must not look whole.
-            client.close()
+            if tracker.isUntilClose || unchunks { client.reset() } else { client.close() }
         } else if !request.isEnded {
             reader.refuse(refusal, to: head, closes: true)
         } else {
@@ -292,7 +298,7 @@ final class ForwardExchange: WireOwner {
     /// The origin's connection ended.
     private func originEnded() {
         guard !isOver else { return }
-        if case .body(let tracker) = response, tracker.isUntilClose {
+        if case .body(let tracker) = response, tracker.isUntilClose, origin?.hasFailed == false {
             isOriginKept = false
             return finish(ByteBuffer())
         }
@@ -358,6 +364,13 @@ final class ForwardExchange: WireOwner {
     func check(_ wire: Wire, now: NIODeadline) {
         if let approach { return approach.check(now: now) }
         let limits = server.configuration.limits
+        if let limit = limits.reply, client.isStalled(for: TimeAmount(limit), now: now) {
+            return fail(.timedOut)
+        }
+        let awaitsBody = !request.isEnded && !client.isPaused && !client.isInputEnded
+        if awaitsBody, let limit = limits.body, now - max(client.lastRead, connectedAt) >= TimeAmount(limit) {
+            return fail(.timedOut)
+        }
         guard let limit = client.isInputEnded ? limits.halfClosed : limits.idle else { return }
         let last = max(client.lastActivity, origin?.lastActivity ?? start)
         if now - last >= TimeAmount(limit) { fail(Refusal(504, "nothing was heard for too long")) }

@@ -10,29 +10,33 @@ final class OriginPool {
     struct Key: Hashable {
         let destination: Destination
         let proxy: Proxy?
+        /// The client whose login a connection has; nil: it may serve all of them.
+        var client: ObjectIdentifier?
     }
 
     private let limits: ProxyLimits
     private var idle: [Key: [Kept]] = [:]
     private var count = 0
+    /// How many of them have a login.
+    private var tied = 0
 
     init(limits: ProxyLimits) { self.limits = limits }
 
     var isEmpty: Bool { count == 0 }
 
-    /// A connection that may serve a request; the one that rested last.
-    func take(_ destination: Destination, _ proxy: Proxy?) -> Wire? {
-        let key = Key(destination: destination, proxy: proxy)
-        guard let kept = idle[key]?.popLast() else { return nil }
-        if idle[key]?.isEmpty == true { idle[key] = nil }
-        count -= 1
+    /// A connection that may serve a client's request: the one with its login, or the one that rested last.
+    func take(_ destination: Destination, _ proxy: Proxy?, for client: Wire) -> Wire? {
+        var key = Key(destination: destination, proxy: proxy, client: ObjectIdentifier(client))
+        if idle[key] == nil { key.client = nil }
+        guard let kept = idle[key]?.last else { return nil }
+        remove(kept)
         kept.wire.owner = nil
         return kept.wire
     }
 
-    /// Keeps a connection whose exchange is over; closes it where there are enough.
-    func keep(_ wire: Wire, _ destination: Destination, _ proxy: Proxy?, now: NIODeadline) {
-        let key = Key(destination: destination, proxy: proxy)
+    /// Keeps a connection whose exchange with a client is over; closes it where there are enough.
+    func keep(_ wire: Wire, _ destination: Destination, _ proxy: Proxy?, of client: Wire, now: NIODeadline) {
+        let key = Key(destination: destination, proxy: proxy, client: wire.isTied ? ObjectIdentifier(client) : nil)
         guard wire.isOpen, !wire.isInputEnded, count < limits.kept, idle[key, default: []].count < limits.keptPerOrigin
         else { return wire.close() }
         let kept = Kept(wire: wire, pool: self, key: key, since: now)
@@ -40,6 +44,16 @@ final class OriginPool {
         wire.resume()
         idle[key, default: []].append(kept)
         count += 1
+        if wire.isTied { tied += 1 }
+    }
+
+    /// Closes the connections that have the login of a client which is gone.
+    func closeTied(to client: Wire) {
+        guard tied > 0 else { return }
+        let client = ObjectIdentifier(client)
+        for (key, connections) in idle where key.client == client {
+            for kept in connections { kept.wire.close() }
+        }
     }
 
     func check(now: NIODeadline) {
@@ -57,6 +71,7 @@ final class OriginPool {
         idle[kept.key]?.remove(at: index)
         if idle[kept.key]?.isEmpty == true { idle[kept.key] = nil }
         count -= 1
+        if kept.wire.isTied { tied -= 1 }
     }
 
     /// The owner of a connection that rests: whatever comes on it, nobody asked for.

@@ -2,6 +2,7 @@
 
 import Beeline
 import DirectHTTP
+import NIOConcurrencyHelpers
 import NIOCore
 import NIOPosix
 import Names
@@ -18,9 +19,15 @@ final class ProxyServer {
     let gateway: GatewayLinks?
     private(set) var own: OwnEndpoints
     private(set) var counts = ProxyCounts()
+    /// Where it listens.
+    let endpoint: NIOLockedValueBox<Endpoint>
     private var listener: (any Channel)?
+    /// The last call of ``listen(at:)``: two at once would leave a listener behind.
+    private var lastListening: EventLoopFuture<Void>
     /// The sockets of clients.
     private var clients: [ObjectIdentifier: Wire] = [:]
+    private var tally = ClientTally()
+    private let connectionsPerClient: Int
     private var budget: DescriptorBudget
     private var ticker: Scheduled<Void>?
     private var isDraining = false
@@ -34,10 +41,13 @@ final class ProxyServer {
     ) {
         self.gateway = gateway
         self.loop = loop
+        endpoint = NIOLockedValueBox(configuration.listen)
+        lastListening = loop.makeSucceededVoidFuture()
         self.client = client
         self.configuration = configuration
         own = OwnEndpoints(listening: configuration.listen)
         budget = DescriptorBudget(connections: configuration.limits.connections)
+        connectionsPerClient = configuration.limits.connectionsPerClient(at: configuration.listen.address)
         origins = OriginPool(limits: configuration.limits)
         silentTunnels = SilentTunnels(on: loop)
     }
@@ -46,12 +56,18 @@ final class ProxyServer {
 
     /// Listens at an endpoint; what listened before is closed first.
     func listen(at endpoint: Endpoint) -> EventLoopFuture<Endpoint> {
-        let closed: EventLoopFuture<Void> = listener?.close() ?? loop.makeSucceededVoidFuture()
-        listener = nil
         let me = NIOLoopBound(self, eventLoop: loop)
-        return closed.flatMapError { [loop] _ in loop.makeSucceededVoidFuture() }
+        let listening = lastListening.flatMap { me.value.stopListening() }
             .flatMap { me.value.bind(endpoint) }
             .flatMapThrowing { channel in try me.value.listening(channel) }
+        lastListening = listening.map { _ in }.flatMapError { [loop] _ in loop.makeSucceededVoidFuture() }
+        return listening
+    }
+
+    private func stopListening() -> EventLoopFuture<Void> {
+        let closed: EventLoopFuture<Void> = listener?.close() ?? loop.makeSucceededVoidFuture()
+        listener = nil
+        return closed.flatMapError { [loop] _ in loop.makeSucceededVoidFuture() }
     }
 
     private func bind(_ endpoint: Endpoint) -> EventLoopFuture<any Channel> {
@@ -79,7 +95,12 @@ final class ProxyServer {
         guard let address = channel.localAddress, let endpoint = Endpoint(address) else {
             throw ChannelError.unknownLocalAddress
         }
+        guard !isDraining else {
+            channel.close(promise: nil)
+            throw ProxyError(.ended, "the proxy has ended")
+        }
         listener = channel
+        self.endpoint.withLockedValue { $0 = endpoint }
         budget = DescriptorBudget(connections: configuration.limits.connections)
         let interfaces = (try? System.enumerateDevices())?.compactMap { $0.address.flatMap(Endpoint.init)?.address }
         own = OwnEndpoints(listening: endpoint, interfaces: interfaces ?? [])
@@ -89,13 +110,26 @@ final class ProxyServer {
     private func accept(_ channel: any Channel) throws {
         let isTooMany = clients.count >= budget.connections
         if isTooMany, clients.count - budget.connections >= budget.refusals { throw Self.tooMany }
-        let wire = Wire(now: loop.now, of: self)
+        guard let address = channel.remoteAddress.flatMap(Endpoint.init)?.address else {
+            throw ChannelError.ioOnClosedChannel
+        }
+        let client = ClientTally.client(at: address)
+        guard tally.add(client, limit: connectionsPerClient) else {
+            tell(.refused(nil, Refusal(503, "\(client) has as many connections as one client may")))
+            throw Self.tooMany
+        }
+        let wire = Wire(now: loop.now, of: self, client: client)
         let reader = RequestReader(self, client: wire, refusal: isTooMany ? Self.tooMany : nil)
         wire.owner = reader
-        // Here, and not with the bootstrap, which goes through a future for each of them.
-        try channel.syncOptions?.setOption(.allowRemoteHalfClosure, value: true)
-        try Self.keepNoBuffers(channel)
-        try channel.pipeline.syncOperations.addHandler(wire)
+        do {
+            // Here, and not with the bootstrap, which goes through a future for each of them.
+            try channel.syncOptions?.setOption(.allowRemoteHalfClosure, value: true)
+            try Self.keepNoBuffers(channel)
+            try channel.pipeline.syncOperations.addHandler(wire)
+        } catch {
+            tally.remove(client)
+            throw error
+        }
         clients[ObjectIdentifier(wire)] = wire
         counts.connections = clients.count
         startTicker()
@@ -133,7 +167,9 @@ final class ProxyServer {
 
     /// A client's socket is gone.
     func forget(_ wire: Wire) {
-        clients[ObjectIdentifier(wire)] = nil
+        guard clients.removeValue(forKey: ObjectIdentifier(wire)) != nil else { return }
+        if let client = wire.countsFor { tally.remove(client) }
+        origins.closeTied(to: wire)
         counts.connections = clients.count
         guard clients.isEmpty else { return }
         if isDraining { finishDraining() }
@@ -191,7 +227,8 @@ final class ProxyServer {
             finishDraining()
         } else {
             loop.assumeIsolated().scheduleTask(deadline: deadline) { [self] in
-                for wire in clients.values { wire.close() }
+                // What is cut must not look whole.
+                for wire in clients.values { wire.reset() }
             }
         }
         return promise.futureResult

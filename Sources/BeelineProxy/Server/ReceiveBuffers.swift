@@ -28,3 +28,10 @@ struct ReceiveBuffers: RecvByteBufferAllocator {
         return true
     }
 }
+
+extension ByteBuffer {
+    /// The same bytes in a buffer of their size, where the one they are in is much larger.
+    var withoutSlack: ByteBuffer {
+        storageCapacity / 4 > readableBytes ? ByteBuffer(bytes: readableBytesView) : self
+    }
+}

@@ -45,7 +45,8 @@ final class RequestReader: WireOwner {
         state = .resting
         since = server.loop.now
         isFirst = false
-        input = rest
+        // A few bytes of the next request must not keep the buffer of a large read.
+        input = rest.withoutSlack
         client.resume()
         proceed()
     }
@@ -78,12 +79,28 @@ final class RequestReader: WireOwner {
     func receivedAll(from wire: Wire) {}
 
     func inputEnded(of wire: Wire) {
-        // Who asks for a tunnel may have said all that he has to say; nobody else is waiting for an answer.
-        if case .approaching = state { return }
-        client.closeAfterFlush()
+        if case .lingering = state { client.closeAfterFlush() } else { endInput() }
     }
 
-    func writabilityChanged(of wire: Wire) {}
+    /// Closes where the client will send no more and no request waits for its answer.
+    private func endInput() {
+        switch state {
+        case .resting where input.readableBytes > 0 && !client.isWritable: break
+        case .resting, .head, .socks: client.closeAfterFlush()
+        // A client that asks for a tunnel may have said all that it has to say.
+        case .approaching, .lingering: break
+        }
+    }
+
+    func writabilityChanged(of wire: Wire) {
+        guard wire.isWritable else { return }
+        switch state {
+        case .resting, .head, .socks:
+            client.resume()
+            proceed()
+        case .approaching, .lingering: break
+        }
+    }
 
     func closed(_ wire: Wire) {
         approach?.cancel()
@@ -94,11 +111,18 @@ final class RequestReader: WireOwner {
         let limits = server.configuration.limits
         switch state {
         case .approaching: approach?.check(now: now)
+        case .resting where !isFirst && client.waitingBytes > 0:
+            // Bytes of the last reply wait for the client.
+            since = now
+            if let limit = limits.reply, client.isStalled(for: TimeAmount(limit), now: now) { client.close() }
         case .resting where !isFirst:
             if now - since >= TimeAmount(limits.keepIdle) { client.close() }
         case .lingering:
-            let limit = isFlushed ? .seconds(2) : limits.idle ?? .seconds(3600)
-            if now - since >= TimeAmount(limit) { client.close() }
+            if isFlushed {
+                if now - since >= .seconds(2) { client.close() }
+            } else if let limit = limits.reply, client.isStalled(for: TimeAmount(limit), now: now) {
+                client.close()
+            }
         case .resting, .head, .socks:
             guard let limit = limits.head, now - since >= TimeAmount(limit) else { return }
             if case .head = state { refuse(.timedOut, to: nil) } else { client.close() }
@@ -113,15 +137,17 @@ final class RequestReader: WireOwner {
         isProceeding = true
         while step() {}
         isProceeding = false
-        guard client.isInputEnded else { return }
-        switch state {
-        case .resting, .head, .socks: client.closeAfterFlush()
-        case .approaching, .lingering: break
-        }
+        if client.isInputEnded { endInput() }
     }
 
     /// Whether there may be another one.
     private func step() -> Bool {
+        guard client.isOpen else { return false }
+        // A client that sends requests and reads no answers would have them all in memory.
+        guard client.isWritable else {
+            client.pause()
+            return false
+        }
         if case .resting = state { begin() }
         switch state {
         case .head(var scanner):
@@ -150,6 +176,8 @@ final class RequestReader: WireOwner {
         while input.readableBytes >= 2, input.getInteger(at: input.readerIndex, as: UInt16.self) == 0x0d0a {
             input.moveReaderIndex(forwardBy: 2)
         }
+        // Half an empty line.
+        if input.readableBytes == 1, input.getInteger(at: input.readerIndex, as: UInt8.self) == 0x0d { return }
         guard let first = input.getInteger(at: input.readerIndex, as: UInt8.self) else { return }
         since = server.loop.now
         if first == 5, isFirst {

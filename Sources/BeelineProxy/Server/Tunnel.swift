@@ -11,8 +11,9 @@ final class Tunnel: WireOwner {
     /// Where to, as the end is told of; nil: nobody is told.
     private let destination: Destination?
     private let start: NIODeadline
-    private var sent = 0
-    private var received = 0
+    /// Int64 also where Int has 32 bits: a tunnel may carry more than 2 GiB.
+    private var sent: Int64 = 0
+    private var received: Int64 = 0
     private var isOver = false
 
     /// - Parameters:
@@ -33,13 +34,13 @@ final class Tunnel: WireOwner {
         client.owner = self
         origin.owner = self
         if fromClient.readableBytes > 0 {
-            sent += fromClient.readableBytes
+            sent += Int64(fromClient.readableBytes)
             origin.send(fromClient)
         } else if !origin.hasWritten {
             server.silentTunnels.add(origin)
         }
         if fromOrigin.readableBytes > 0 {
-            received += fromOrigin.readableBytes
+            received += Int64(fromOrigin.readableBytes)
             client.send(fromOrigin)
         }
         client.resume()
@@ -54,7 +55,7 @@ final class Tunnel: WireOwner {
     private func other(_ wire: Wire) -> Wire { wire === client ? origin : client }
 
     func received(_ bytes: ByteBuffer, from wire: Wire) {
-        if wire === client { sent += bytes.readableBytes } else { received += bytes.readableBytes }
+        if wire === client { sent += Int64(bytes.readableBytes) } else { received += Int64(bytes.readableBytes) }
         other(wire).send(bytes)
     }
 
@@ -73,8 +74,12 @@ final class Tunnel: WireOwner {
         isOver = true
         // The last words of who is gone still go out, but not for ever: nobody looks at this socket any more.
         let rest = other(wire)
+        // To a protocol that ends with the connection, a reset that becomes an orderly end is a whole message.
+        if wire.hasFailed { rest.resetsAtClose() }
         rest.closeAfterFlush(within: server.configuration.limits.halfClosed ?? .seconds(120))
-        if let destination { server.tell(.ended(destination, sent: sent, received: received)) }
+        if let destination {
+            server.tell(.ended(destination, sent: Int(clamping: sent), received: Int(clamping: received)))
+        }
     }
 
     func check(_ wire: Wire, now: NIODeadline) {
@@ -86,7 +91,8 @@ final class Tunnel: WireOwner {
     }
 
     private func end() {
-        client.close()
-        origin.close()
+        // What is cut must not look whole.
+        client.reset()
+        origin.reset()
     }
 }

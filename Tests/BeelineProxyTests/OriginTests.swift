@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Beeline
+import BeelineProxy
+import BeelineTesting
+import NIOConcurrencyHelpers
+import NIOCore
+import Names
+import Testing
+
+@Suite("How connections to origins end, and whose they are", .timeLimit(.minutes(1)))
+struct OriginTests {
+    /// What a client of HTTP/1.0 asks at a door.
+    private static func ask(_ lab: ProxyLab, _ port: UInt16, isGateway: Bool) async throws -> RawConnection {
+        let url = try HTTPURL("http://a.test:\(port)/")
+        let gateway = try #require(lab.proxy.gateway)
+        let target = isGateway ? try gateway.localURL(for: url).target : url.description
+        let connection = try await lab.connect()
+        try await connection.send("GET \(target) HTTP/1.0\r\nHost: a\r\n\r\n")
+        return connection
+    }
+
+    private static func lab(_ change: (inout ProxyLimits) -> Void = { _ in }) async throws -> ProxyLab {
+        try await ProxyLab(configure: {
+            $0.gatewayHosts = ["a.test"]
+            change(&$0.limits)
+        })
+    }
+
+    @Test(
+        "a body that ends with the connection, and is cut by a reset, is cut by one at the client",
+        arguments: [false, true]
+    )
+    func cutBody(isGateway: Bool) async throws {
+        let lab = try await Self.lab()
+        let hasHalf = Gate()
+        let server = try await RawServer.start { connection in
+            _ = try await connection.receive(until: "\r\n\r\n")
+            try await connection.send("HTTP/1.0 200 OK\r\n\r\nhalf")
+            try await hasHalf.wait()
+            await connection.reset()
+        }
+        let connection = try await Self.ask(lab, server.port, isGateway: isGateway)
+        _ = try await connection.receive(until: "half")
+        hasHalf.open()
+        await #expect(throws: (any Error).self) { _ = try await connection.receiveAll() }
+        await connection.close()
+        await server.stop()
+        await lab.stop()
+    }
+
+    @Test(
+        "a body that ends with the connection, and that the proxy gives up, does not look whole",
+        arguments: [false, true]
+    )
+    func givenUpBody(isGateway: Bool) async throws {
+        let lab = try await Self.lab { $0.idle = .milliseconds(100) }
+        let server = try await RawServer.start { connection in
+            _ = try await connection.receive(until: "\r\n\r\n")
+            try await connection.send("HTTP/1.0 200 OK\r\n\r\nhalf")
+            try await connection.hold()
+        }
+        let connection = try await Self.ask(lab, server.port, isGateway: isGateway)
+        await #expect(throws: (any Error).self) { _ = try await connection.receiveAll() }
+        await connection.close()
+        await server.stop()
+        await lab.stop()
+    }
+
+    @Test("a proxy that stops cuts what does not end by a reset")
+    func stopped() async throws {
+        let lab = try await Self.lab()
+        let server = try await RawServer.start { connection in
+            try await connection.send("half")
+            try await connection.hold()
+        }
+        let tunnel = try await lab.tunnel(to: "a.test", port: server.port)
+        #expect(try await tunnel.receive(count: 4) == Array("half".utf8))
+        await lab.proxy.stop()
+        await #expect(throws: (any Error).self) { _ = try await tunnel.receiveAll() }
+        await tunnel.close()
+        await server.stop()
+        await lab.stop()
+    }
+
+    @Test("a reset of either end of a tunnel is one at the other end")
+    func tunnelReset() async throws {
+        let lab = try await Self.lab()
+        let (ends, tell) = AsyncStream.makeStream(of: Bool.self)
+        let server = try await RawServer.start { connection in
+            try await connection.send("hi")
+            let word = try await connection.receive(count: 5)
+            if word == Array("reset".utf8) { return await connection.reset() }
+            do {
+                _ = try await connection.drain()
+                tell.yield(true)
+            } catch {
+                tell.yield(false)
+                throw error
+            }
+        }
+        let first = try await lab.tunnel(to: "a.test", port: server.port)
+        try await first.send("reset")
+        await #expect(throws: (any Error).self) { _ = try await first.receiveAll() }
+        await first.close()
+        for isReset in [false, true] {
+            let tunnel = try await lab.tunnel(to: "a.test", port: server.port)
+            _ = try await tunnel.receive(count: 2)
+            try await tunnel.send("words")
+            if isReset { await tunnel.reset() } else { await tunnel.close() }
+            #expect(await ends.first { _ in true } == !isReset)
+        }
+        await server.stop()
+        await lab.stop()
+    }
+
+    /// A server that knows a client by its connection: two legs with a challenge between them, or one with a ticket.
+    private static func authenticating() async throws -> RawServer {
+        try await RawServer.start { connection in
+            var isChallenged = false
+            var user: String?
+            while let bytes = try await connection.receive(until: "\r\n\r\n") {
+                let head = String(decoding: bytes, as: UTF8.self)
+                if head.contains("Authorization: Negotiate ticket") {
+                    user = "kerberos"
+                } else if head.contains("Authorization: NTLM type3"), isChallenged {
+                    user = "ntlm"
+                }
+                isChallenged = head.contains("Authorization: NTLM type1")
+                if let user {
+                    try await connection.send("HTTP/1.1 200 OK\r\nContent-Length: \(user.utf8.count)\r\n\r\n\(user)")
+                } else {
+                    let offers =
+                        isChallenged ? "NTLM type2" : "Basic realm=\"a, b\", Negotiate\r\nWWW-Authenticate: NTLM"
+                    try await connection.send(
+                        "HTTP/1.1 401 No\r\nWWW-Authenticate: \(offers)\r\nContent-Length: 0\r\n\r\n"
+                    )
+                }
+            }
+        }
+    }
+
+    @Test("the legs of a login of NTLM or Negotiate leave on one connection, which serves no other client")
+    func connectionLogin() async throws {
+        let lab = try await Self.lab()
+        let server = try await Self.authenticating()
+        func get(_ connection: RawConnection, _ authorization: String? = nil) async throws -> String {
+            let field = authorization.map { "Authorization: \($0)\r\n" } ?? ""
+            try await connection.send("GET http://a.test:\(server.port)/ HTTP/1.1\r\nHost: a\r\n\(field)\r\n")
+            let (head, body) = try await connection.receiveResponse()
+            return body.isEmpty ? String(head.split(separator: " ")[1]) : body
+        }
+        let one = try await lab.connect()
+        let other = try await lab.connect()
+        #expect(try await get(one) == "401")
+        #expect(try await get(one, "NTLM type1") == "401")
+        // Meanwhile another client asks, and another origin is asked.
+        #expect(try await get(other) == "401")
+        try await one.send("GET http://a.test:\(lab.plain.port)/echo HTTP/1.1\r\nHost: a\r\n\r\n")
+        _ = try await one.receiveResponse()
+        #expect(try await get(one, "NTLM type3") == "ntlm")
+        #expect(try await get(one) == "ntlm")
+        #expect(try await get(other) == "401")
+        // One leg is enough, and its answer does not say what it was.
+        let third = try await lab.connect()
+        #expect(try await get(third, "Negotiate ticket") == "kerberos")
+        #expect(try await get(third) == "kerberos")
+        #expect(try await get(other) == "401")
+        // The connection goes with its client.
+        for connection in [one, third, other] { await connection.close() }
+        try await server.connections { $0.open == 0 }
+        await server.stop()
+        await lab.stop()
+    }
+
+    @Test("the gateway, whose connections serve all players, passes on no login that is one of a connection")
+    func connectionLoginAtTheGateway() async throws {
+        let lab = try await Self.lab()
+        let place = try #require(lab.proxy.gateway).localURL(for: HTTPURL("http://a.test:\(lab.plain.port)/echo"))
+            .target
+        for (value, passed) in [("NTLM type1", false), ("negotiate x", false), ("Basic eA==", true)] {
+            let connection = try await lab.connect()
+            try await connection.send("GET \(place) HTTP/1.1\r\nHost: a\r\nAuthorization: \(value)\r\n\r\n")
+            _ = try await connection.receiveResponse()
+            #expect((lab.plain.requests.last?.fields[.authorization] == value) == passed, "\(value)")
+            await connection.close()
+        }
+        await lab.stop()
+    }
+
+    @Test("a compressed playlist is mapped all the same; what cannot be read is refused", arguments: ["gzip", "br"])
+    func compressedPlaylist(_ coding: String) async throws {
+        let lab = try await ProxyLab(
+            configure: { $0.gatewayHosts = ["a.test"] },
+            handler: { _ in
+                var reply = Reply.text("#EXTM3U\n/1.ts\n")
+                if coding == "gzip" { reply = reply.compressed(.gzip) }
+                reply.fields[.contentEncoding] = coding
+                return reply
+            }
+        )
+        let url = try HTTPURL("http://a.test:\(lab.plain.port)/live.m3u8")
+        let place = try #require(lab.proxy.gateway).localURL(for: url).target
+        let connection = try await lab.connect()
+        try await connection.send("GET \(place) HTTP/1.1\r\nHost: a\r\n\r\n")
+        let (head, body) = try await connection.receiveResponse()
+        if coding == "gzip" {
+            #expect(body == "#EXTM3U\n\(place.replacing("live.m3u8", with: "1.ts"))\n")
+            #expect(head.hasPrefix("HTTP/1.1 200 ") && !head.contains("Content-Encoding"))
+        } else {
+            #expect(head.hasPrefix("HTTP/1.1 502 "), "\(head)")
+        }
+        await connection.close()
+        await lab.stop()
+    }
+
+    @Test("a field at the gateway that is not UTF-8 stays as it is")
+    func octets() async throws {
+        let lab = try await Self.lab()
+        let server = try await RawServer.start { connection in
+            _ = try await connection.receive(until: "\r\n\r\n")
+            try await connection.send(
+                Array("HTTP/1.1 200 OK\r\nContent-Length: 0\r\nX: ".utf8) + [0xc4, 0xda] + Array("\r\n\r\n".utf8)
+            )
+        }
+        let connection = try await Self.ask(lab, server.port, isGateway: true)
+        let head = try await connection.receive(until: "\r\n\r\n") ?? []
+        #expect(head.contains(0xc4) && head.contains(0xda))
+        await connection.close()
+        await server.stop()
+        await lab.stop()
+    }
+}

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Beeline
+import BeelineProxy
+import BeelineTesting
+import NIOCore
+import Names
+import Testing
+
+@Suite("What a client of the proxy may do, and for how long", .timeLimit(.minutes(1)))
+struct ProxyLimitTests {
+    /// The doors of the one port.
+    enum Door: CaseIterable, Sendable {
+        case forward, gateway, connect, socks
+    }
+
+    private static let short = Duration.milliseconds(50)
+
+    /// A proxy that waits for nothing for longer than a test, but for what the test changes.
+    private static func lab(_ change: (inout ProxyLimits) -> Void) async throws -> ProxyLab {
+        try await ProxyLab(configure: {
+            $0.gatewayHosts = ["a.test"]
+            change(&$0.limits)
+        })
+    }
+
+    /// The request line for a path of an origin in the clear.
+    private static func target(_ door: Door, _ lab: ProxyLab, _ port: UInt16) throws -> String {
+        let url = try HTTPURL("http://a.test:\(port)/")
+        guard door == .gateway else { return url.description }
+        return try #require(lab.proxy.gateway).localURL(for: url).target
+    }
+
+    private static func becomesEmpty(_ proxy: BeelineProxy) async throws {
+        try await withTimeLimit(.seconds(20), { "the proxy to close its client" }) {
+            while await proxy.counts().connections > 0 { await Task.yield() }
+        }
+    }
+
+    @Test(
+        "a client that says nothing, half a head, or half of each message of SOCKS",
+        arguments: [
+            "", "\r", "GET http://a.test/ HT", "GET /proxy.pac HTTP/1.1\r\nHost:", "CONNECT a.test:443 HTTP/1.1\r\n",
+            "\u{5}", "\u{5}\u{1}", "\u{5}\u{1}\u{0}\u{5}\u{1}\u{0}\u{3}\u{6}a.te",
+        ]
+    )
+    func head(_ start: String) async throws {
+        let lab = try await Self.lab { $0.head = Self.short }
+        let connection = try await lab.connect()
+        if !start.isEmpty { try await connection.send(start) }
+        let answer = try await connection.receiveAll()
+        let isHead = !start.hasPrefix("\u{5}") && start.count > 1
+        #expect(answer.hasPrefix("HTTP/1.1 408 ") == isHead, "\(answer)")
+        await connection.close()
+        await lab.stop()
+    }
+
+    @Test("a client that has its answer and asks for nothing more")
+    func betweenRequests() async throws {
+        let lab = try await Self.lab { $0.keepIdle = Self.short }
+        for target in ["/proxy.pac", "http://a.test:\(lab.plain.port)/echo"] {
+            let connection = try await lab.connect()
+            try await connection.send("GET \(target) HTTP/1.1\r\nHost: \(lab.proxy.endpoint)\r\n\r\n")
+            #expect(try await connection.receiveAll().hasPrefix("HTTP/1.1 200 "))
+            await connection.close()
+        }
+        await lab.stop()
+    }
+
+    @Test("a client that stops in the middle of a body", arguments: [Door.forward, .gateway])
+    func body(_ door: Door) async throws {
+        let lab = try await Self.lab { $0.body = Self.short }
+        let server = try await RawServer.start { try await $0.hold() }
+        let target = try Self.target(door, lab, server.port)
+        for framing in ["Content-Length: 9\r\n\r\n1234", "Transfer-Encoding: chunked\r\n\r\n4\r\n12"] {
+            let connection = try await lab.connect()
+            try await connection.send("POST \(target) HTTP/1.1\r\nHost: a.test\r\n\(framing)")
+            #expect(try await connection.receiveAll().hasPrefix("HTTP/1.1 408 "))
+            await connection.close()
+        }
+        await server.stop()
+        await lab.stop()
+    }
+
+    @Test("a client whose body waits for a slow origin is not blamed", arguments: [Door.forward, .gateway])
+    func slowOrigin(_ door: Door) async throws {
+        let lab = try await Self.lab { $0.body = .milliseconds(200) }
+        let reading = Gate()
+        let length = 24 << 20
+        let server = try await RawServer.start { connection in
+            _ = try await connection.receive(until: "\r\n\r\n")
+            try await reading.wait()
+            _ = try await connection.receive(count: length)
+            try await connection.send("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+        }
+        let target = try Self.target(door, lab, server.port)
+        let connection = try await lab.connect()
+        let sending = Task {
+            try await connection.send("POST \(target) HTTP/1.1\r\nHost: a.test\r\nContent-Length: \(length)\r\n\r\n")
+            try await connection.send([UInt8](repeating: 7, count: length))
+        }
+        // Longer than the limit: what the client has to say is in the buffers between.
+        try await Task.sleep(for: .milliseconds(600))
+        reading.open()
+        #expect(try await connection.receiveHead().hasPrefix("HTTP/1.1 200 "))
+        try await sending.value
+        await connection.close()
+        await server.stop()
+        await lab.stop()
+    }
+
+    @Test("a client that does not read a reply", arguments: [Door.forward, .gateway])
+    func reply(_ door: Door) async throws {
+        let lab = try await Self.lab { $0.reply = Self.short }
+        let server = try await RawServer.start { connection in
+            _ = try await connection.receive(until: "\r\n\r\n")
+            try await connection.send("HTTP/1.1 200 OK\r\nContent-Length: 1000000000\r\n\r\n")
+            try await connection.sendEndlessly("x")
+        }
+        let connection = try await lab.connect()
+        try await connection.send("GET \(Self.target(door, lab, server.port)) HTTP/1.1\r\nHost: a.test\r\n\r\n")
+        try await server.connections { $0.accepted == 1 }
+        try await Self.becomesEmpty(lab.proxy)
+        try await server.connections { $0.open == 0 }
+        await connection.close()
+        await server.stop()
+        await lab.stop()
+    }
+
+    @Test("a tunnel that rests", arguments: [Door.connect, .socks])
+    func tunnel(_ door: Door) async throws {
+        let lab = try await Self.lab { $0.idle = Self.short }
+        let server = try await RawServer.start { try await $0.hold() }
+        let connection = try await lab.connect()
+        let port = server.port
+        if door == .socks {
+            let name: [UInt8] = [5, 1, 0, 5, 1, 0, 3, 6] + Array("a.test".utf8)
+            try await connection.send(name + [UInt8(port >> 8), UInt8(port & 0xff)])
+        } else {
+            try await connection.send("CONNECT a.test:\(port) HTTP/1.1\r\nHost: a.test\r\n\r\n")
+        }
+        while (try? await connection.receive()) ?? nil != nil {}
+        try await Self.becomesEmpty(lab.proxy)
+        try await server.connections { $0.open == 0 }
+        await server.stop()
+        await lab.stop()
+    }
+
+    @Test("one client has no more connections than it may, and a place is free again when it closes one")
+    func connectionsPerClient() async throws {
+        let lab = try await Self.lab { $0.connectionsPerClient = 2 }
+        func isServed(_ connection: RawConnection) async -> Bool {
+            try? await connection.send("GET /proxy.pac HTTP/1.1\r\nHost: \(lab.proxy.endpoint)\r\n\r\n")
+            return (try? await connection.receiveHead())?.hasPrefix("HTTP/1.1 200 ") == true
+        }
+        var connections: [RawConnection] = []
+        for number in 0..<3 {
+            let connection = try await lab.connect()
+            #expect(await isServed(connection) == (number < 2))
+            connections.append(connection)
+        }
+        #expect(await lab.proxy.counts().refused == 1)
+        await connections[0].close()
+        while await lab.proxy.counts().connections > 1 { await Task.yield() }
+        connections.append(try await lab.connect())
+        #expect(await isServed(connections[3]))
+        for connection in connections { await connection.close() }
+        await lab.stop()
+    }
+}

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Beeline
+import NIOConcurrencyHelpers
+import NIOCore
+import NIOEmbedded
+import Names
+import Testing
+
+@testable import BeelineProxy
+
+@Suite("A client's socket on fake time")
+struct WireTests {
+    /// Keeps what is written from leaving.
+    private final class Stopper: ChannelOutboundHandler {
+        typealias OutboundIn = ByteBuffer
+
+        var isOpen = false
+
+        func flush(context: ChannelHandlerContext) { if isOpen { context.flush() } }
+    }
+
+    private final class Owner: WireOwner {
+        var closed = 0
+        var changes = 0
+
+        func received(_ bytes: ByteBuffer, from wire: Wire) {}
+        func receivedAll(from wire: Wire) {}
+        func inputEnded(of wire: Wire) {}
+        func writabilityChanged(of wire: Wire) { changes += 1 }
+        func closed(_ wire: Wire) { closed += 1 }
+        func check(_ wire: Wire, now: NIODeadline) {}
+    }
+
+    /// A client of a proxy that is not there.
+    private struct Lab {
+        let channel = EmbeddedChannel()
+        let stopper = Stopper()
+        let wire: Wire
+        let server: ProxyServer
+        let reader: RequestReader
+
+        init(limits: ProxyLimits = ProxyLimits(), isActive: Bool = true) throws {
+            var configuration = ProxyConfiguration()
+            configuration.limits = limits
+            var settings = ClientConfiguration()
+            settings.upstreams = []
+            settings.resolver.system = nil
+            server = ProxyServer(
+                on: channel.eventLoop,
+                client: try BeelineClient(settings),
+                configuration: configuration,
+                gateway: nil
+            )
+            wire = Wire(now: channel.eventLoop.now)
+            reader = RequestReader(server, client: wire, refusal: nil)
+            wire.owner = reader
+            try channel.pipeline.syncOperations.addHandlers([stopper, wire])
+            if isActive { try channel.connect(to: try SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait() }
+        }
+
+        func send(_ text: String) throws { try channel.writeInbound(ByteBuffer(string: text)) }
+
+        func sent() throws -> String {
+            var text = ""
+            while let bytes = try channel.readOutbound(as: ByteBuffer.self) { text += String(buffer: bytes) }
+            return text
+        }
+
+        func end() { _ = try? channel.finish(acceptAlreadyClosed: true) }
+    }
+
+    private static let request = "GET /x HTTP/1.1\r\nHost: a\r\n\r\n"
+
+    @Test("a client that sends requests and reads no answers gets none to the next ones before it reads")
+    func backPressure() throws {
+        let lab = try Lab()
+        lab.stopper.isOpen = true
+        try lab.send(Self.request)
+        #expect(lab.server.counts.refused == 1)
+        lab.channel.isWritable = false
+        lab.channel.pipeline.fireChannelWritabilityChanged()
+        for _ in 0..<10 { try lab.send(Self.request) }
+        #expect(lab.server.counts.refused == 1 && lab.wire.isPaused)
+        // It sends no more, and its requests are answered all the same.
+        lab.channel.pipeline.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
+        #expect(lab.channel.isActive)
+        lab.channel.isWritable = true
+        lab.channel.pipeline.fireChannelWritabilityChanged()
+        #expect(lab.server.counts.refused == 11 && !lab.channel.isActive)
+        lab.end()
+    }
+
+    @Test("a reply that a client still reads is not cut off by the limit between requests")
+    func slowReaderBetweenRequests() throws {
+        let lab = try Lab()
+        lab.stopper.isOpen = false
+        try lab.send(Self.request)
+        let start = lab.channel.eventLoop.now
+        for minute in 0..<10 {
+            // A little leaves each minute.
+            lab.wire.write(ByteBuffer(string: "x"))
+            lab.reader.check(lab.wire, now: start + .minutes(Int64(2 * minute)))
+            guard minute % 3 == 2 else { continue }
+            lab.stopper.isOpen = true
+            lab.channel.flush()
+            lab.stopper.isOpen = false
+        }
+        #expect(lab.channel.isActive)
+        let last = start + .minutes(18)
+        lab.reader.check(lab.wire, now: last + .minutes(9))
+        #expect(lab.channel.isActive)
+        lab.reader.check(lab.wire, now: last + .minutes(10))
+        #expect(!lab.channel.isActive, "nothing was read for \(ProxyLimits().reply ?? .zero)")
+        lab.end()
+    }
+
+    @Test("a socket that closes already, and waits for its reader, is closed when the last watcher's time is up")
+    func lastCall() throws {
+        let lab = try Lab()
+        lab.wire.write(ByteBuffer(string: "x"))
+        lab.wire.closeAfterFlush()
+        #expect(lab.channel.isActive)
+        lab.wire.closeAfterFlush(within: .seconds(5))
+        lab.channel.embeddedEventLoop.advanceTime(by: .seconds(4))
+        #expect(lab.channel.isActive)
+        lab.channel.embeddedEventLoop.advanceTime(by: .seconds(1))
+        #expect(!lab.channel.isActive)
+        lab.end()
+    }
+
+    @Test("pieces of one byte each have a buffer: many of them are as much as many bytes")
+    func manyPieces() throws {
+        let lab = try Lab()
+        let owner = Owner()
+        lab.wire.owner = owner
+        for _ in 0..<1_023 { lab.wire.write(ByteBuffer(string: "x")) }
+        #expect(lab.wire.isWritable)
+        lab.wire.write(ByteBuffer(string: "x"))
+        #expect(!lab.wire.isWritable && owner.changes == 0)
+        lab.stopper.isOpen = true
+        lab.wire.flush()
+        #expect(lab.wire.isWritable && owner.changes == 1)
+        lab.end()
+    }
+
+    @Test("a channel that never becomes active is forgotten when its handler goes")
+    func neverActive() throws {
+        let lab = try Lab(isActive: false)
+        let owner = Owner()
+        lab.wire.owner = owner
+        // Such a channel has no `channelInactive` to tell of.
+        lab.wire.handlerRemoved(context: try lab.channel.pipeline.syncOperations.context(handler: lab.wire))
+        #expect(owner.closed == 1 && lab.wire.owner == nil)
+        lab.end()
+    }
+
+    @Test("a socket that is gone gets no owner, and its requests are not served")
+    func gone() throws {
+        let lab = try Lab()
+        lab.wire.close()
+        lab.reader.takeBack(ByteBuffer(string: Self.request))
+        #expect(lab.server.counts.refused == 0 && lab.wire.owner == nil)
+        lab.reader.close(saying: ByteBuffer(string: "x"))
+        #expect(lab.wire.owner == nil)
+        lab.end()
+    }
+
+    @Test("an empty line before a request may come in halves")
+    func emptyLine() throws {
+        let lab = try Lab()
+        lab.stopper.isOpen = true
+        try lab.send("\r")
+        try lab.send("\n\r")
+        try lab.send("\n" + Self.request)
+        #expect(try lab.sent().hasPrefix("HTTP/1.1 404 "))
+        lab.end()
+    }
+
+    @Test("what is left of the next request does not keep the buffer of a large read")
+    func smallRest() throws {
+        var large = ByteBuffer(repeating: 0x20, count: 256 * 1024)
+        let piece = large.readSlice(length: 1)
+        let rest = try #require(piece)
+        #expect(rest.storageCapacity >= 256 * 1024 && rest.withoutSlack.storageCapacity <= 64)
+        #expect(rest.withoutSlack == rest)
+    }
+
+    @Test("connections are counted by IPv4 address and by IPv6 network")
+    func clients() throws {
+        func client(_ text: String) throws -> IPAddress { ClientTally.client(at: try #require(IPAddress(text))) }
+        #expect(try client("::ffff:192.0.2.1") == client("192.0.2.1"))
+        #expect(try client("2001:db8::1") == client("2001:db8::ffff:0:0:1"))
+        #expect(try client("2001:db8::1") != client("2001:db8:0:1::1"))
+        var tally = ClientTally()
+        let one = try client("192.0.2.1")
+        var added = [tally.add(one, limit: 1), tally.add(one, limit: 1)]
+        tally.remove(one)
+        tally.remove(one)
+        added.append(tally.add(one, limit: 1))
+        #expect(added == [true, false, true])
+        #expect(ProxyLimits().connectionsPerClient(at: IPAddress(v4: 0x7f00_0001)) == .max)
+        #expect(ProxyLimits().connectionsPerClient(at: one) == 1_000)
+    }
+}
