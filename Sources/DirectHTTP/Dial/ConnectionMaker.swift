@@ -29,9 +29,11 @@ struct ConnectionMaker: Sendable {
         }
         let handler: any ConnectionHandler
         do {
-            // A channel that has died tells nobody any more, and its connection would stay in the pool for ever.
+            // A channel that has closed sends no `.closed` any more, and its connection would stay in the pool for ever. It may
+            // also close while the handler is added: HTTP/2 writes its preface then, and that write may fail.
             guard won.channel.isActive else { throw ChannelError.ioOnClosedChannel }
             handler = try install(on: won.channel, info.applicationProtocol, notify: notify)
+            guard won.channel.isActive else { throw ChannelError.ioOnClosedChannel }
         } catch {
             return .failure(
                 DirectHTTPError(

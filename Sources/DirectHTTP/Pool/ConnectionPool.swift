@@ -111,21 +111,20 @@ final class ConnectionPool: Sendable {
         }
     }
 
-    /// The lent connection can serve somebody else.
+    /// The lent connection can serve another request.
     func release(_ connection: Connection, now: NIODeadline) {
         let isTooOld = maximumAge.map { connection.born + $0 <= now } ?? false
-        // An old one that is shared leaves the pool first, so that nobody who waits is given it.
-        if isTooOld, connection.isShared { return connection.drain() }
-        let (turns, keep) = shared.withLockedValue { shared -> ([WokenTurn], Bool) in
-            // A shared one may carry others, and closes by itself when it is told to drain and carries none.
-            guard connection.isShared || connection.epoch == shared.epoch && !isTooOld, !shared.isShutDown else {
-                return ([], connection.isShared)
-            }
-            let (wakes, keep) = shared.pool.release(connection, connection.key, isShared: connection.isShared)
-            return (shared.take(wakes), keep || connection.isShared)
+        let (turns, isKept) = shared.withLockedValue { shared -> ([WokenTurn], Bool) in
+            guard !isTooOld, connection.epoch == shared.epoch else { return ([], false) }
+            // A graceful shutdown has told every shared one to drain.
+            guard !shared.isShutDown else { return ([], connection.isShared) }
+            let (wakes, isKept) = shared.pool.release(connection, connection.key, isShared: connection.isShared)
+            return (shared.take(wakes), isKept)
         }
         for turn in turns { turn.resume() }
-        if !keep { connection.close() }
+        guard !isKept else { return }
+        // A shared one may carry others. It leaves the pool at once, and closes when it carries none.
+        if connection.isShared { connection.drain() } else { connection.close() }
     }
 
     /// A connection was opened: it is lent to its opener, and to others where it can be shared.
@@ -134,7 +133,11 @@ final class ConnectionPool: Sendable {
             shared.open[ObjectIdentifier(connection)] = connection
             guard !shared.isShutDown else { return nil }
             let capacity = connection.isShared ? HTTP2Handler.presumedCapacity : nil
-            return shared.take(shared.pool.opened(connection, connection.key, capacity: capacity))
+            // Connections were retired while this one was dialled: it was dialled by what was known before.
+            let isRetired = connection.epoch != shared.epoch
+            return shared.take(
+                shared.pool.opened(connection, connection.key, capacity: capacity, isRetired: isRetired)
+            )
         }
         guard let turns else { return connection.close() }
         for turn in turns { turn.resume() }
@@ -237,6 +240,9 @@ final class ConnectionPool: Sendable {
                 continuation.resume(returning: early)
             } else if Task.isCancelled {
                 leave(waiter, key, .cancelled, "the request to \(key.origin) was cancelled")
+            } else if let deadline, deadline <= .now() {
+                // The timer may have fired before the waiter was registered, and found none.
+                leave(waiter, key, .poolExhausted, "every connection to \(key.origin) stayed busy")
             }
         } onCancel: {
             leave(waiter, key, .cancelled, "the request to \(key.origin) was cancelled")

@@ -152,13 +152,16 @@ struct PoolState<Key: Hashable & Sendable, Connection: AnyObject & Sendable>: Se
 
     /// A connection stands, and is lent to its opener.
     ///
-    /// - Parameter capacity: how many it can be lent to at a time; nil where it serves one.
-    mutating func opened(_ connection: Connection, _ key: Key, capacity: Int?) -> [Wake] {
+    /// - Parameters:
+    ///   - capacity: how many it can be lent to at a time; nil where it serves one.
+    ///   - isRetired: whether it is lent to its opener only, and to no other request after that.
+    mutating func opened(_ connection: Connection, _ key: Key, capacity: Int?, isRetired: Bool = false) -> [Wake] {
         changeAndWake(key) { origin in
             origin.opening -= 1
             origin.shares = capacity != nil
             guard let capacity else { return }
             origin.busy -= 1
+            guard !isRetired else { return }
             origin.shared.append(Shared(connection: connection, lent: 1, capacity: max(1, capacity)))
         }
     }
@@ -228,12 +231,12 @@ struct PoolState<Key: Hashable & Sendable, Connection: AnyObject & Sendable>: Se
         } ?? false
     }
 
-    /// Forgets the connections that serve nobody and gives them out, to be closed.
+    /// Takes the connections that serve no request out of the pool, to be closed.
     mutating func takeIdle() -> [Connection] {
         take { $0.lent == 0 }
     }
 
-    /// Forgets every connection that could serve another caller and gives them out, to be closed when they serve nobody.
+    /// Takes every connection that could serve another request out of the pool, to be closed when it serves none.
     mutating func takeAll() -> [Connection] {
         take { _ in true }
     }
@@ -244,6 +247,8 @@ struct PoolState<Key: Hashable & Sendable, Connection: AnyObject & Sendable>: Se
             change(key) { origin in
                 taken += origin.idle
                 taken += origin.shared.filter(condition).map(\.connection)
+                // Their sockets are open until they say that they closed, and ``closed(_:_:isShared:)`` then counts one busy less.
+                origin.busy += origin.idle.count
                 origin.idle = []
                 origin.shared.removeAll(where: condition)
             }

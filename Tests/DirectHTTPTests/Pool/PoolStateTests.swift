@@ -57,6 +57,44 @@ struct PoolStateTests {
         #expect(lease(&pool) == "reuse")
     }
 
+    @Test(
+        "connections that were taken out idle count until they have closed, and a lent one keeps its place after that",
+        arguments: [true, false]
+    )
+    func countAfterTaking(retires: Bool) {
+        let (idle, lent) = (Line(), Line())
+        var pool = Pool(connectionsPerOrigin: 2, waitersPerOrigin: 10, maximumIdle: 10)
+        for line in [idle, lent] {
+            #expect(lease(&pool) == "open")
+            _ = pool.opened(line, "a", capacity: nil)
+        }
+        _ = pool.release(idle, "a", isShared: false)
+        #expect((retires ? pool.takeAll() : pool.takeIdle()).count == 1)
+        #expect(pool.idleCount == 0)
+        #expect(lease(&pool) == "wait", "its socket is still open")
+        #expect(texts(pool.closed(idle, "a", isShared: false)) == ["open 1"])
+        #expect(lease(&pool) == "wait", "one is lent, one is being opened")
+        #expect(texts(pool.openingFailed("a")) == ["open 2"])
+        #expect(pool.openingFailed("a").isEmpty)
+        #expect(pool.release(lent, "a", isShared: false).keep)
+        #expect(pool.idleCount == 1)
+    }
+
+    @Test("a shared connection that was dialled before all were retired is lent to its opener only")
+    func retiredWhileDialled() {
+        let (old, new) = (Line(), Line())
+        var pool = Pool(connectionsPerOrigin: 2, waitersPerOrigin: 10, maximumIdle: 10)
+        #expect(lease(&pool) == "open")
+        #expect(lease(&pool) == "wait")
+        #expect(pool.takeAll().isEmpty)
+        #expect(texts(pool.opened(old, "a", capacity: 100, isRetired: true)) == ["open 1"])
+        #expect(pool.resize(old, "a", capacity: 100).isEmpty)
+        #expect(pool.opened(new, "a", capacity: 100).isEmpty)
+        #expect(pool.next("a") === new)
+        #expect(pool.closed(old, "a", isShared: true).isEmpty)
+        #expect(lease(&pool) == "reuse")
+    }
+
     @Test("a connection that is avoided is lent where the caller would have to wait for another, and not before")
     func avoided() {
         let line = Line()

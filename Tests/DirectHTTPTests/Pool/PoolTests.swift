@@ -201,6 +201,62 @@ struct PoolTests {
         await lab.stop()
     }
 
+    /// Names endpoints when a gate opens.
+    private struct GatedSource: EndpointSource {
+        let list: [Endpoint]
+        let gate: Gate
+
+        func endpoints(for origin: Origin) async throws -> EndpointList {
+            try await gate.wait()
+            return EndpointList(list)
+        }
+    }
+
+    @Test(
+        "a connection that was being dialled when all were retired serves its own request and is closed",
+        arguments: ["h2", "http/1.1"]
+    )
+    func retiredWhileDialled(_ applicationProtocol: String) async throws {
+        let lab = try await Lab(addresses: ["127.0.0.1"], protocols: [applicationProtocol]) { request in
+            .text("\(request.connection.number)")
+        }
+        let gate = Gate()
+        let source = GatedSource(list: lab.origin.endpoints, gate: gate)
+        let url = try HTTPURL("https://a.test:\(lab.origin.port)/")
+        async let first = lab.engine.exchange(PreparedRequest(.get, url), from: source, tls: lab.tls).text()
+        try await gate.arrivals(atLeast: 1)
+        lab.engine.retireConnections()
+        gate.open()
+        let text = try await first
+        #expect(text == "1")
+        #expect(try await lab.get().text() == "2", "what was known before the change is not used any more")
+        try await lab.origin.connections { $0.accepted == 2 && $0.open == 1 }
+        #expect(lab.engine.openConnections == 1)
+        await lab.stop()
+    }
+
+    @Test("connections that were closed while idle leave the bound of their origin as it was")
+    func countAfterClosing() async throws {
+        let gate = Gate()
+        let lab = try await lab(gate) { $0.connectionsPerOrigin = 2 }
+        for _ in 0..<3 {
+            _ = try await lab.get().text()
+            lab.engine.closeIdle()
+            try await lab.origin.connections { $0.open == 0 }
+        }
+        // Two are lent, and the third request waits for one of them.
+        async let one = lab.get("a.test", "/slow").text()
+        async let two = lab.get("a.test", "/slow").text()
+        try await gate.arrivals(atLeast: 2)
+        async let three = lab.get().text()
+        while lab.engine.waitingRequests == 0 { await Task.yield() }
+        gate.open()
+        _ = try await (one, two, three)
+        #expect(lab.origin.connections.accepted == 5)
+        #expect(lab.engine.openConnections == 2, "both are kept")
+        await lab.stop()
+    }
+
     @Test("a change of addresses leaves live connections alone, and new ones follow it")
     func newResolution() async throws {
         let gate = Gate()

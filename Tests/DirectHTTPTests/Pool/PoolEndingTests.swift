@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import BeelineTesting
+import NIOCore
+import NIOEmbedded
+import Names
+import Testing
+
+@testable import DirectHTTP
+
+@Suite("The pool: waits and connections that end at the worst moment", .timeLimit(.minutes(1)))
+struct PoolEndingTests {
+    private static func key(_ scheme: Scheme = .http) throws -> PoolKey {
+        var tls = TLSSettings()
+        tls.trustsSystemRoots = false
+        return PoolKey(origin: Origin(scheme: scheme, host: try Host("a.test")), tls: tls, route: .direct)
+    }
+
+    /// The loop stands still, so that its timer does not fire behind the registration: as if it had fired before.
+    @Test("a wait for the pool whose time is over before it is registered ends all the same")
+    func deadlineBeforeRegistration() async throws {
+        var configuration = EngineConfiguration()
+        configuration.connectionsPerOrigin = 1
+        let loop = NIOAsyncTestingEventLoop()
+        let pool = ConnectionPool(configuration: configuration, group: loop)
+        let key = try Self.key()
+        guard case .open = try pool.lease(key, fresh: false), case .wait(let waiter) = try pool.lease(key, fresh: false)
+        else {
+            Issue.record("the origin has room for one connection")
+            return
+        }
+        let error = await #expect(throws: DirectHTTPError.self) {
+            try await withTimeLimit(.seconds(20), { "the end of a wait" }) {
+                _ = try await pool.turn(of: waiter, key, deadline: .now())
+            }
+        }
+        #expect(error?.code == .poolExhausted)
+        #expect(pool.waitingCount == 0)
+        await loop.shutdownGracefully()
+    }
+
+    /// Closes its channel at the first write, as a socket does whose peer has reset it.
+    private final class BrokenSocket: ChannelOutboundHandler {
+        typealias OutboundIn = ByteBuffer
+
+        func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+            promise?.fail(ChannelError.ioOnClosedChannel)
+            context.close(promise: nil)
+        }
+    }
+
+    @Test("an HTTP/2 connection whose preface cannot be written does not stay in the pool")
+    func brokenPreface() throws {
+        let channel = EmbeddedChannel()
+        channel.connect(to: try SocketAddress(ipAddress: "127.0.0.1", port: 1), promise: nil)
+        try channel.pipeline.syncOperations.addHandler(BrokenSocket())
+        let configuration = EngineConfiguration()
+        let pool = ConnectionPool(configuration: configuration, group: channel.embeddedEventLoop)
+        let key = try Self.key(.https)
+        guard case .open = try pool.lease(key, fresh: false) else {
+            Issue.record("the pool is empty")
+            return
+        }
+        let maker = ConnectionMaker(
+            target: try DialTarget(key: key, contexts: TLSContexts(), proxies: AuthMemory()),
+            configuration: configuration,
+            pool: pool,
+            wakes: WakeQueue(channel.embeddedEventLoop),
+            epoch: pool.epoch
+        )
+        let attempt = Attempt(endpoint: Endpoint(IPAddress(v4: 0x7f00_0001), port: 1), outcome: .connected)
+        let info = ConnectionInfo(
+            endpoint: attempt.endpoint,
+            localEndpoint: nil,
+            attempts: [attempt],
+            context: nil,
+            applicationProtocol: "h2",
+            resolveTime: .zero,
+            connectTime: .zero,
+            handshakeTime: nil
+        )
+        let won = DialRace.Won(channel: channel, applicationProtocol: "h2", attempts: [attempt], winner: attempt)
+        let made = maker.make(won, info)
+        #expect(throws: DirectHTTPError.self) { _ = try made.get() }
+        #expect(pool.openCount == 0, "a shutdown would wait for it for ever")
+        _ = try? channel.finish(acceptAlreadyClosed: true)
+    }
+}
