@@ -119,6 +119,21 @@ struct ProxyDigestTests {
         await lab.stop()
     }
 
+    @Test(
+        "a proxy that calls every nonce too old is answered twice, and then its refusal is the result",
+        arguments: [Reply.Ending.keepAlive, .close]
+    )
+    func alwaysStale(ending: Reply.Ending) async throws {
+        let lab = try await DigestLab(ending: ending, uses: 0)
+        #expect(try await lab.get(isSecure: false).head.status == .proxyAuthenticationRequired)
+        #expect(lab.given == "BDD")
+        let error = await #expect(throws: DirectHTTPError.self) { _ = try await lab.get(isSecure: true) }
+        #expect(error?.code == .proxyRefused && error?.response?.status == .proxyAuthenticationRequired)
+        // The nonce of before is remembered, and a tunnel is dialled twice at the most.
+        #expect(lab.given == (ending == .keepAlive ? "BDDDDD" : "BDDDD"))
+        await lab.stop()
+    }
+
     @Test("a wrong password is given once: more would lock accounts", arguments: [Reply.Ending.keepAlive, .close])
     func wrong(ending: Reply.Ending) async throws {
         let lab = try await DigestLab(ending: ending, password: "guess")

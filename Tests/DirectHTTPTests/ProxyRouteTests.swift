@@ -3,6 +3,7 @@
 import BeelineTesting
 import DirectHTTP
 import HTTPTypes
+import NIOConcurrencyHelpers
 import NIOCore
 import Names
 import Testing
@@ -96,6 +97,76 @@ struct ProxyRouteTests {
         lab.proxy.tls = insecure
         #expect(try await lab.get("https://a.test:\(lab.lab.origin.port)/").text() == "a.test /")
         await lab.stop()
+    }
+
+    @Test(
+        "a proxy over TLS is not offered HTTP/2, whatever its settings allow for origins",
+        arguments: ["http", "https"]
+    )
+    func offersNoHTTP2(_ scheme: String) async throws {
+        let authority = try TestAuthority()
+        var serverTLS = ServerTLS(try authority.certificate(for: "proxy.test"))
+        serverTLS.applicationProtocols = ["h2", "http/1.1"]
+        let chosen = NIOLockedValueBox<[String?]>([])
+        let server = try await RawServer.start(tls: serverTLS) { connection in
+            chosen.withLockedValue { $0.append(connection.info.applicationProtocol) }
+            _ = try await connection.receive(until: "\r\n\r\n")
+            try await connection.send("HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n")
+        }
+        var tls = TLSSettings()
+        tls.trustsSystemRoots = false
+        tls.rootPEMs = [authority.rootPEM]
+        let origin = Origin(scheme: .https, host: try Host("proxy.test"), port: server.port)
+        let engine = Engine()
+        let request = try PreparedRequest(.get, HTTPURL("\(scheme)://a.test/"))
+        do {
+            let response = try await engine.exchange(
+                request,
+                from: EndpointList([server.endpoint]),
+                route: .proxy(Proxy(origin: origin, tls: tls)),
+                tls: tls
+            )
+            #expect(scheme == "http" && response.head.status == .forbidden)
+        } catch {
+            #expect(scheme == "https" && error.code == .proxyRefused)
+        }
+        #expect(chosen.withLockedValue { $0 } == ["http/1.1"])
+        await engine.shutDown()
+        await server.stop()
+    }
+
+    @Test(
+        "a proxy whose answer to CONNECT has no end is given up, where no time limit ends it either",
+        arguments: [
+            ("", "HTTP/1.1 102 Processing\r\n\r\n"),
+            (
+                "HTTP/1.1 407 Who\r\nProxy-Authenticate: Digest realm=r, nonce=n\r\nContent-Length: 999999999\r\n\r\n",
+                "x"
+            ),
+        ]
+    )
+    func endlessAnswer(_ head: String, _ rest: String) async throws {
+        let server = try await RawServer.start { connection in
+            _ = try await connection.receive(until: "\r\n\r\n")
+            try await connection.send(head)
+            try await connection.sendEndlessly(rest)
+        }
+        let origin = Origin(scheme: .http, host: try Host("proxy.test"), port: server.port)
+        let engine = Engine()
+        var limits = TimeLimits()
+        limits.connect = nil
+        let error = await #expect(throws: DirectHTTPError.self) {
+            _ = try await engine.exchange(
+                PreparedRequest(.get, HTTPURL("https://a.test/")),
+                from: EndpointList([server.endpoint]),
+                route: .proxy(Proxy(origin: origin, user: "me", password: "secret")),
+                limits: limits
+            )
+        }
+        #expect(error?.code == .proxyRefused)
+        #expect(error?.message.contains("without an end") == true, "\(error?.message ?? "")")
+        await engine.shutDown()
+        await server.stop()
     }
 
     @Test("the origin's certificate is checked behind each proxy: by name, and by address where it has no name")

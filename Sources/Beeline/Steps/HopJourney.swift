@@ -29,9 +29,6 @@ struct HopJourney {
         case redirect
     }
 
-    /// Challenges that are answered in one hop: one that was asked, and one because a remembered nonce was too old.
-    private static let maximumChallenges = 2
-
     private(set) var hop: HopRequest
     private(set) var hops: [Hop] = []
     private(set) var redirects = 0
@@ -128,7 +125,7 @@ struct HopJourney {
             )
         )
         departure.observation?.answered(response, hops[hops.count - 1])
-        if let credentials = departure.credentials, challenges < Self.maximumChallenges,
+        if let credentials = departure.credentials, challenges < AuthMemory.maximumChallenges,
             try isAnswerable(response.head, credentials, used: departure.answer, call.client.auth)
         {
             challenges += 1

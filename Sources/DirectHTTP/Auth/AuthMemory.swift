@@ -9,6 +9,9 @@ package import Names
 package final class AuthMemory: Sendable {
     /// Origins and users that are remembered; the one that came first is forgotten for one more.
     static let maximumEntries = 256
+    /// Challenges that are answered for one request: the first one, and one more because a remembered nonce was too old. A server
+    /// that calls each nonce too old would be answered for ever; callers of ``learn(_:_:for:used:isRemembered:)`` count.
+    package static let maximumChallenges = 2
 
     private struct Key: Hashable {
         let origin: Origin

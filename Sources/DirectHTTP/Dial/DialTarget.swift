@@ -21,7 +21,9 @@ struct DialTarget: Sendable {
                 steps.append(.socks(proxy))
             case .http:
                 if proxy.origin.scheme.isSecure {
-                    let settings = proxy.tls ?? key.tls.forProxy
+                    var settings = proxy.tls ?? key.tls.forProxy
+                    // CONNECT and forwarded requests are written as HTTP/1.1, whatever the settings allow for origins.
+                    settings.offersHTTP2 = false
                     steps.append(.tls(try TLSStep(settings, proxy.origin.host, contexts, peer: "the proxy \(proxy) ")))
                 }
                 // What is forwarded instead goes to the proxy with its whole URL; a WebSocket cannot be.

@@ -17,8 +17,13 @@ final class ProxyTunnelHandler: ChannelInboundHandler, RemovableChannelHandler {
     private var done: ((Result<Void, DirectHTTPError>) -> Void)?
     private var parser = HTTP1ResponseParser()
     private var answer: AuthMemory.Answer?
-    /// Whether the answer is one to a challenge that came during this dial.
-    private var isAnswering: Bool
+    /// What a challenge may have behind its head before it counts as endless.
+    static let maximumChallengeBytes = 64 * 1024
+
+    private var informationalCount = 0
+    private var challengeBytes = 0
+    /// How many challenges were answered during this dial.
+    private var challenges: Int
 
     /// - Parameters:
     ///   - memory: what proxies asked for.
@@ -34,7 +39,7 @@ final class ProxyTunnelHandler: ChannelInboundHandler, RemovableChannelHandler {
         self.origin = origin
         self.proxy = proxy
         self.memory = memory
-        self.isAnswering = isAnswering
+        challenges = isAnswering ? 1 : 0
         self.done = done
     }
 
@@ -57,13 +62,22 @@ final class ProxyTunnelHandler: ChannelInboundHandler, RemovableChannelHandler {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         guard done != nil else { return }
         parser.feed(unwrapInboundIn(data))
-        do {
+        do throws(DirectHTTPError) {
             while let event = try parser.next() {
                 switch event {
-                case .informational, .body: break
+                case .informational:
+                    informationalCount += 1
+                    guard informationalCount <= HTTP1Handler.maximumInformational else {
+                        throw DirectHTTPError.malformed("informational responses without an end")
+                    }
+                case .body(let piece):
+                    challengeBytes += piece.readableBytes
+                    guard challengeBytes <= Self.maximumChallengeBytes else {
+                        throw DirectHTTPError.malformed("a challenge without an end")
+                    }
                 case .head(let response, let keepAlive):
                     guard isChallenge(response) else { return finish(response, context) }
-                    isAnswering = true
+                    challenges += 1
                     if !keepAlive { return finish(response, isChallenge: true, context) }
                 // Only a challenge's is waited for.
                 case .end: return ask(context)
@@ -85,13 +99,15 @@ final class ProxyTunnelHandler: ChannelInboundHandler, RemovableChannelHandler {
 
     /// Whether the response asks for what can be given.
     private func isChallenge(_ response: HTTPResponse) -> Bool {
-        guard response.status == .proxyAuthenticationRequired, let credentials = proxy.credentials else { return false }
+        guard response.status == .proxyAuthenticationRequired, let credentials = proxy.credentials,
+            challenges < AuthMemory.maximumChallenges
+        else { return false }
         return memory.learn(
             response.headerFields[values: .proxyAuthenticate],
             credentials,
             for: proxy.origin,
             used: answer,
-            isRemembered: !isAnswering
+            isRemembered: challenges == 0
         )
     }
 

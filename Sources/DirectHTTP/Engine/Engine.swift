@@ -110,8 +110,8 @@ public final class Engine: Sendable {
         var refusals = 0
         /// What the proxy was told of who we are.
         var answer: AuthMemory.Answer?
-        /// Whether that answers a challenge to this request.
-        var isAnswering = false
+        /// How many challenges of the proxy were answered.
+        var challenges = 0
 
         @inline(never)
         init(_ request: PreparedRequest, _ route: Route, _ tls: TLSSettings) {
@@ -152,10 +152,10 @@ public final class Engine: Sendable {
         switch sent.head {
         case .success(let shared):
             let head = shared.value
-            if request.body.isReplayable,
-                isChallenge(head.response, course.key, used: course.answer, isRemembered: !course.isAnswering)
+            if request.body.isReplayable, course.challenges < AuthMemory.maximumChallenges,
+                isChallenge(head.response, course.key, used: course.answer, isRemembered: course.challenges == 0)
             {
-                course.isAnswering = true
+                course.challenges += 1
                 return nil
             }
             return ExchangeResponse(
