@@ -24,6 +24,17 @@ struct EndpointMemoryTests {
         return EndpointMemory(settings)
     }
 
+    @Test("a pause longer than any clock counts, or of less than nothing, is no trap", arguments: [Int64.max, -1])
+    func extremePauses(_ seconds: Int64) throws {
+        var settings = DialSettings()
+        settings.failurePause = .seconds(seconds)
+        var memory = EndpointMemory(settings)
+        let origin = try Self.origin("a.test")
+        for _ in 0..<5 { memory.note([failed(Self.a)], of: origin, now: start) }
+        let order = memory.ordered([Self.a, Self.b], for: origin, now: start + .hours(1_000_000))
+        #expect(order == (seconds > 0 ? [Self.b, Self.a] : [Self.a, Self.b]))
+    }
+
     @Test("a failure moves an endpoint to the end, for a while that doubles and is forgiven by a success")
     func decays() throws {
         let (a, b, c) = (Self.a, Self.b, Self.c)

@@ -235,6 +235,19 @@ struct HTTP1ResponseParserTests {
         }
     }
 
+    @Test("a head of more fields than HTTPFields has room for is too large, though the limit is said to be higher")
+    func fieldsWithoutLimit() {
+        var configuration = EngineConfiguration()
+        configuration.maximumHeadFields = .max
+        configuration.maximumHeadBytes = .max
+        var parser = HTTP1ResponseParser(limits: configuration.headLimits)
+        parser.expect(method: .get)
+        let fields = String(repeating: "a:1\r\n", count: 70_000)
+        parser.feed(ByteBuffer(string: "HTTP/1.1 200 OK\r\n\(fields)\r\n"))
+        let error = #expect(throws: DirectHTTPError.self) { _ = try parser.next() }
+        #expect(error?.code == .responseTooLarge)
+    }
+
     @Test(
         "a length is digits, as many as a length can have",
         arguments: [

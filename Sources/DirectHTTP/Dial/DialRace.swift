@@ -57,7 +57,7 @@ final class DialRace {
         self.loop = loop
         self.target = target
         self.settings = settings
-        self.endpoints = Array(endpoints.prefix(settings.maximumAttempts))
+        self.endpoints = Array(endpoints.prefix(max(0, settings.maximumAttempts)))
         self.ended = ended
         self.done = done
         begin = loop.now
@@ -116,11 +116,15 @@ final class DialRace {
     private func connect(_ index: Int, then next: @escaping () -> Void) {
         let binding = LocalBinding(settings: settings)
         let (endpoint, route) = (endpoints[index], target.key.route)
-        binding.connect(to: endpoint, route: route, on: loop).assumeIsolated().whenComplete { [self] result in
+        let channel = binding.connect(to: endpoint, route: route, on: loop) { [self] channel in
+            guard !isOver else { return channel.close(promise: nil) }
+            // Before it connects: the end of the race must close it, or the kernel tries on for minutes.
+            lanes[index].channel = channel
+        }
+        channel.assumeIsolated().whenComplete { [self] result in
             switch result {
             case .success(let channel):
                 guard !isOver else { return channel.close(promise: nil) }
-                lanes[index].channel = channel
                 next()
             case .failure(let error):
                 let why = binding.explain(error, to: endpoint, route: route)
@@ -149,14 +153,14 @@ final class DialRace {
         guard !isOver, lane.attempt.outcome == .abandoned else { return }
         if error.isChallenge, !lane.isAnswering {
             lane.isAnswering = true
-            lane.channel?.close(promise: nil)
+            lane.channel?.closeTransport()
             lane.channel = nil
             return connect(index) { [self] in handshake(index) }
         }
         lane.attempt.outcome = .failed(error.code, error.message)
         refusal = error.response ?? refusal
         ended(lane.attempt)
-        lane.channel?.close(promise: nil)
+        lane.channel?.closeTransport()
         lane.channel = nil
         send(.failed(index))
     }
@@ -219,7 +223,7 @@ final class DialRace {
         timer?.cancel()
         limit?.cancel()
         for lane in lanes {
-            lane.channel?.close(promise: nil)
+            lane.channel?.closeTransport()
             if lane.attempt.outcome == .abandoned { ended(lane.attempt) }
         }
         done(result)

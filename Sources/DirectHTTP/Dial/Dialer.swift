@@ -10,6 +10,7 @@ struct Dialer: Sendable {
     let list: EndpointList
     let resolveTime: Duration
     let settings: DialSettings
+    let pending: PendingDials
     /// Told of each attempt as soon as its end is known.
     let attempted: @Sendable (Attempt) -> Void
 
@@ -21,6 +22,8 @@ struct Dialer: Sendable {
     ) async throws(DirectHTTPError) -> Made {
         typealias Outcome = Result<Made, DirectHTTPError>
         let cancellation = RaceCancellation(loop: loop)
+        guard let id = pending.add({ cancellation.cancel() }) else { throw .shutDown }
+        defer { pending.remove(id) }
         let outcome = await waitCancellably { (waiter: UnsafeContinuation<Outcome, Never>) in
             loop.execute {
                 let race = DialRace(
@@ -40,6 +43,9 @@ struct Dialer: Sendable {
             }
         } onCancel: {
             cancellation.cancel()
+        }
+        if case .failure(let error) = outcome, error.code == .cancelled, pending.isShutDown, !Task.isCancelled {
+            throw .shutDown.with(attempts: error.attempts)
         }
         return try outcome.get()
     }

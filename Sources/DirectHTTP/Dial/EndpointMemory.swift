@@ -28,7 +28,7 @@ struct EndpointMemory: Sendable {
     static let maximumFactor = 16
 
     init(_ settings: DialSettings) {
-        pause = TimeAmount(settings.failurePause)
+        pause = max(.zero, TimeAmount(settings.failurePause))
         bound = max(0, settings.rememberedFailures)
         stagger = settings.stagger
     }
@@ -86,6 +86,7 @@ struct EndpointMemory: Sendable {
         // The rest doubles as long as no success comes in between, and a failure that is long over counts no more.
         let known = failures[key].flatMap { $0.until + pause > now ? $0.count : nil } ?? 0
         let factor = min(1 << min(known, 30), Self.maximumFactor)
-        failures[key] = Failure(count: known + 1, until: now + pause * factor)
+        let (rest, isTooLong) = pause.nanoseconds.multipliedReportingOverflow(by: Int64(factor))
+        failures[key] = Failure(count: known + 1, until: now + .nanoseconds(isTooLong ? .max : rest))
     }
 }

@@ -16,13 +16,27 @@ import Glibc
 struct LocalBinding {
     let settings: DialSettings
 
-    /// Connects, after binding the socket as the settings say. No name is looked up, and there is no limit of its own: the race
-    /// has one.
-    func connect(to endpoint: Endpoint, route: Route, on loop: any EventLoop) -> EventLoopFuture<any Channel> {
+    /// Connects, after binding the socket as the settings say; on the loop. No name is looked up, and there is no limit of its
+    /// own: the race has one.
+    ///
+    /// - Parameter made: called on the loop with the channel before it connects, so that closing it ends the attempt.
+    func connect(
+        to endpoint: Endpoint,
+        route: Route,
+        on loop: any EventLoop,
+        made: @escaping (any Channel) -> Void
+    ) -> EventLoopFuture<any Channel> {
+        let made = NIOLoopBound(made, eventLoop: loop)
         do {
             // TCP_NODELAY, and no half-closure, are NIO's defaults.
             var bootstrap = ClientBootstrap(group: loop).connectTimeout(.hours(1))
-            if case .unixSocket(let path) = route { return bootstrap.connect(unixDomainSocketPath: path) }
+            if case .unixSocket(let path) = route {
+                bootstrap = bootstrap.channelInitializer { channel in
+                    made.value(channel)
+                    return channel.eventLoop.makeSucceededVoidFuture()
+                }
+                return bootstrap.connect(unixDomainSocketPath: path)
+            }
             let family = endpoint.address.family
             if !settings.localAddresses.isEmpty {
                 guard let local = settings.localAddresses.first(where: { $0.family == family }) else {
@@ -31,6 +45,7 @@ struct LocalBinding {
                 bootstrap = bootstrap.bind(to: try SocketAddress(Endpoint(local, port: 0)))
             }
             bootstrap = bootstrap.channelInitializer { [interface = settings.interface] channel in
+                made.value(channel)
                 HandshakeEnd.holdBack(on: channel)
                 guard let interface else { return channel.eventLoop.makeSucceededVoidFuture() }
                 return Self.bind(channel, toInterface: interface, family)

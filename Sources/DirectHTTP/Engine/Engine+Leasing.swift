@@ -121,6 +121,7 @@ extension Engine {
             list: remembering(list, of: key.origin),
             resolveTime: resolveTime,
             settings: configuration.dial,
+            pending: pending,
             attempted: { source.attempted($0, for: key.origin) }
         )
     }
@@ -169,6 +170,11 @@ extension Engine {
         if let list = source as? EndpointList, !list.endpoints.isEmpty { return list }
         // A task of its own, so that the time limit can cancel the question without cancelling the caller.
         let question = Task { try await source.endpoints(for: dialled) }
+        guard let id = pending.add({ question.cancel() }) else {
+            question.cancel()
+            throw .shutDown
+        }
+        defer { pending.remove(id) }
         let timer = deadline.map { group.next().scheduleTask(deadline: $0) { question.cancel() } }
         let answer = await withTaskCancellationHandler {
             await question.result
@@ -186,6 +192,8 @@ extension Engine {
             throw error
         case .failure where Task.isCancelled:
             throw DirectHTTPError(.cancelled, "the request to \(key.origin) was cancelled")
+        case .failure where pending.isShutDown:
+            throw .shutDown
         case .failure(let error) where deadline.map({ $0 <= .now() }) ?? false:
             throw DirectHTTPError(
                 .connectTimeout,

@@ -28,6 +28,7 @@ public final class Engine: Sendable {
     let proxies = AuthMemory()
     let pool: ConnectionPool
     let webSockets = UpgradedChannels()
+    let pending = PendingDials()
     /// Guards which endpoints failed lately.
     let memory: NIOLockedValueBox<EndpointMemory>
 
@@ -230,6 +231,8 @@ public final class Engine: Sendable {
     /// - Parameter grace: how long what is under way may still go on. WebSockets are closed at once. Default: not at all.
     public func shutDown(after grace: Duration = .zero) async {
         pool.shutDown(isGraceful: grace > .zero)
+        // The pool takes no new connection any more, so that they can end in one way only.
+        pending.shutDown()
         await webSockets.shutDown()
         let limit = group.next().scheduleTask(in: TimeAmount(grace)) { [pool] in pool.shutDown(isGraceful: false) }
         await pool.allClosed()

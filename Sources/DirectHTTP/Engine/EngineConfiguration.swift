@@ -15,7 +15,7 @@ public struct EngineConfiguration: Sendable {
     public var maximumAge: Duration? = .seconds(3600)
     /// Bytes of a response's head (and of its trailers). Default 64 KiB.
     public var maximumHeadBytes = 64 * 1024
-    /// Fields of a response's head. Default 1,000.
+    /// Fields of a response's head. Default 1,000, at most 65,000.
     public var maximumHeadFields = 1_000
     /// Response bytes that wait for a slow reader before the socket is no longer read. Default 512 KiB; with less, a body
     /// that comes at more than 100 MB a second costs more wakes. Over HTTP/2 it is also the window of a stream, which grows
@@ -38,7 +38,8 @@ extension EngineConfiguration {
         // What is larger than that means: no limit. Sums of these must hold where an Int has 32 bits.
         HTTP1ResponseParser.Limits(
             headBytes: min(max(0, maximumHeadBytes), 1 << 28),
-            fieldCount: min(max(0, maximumHeadFields), 1 << 20)
+            // HTTPFields has room for 65,534, and one more traps.
+            fieldCount: min(max(0, maximumHeadFields), 65_000)
         )
     }
 }

@@ -81,7 +81,7 @@ extension Engine {
         let (channel, info) = try await dial(by: dialer, clock: clock) {
             [webSockets] won, info -> Result<(any Channel, ConnectionInfo), DirectHTTPError> in
             guard webSockets.add(won.channel) else {
-                won.channel.close(promise: nil)
+                won.channel.closeTransport()
                 return .failure(.shutDown)
             }
             opening.open(won.channel, info, opened: opened)
@@ -101,7 +101,7 @@ extension Engine {
             let socket = try await opened.value(orCancelled: "opening the WebSocket to \(request.origin) was cancelled")
             return answer(socket.response, socket)
         } catch {
-            channel.close(promise: nil)
+            channel.eventLoop.execute { channel.closeTransport() }
             guard error.code == .upgradeRefused, let response = error.response else { throw error }
             return answer(response, nil)
         }

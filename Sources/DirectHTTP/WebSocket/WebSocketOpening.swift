@@ -17,7 +17,7 @@ struct WebSocketOpening: Sendable {
         let handler = WebSocketHandshakeHandler(handshake, limits: limits) { result in
             timer?.cancel()
             let result = result.flatMap { install($0, on: channel, info) }
-            if case .failure = result { channel.close(promise: nil) }
+            if case .failure = result { channel.closeTransport() }
             // Its caller may have left: then nobody holds the socket, and its end closes it.
             opened.resolve(result.mapError { $0.with(attempts: info.attempts) })
         }
