@@ -20,6 +20,10 @@ struct DownloadTests {
         var breaksAt: Int?
         /// The most that a part brings, however much was asked for; nil: all of it.
         var largestPart: Int?
+        /// How many requests for a part get no answer at all.
+        var absences = 0
+        /// The length that a part claims; nil: its own.
+        var claim: Int64?
         /// Whether a range that is refused is told the size.
         var tellsSize = true
         var content = DownloadTests.whole
@@ -27,6 +31,10 @@ struct DownloadTests {
 
     static func reply(_ request: ReceivedRequest, _ server: inout Server) -> Reply {
         var start = 0
+        if request.fields[.range] != nil, server.absences > 0 {
+            server.absences -= 1
+            return .raw(ending: .hangUp)
+        }
         if server.knowsRanges, let range = request.fields[.range], request.fields[.ifRange] == server.tag {
             start = Int(range.dropFirst(6).prefix { $0 != "-" }) ?? 0
         }
@@ -44,6 +52,10 @@ struct DownloadTests {
         reply.body = [.bytes(rest)]
         if let limit = server.breaksAt, limit < rest.count {
             reply.body = [.bytes(Array(rest.prefix(limit)))]
+            reply.ending = .hangUp
+        }
+        if start > 0, let claim = server.claim {
+            reply.fields[.contentLength] = "\(claim)"
             reply.ending = .hangUp
         }
         return reply
@@ -117,6 +129,55 @@ struct DownloadTests {
         let later = try await lab.download()
         #expect(later.resumedFrom == 400_000 && later.size == 500_000)
         #expect(lab.folder.names == ["f"])
+        await lab.stop()
+    }
+
+    @Test("a request for the rest that fails is another resume: the network may be away for longer than one wait")
+    func absentServer() async throws {
+        var lab = try await Lab()
+        lab.options.request.retry = RetryPolicy.none
+        lab.server.withLockedValue { $0 = Server(breaksAt: 300_000, absences: 3) }
+        let download = try await lab.download()
+        #expect(download.resumes == 4 && download.size == 500_000 && download.resumedFrom == 0)
+        #expect(lab.ranges == [nil] + [String?](repeating: "bytes=300000-", count: 4))
+        #expect(lab.folder.data("f") == Data(Self.whole))
+
+        lab.options.resumes = 2
+        lab.server.withLockedValue { $0 = Server(breaksAt: 300_000, absences: 3) }
+        let error = await #expect(throws: BeelineError.self) { _ = try await lab.download() }
+        #expect(error?.code == BeelineError.Code(.connectionLost))
+        #expect(lab.folder.names == ["f", "f.partial", "f.partial.json"])
+        await lab.stop()
+    }
+
+    @Test("a stream of HTTP/2 that is reset in the middle of the body goes on, as a connection does that is lost")
+    func resetStream() async throws {
+        let folder = try TemporaryFolder()
+        let server = NIOLockedValueBox(Server(breaksAt: 200_000))
+        let lab = try await ClientLab(protocols: ["h2"]) { request in
+            var reply = server.withLockedValue { DownloadTests.reply(request, &$0) }
+            if reply.ending == .hangUp { reply.ending = .reset }
+            return reply
+        }
+        var options = DownloadOptions()
+        options.backoff.first = .zero
+        let download = try await lab.client.download(lab.url("a.test", "/f"), to: folder.path("f"), options: options)
+        #expect(download.resumes == 2 && download.size == 500_000)
+        #expect(folder.data("f") == Data(Self.whole))
+        await lab.stop()
+    }
+
+    @Test("a part that claims to be as long as no sum can be is no trap: its total is not known")
+    func endlessPart() async throws {
+        var lab = try await Lab()
+        let seen = NIOLockedValueBox<[TransferProgress]>([])
+        lab.options.progress = { progress in seen.withLockedValue { $0.append(progress) } }
+        lab.server.withLockedValue { $0 = Server(breaksAt: 300_000, claim: .max) }
+        let download = try await lab.download()
+        #expect(lab.ranges == [nil, "bytes=300000-", "bytes=500000-"], "what it claimed did not come")
+        #expect(download.size == 500_000)
+        #expect(lab.folder.data("f") == Data(Self.whole))
+        #expect(seen.withLockedValue { $0.last } == TransferProgress(transferred: 500_000, total: nil))
         await lab.stop()
     }
 
@@ -220,6 +281,21 @@ struct DownloadTests {
         #expect(nowhere?.code == .fileFailed)
         await client.shutDown()
         await site.stop()
+    }
+
+    @Test(
+        "what is no regular file is neither waited for nor replaced, wherever it stands",
+        arguments: ["f", "f.partial", "f.partial.json"]
+    )
+    func specialFiles(_ name: String) async throws {
+        let lab = try await Lab()
+        #expect(mkfifo(lab.folder.path(name), 0o600) == 0)
+        let error = await #expect(throws: BeelineError.self) { _ = try await lab.download() }
+        #expect(error?.code == .fileFailed)
+        #expect(error?.message.contains("not a regular file") == true)
+        #expect(lab.folder.names == [name])
+        #expect(lab.site.requests.isEmpty)
+        await lab.stop()
     }
 
     static let notes: [(String, HTTPFields, String?)] = [

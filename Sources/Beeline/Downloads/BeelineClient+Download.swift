@@ -19,7 +19,7 @@ extension BeelineClient {
     ///
     /// - Parameters:
     ///   - url: what is downloaded.
-    ///   - path: where it goes; what stands there is replaced.
+    ///   - path: where it goes; a file that stands there is replaced. What is no regular file, such as a device, is refused.
     ///   - fields: header fields of the request, but for those of ranges.
     ///   - options: what it does otherwise.
     /// - Throws: ``BeelineError``: `unexpectedStatus` for a status that brings no file, `fileFailed` where it cannot be

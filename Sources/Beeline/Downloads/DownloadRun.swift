@@ -37,8 +37,12 @@ struct DownloadRun {
     }
 
     func run() async throws(BeelineError) -> Download {
-        let partialPath = partialPath
-        let file = try await onDisk { () throws(BeelineError) in try PartialFile(partialPath) }
+        let (path, partialPath, notePath) = (path, partialPath, notePath)
+        let file = try await onDisk { () throws(BeelineError) in
+            // A FIFO would be waited for, and a device replaced.
+            for path in [path, partialPath, notePath] { try PartialFile.checkIsRegular(path) }
+            return try PartialFile(partialPath)
+        }
         do {
             return try await run(file)
         } catch {
@@ -55,32 +59,33 @@ struct DownloadRun {
         var offset = note == nil ? 0 : try await onDisk { () throws(BeelineError) in try file.size() }
         let resumedFrom = offset
         var hasFirst = false
+        var hasBegun = false
         var resumes = 0
         var generator = SystemRandomNumberGenerator()
         while true {
             let response: Response
-            (response, offset) = try await ask(from: offset, note)
-            if response.status != .rangeNotSatisfiable {
-                note = try await begin(file, response, at: offset)
-                do throws(BeelineError) {
+            do throws(BeelineError) {
+                (response, offset) = try await ask(from: offset, note)
+                if response.status != .rangeNotSatisfiable {
+                    note = try await begin(file, response, at: offset)
+                    hasBegun = true
                     offset = try await write(response, to: file, from: offset)
-                } catch {
-                    // What broke off here can go on only if the server says how.
-                    guard note != nil, resumes < options.resumes, Self.mayGoOn(error) else { throw error }
-                    resumes += 1
-                    let wait = options.backoff.wait(after: resumes, using: &generator)
-                    if let left = limits.timeLeft, wait >= left { throw error }
-                    do { try await client.clock.sleep(wait) } catch {
-                        throw BeelineError(.init(.cancelled), "\(error)")
+                    if try isPart(response, upTo: offset) {
+                        hasFirst = true
+                        continue
                     }
-                    offset = try await onDisk { () throws(BeelineError) in try file.size() }
-                    hasFirst = true
-                    continue
                 }
-                if try isPart(response, upTo: offset) {
-                    hasFirst = true
-                    continue
-                }
+            } catch {
+                // What broke off goes on only if the server says how. The request for the rest may fail, too: the network may be
+                // away for longer than the first wait.
+                guard hasBegun, note != nil, resumes < options.resumes, Self.mayGoOn(error) else { throw error }
+                resumes += 1
+                let wait = options.backoff.wait(after: resumes, using: &generator)
+                if let left = limits.timeLeft, wait >= left { throw error }
+                do { try await client.clock.sleep(wait) } catch { throw BeelineError(.init(.cancelled), "\(error)") }
+                offset = try await onDisk { () throws(BeelineError) in try file.size() }
+                hasFirst = true
+                continue
             }
             let size = offset
             let destination = path
@@ -224,10 +229,8 @@ struct DownloadRun {
         }
     }
 
-    /// Whether a body that ended so may come to its end the next time.
-    private static func mayGoOn(_ error: BeelineError) -> Bool {
-        error.code == BeelineError.Code(.connectionLost) || error.code == BeelineError.Code(.idleTimeout)
-    }
+    /// Whether what failed so may come to its end the next time.
+    private static func mayGoOn(_ error: BeelineError) -> Bool { RetryPolicy.standard.errors.contains(error.code) }
 
     /// Runs what may wait for a disk on NIO's thread pool.
     private func onDisk<Value: Sendable>(

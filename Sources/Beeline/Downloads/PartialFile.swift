@@ -40,6 +40,13 @@ final class PartialFile: Sendable {
         }
     }
 
+    /// Makes sure that a path names a regular file, or none.
+    static func checkIsRegular(_ path: String) throws(BeelineError) {
+        var there = stat()
+        guard stat(path, &there) == 0, there.st_mode & S_IFMT != S_IFREG else { return }
+        throw BeelineError(.fileFailed, "\(path) is not a regular file: nothing can be put in its place")
+    }
+
     private static func isFile(_ number: CInt, at path: String) -> Bool {
         var (open, there) = (stat(), stat())
         return fstat(number, &open) == 0 && stat(path, &there) == 0 && open.st_ino == there.st_ino
