@@ -37,6 +37,27 @@ struct InflaterTests {
         #expect(text == row.text && inflater.isFinished == row.isWhole, "\(row.what)")
     }
 
+    @Test("a long body does not stay in memory behind what was read of it")
+    func inputIsNotKept() throws {
+        // Raw deflate in blocks that are stored as they are (RFC 1951 §3.2.4).
+        let size = 1_000
+        let (low, high) = (UInt8(size & 255), UInt8(size >> 8))
+        let head: [UInt8] = [0, low, high, ~low, ~high]
+        let block = head + [UInt8](repeating: 7, count: size)
+        let inflater = Inflater(.deflate)
+        var count = 0
+        // Pieces end in the middle of a block: something of each is left when the next one comes.
+        var rest = ByteBuffer(bytes: block.prefix(3))
+        for _ in 0..<4_000 {
+            rest.writeBytes(block.dropFirst(3) + block.prefix(3))
+            inflater.feed(rest)
+            rest.clear()
+            while let plain = try inflater.next() { count += plain.readableBytes }
+        }
+        #expect(count == 4_000 * size)
+        #expect(inflater.capacity < 64 * 1024)
+    }
+
     // MARK: Several codings
 
     /// "one two three" in zlib's form of deflate, then in gzip.

@@ -73,5 +73,6 @@ enum FileBody {
 }
 
 private func sysOpen(_ path: String) -> CInt {
-    open(path, O_RDONLY | O_CLOEXEC)
+    // Opening a FIFO would wait for its writer, and this is done on the caller's thread. To a regular file it makes no difference.
+    open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
 }

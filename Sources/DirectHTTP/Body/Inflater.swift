@@ -56,8 +56,17 @@ final class Inflater {
     /// Hands over coded bytes; only when ``next()`` has nothing more.
     func feed(_ bytes: ByteBuffer) {
         hasStarted = true
-        input.writeImmutableBuffer(bytes)
+        if input.readableBytes == 0 {
+            input = bytes
+        } else {
+            // Without this a long body would be kept whole, and a buffer has room for 4 GiB.
+            input.discardReadBytes()
+            input.writeImmutableBuffer(bytes)
+        }
     }
+
+    /// How much memory its input holds.
+    var capacity: Int { input.storageCapacity }
 
     /// The next plain bytes; nil where more input is needed or the coded body is at its end.
     func next() throws(DirectHTTPError) -> ByteBuffer? {
