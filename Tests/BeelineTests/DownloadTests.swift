@@ -24,6 +24,8 @@ struct DownloadTests {
         var absences = 0
         /// The length that a part claims; nil: its own.
         var claim: Int64?
+        /// How many bytes a part has beyond the end of its range.
+        var excess = 0
         /// Whether a range that is refused is told the size.
         var tellsSize = true
         var content = DownloadTests.whole
@@ -53,6 +55,11 @@ struct DownloadTests {
         if let limit = server.breaksAt, limit < rest.count {
             reply.body = [.bytes(Array(rest.prefix(limit)))]
             reply.ending = .hangUp
+        }
+        if start > 0, server.excess > 0 {
+            reply.fields[.contentLength] = nil
+            reply.framing = .chunked
+            reply.body.append(.zeros(server.excess))
         }
         if start > 0, let claim = server.claim {
             reply.fields[.contentLength] = "\(claim)"
@@ -179,6 +186,67 @@ struct DownloadTests {
         #expect(lab.folder.data("f") == Data(Self.whole))
         #expect(seen.withLockedValue { $0.last } == TransferProgress(transferred: 500_000, total: nil))
         await lab.stop()
+    }
+
+    @Test("a server that sends the rest in tiny parts is not asked for ever")
+    func tinyParts() async throws {
+        var lab = try await Lab()
+        lab.options.resumes = 0
+        lab.server.withLockedValue { $0.breaksAt = 200_000 }
+        _ = try? await lab.download()
+        lab.server.withLockedValue { $0 = Server(largestPart: 10) }
+        lab.options.resumes = 3
+        let before = lab.site.requests.count
+        let error = await #expect(throws: BeelineError.self) { _ = try await lab.download() }
+        #expect(error?.code == .rangeMismatch)
+        #expect(lab.site.requests.count == before + 4)
+        #expect(lab.folder.names == ["f.partial", "f.partial.json"], "what came is kept")
+        await lab.stop()
+    }
+
+    @Test("a part that is longer than its range is refused, and the file is not put in place")
+    func longPart() async throws {
+        let lab = try await Lab()
+        lab.server.withLockedValue { $0 = Server(breaksAt: 300_000, excess: 90) }
+        let error = await #expect(throws: BeelineError.self) { _ = try await lab.download() }
+        #expect(error?.code == .rangeMismatch)
+        #expect(lab.folder.names == ["f.partial", "f.partial.json"])
+        #expect(ResumeDecision.length("bytes 0-9223372036854775807/*") == nil)
+        #expect(ResumeDecision.length("bytes 0-9223372036854775806/*") == .max)
+        #expect(ResumeDecision.length("bytes 10-9/20") == nil && ResumeDecision.length("bytes */20") == nil)
+        await lab.stop()
+    }
+
+    @Test("a download that is cancelled says so, keeps what came, and leaves no trace of nothing")
+    func cancelled() async throws {
+        let gate = Gate()
+        let folder = try TemporaryFolder()
+        let site = try await LoopbackOrigin.start { request in
+            if request.path == "/silent" { try await gate.wait() }
+            let fields: HTTPFields = [.eTag: "\"one\"", .contentLength: "500000"]
+            return Reply(fields: fields, body: [.bytes(Array(Self.whole.prefix(300_000))), .wait(gate)])
+        }
+        let client = try plainClient()
+        let (written, write) = AsyncStream.makeStream(of: Int64.self)
+        var options = DownloadOptions()
+        options.progress = { write.yield($0.transferred) }
+        for (path, count) in [("/silent", 1), ("/half", 2)] {
+            let task = Task { [options] in
+                try await client.download(site.url(path), to: folder.path("f"), options: options)
+            }
+            try await gate.arrivals(atLeast: count)
+            if path == "/half" { _ = await written.first { _ in true } }
+            task.cancel()
+            let error = await #expect(throws: BeelineError.self) { _ = try await task.value }
+            #expect(error?.code == BeelineError.Code(.cancelled))
+            #expect(folder.names == (path == "/half" ? ["f.partial", "f.partial.json"] : []))
+        }
+        #expect(
+            folder.data("f.partial").map { $0.count >= 256 * 1024 && $0.elementsEqual(Self.whole.prefix($0.count)) }
+                == true
+        )
+        await client.shutDown()
+        await site.stop()
     }
 
     @Test("a part of an older version is never added to: the whole comes again")

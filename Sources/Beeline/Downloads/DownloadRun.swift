@@ -61,28 +61,31 @@ struct DownloadRun {
         var hasFirst = false
         var hasBegun = false
         var resumes = 0
-        var generator = SystemRandomNumberGenerator()
         while true {
             let response: Response
             do throws(BeelineError) {
                 (response, offset) = try await ask(from: offset, note)
+                let start = offset
                 if response.status != .rangeNotSatisfiable {
                     note = try await begin(file, response, at: offset)
                     hasBegun = true
                     offset = try await write(response, to: file, from: offset)
                     if try isPart(response, upTo: offset) {
                         hasFirst = true
+                        // A part that brings next to nothing is another resume: with a wait, and not for ever.
+                        if offset - start < Self.smallestPart {
+                            resumes += 1
+                            try await pause(before: resumes, after: Self.smallPart(response, size: offset - start))
+                        }
                         continue
                     }
                 }
             } catch {
                 // What broke off goes on only if the server says how. The request for the rest may fail, too: the network may be
                 // away for longer than the first wait.
-                guard hasBegun, note != nil, resumes < options.resumes, Self.mayGoOn(error) else { throw error }
+                guard hasBegun, note != nil, Self.mayGoOn(error) else { throw error }
                 resumes += 1
-                let wait = options.backoff.wait(after: resumes, using: &generator)
-                if let left = limits.timeLeft, wait >= left { throw error }
-                do { try await client.clock.sleep(wait) } catch { throw BeelineError(.init(.cancelled), "\(error)") }
+                try await pause(before: resumes, after: error)
                 offset = try await onDisk { () throws(BeelineError) in try file.size() }
                 hasFirst = true
                 continue
@@ -103,6 +106,22 @@ struct DownloadRun {
                 hops: response.hops
             )
         }
+    }
+
+    /// Waits before the download goes on once more, or throws why it does not.
+    private func pause(before resume: Int, after error: BeelineError) async throws(BeelineError) {
+        guard resume <= options.resumes else { throw error }
+        var generator = SystemRandomNumberGenerator()
+        let wait = options.backoff.wait(after: resume, using: &generator)
+        if let left = limits.timeLeft, wait >= left { throw error }
+        do { try await client.clock.sleep(wait) } catch { throw BeelineError(.init(.cancelled), "\(error)") }
+    }
+
+    /// The bytes of a part from which on the next one is asked for at once.
+    private static let smallestPart: Int64 = 64 * 1024
+
+    private static func smallPart(_ response: Response, size: Int64) -> BeelineError {
+        BeelineError(.rangeMismatch, "\(response.url) sends the rest in parts of \(size) bytes", hops: response.hops)
     }
 
     /// Whether there is more than a response brought: a server may send less than the range that it was asked for (RFC 9110
@@ -199,6 +218,9 @@ struct DownloadRun {
         // The server may claim any length.
         let length = response.fields[.contentLength].flatMap { Int64($0) }
         let total = length.map { $0.addingReportingOverflow(offset) }.flatMap { $0.overflow ? nil : $0.partialValue }
+        // A part ends where it says, whatever its framing brings.
+        let range = response.status == .partialContent ? response.fields[.contentRange] : nil
+        let limit = range.flatMap(ResumeDecision.length) ?? .max
         var size = offset
         var pieces: [ByteBuffer] = []
         var waiting = 0
@@ -208,6 +230,13 @@ struct DownloadRun {
             var piece: ByteBuffer?
             do { piece = try await body.next() } catch { failure = error }
             if let piece {
+                guard Int64(waiting + piece.readableBytes) <= limit - (size - offset) else {
+                    throw BeelineError(
+                        .rangeMismatch,
+                        "\(response.url) sends more than the \(limit) bytes of its range",
+                        hops: response.hops
+                    )
+                }
                 pieces.append(piece)
                 waiting += piece.readableBytes
                 if waiting < Self.writeSize { continue }
@@ -232,16 +261,16 @@ struct DownloadRun {
     /// Whether what failed so may come to its end the next time.
     private static func mayGoOn(_ error: BeelineError) -> Bool { RetryPolicy.standard.errors.contains(error.code) }
 
-    /// Runs what may wait for a disk on NIO's thread pool.
+    /// Runs what may wait for a disk on NIO's thread pool, also where the task was cancelled: what came is kept then, and a trace of
+    /// nothing removed. `runIfActive` would not do it.
     private func onDisk<Value: Sendable>(
         _ body: @escaping @Sendable () throws(BeelineError) -> Value
     ) async throws(BeelineError) -> Value {
-        do {
-            return try await NIOThreadPool.singleton.runIfActive { try body() }
-        } catch let error as BeelineError {
-            throw error
-        } catch {
-            throw BeelineError(.fileFailed, "\(path) cannot be written: \(error)", underlyingError: error)
+        let result = await withUnsafeContinuation { (waiter: UnsafeContinuation<Result<Value, BeelineError>, Never>) in
+            NIOThreadPool.singleton.submit { _ in
+                waiter.resume(returning: Result { () throws(BeelineError) in try body() })
+            }
         }
+        return try result.get()
     }
 }

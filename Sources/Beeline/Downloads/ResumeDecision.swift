@@ -48,6 +48,16 @@ package enum ResumeDecision: Hashable, Sendable {
         return Int64(field.dropFirst(6).prefix { $0 != "-" })
     }
 
+    /// 100 of `bytes 100-199/200`, as a length; nil where it is none.
+    static func length(_ field: String) -> Int64? {
+        guard let start = start(field), let dash = field.firstIndex(of: "-") else { return nil }
+        guard let end = Int64(field[field.index(after: dash)...].prefix { $0 != "/" }), end >= start, start >= 0 else {
+            return nil
+        }
+        let (length, overflows) = (end - start).addingReportingOverflow(1)
+        return overflows ? nil : length
+    }
+
     /// 200 of `bytes */200`.
     static func size(_ field: String) -> Int64? {
         field.split(separator: "/").last.flatMap { Int64($0) }
