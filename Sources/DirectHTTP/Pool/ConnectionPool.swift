@@ -225,9 +225,7 @@ final class ConnectionPool: Sendable {
     ) async throws(DirectHTTPError) -> Lease {
         let turn = await waitCancellably { (continuation: UnsafeContinuation<Turn, Never>) in
             let timer = deadline.map { deadline in
-                group.next().scheduleTask(deadline: deadline) { [self] in
-                    leave(waiter, key, .poolExhausted, "every connection to \(key.origin) stayed busy")
-                }
+                group.next().scheduleTask(deadline: deadline) { [self] in expire(waiter, key) }
             }
             let early = shared.withLockedValue { shared -> Turn? in
                 guard !shared.isShutDown else { return .failure(.shutDown) }
@@ -242,12 +240,22 @@ final class ConnectionPool: Sendable {
                 leave(waiter, key, .cancelled, "the request to \(key.origin) was cancelled")
             } else if let deadline, deadline <= .now() {
                 // The timer may have fired before the waiter was registered, and found none.
-                leave(waiter, key, .poolExhausted, "every connection to \(key.origin) stayed busy")
+                expire(waiter, key)
             }
         } onCancel: {
             leave(waiter, key, .cancelled, "the request to \(key.origin) was cancelled")
         }
         return try turn.get()
+    }
+
+    /// The time of a waiter is over.
+    private func expire(_ waiter: State.WaiterID, _ key: PoolKey) {
+        // Where none has stood yet it is the endpoints that do not answer, and no others that keep connections busy.
+        if shared.withLockedValue({ $0.pool.isOpeningFirst(key) }) {
+            leave(waiter, key, .connectTimeout, "no connection to \(key.origin) in time")
+        } else {
+            leave(waiter, key, .poolExhausted, "every connection to \(key.origin) stayed busy")
+        }
     }
 
     private func leave(_ waiter: State.WaiterID, _ key: PoolKey, _ code: DirectHTTPError.Code, _ why: String) {

@@ -47,6 +47,8 @@ struct PoolState<Key: Hashable & Sendable, Connection: AnyObject & Sendable>: Se
 
         var isEmpty: Bool { idle.isEmpty && shared.isEmpty && busy == 0 && waiters.isEmpty }
         var count: Int { idle.count + shared.count + busy }
+        /// Connections that serve no request.
+        var resting: Int { idle.count + shared.count { $0.lent == 0 } }
 
         func sharedIndex(_ connection: Connection) -> Int? {
             shared.firstIndex { $0.connection === connection }
@@ -110,6 +112,12 @@ struct PoolState<Key: Hashable & Sendable, Connection: AnyObject & Sendable>: Se
     /// The connection that somebody who asked now would most likely be given; nil where it would have to be opened.
     func next(_ key: Key) -> Connection? {
         origins[key].flatMap { $0.shared.first?.connection ?? $0.idle.last }
+    }
+
+    /// Whether no connection of an origin stands, and one is being opened: others than it need not be waited for.
+    func isOpeningFirst(_ key: Key) -> Bool {
+        guard let origin = origins[key] else { return false }
+        return origin.opening > 0 && origin.count == origin.opening
     }
 
     /// Asks for a connection.
@@ -180,7 +188,10 @@ struct PoolState<Key: Hashable & Sendable, Connection: AnyObject & Sendable>: Se
         let released = change(key) { origin -> (wakes: [Wake], keep: Bool) in
             if let index = origin.sharedIndex(connection) {
                 origin.shared[index].lent -= 1
-                return (origin.wakeAll(limit: limit), true)
+                let wakes = origin.wakeAll(limit: limit)
+                guard origin.shared[index].lent == 0, !hasRoom else { return (wakes, true) }
+                origin.shared.remove(at: index)
+                return (wakes, false)
             }
             // A shared one that was withdrawn goes on to serve those that it serves, and nobody else.
             if isShared { return ([], true) }
@@ -282,9 +293,9 @@ struct PoolState<Key: Hashable & Sendable, Connection: AnyObject & Sendable>: Se
         count: inout Int,
         _ body: (inout Origin) -> Value
     ) -> (value: Value, isEmpty: Bool) {
-        let before = origin.idle.count
+        let before = origin.resting
         let value = body(&origin)
-        count += origin.idle.count - before
+        count += origin.resting - before
         return (value, origin.isEmpty)
     }
 

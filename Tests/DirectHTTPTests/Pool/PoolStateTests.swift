@@ -95,6 +95,32 @@ struct PoolStateTests {
         #expect(lease(&pool) == "reuse")
     }
 
+    @Test("connections that are shared and serve no request count among the idle ones, and one more is closed")
+    func idleShared() {
+        var pool = Pool(connectionsPerOrigin: 2, waitersPerOrigin: 10, maximumIdle: 1)
+        for key in ["a", "b"] {
+            let line = Line()
+            _ = pool.lease(key, fresh: false, mayShare: true, isPreferred: { _ in true })
+            #expect(pool.opened(line, key, capacity: 100).isEmpty)
+            #expect(pool.idleCount == (key == "a" ? 0 : 1))
+            #expect(pool.release(line, key, isShared: true).keep == (key == "a"))
+            #expect(pool.idleCount == 1)
+        }
+        #expect(pool.next("a") != nil && pool.next("b") == nil)
+        #expect(lease(&pool) == "reuse")
+        #expect(pool.idleCount == 0)
+    }
+
+    @Test("only where no connection stands is the first one waited for")
+    func openingFirst() {
+        var pool = Pool(connectionsPerOrigin: 2, waitersPerOrigin: 10, maximumIdle: 1)
+        #expect(!pool.isOpeningFirst("a"))
+        #expect(lease(&pool) == "open" && pool.isOpeningFirst("a"))
+        _ = pool.opened(Line(), "a", capacity: nil)
+        #expect(!pool.isOpeningFirst("a"))
+        #expect(lease(&pool) == "open" && !pool.isOpeningFirst("a"), "one is busy")
+    }
+
     @Test("a connection that is avoided is lent where the caller would have to wait for another, and not before")
     func avoided() {
         let line = Line()
