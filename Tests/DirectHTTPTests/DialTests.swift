@@ -69,10 +69,15 @@ struct DialTests {
         let first = try await get(url, engine, from: list)
         #expect(first.connection.attempts.map(\.endpoint) == [refused.endpoint, origin.endpoint])
         _ = try await first.text()
-        engine.retireConnections()
+        engine.closeIdle()
         let second = try await get(url, engine, from: list)
         #expect(second.connection.attempts.map(\.endpoint) == [origin.endpoint])
         _ = try await second.text()
+        // After a change of network all is as in the beginning.
+        engine.retireConnections()
+        let third = try await get(url, engine, from: list)
+        #expect(third.connection.attempts.map(\.endpoint) == [refused.endpoint, origin.endpoint])
+        _ = try await third.text()
         await engine.shutDown()
         await origin.stop()
     }
@@ -114,6 +119,78 @@ struct DialTests {
         loop.execute { keep.yield(bound.value?.waiting() != nil) }
         #expect(await kept.first { _ in true } == false)
         await origin.stop()
+    }
+
+    @Test(
+        "an endpoint that had less time than the next one waits for is not blamed for a limit that was short",
+        arguments: [
+            (Duration.zero, Duration.milliseconds(250), [Attempt.Outcome]()),
+            (.milliseconds(30), .seconds(3600), [.abandoned]),
+            (.milliseconds(100), .milliseconds(1), [.failed(.connectTimeout, "did not answer")]),
+        ]
+    )
+    func shortLimit(_ connect: Duration, _ stagger: Duration, _ outcomes: [Attempt.Outcome]) async throws {
+        let hole = try BlackHole()
+        var configuration = EngineConfiguration()
+        configuration.dial.stagger = stagger
+        let engine = Engine(configuration: configuration)
+        var limits = TimeLimits()
+        limits.connect = connect
+        let error = await #expect(throws: DirectHTTPError.self) {
+            _ = try await engine.exchange(
+                PreparedRequest(.get, HTTPURL("http://a.test/")),
+                from: EndpointList([hole.endpoint]),
+                limits: limits
+            )
+        }
+        #expect(error?.code == .connectTimeout)
+        #expect(error?.attempts.map(\.outcome) == outcomes)
+        hole.close()
+        await engine.shutDown()
+    }
+
+    @Test("a connection that replaces a dead one has as much time to be made, however late that turned out")
+    func laterRounds() async throws {
+        var limits = TimeLimits()
+        limits.connect = .seconds(10)
+        limits.whole = .seconds(60)
+        var clock = ExchangeClock(limits: limits)
+        let (begin, second) = (clock.begin, clock.begin + .seconds(20))
+        #expect(clock.connectDeadline == begin + .seconds(10))
+        clock.beginRound(now: second)
+        #expect(clock.connectDeadline == second + .seconds(10))
+        clock.beginRound(now: begin + .seconds(55))
+        #expect(clock.connectDeadline == begin + .seconds(60), "not beyond the whole")
+
+        // A kept connection whose server takes longer than that to be gone.
+        let turn = Gate()
+        let count = Watermark()
+        let server = try await RawServer.start { connection in
+            count.rise()
+            let isFirst = count.height == 1
+            while try await connection.receive(until: "\r\n\r\n") != nil {
+                if isFirst, count.height == 1, turn.isOpen { return }
+                try await connection.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+                if isFirst {
+                    _ = try await connection.receive(until: "\r\n\r\n")
+                    try await turn.wait()
+                    return
+                }
+            }
+        }
+        let engine = Engine()
+        let list = EndpointList([server.endpoint])
+        let request = try PreparedRequest(.get, HTTPURL("http://a.test:\(server.port)/"))
+        _ = try await engine.exchange(request, from: list).text()
+        limits.connect = .seconds(1)
+        async let late = engine.exchange(request, from: list, limits: limits).text()
+        try await turn.arrivals(atLeast: 1)
+        let loop = MultiThreadedEventLoopGroup.singleton.next()
+        try await loop.scheduleTask(in: .milliseconds(1_100)) {}.futureResult.get()
+        turn.open()
+        #expect(try await late == "ok")
+        await engine.shutDown()
+        await server.stop()
     }
 
     @Test("the address that connections come from is the one that was asked for")

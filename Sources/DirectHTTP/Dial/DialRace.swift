@@ -70,6 +70,10 @@ final class DialRace {
 
     func start() {
         if let deadline {
+            // Nothing is dialled, so that no endpoint is blamed.
+            guard deadline > loop.now else {
+                return end(with: .connectTimeout, "no time was left to connect to \(target.key.origin)")
+            }
             limit = loop.assumeIsolated().scheduleTask(deadline: deadline) { [self] in
                 end(with: .connectTimeout, "no connection to \(target.key.origin) in time")
             }
@@ -204,7 +208,10 @@ final class DialRace {
     private func end(with code: DirectHTTPError.Code, _ message: String) {
         guard !isOver else { return }
         if code == .connectTimeout {
-            for lane in lanes where lane.attempt.outcome == .abandoned {
+            // An endpoint that had less time than the next one waits for is not to blame: the limit was short.
+            let elapsed = elapsed
+            for lane in lanes
+            where lane.attempt.outcome == .abandoned && elapsed - lane.attempt.start >= settings.stagger {
                 lane.attempt.outcome = .failed(
                     .connectTimeout,
                     lane.attempt.connect == nil ? "did not answer" : "did not finish the handshake"

@@ -36,6 +36,9 @@ struct EndpointMemory: Sendable {
     /// How many failures are remembered.
     var count: Int { failures.count }
 
+    /// Forgets all of them.
+    mutating func forget() { failures = [:] }
+
     /// Those that are in order first, as they were given; then those that failed, the one whose rest ends first before the others.
     func ordered(_ endpoints: [Endpoint], for origin: Origin, now: NIODeadline) -> [Endpoint] {
         guard !failures.isEmpty, endpoints.count > 1 else { return endpoints }

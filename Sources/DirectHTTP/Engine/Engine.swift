@@ -87,7 +87,7 @@ public final class Engine: Sendable {
         tls: TLSSettings = TLSSettings(),
         limits: TimeLimits = TimeLimits()
     ) async throws(DirectHTTPError) -> ExchangeResponse {
-        let clock = ExchangeClock(limits: limits)
+        var clock = ExchangeClock(limits: limits)
         var course = Course(request, route, tls)
         while true {
             let exchange = nextExchange(request, limits, clock, &course)
@@ -99,6 +99,7 @@ public final class Engine: Sendable {
             }
             if let response = try response(sent, exchange, request, clock, &course) { return response }
             if case .success = sent.head { await ResponseBody(exchange: exchange, codings: []).discard() }
+            clock.beginRound()
         }
     }
 
@@ -208,6 +209,8 @@ public final class Engine: Sendable {
     /// Lets no connection that is open now serve another exchange: after a change of network, or when the way to name
     /// endpoints was switched. What is under way goes on to its end.
     public func retireConnections() {
+        // An address that did not answer in the last network may be the best one in this.
+        memory.withLockedValue { $0.forget() }
         pool.retire()
     }
 
