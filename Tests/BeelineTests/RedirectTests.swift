@@ -7,6 +7,22 @@ import Testing
 
 @Suite("Redirects (RFC 9110 §15.4)", .timeLimit(.minutes(1)))
 struct RedirectTests {
+    @Test("a redirect whose body does not come is followed without it")
+    func bodyThatDoesNotCome() async throws {
+        let gate = Gate()
+        let site = try await LoopbackOrigin.start { request in
+            guard request.path == "/go" else { return .text("there") }
+            return Reply(status: .found, fields: [.location: "/end", .contentLength: "100"], body: [.wait(gate)])
+        }
+        let client = try plainClient()
+        let text = try await withTimeLimit(.seconds(30), { "the redirect" }) {
+            try await client.get(site.url("/go")).text()
+        }
+        #expect(text == "there")
+        await client.shutDown()
+        await site.stop()
+    }
+
     /// Answers `/go?status=&to=` with a redirect, and everything else with what it saw.
     static let handler: LoopbackOrigin.Handler = { request in
         if request.path == "/loop" { return .redirect(to: "loop") }

@@ -58,6 +58,23 @@ struct InflaterTests {
         #expect(inflater.capacity < 64 * 1024)
     }
 
+    @Test("blocks without content that never end are given up after a bounded number of bytes")
+    func endlessSilence() throws {
+        let inflater = Inflater(.deflate)
+        var fed = 0
+        let block: [UInt8] = [0, 0, 0, 0xff, 0xff]
+        let blocks = ByteBuffer(bytes: repeatElement(block, count: 10_000).joined())
+        let error = #expect(throws: DirectHTTPError.self) {
+            while fed < 8 * Inflater.maximumSilence {
+                inflater.feed(blocks)
+                fed += blocks.readableBytes
+                while try inflater.next() != nil {}
+            }
+        }
+        #expect(error?.code == .undecodableBody)
+        #expect(fed < 2 * Inflater.maximumSilence)
+    }
+
     // MARK: Several codings
 
     /// "one two three" in zlib's form of deflate, then in gzip.

@@ -10,6 +10,9 @@ import NIOCore
 final class Inflater {
     /// What one call gives at the most.
     static let pieceSize = 64 * 1024
+    /// Coded bytes that may give nothing. Blocks without content can follow each other for ever, and their reader would never come
+    /// to count a byte or to be cancelled.
+    static let maximumSilence = 1 << 20
 
     private var stream = z_stream()
     private var input = ByteBuffer()
@@ -21,6 +24,8 @@ final class Inflater {
     /// Whether anything was handed over: no bytes at all are an empty body, not a broken one.
     private(set) var hasStarted = false
     private let coding: Coding
+    /// Coded bytes since the last plain one.
+    private var silence = 0
 
     enum Coding: Sendable {
         case gzip
@@ -78,7 +83,14 @@ final class Inflater {
             }
             let before = input.readableBytes
             let output = try inflatePiece()
-            if output.readableBytes > 0 { return output }
+            if output.readableBytes > 0 {
+                silence = 0
+                return output
+            }
+            silence += before - input.readableBytes
+            guard silence <= Self.maximumSilence else {
+                throw DirectHTTPError(.undecodableBody, "the coded body goes on without a byte of content")
+            }
             // Nothing came out although something went in (a header was read, an empty member): on, else wait for input.
             guard input.readableBytes < before else { return nil }
         }

@@ -2,6 +2,7 @@
 
 import NIOConcurrencyHelpers
 public import NIOCore
+import NIOPosix
 
 /// The body of a response, streamed: the socket is read only as fast as the body is taken.
 ///
@@ -107,16 +108,29 @@ public struct ResponseBody: AsyncSequence, Sendable {
         if whole.readableBytes == 0 { whole = piece } else { whole.writeImmutableBuffer(piece) }
     }
 
-    /// Reads a short rest so that the connection can be kept; a long one is not worth it and closes the connection.
+    /// Reads a short rest so that the connection can be kept; a long one, or one that does not come within a second, is not worth it
+    /// and closes the connection.
     ///
     /// - Parameter limit: how many bytes are worth a connection. Default 64 KiB.
     public func discard(upTo limit: Int = 64 * 1024) async {
         var count = 0
+        while let ready = source.atHand() {
+            guard case .success(let piece?) = ready else { return }
+            count += piece.readableBytes
+            if count > limit { return source.cancel() }
+        }
+        // A server that announces more than it sends must not hold up a redirect or another try.
+        let timer = MultiThreadedEventLoopGroup.singleton.any().scheduleTask(in: Self.discardTime) { [source] in
+            source.cancel()
+        }
+        defer { timer.cancel() }
         while let piece = try? await source.nextPiece() {
             count += piece.readableBytes
             if count > limit { return source.cancel() }
         }
     }
+
+    private static let discardTime = TimeAmount.seconds(1)
 }
 
 /// Where a body comes from.
@@ -126,21 +140,22 @@ private enum Source: Sendable {
     case bytes(NIOLockedValueBox<ByteBuffer>)
 
     func nextPiece() async throws(DirectHTTPError) -> ByteBuffer? {
+        if case .exchange(let owner) = self { return try await owner.exchange.nextPiece() }
+        return try atHand()?.get()
+    }
+
+    /// What ``nextPiece()`` gives, where it need not wait for it.
+    func atHand() -> Exchange.PieceResult? {
         switch self {
         case .exchange(let owner):
-            return try await owner.exchange.nextPiece()
+            return owner.exchange.takePiece()
         case .bytes(let rest):
             let bytes = rest.withLockedValue { rest in
                 defer { rest = ByteBuffer() }
                 return rest
             }
-            return bytes.readableBytes > 0 ? bytes : nil
+            return .success(bytes.readableBytes > 0 ? bytes : nil)
         }
-    }
-
-    /// What ``nextPiece()`` gives, where it need not wait for it.
-    func atHand() -> Exchange.PieceResult? {
-        if case .exchange(let owner) = self { owner.exchange.takePiece() } else { nil }
     }
 
     func cancel() {
