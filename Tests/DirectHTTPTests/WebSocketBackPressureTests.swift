@@ -8,6 +8,53 @@ import Testing
 
 @Suite("A WebSocket whose reader lags", .timeLimit(.minutes(1)))
 struct WebSocketBackPressureTests {
+    /// Has no room after each large write.
+    private final class SlowSocket: ChannelOutboundHandler {
+        typealias OutboundIn = ByteBuffer
+
+        func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+            context.write(data, promise: promise)
+            if unwrapOutboundIn(data).readableBytes > 1_000 {
+                (context.channel as? EmbeddedChannel)?.isWritable = false
+            }
+        }
+    }
+
+    @Test(
+        "a large message on a slow line leaves frame by frame: PINGs are answered between them, and nothing counts as silence"
+    )
+    func largeMessage() async throws {
+        let channel = EmbeddedChannel()
+        channel.connect(to: try SocketAddress(ipAddress: "127.0.0.1", port: 1), promise: nil)
+        var settings = WebSocketSettings()
+        settings.frameBytes = 10_000
+        settings.pingInterval = .seconds(10)
+        let handler = WebSocketHandler(
+            settings: settings,
+            deflate: nil,
+            inbox: WebSocketInbox(bound: 1_000) {},
+            end: WebSocketEnd()
+        ) {}
+        try channel.pipeline.syncOperations.addHandlers(SlowSocket(), handler)
+        let done = OneShot<Void>()
+        handler.send(.binary(ByteBuffer(repeating: 1, count: 50_000)), done: done)
+        let ping = WebSocketFrame(opcode: .ping, payload: ByteBuffer(integer: UInt64(7)))
+        try channel.writeInbound(ping.encoded(mask: nil))
+        var opcodes: [UInt8] = []
+        for _ in 0..<5 {
+            while let frame = try channel.readOutbound(as: ByteBuffer.self) {
+                opcodes.append((frame.getInteger(at: frame.readerIndex, as: UInt8.self) ?? 0) & 0x0f)
+            }
+            channel.embeddedEventLoop.advanceTime(by: .seconds(9))
+            channel.isWritable = true
+            channel.pipeline.fireChannelWritabilityChanged()
+        }
+        #expect(opcodes == [2, 10, 0, 0, 0, 0], "the answer to the PING is the second frame")
+        #expect(channel.isActive)
+        try await done.value(orCancelled: "")
+        _ = try? channel.finish(acceptAlreadyClosed: true)
+    }
+
     @Test("an inbox that one message filled stays full until there is room: a smaller one behind it does not hide that")
     func staysFull() async throws {
         let drained = Watermark()

@@ -8,6 +8,18 @@ import Testing
 
 @Suite("WebSocket frames and messages (RFC 6455 §5)")
 struct WebSocketFrameTests {
+    @Test("a large frame does not leave its memory behind on a socket that rests")
+    func restingDecoder() throws {
+        var decoder = WebSocketFrameDecoder(maximumPayload: 1 << 20, allowsCompression: false)
+        let frame = WebSocketFrame(opcode: .binary, payload: ByteBuffer(repeating: 1, count: 500_000)).encoded(
+            mask: nil
+        )
+        decoder.feed(frame)
+        var count = 0
+        while let frame = try decoder.next() { count += frame.payload.readableBytes }
+        #expect(count == 500_000 && decoder.capacity == 0)
+    }
+
     /// What a server's bytes come to: events, or the code that they are answered with.
     static func read(
         _ bytes: [UInt8],

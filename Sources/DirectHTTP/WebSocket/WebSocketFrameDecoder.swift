@@ -26,11 +26,18 @@ struct WebSocketFrameDecoder {
         }
     }
 
+    /// How much memory it holds.
+    var capacity: Int { buffer.storageCapacity }
+
     /// The next frame; nil where more bytes are needed.
     mutating func next() throws(WebSocketViolation) -> WebSocketFrame? {
         guard let first: UInt8 = buffer.getInteger(at: buffer.readerIndex),
             let second: UInt8 = buffer.getInteger(at: buffer.readerIndex + 1)
-        else { return nil }
+        else {
+            // A socket that rests holds no memory.
+            if buffer.readableBytes == 0 { buffer = ByteBuffer() }
+            return nil
+        }
         guard let opcode = WebSocketFrame.Opcode(rawValue: first & 0x0f) else {
             throw WebSocketViolation("it sent the opcode \(first & 0x0f), which nobody knows")
         }

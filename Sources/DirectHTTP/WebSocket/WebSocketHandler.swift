@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import DequeModule
 import NIOCore
 
 /// The last handler of an open WebSocket: frames in and out, PING, the close handshake and its time limit. Everything here runs
@@ -41,6 +42,18 @@ final class WebSocketHandler: ChannelDuplexHandler {
     private var silenceTimer: Scheduled<Void>?
     private var lastRead = NIODeadline.now()
     private var awaitsPong = false
+    /// The last PING that came while the socket took nothing; an answer to it answers those before (RFC 6455 §5.5.3).
+    private var unanswered: ByteBuffer?
+
+    /// A message that leaves frame by frame as the socket takes them, so that control frames get between them (RFC 6455 §5.4).
+    private struct Outgoing {
+        var opcode: WebSocketFrame.Opcode
+        var isCompressed: Bool
+        var payload: ByteBuffer
+        let written: EventLoopPromise<Void>
+    }
+
+    private var outgoing = Deque<Outgoing>()
 
     /// - Parameters:
     ///   - deflate: where compression was agreed.
@@ -69,11 +82,12 @@ final class WebSocketHandler: ChannelDuplexHandler {
             done.resolve(.failure(DirectHTTPError(.webSocketClosed, "the WebSocket is closed: open another")))
             return
         }
-        var (opcode, payload): (WebSocketFrame.Opcode, ByteBuffer) =
-            switch message {
-            case .text(let text): (.text, ByteBuffer(string: text))
-            case .binary(let bytes): (.binary, bytes)
-            }
+        let opcode: WebSocketFrame.Opcode
+        var payload: ByteBuffer
+        switch message {
+        case .text(let text): (opcode, payload) = (.text, ByteBuffer(string: text))
+        case .binary(let bytes): (opcode, payload) = (.binary, bytes)
+        }
         var isCompressed = false
         if let deflate, payload.readableBytes >= settings.minimumCompressedBytes, let small = deflate.compress(payload)
         {
@@ -88,14 +102,38 @@ final class WebSocketHandler: ChannelDuplexHandler {
                 }
             )
         }
+        outgoing.append(Outgoing(opcode: opcode, isCompressed: isCompressed, payload: payload, written: written))
+        sendQueued(context)
+    }
+
+    /// Sends frames of the messages that wait, as many as the socket takes.
+    ///
+    /// - Parameter all: whether the socket's room does not count: nothing may leave behind a close frame.
+    private func sendQueued(_ context: ChannelHandlerContext, all: Bool = false) {
         let size = max(1, settings.frameBytes)
-        while payload.readableBytes > size, let piece = payload.readSlice(length: size) {
-            write(WebSocketFrame(opcode: opcode, isFinal: false, isCompressed: isCompressed, payload: piece), context)
-            opcode = .continuation
-            isCompressed = false
+        while all || context.channel.isWritable, var message = outgoing.popFirst() {
+            let length = min(message.payload.readableBytes, size)
+            let piece = message.payload.readSlice(length: length) ?? ByteBuffer()
+            let isFinal = message.payload.readableBytes == 0
+            let frame = WebSocketFrame(
+                opcode: message.opcode,
+                isFinal: isFinal,
+                isCompressed: message.isCompressed,
+                payload: piece
+            )
+            if !isFinal {
+                message.opcode = .continuation
+                message.isCompressed = false
+                outgoing.prepend(message)
+            }
+            write(frame, context, promise: isFinal ? message.written : nil)
+            context.flush()
         }
-        write(WebSocketFrame(opcode: opcode, isCompressed: isCompressed, payload: payload), context, promise: written)
-        context.flush()
+    }
+
+    /// Fails the messages that did not leave.
+    private func failQueued(_ error: any Error) {
+        while let message = outgoing.popFirst() { message.written.fail(error) }
     }
 
     func ping(_ answered: OneShot<Void>) {
@@ -153,6 +191,7 @@ final class WebSocketHandler: ChannelDuplexHandler {
 
     func handlerRemoved(context: ChannelHandlerContext) {
         self.context = nil
+        failQueued(ChannelError.ioOnClosedChannel)
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -170,6 +209,20 @@ final class WebSocketHandler: ChannelDuplexHandler {
         } else {
             context.read()
         }
+    }
+
+    func channelWritabilityChanged(context: ChannelHandlerContext) {
+        if context.channel.isWritable {
+            // The peer takes what is sent, though it may say nothing until a message is whole.
+            lastRead = context.eventLoop.now
+            awaitsPong = false
+            if let payload = unanswered.take(), !hasSentClose, !isGone {
+                write(WebSocketFrame(opcode: .pong, payload: payload), context)
+                context.flush()
+            }
+            sendQueued(context)
+        }
+        context.fireChannelWritabilityChanged()
     }
 
     func channelInactive(context: ChannelHandlerContext) {
@@ -216,7 +269,8 @@ final class WebSocketHandler: ChannelDuplexHandler {
             if !inbox.put(message) { isStalled = true }
         case .ping(let payload):
             // Answers that the peer does not read must not pile up.
-            guard let context, !hasSentClose, !isGone, context.channel.isWritable else { return }
+            guard let context, !hasSentClose, !isGone else { return }
+            guard context.channel.isWritable else { return unanswered = payload }
             write(WebSocketFrame(opcode: .pong, payload: payload), context)
             context.flush()
         case .pong(var payload):
@@ -237,6 +291,7 @@ final class WebSocketHandler: ChannelDuplexHandler {
     private func sendClose(_ closure: WebSocketClosure, _ context: ChannelHandlerContext) {
         guard !hasSentClose else { return }
         hasSentClose = true
+        sendQueued(context, all: true)
         var payload = ByteBuffer()
         if closure.code.isSendable {
             payload.writeInteger(closure.code.rawValue)
@@ -271,6 +326,7 @@ final class WebSocketHandler: ChannelDuplexHandler {
         closeTimer?.cancel()
         silenceTimer?.cancel()
         isGone = true
+        failQueued(error)
         finish(error)
         for ping in pings.values { ping.resolve(.failure(error)) }
         pings = [:]
