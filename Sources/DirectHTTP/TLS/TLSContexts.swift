@@ -15,11 +15,41 @@ struct TLSContext: Sendable {
     }
 }
 
-/// One context for each setting: with the system's roots it costs megabytes and milliseconds, so it is made once
+/// One context for each of the settings that were used last: with the system's roots it costs megabytes and milliseconds, so it is made once
 /// and shared by all origins.
 final class TLSContexts: Sendable {
-    /// Guards the table; a context is made under it so that two callers never pay twice.
-    private let contexts = NIOLockedValueBox<[Key: TLSContext]>([:])
+    /// A context that is made once. Its lock is held meanwhile, for files may be slow to read: so only those who want the same one
+    /// wait, and never pay twice.
+    private final class Entry: Sendable {
+        let context = NIOLockedValueBox<TLSContext?>(nil)
+    }
+
+    /// Guards the table.
+    private let table = NIOLockedValueBox(Table())
+    /// More than a program has settings; one that makes new ones all the time must not keep all of them, keys included.
+    static let maximumContexts = 32
+
+    private struct Table {
+        var contexts: [Key: (entry: Entry, lastUse: Int)] = [:]
+        var uses = 0
+
+        /// The entry of a key, which is used now. For a new one, the one that was used longest ago is forgotten.
+        mutating func entry(_ key: Key) -> Entry {
+            uses += 1
+            let known = contexts[key]?.entry
+            if known == nil, contexts.count >= maximumContexts,
+                let oldest = contexts.min(by: { $0.value.lastUse < $1.value.lastUse })
+            {
+                contexts[oldest.key] = nil
+            }
+            let entry = known ?? Entry()
+            contexts[key] = (entry, uses)
+            return entry
+        }
+    }
+
+    /// How many contexts are kept.
+    var count: Int { table.withLockedValue { $0.contexts.count } }
 
     private struct Key: Hashable {
         var settings: TLSSettings
@@ -33,10 +63,10 @@ final class TLSContexts: Sendable {
         // Pins are checked elsewhere and make no difference here.
         key.settings.pins = []
         do {
-            return try contexts.withLockedValue { contexts in
-                if let known = contexts[key] { return known }
-                let context = try TLSContext(settings, Self.configuration(settings, checksName))
-                contexts[key] = context
+            let entry = table.withLockedValue { [key] in $0.entry(key) }
+            return try entry.context.withLockedValue { made in
+                let context = try made ?? TLSContext(settings, Self.configuration(settings, checksName))
+                made = context
                 return context
             }
         } catch let error as DirectHTTPError {

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import BeelineTesting
+import Foundation
+import Testing
+
+@testable import DirectHTTP
+
+@Suite("TLS contexts")
+struct TLSContextsTests {
+    @Test("settings that are made anew all the time do not pile up, and those in use are kept")
+    func bound() throws {
+        let authority = try TestAuthority()
+        let contexts = TLSContexts()
+        var settings = TLSSettings()
+        settings.trustsSystemRoots = false
+        settings.rootPEMs = [authority.rootPEM]
+        let first = try contexts.context(for: settings, checksName: true)
+        for number in 1..<(2 * TLSContexts.maximumContexts) {
+            var others = settings
+            others.rootPEMs = Array(repeating: authority.rootPEM, count: number + 1)
+            _ = try contexts.context(for: others, checksName: true)
+            #expect(try contexts.context(for: settings, checksName: true).context === first.context)
+        }
+        #expect(contexts.count == TLSContexts.maximumContexts)
+    }
+
+    @Test("a file that cannot be read to its end holds up only those who want it")
+    func slowFile() async throws {
+        let authority = try TestAuthority()
+        let path = FileManager.default.temporaryDirectory.path + "/beeline-test-\(UUID().uuidString)"
+        #expect(mkfifo(path, 0o600) == 0)
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        let contexts = TLSContexts()
+        var slow = TLSSettings()
+        slow.trustsSystemRoots = false
+        slow.rootFiles = [path]
+        let (ends, end) = AsyncStream.makeStream(of: Bool.self)
+        let thread = Thread { [slow] in end.yield((try? contexts.context(for: slow, checksName: true)) != nil) }
+        thread.start()
+        // A writer can open a FIFO without waiting when there is a reader.
+        var writer: CInt = -1
+        let deadline = ContinuousClock.now + .seconds(10)
+        while writer < 0, ContinuousClock.now < deadline {
+            writer = open(path, O_WRONLY | O_NONBLOCK)
+            await Task.yield()
+        }
+        #expect(writer >= 0)
+        var other = TLSSettings()
+        other.trustsSystemRoots = false
+        other.rootPEMs = [authority.rootPEM]
+        let (others, made) = AsyncStream.makeStream(of: Bool.self)
+        Thread { [other] in made.yield((try? contexts.context(for: other, checksName: true)) != nil) }.start()
+        let isMade = try? await withTimeLimit(.seconds(10), { "another context" }) { await others.first { _ in true } }
+        #expect(isMade == true)
+        close(writer)
+        #expect(await ends.first { _ in true } == false)
+    }
+}
