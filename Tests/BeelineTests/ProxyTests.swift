@@ -123,6 +123,7 @@ struct ProxyTests {
         let site = try await LoopbackOrigin.start(handler: Routes.standard)
         var configuration = ClientConfiguration()
         configuration.proxies = ProxySettings(environment: variables)
+        #expect(!configuration.proxies.namesNoProxy, "the system's settings do not take its place")
         let client = try BeelineClient(configuration)
         let url = "http://127.0.0.1:\(site.port)/echo"
         let error = await #expect(throws: BeelineError.self) { try await client.get(url) }

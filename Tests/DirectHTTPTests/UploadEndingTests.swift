@@ -13,7 +13,11 @@ import Testing
 @Suite("A request's body whose exchange ends")
 struct UploadEndingTests {
     /// A handler on a channel that is connected, behind what plays its socket.
-    private func connect(http2: Bool, socket: ScriptedSocket) throws -> (EmbeddedChannel, any ConnectionHandler) {
+    private func connect(
+        http2: Bool,
+        socket: ScriptedSocket,
+        keepIdle: TimeAmount = .hours(1)
+    ) throws -> (EmbeddedChannel, any ConnectionHandler) {
         let channel = EmbeddedChannel()
         channel.connect(to: try SocketAddress(ipAddress: "127.0.0.1", port: 1), promise: nil)
         try channel.pipeline.syncOperations.addHandler(socket)
@@ -23,7 +27,7 @@ struct UploadEndingTests {
             ? HTTP2Handler(
                 streamWindow: 65_535,
                 limits: .init(),
-                keepIdle: .hours(1),
+                keepIdle: keepIdle,
                 silence: nil,
                 patience: .seconds(5),
                 now: channel.eventLoop.now,
@@ -33,7 +37,7 @@ struct UploadEndingTests {
             : HTTP1Handler(
                 isForwarded: false,
                 limits: .init(),
-                keepIdle: .hours(1),
+                keepIdle: keepIdle,
                 isSecured: false,
                 wakes: wakes,
                 notify: { _ in }
@@ -52,6 +56,20 @@ struct UploadEndingTests {
     /// More than the window of a stream, and than what may wait for it.
     private let large = ByteBuffer(repeating: 1, count: 200_000)
 
+    @Test("a new connection waits for its first exchange, however short it may rest", arguments: [false, true])
+    func firstRest(http2: Bool) throws {
+        let (channel, handler) = try connect(
+            http2: http2,
+            socket: ScriptedSocket(blocksAfterWrite: false),
+            keepIdle: .zero
+        )
+        channel.embeddedEventLoop.advanceTime(by: .seconds(5))
+        let exchange = try exchange()
+        handler.start(exchange, now: channel.eventLoop.now)
+        #expect(!exchange.isOver)
+        _ = try? channel.finish(acceptAlreadyClosed: true)
+    }
+
     @Test("a body that waits for room is let go when its exchange is given up", arguments: [false, true])
     func abandoned(http2: Bool) throws {
         let (channel, handler) = try connect(http2: http2, socket: ScriptedSocket(blocksAfterWrite: true))
@@ -63,6 +81,18 @@ struct UploadEndingTests {
         handler.abandon(exchange)
         #expect(goesOn.withLockedValue { $0 } == false)
         _ = try channel.finish(acceptAlreadyClosed: true)
+    }
+
+    @Test("a large piece of a streamed body leaves in parts, each of which is a sign of life")
+    func largePiece() async throws {
+        let piece = ByteBuffer(repeating: 1, count: 1_000_000)
+        let exchange = try exchange(.stream(length: 2_000_000) { PieceSequence(piece, count: 2) })
+        let carrier = CountingCarrier()
+        await exchange.upload(on: carrier)
+        let sizes = carrier.sizes.withLockedValue { $0 }
+        #expect(sizes.allSatisfy { $0 > 0 && $0 <= FileBody.pieceSize } && sizes.reduce(0, +) == 2_000_000)
+        #expect(carrier.isFinished.withLockedValue { $0 })
+        #expect(!exchange.isOver)
     }
 
     @Test("a body that a failing write ends at once is let go", arguments: [false, true])
@@ -153,6 +183,22 @@ private final class ScriptedSocket: ChannelOutboundHandler {
             (context.channel as? EmbeddedChannel)?.isWritable = false
         }
     }
+}
+
+/// Takes all of a body.
+private final class CountingCarrier: ExchangeCarrier {
+    let sizes = NIOLockedValueBox<[Int]>([])
+    let isFinished = NIOLockedValueBox(false)
+
+    var isCallerOnLoop: Bool { false }
+    func start(_ exchange: Exchange, now: NIODeadline) {}
+    func resumeReading(_ exchange: Exchange) {}
+    func abandon(_ exchange: Exchange) {}
+    func send(_ piece: ByteBuffer, of exchange: Exchange, done: @escaping @Sendable (Bool) -> Void) {
+        sizes.withLockedValue { $0.append(piece.readableBytes) }
+        done(true)
+    }
+    func finishSending(_ exchange: Exchange) { isFinished.withLockedValue { $0 = true } }
 }
 
 /// Takes nothing of a body.

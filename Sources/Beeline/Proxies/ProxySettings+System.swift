@@ -19,7 +19,7 @@ extension ProxySettings {
     public static var standard: ProxySettings {
         let environment = environment
         #if canImport(CFNetwork)
-        if environment.http == nil, environment.https == nil,
+        if environment.namesNoProxy,
             let settings = CFNetworkCopySystemProxySettings()?.takeRetainedValue() as? [String: Any]
         {
             return ProxySettings(systemSettings: settings)

@@ -14,6 +14,9 @@ public struct ProxySettings: Sendable, Hashable {
     /// What named a proxy that cannot be used, for each of both kinds of origins: nothing goes past it.
     var unusable: Unusable?
 
+    /// Whether nothing is set, not even what cannot be used: requests must not go past a proxy that was meant.
+    package var namesNoProxy: Bool { http == nil && https == nil && unusable == nil }
+
     struct Unusable: Sendable, Hashable {
         var http: String?
         var https: String?

@@ -21,16 +21,22 @@ extension Exchange {
         if let gate, await !gate.mayPass(within: request.continueLimit) { return }
         do {
             try await request.body.forEachPiece { piece in
-                sent += Int64(piece.readableBytes)
-                if let length, sent > length {
+                if let length, piece.readableBytes > length - sent {
                     throw DirectHTTPError(.bodySourceFailed, "the body gives more than the \(length) bytes it said")
                 }
-                report?(TransferProgress(transferred: sent, total: length))
-                let goesOn = await withUnsafeContinuation { waiter in
-                    carrier.send(piece, of: self) { waiter.resume(returning: $0) }
+                var rest = piece
+                // A large piece leaves in parts: each that the socket has taken is a sign of life.
+                while let part = rest.readSlice(length: min(rest.readableBytes, FileBody.pieceSize)),
+                    part.readableBytes > 0
+                {
+                    sent += Int64(part.readableBytes)
+                    report?(TransferProgress(transferred: sent, total: length))
+                    let goesOn = await withUnsafeContinuation { waiter in
+                        carrier.send(part, of: self) { waiter.resume(returning: $0) }
+                    }
+                    isWanted = goesOn
+                    guard goesOn else { throw CancellationError() }
                 }
-                isWanted = goesOn
-                guard goesOn else { throw CancellationError() }
             }
             if let length, sent < length {
                 throw DirectHTTPError(.bodySourceFailed, "the body ended after \(sent) of the \(length) bytes it said")

@@ -16,6 +16,10 @@ struct ActivityWatch {
         case rest(until: NIODeadline)
     }
 
+    /// How long a new connection waits for its first exchange, where it would rest for less: the task that opened it may come from
+    /// another thread.
+    static let firstRest = TimeAmount.seconds(10)
+
     private var mode = Mode.exchange(idle: nil, deadline: nil)
     private var lastActivity = NIODeadline.uptimeNanoseconds(0)
     /// When the timer will fire; nil where none is set.

@@ -199,7 +199,8 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
 
     func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
-        rest(context.eventLoop.now, context)
+        watch.rest(now: context.eventLoop.now, keep: max(keepIdle, ActivityWatch.firstRest))
+        armTimer(context)
     }
 
     func handlerRemoved(context: ChannelHandlerContext) {

@@ -43,6 +43,8 @@ extension HTTP2Handler {
         try checkOpened(id)
         let received = try headers.read(block)
         guard let stream = streams[id] else { return try guardian.waste(now: now) }
+        // There are no more of them than requests allow, and a response may have nothing else.
+        guardian.progress()
         give(stream, now) { stream throws(DirectHTTPError) in
             try stream.take(received, endStream: endStream, now: now)
         }

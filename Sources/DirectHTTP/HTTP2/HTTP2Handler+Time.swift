@@ -18,6 +18,9 @@ extension HTTP2Handler {
 
     /// Asks by PING whether the peer is there, or finds that it is not.
     func check(_ now: NIODeadline, _ context: ChannelHandlerContext) {
+        // A PING would wait behind the bytes that the socket does not take yet, and the silence would be ours. The streams' own limits
+        // find a peer that takes none of them.
+        guard context.channel.isWritable else { return liveness.hear(now: now) }
         switch liveness.check(now: now) {
         case .alive:
             break

@@ -205,7 +205,8 @@ final class HTTP2Handler: ChannelDuplexHandler, ConnectionHandler {
         ])
         out.writeWindowUpdate(Self.connectionWindow - HTTP2Frame.defaultWindow)
         flush(context)
-        becomeIdle(context)
+        rest.rest(now: now, keep: max(keepIdle, ActivityWatch.firstRest))
+        arm(rest.due, context)
     }
 
     func handlerRemoved(context: ChannelHandlerContext) {
@@ -243,6 +244,8 @@ final class HTTP2Handler: ChannelDuplexHandler, ConnectionHandler {
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {
         if context.channel.isWritable {
+            // The peer has taken what was sent: a server may say nothing else until an upload is whole.
+            liveness.hear(now: context.eventLoop.now)
             sendQueued(context)
             planFlush(context)
         }

@@ -19,7 +19,15 @@ enum HTTP2Headers {
         encoder.encode(":authority", request.authority, .incremental, into: &block)
         encoder.encode(path: request.target, into: &block)
         for field in request.fields where isAllowed(field) {
-            encoder.encode(field.name.canonicalName, field.value, indexing(field), into: &block)
+            let (name, value) = (field.name.canonicalName, field.value)
+            if value.utf8.allSatisfy({ $0 < 0x80 }) {
+                encoder.encode(name, value, indexing(field), into: &block)
+            } else {
+                // As text, octets that are not UTF-8 would become others: cookies have such ones.
+                field.withUnsafeBytesOfValue { octets in
+                    encoder.encode(name, octets: UnsafeRawBufferPointer(octets), indexing(field), into: &block)
+                }
+            }
         }
         if case .length(let length) = request.framing {
             encoder.encode("content-length", String(length), .none, into: &block)

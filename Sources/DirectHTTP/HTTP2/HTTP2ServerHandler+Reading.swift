@@ -114,6 +114,7 @@ extension HTTP2ServerHandler {
             try guardian.waste(now: now)
             try checkOpened(header.stream)
             _ = try header.resetCode(payload)
+            if let stream = streams[header.stream], stream.request == nil { try guardian.cancellation(now: now) }
             end(header.stream)
         case .windowUpdate:
             try guardian.waste(now: now)

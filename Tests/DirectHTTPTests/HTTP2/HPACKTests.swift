@@ -125,6 +125,38 @@ struct HPACKTests {
         #expect(Self.code(of: Array(text.utf8)) == nil)
     }
 
+    @Test("a value that is not UTF-8 leaves as it is: a cookie in another encoding must come back as the server set it")
+    func octets() throws {
+        let octets: [UInt8] = Array("name=".utf8) + [0xc4, 0xe3, 0xba, 0xc3, 0x85]
+        var fields: HTTPFields = [.cookie: "plain=1"]
+        fields.append(HTTPField(name: .cookie, lenientValue: octets))
+        fields.append(HTTPField(name: HTTPField.Name("x-name") ?? .accept, lenientValue: octets))
+        let request = try PreparedRequest(.get, HTTPURL("http://a.test/"), fields: fields)
+        var encoder = DirectHTTP.HPACKEncoder()
+        var decoder = Self.decoder()
+        // Twice: the tables of both sides stay the same.
+        for _ in 0..<2 {
+            var block = ByteBuffer()
+            HTTP2Headers.write(request, with: &encoder, into: &block)
+            var read: [[UInt8]] = []
+            try decoder.decode(block) { field in
+                if field.kind == .ordinary { read.append(field.field.withUnsafeBytesOfValue { Array($0) }) }
+            }
+            #expect(read == [Array("plain=1".utf8), octets, octets])
+        }
+    }
+
+    @Test("a long coded string does not leave its memory behind")
+    func scratch() throws {
+        var encoder = DirectHTTP.HPACKEncoder()
+        var decoder = DirectHTTP.HPACKDecoder(maximumListSize: 1 << 20, maximumFields: 10)
+        var block = ByteBuffer()
+        encoder.encode("x-long", String(repeating: "a", count: 60_000), .none, into: &block)
+        var size = 0
+        try decoder.decode(block) { size = $0.size }
+        #expect(size > 60_000 && decoder.scratch.count <= DirectHTTP.HPACKDecoder.largestScratch)
+    }
+
     @Test("what we write another decoder reads, and what another encoder writes we read")
     func agreesWithNIO() throws {
         var random = SeededRandom(seed: 7541)

@@ -67,6 +67,24 @@ struct HTTP2BoundsTests {
         _ = try? channel.finish(acceptAlreadyClosed: true)
     }
 
+    @Test("responses without a body are progress: a server that asks by PING beside each of them sends no flood")
+    func answersWithoutBodies() throws {
+        let (channel, handler, _) = try connect()
+        try channel.writeInbound(ByteBuffer(bytes: RawFrame(.settings).bytes))
+        let ping = RawFrame(.ping, payload: [1, 2, 3, 4, 5, 6, 7, 8]).bytes
+        for number in 0..<UInt32(HTTP2FloodGuard.limit + 100) {
+            let exchange = try exchange()
+            handler.start(exchange, now: channel.eventLoop.now)
+            let head = RawFrame.headers([(":status", "204")], stream: 2 * number + 1, flags: 5).bytes
+            try channel.writeInbound(ByteBuffer(bytes: ping + head))
+            guard exchange.isOver, exchange.ending?.error == nil else {
+                Issue.record("ended after \(number) requests: \(exchange.ending?.error?.message ?? "not at all")")
+                break
+            }
+        }
+        _ = try? channel.finish(acceptAlreadyClosed: true)
+    }
+
     @Test("a stream that ends while its window is shut leaves the connection's queue")
     func endedInQueue() throws {
         let (channel, handler, _) = try connect()

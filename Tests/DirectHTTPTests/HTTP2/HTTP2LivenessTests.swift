@@ -3,6 +3,7 @@
 import BeelineTesting
 import HTTPTypes
 import NIOCore
+import NIOEmbedded
 import Names
 import Testing
 
@@ -24,6 +25,46 @@ struct HTTP2LivenessTests {
         #expect(liveness.check(now: start + .seconds(45)) == .dead)
         var never = HTTP2Liveness(silence: nil, patience: .seconds(5), now: start)
         #expect(never.due == nil && never.check(now: start + .hours(9)) == .alive)
+    }
+
+    @Test("a slow upload is no silence of the server: while bytes of ours wait for the socket, no PING is asked of it")
+    func slowUpload() throws {
+        let channel = EmbeddedChannel()
+        channel.connect(to: try SocketAddress(ipAddress: "127.0.0.1", port: 1), promise: nil)
+        let handler = HTTP2Handler(
+            streamWindow: 65_535,
+            limits: .init(),
+            keepIdle: .hours(1),
+            silence: .seconds(15),
+            patience: .seconds(5),
+            now: channel.eventLoop.now,
+            wakes: WakeQueue(channel.embeddedEventLoop)
+        ) { _ in }
+        try channel.pipeline.syncOperations.addHandler(handler)
+        let body = RequestBody.stream(length: nil) { PieceSequence(ByteBuffer(), count: 0) }
+        let request = try PreparedRequest(.post, HTTPURL("http://a.test/"), body: body)
+        let exchange = Exchange(request: request, limits: ExchangeLimits(bufferedBytes: 64 * 1024))
+        handler.start(exchange, now: channel.eventLoop.now)
+        // The socket takes something now and then, and the server has nothing to say.
+        for _ in 0..<10 {
+            channel.isWritable = false
+            channel.pipeline.fireChannelWritabilityChanged()
+            channel.embeddedEventLoop.advanceTime(by: .seconds(14))
+            channel.isWritable = true
+            channel.pipeline.fireChannelWritabilityChanged()
+            channel.embeddedEventLoop.advanceTime(by: .seconds(14))
+            #expect(!exchange.isOver)
+        }
+        // One that takes nothing is the idle limit's affair.
+        channel.isWritable = false
+        channel.embeddedEventLoop.advanceTime(by: .seconds(120))
+        #expect(!exchange.isOver)
+        channel.isWritable = true
+        channel.pipeline.fireChannelWritabilityChanged()
+        channel.embeddedEventLoop.advanceTime(by: .seconds(15))
+        channel.embeddedEventLoop.advanceTime(by: .seconds(5))
+        #expect(exchange.ending?.error?.code == .connectionLost, "now it was asked, and did not answer")
+        _ = try? channel.finish(acceptAlreadyClosed: true)
     }
 
     @Test("a connection that died in silence is found out, dropped and replaced under a request that may go again")

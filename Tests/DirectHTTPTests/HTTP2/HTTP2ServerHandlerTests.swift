@@ -107,6 +107,28 @@ struct HTTP2ServerHandlerTests {
         wire.end()
     }
 
+    @Test(
+        "requests that are taken back again and again end the connection, whatever is answered in between (CVE-2023-44487)"
+    )
+    func takenBack() throws {
+        let wire = try Wire()
+        let cancel: [UInt8] = [0, 0, 0, 8]
+        var stream: UInt32 = 1
+        for round in 0..<(HTTP2FloodGuard.cancellationLimit + 1) {
+            wire.content = nil
+            try wire.send([Self.request(stream), RawFrame(.reset, stream: stream, payload: cancel)])
+            stream += 2
+            // A reply is progress, and must not hide the rest.
+            wire.content = [1]
+            if round < HTTP2FloodGuard.cancellationLimit { try wire.send([Self.request(stream)]) }
+            stream += 2
+        }
+        #expect(wire.cancelled.count == HTTP2FloodGuard.cancellationLimit + 1)
+        let last = try #require(try wire.frames().last)
+        #expect(last.kind == 7 && last.payload.last == 11, "GOAWAY, ENHANCE_YOUR_CALM")
+        wire.end()
+    }
+
     @Test("what no client may do ends the connection, with its reason")
     func connectionErrors() throws {
         let zero: [UInt8] = [0, 0, 0, 0]

@@ -39,7 +39,8 @@ struct HPACKDecoder {
     /// How many fields the last block put into the table; nil where it changed the table in another way too.
     private var insertionCount: Int? = 0
     /// Where Huffman codes are decoded.
-    private var scratch: [UInt8] = []
+    private(set) var scratch: [UInt8] = []
+    static let largestScratch = 4_096
 
     init(maximumListSize: Int, maximumFields: Int) {
         self.maximumListSize = maximumListSize
@@ -52,6 +53,8 @@ struct HPACKDecoder {
         _ body: (HPACKField) -> Void
     ) throws(Failure) {
         (readsTable, insertionCount) = (false, 0)
+        // A connection that rests shall hold little.
+        defer { if scratch.count > Self.largestScratch { scratch = [] } }
         var index = 0
         var listSize = 0
         var count = 0

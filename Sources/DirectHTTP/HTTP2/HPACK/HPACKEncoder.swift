@@ -72,6 +72,23 @@ struct HPACKEncoder {
         if indexing == .incremental { insert(Entry(name: name, value: value)) }
     }
 
+    /// Appends a field whose value is of any octets. It is not remembered.
+    mutating func encode(
+        _ name: String,
+        octets: UnsafeRawBufferPointer,
+        _ indexing: Indexing,
+        into buffer: inout ByteBuffer
+    ) {
+        let flags: UInt8 = indexing == .never ? 0x10 : 0
+        if let index = HPACKStaticTable.indices[name] ?? nameIndex(of: name) {
+            HPACKInteger.write(index, prefix: 4, flags: flags, into: &buffer)
+        } else {
+            buffer.writeInteger(flags)
+            Self.write(name, into: &buffer)
+        }
+        Self.write(octets, compresses: true, into: &buffer)
+    }
+
     /// Appends a field that the static table has, by its index there.
     func encode(staticIndex index: Int, into buffer: inout ByteBuffer) {
         HPACKInteger.write(index, prefix: 7, flags: 0x80, into: &buffer)
@@ -101,16 +118,17 @@ struct HPACKEncoder {
     /// A string literal (RFC 7541 §5.2), by the Huffman code where that is shorter and `compresses`.
     private static func write(_ text: String, compresses: Bool = true, into buffer: inout ByteBuffer) {
         var text = text
-        text.withUTF8 { bytes in
-            let bytes = UnsafeRawBufferPointer(bytes)
-            withUnsafeTemporaryAllocation(byteCount: bytes.count, alignment: 1) { code in
-                if compresses, let length = HPACKHuffman.encode(bytes, into: code) {
-                    HPACKInteger.write(length, prefix: 7, flags: 0x80, into: &buffer)
-                    buffer.writeBytes(UnsafeRawBufferPointer(rebasing: code[..<length]))
-                } else {
-                    HPACKInteger.write(bytes.count, prefix: 7, flags: 0, into: &buffer)
-                    buffer.writeBytes(bytes)
-                }
+        text.withUTF8 { write(UnsafeRawBufferPointer($0), compresses: compresses, into: &buffer) }
+    }
+
+    private static func write(_ bytes: UnsafeRawBufferPointer, compresses: Bool, into buffer: inout ByteBuffer) {
+        withUnsafeTemporaryAllocation(byteCount: bytes.count, alignment: 1) { code in
+            if compresses, let length = HPACKHuffman.encode(bytes, into: code) {
+                HPACKInteger.write(length, prefix: 7, flags: 0x80, into: &buffer)
+                buffer.writeBytes(UnsafeRawBufferPointer(rebasing: code[..<length]))
+            } else {
+                HPACKInteger.write(bytes.count, prefix: 7, flags: 0, into: &buffer)
+                buffer.writeBytes(bytes)
             }
         }
     }
