@@ -7,6 +7,8 @@ public struct CookieDatabaseReport: Hashable, Sendable {
     /// How many rows are not in the jar, because they are no cookies that it can hold. They stay in the file until their
     /// time is over.
     public internal(set) var skipped = 0
+    /// How many cookies were more than the jar holds: they went, from the file too.
+    public internal(set) var dropped = 0
     /// How many expired cookies were deleted.
     public internal(set) var expired = 0
     /// How many session cookies of an earlier session were deleted.

@@ -39,6 +39,8 @@ extension StoreError {
             default: (.failed, "look at the file with `sqlite3`, or move it away")
             }
         self.init(code, path: path, "\(path): \(cause); \(remedy)")
+        // Not what says nothing of the file, such as a lack of memory.
+        isOfSchema = [.SQLITE_ERROR, .SQLITE_CONSTRAINT, .SQLITE_MISMATCH].contains(error.resultCode)
     }
 
     /// A system call on a file that failed.

@@ -38,6 +38,8 @@ public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
     public var path: String
     /// One line that names the file, what failed, and the remedy.
     public var message: String
+    /// Whether a table or a column is not as it was made: it was lost, or is another program's.
+    var isOfSchema = false
 
     /// Makes an error.
     public init(_ code: Code, path: String, _ message: String) {

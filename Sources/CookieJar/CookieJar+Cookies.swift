@@ -27,7 +27,7 @@ extension CookieJar {
 
     /// Puts cookies into the jar at once: no reader sees a part of them.
     ///
-    /// - Returns: What became of each.
+    /// - Returns: What became of each. One that gave way to a later one of them was refused for want of room.
     @discardableResult
     public func insert(
         _ cookies: [Cookie],
@@ -35,9 +35,19 @@ extension CookieJar {
         source: ChangeSource? = nil,
         now: CookieTime? = nil
     ) -> [CookieOutcome] {
+        add(cookies, isOfThisSession: isOfThisSession, source: source, now: now).outcomes
+    }
+
+    /// As ``insert(_:isOfThisSession:source:now:)``, and says how many cookies the jar lost by it.
+    package func add(
+        _ cookies: [Cookie],
+        isOfThisSession: Bool = true,
+        source: ChangeSource? = nil,
+        now: CookieTime? = nil
+    ) -> CookieAddition {
         let now = now ?? clock()
         return change(source, now) { store in
-            cookies.map { store.insert($0, isOfThisSession: isOfThisSession, now: now) }
+            store.addition(of: cookies) { $0.insert($1, isOfThisSession: isOfThisSession, now: now) }
         }
     }
 

@@ -7,8 +7,8 @@ extension CookieJar {
     /// A script that gives a page the cookies of the jar, to be run when the document begins to load. The first request
     /// needs ``header(for:context:now:)``, because the script comes after it.
     ///
-    /// It has no HttpOnly cookies: no script may see them, and none can set them. Nor has it cookies that are not UTF-8 or
-    /// are Partitioned, which `document.cookie` cannot write. It may be put into a page, between `<script>` tags too.
+    /// It has no HttpOnly cookies: no script may see them, and none can set them. Nor has it cookies that are not UTF-8,
+    /// are Partitioned or have a path of more than 1,024 octets, which `document.cookie` cannot write. It may be put into a page, between `<script>` tags too.
     ///
     /// - Parameter url: The URL of the page.
     /// - Parameter now: The time; default what the jar's clock says.
@@ -17,6 +17,7 @@ extension CookieJar {
         for cookie in cookies(for: url, context: CookieContext(api: .dom), now: now) {
             // A filter that widens lets HttpOnly cookies through.
             guard cookie.partition == nil, !cookie.isHTTPOnly,
+                cookie.path.utf8.count <= SetCookieParser.maximumAttributeLength,
                 let field = String(validating: cookie.setCookieOctets, as: UTF8.self)
             else { continue }
             script += "document.cookie=\(Self.literal(field));\n"
@@ -42,7 +43,7 @@ extension CookieJar {
         let cookies = allCookies(now: now).sorted { ($0.created, $0.name, $0.path) < ($1.created, $1.name, $1.path) }
         for cookie in cookies where !cookie.isHTTPOnly && cookie.partition == nil {
             guard let host = try? Host(cookie.domain), Site(isSecure: site.isSecure, host: host) == site,
-                passes(cookie, host),
+                cookie.path.utf8.count <= SetCookieParser.maximumAttributeLength, passes(cookie, host),
                 let field = String(validating: cookie.setCookieOctets, as: UTF8.self)
             else { continue }
             let texts = [cookie.domain, cookie.name, field].map(Self.literal).joined(separator: ",")
@@ -72,7 +73,9 @@ extension CookieJar {
         guard let filter = configuration.matchFilter, !filter.widens else {
             return { _, _ in true }
         }
-        let unfiltered = CookieJar()
+        var configuration = configuration
+        configuration.matchFilter = nil
+        let unfiltered = CookieJar(configuration: configuration)
         unfiltered.insert(allCookies(now: now), now: now)
         let key = { (cookie: Cookie) in [cookie.nameOctets, Array(cookie.domain.utf8), Array(cookie.path.utf8)] }
         let ofPage = Set(unfiltered.cookies(for: url, context: CookieContext(api: .dom), now: now).map(key))

@@ -78,7 +78,7 @@ public struct CookieRejection: Error, Hashable, Sendable, CustomStringConvertibl
     /// The jar's policy refuses it.
     public static let policy = CookieRejection("the jar's policy refuses it")
     /// The domain or the jar is full of cookies that may stay before it.
-    public static let noRoom = CookieRejection("its domain is full of Secure cookies")
+    public static let noRoom = CookieRejection("its domain or the jar is full of cookies that stay before it")
     /// A cookie that was handed over as a value has a part that no cookie has.
     public static let malformed = CookieRejection("a part of it cannot be in a cookie")
 }

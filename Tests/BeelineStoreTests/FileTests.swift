@@ -187,6 +187,32 @@ struct FileTests {
         try await second.close()
     }
 
+    @Test("Cookies that are more than the jar holds are counted and said")
+    func dropped() async throws {
+        let folder = try Folder()
+        let first = try await CookieDatabase.open(folder)
+        for number in 0..<30 { first.jar.put("n\(number)", "1") }
+        try await first.close()
+        #expect(first.report.dropped == 0)
+        var small = CookieJarConfiguration()
+        small.maximumCookiesPerDomain = 10
+        let second = try await CookieDatabase.open(folder, jar: small)
+        #expect((second.report.loaded, second.report.dropped, second.report.skipped) == (10, 20, 0))
+        #expect(second.report.messages.contains { $0.contains("20 cookies are more than this jar holds") })
+        try await second.close()
+    }
+
+    @Test("A jar goes on where an earlier process ended, but not with the file that is made")
+    func restored() async throws {
+        let folder = try Folder()
+        let first = try await CookieDatabase.open(folder)
+        #expect(!first.jar.isRestored)
+        try await first.close()
+        let second = try await CookieDatabase.open(folder)
+        #expect(second.jar.isRestored)
+        try await second.close()
+    }
+
     @Test("An empty file is as good as none")
     func empty() async throws {
         let folder = try Folder()

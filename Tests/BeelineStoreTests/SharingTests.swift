@@ -289,6 +289,33 @@ struct SharingTests {
         try await pair.close()
     }
 
+    @Test(
+        "Changes of others that are looked at while there are too many of one's own to remember are taken over, and stay"
+    )
+    func overrunAndRefresh() async throws {
+        var small = CookieDatabaseConfiguration.onDemand
+        small.maximumPendingChanges = 10
+        small.writeBatchCount = 10
+        let pair = try await Pair(one: small)
+        for name in ["kept", "changed", "gone"] { pair.one.jar.put(name, "1") }
+        try await pair.flushBoth()
+        pair.set(one: 1, two: 2)
+        pair.two.jar.put("theirs", "1")
+        pair.two.jar.put("changed", "2")
+        pair.two.jar.take("gone")
+        try await pair.two.flush()
+        for number in 0..<100 { pair.one.jar.put("new\(number)", "1") }
+        try await pair.one.refresh()
+        #expect(pair.one.jar.allCookies().first { $0.name == "theirs" }?.value == "1")
+        try await pair.flushBoth()
+        for jar in [pair.one.jar, pair.two.jar] {
+            let values = Dictionary(uniqueKeysWithValues: jar.allCookies().map { ($0.name, $0.value) })
+            #expect(values.count == 103)
+            #expect((values["kept"], values["theirs"], values["changed"], values["gone"]) == ("1", "1", "2", nil))
+        }
+        try await pair.close()
+    }
+
     @Test("A file that is locked for too long is an error, and nothing of the batch is lost")
     func locked() async throws {
         let folder = try Folder()

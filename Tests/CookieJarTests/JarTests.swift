@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CookieJar
+import NIOConcurrencyHelpers
 import Names
 import Testing
+
+@testable import CookieJar
 
 /// What a jar does beside the draft's two models: bounds, sessions, partitions, policies.
 struct JarTests {
@@ -53,6 +55,113 @@ struct JarTests {
         #expect(cookies.count == 20)
         #expect(cookies.count { $0.domain.hasPrefix("small") } == 10)
         #expect(try jar.get("https://large.example/", at: 200)?.hasPrefix("b3=1") == true)
+    }
+
+    @Test func ofCookiesThatAreInsertedTogetherThoseWithoutRoomAreSaid() {
+        var configuration = CookieJarConfiguration()
+        configuration.maximumCookies = 3000
+        let jar = CookieJar(configuration: configuration)
+        let before = (0..<10).map { Cookie("old", "1", domain: "old-\($0).example") }
+        jar.insert(before, now: noon)
+        let cookies = (0..<5000).map { Cookie("a", "1", domain: "host-\($0).example") }
+        let addition = jar.add(cookies, now: .after(1))
+        let present = Set(jar.allCookies(now: .after(2)).map(\.domain))
+        #expect(addition.dropped == 5010 - present.count && addition.dropped > 0)
+        for (cookie, outcome) in zip(cookies, addition.outcomes) {
+            #expect(outcome == (present.contains(cookie.domain) ? .kept : .rejected(.noRoom)))
+        }
+        // Those that were there before went first, and are counted with the others.
+        #expect(!present.contains("old-0.example"))
+    }
+
+    @Test func aClockThatWasAheadKeepsNoCookieBeforeThoseInUse() throws {
+        var configuration = CookieJarConfiguration()
+        configuration.maximumCookiesPerDomain = 2
+        let jar = CookieJar(configuration: configuration)
+        try jar.set("ahead=1", "https://example.com/", at: 1_000_000)
+        try jar.set("a=1", "https://example.com/", at: 1)
+        _ = try jar.get("https://example.com/", at: 2_000_000)
+        try jar.set("b=1", "https://example.com/", at: 10)
+        // All were used "now" or later: the one that came first goes.
+        #expect(Set(jar.allCookies(now: .after(10)).map(\.name)) == ["a", "b"])
+    }
+
+    @Test func aCookieOfAnotherPlaceThatTheJarRefusesTakesNobodysPlace() {
+        let jar = CookieJar()
+        let own = Cookie("a", "1", domain: "example.com")
+        jar.insert(own, now: noon)
+        var other = own
+        other.sameSite = .none
+        other.created = .after(5)
+        let addition = jar.merge(stored: [other], source: ChangeSource(), now: .after(6))
+        #expect(addition.outcomes == [.rejected(.sameSiteNoneWithoutSecure)])
+        #expect(jar.allCookies(now: .after(7)).map(\.value) == ["1"])
+    }
+
+    @Test func followersThatHaveGoneAreForgottenThoughNothingChanges() {
+        let jar = CookieJar()
+        for _ in 0..<100 { _ = jar.follow(now: noon).cookies }
+        #expect(jar.state.withLockedValue { $0.followers.count } == 1)
+    }
+
+    @Test func aPathThatNoReaderTakesIsNotWrittenForTheWholeHost() throws {
+        let jar = CookieJar()
+        let folder = String(repeating: "x", count: 2000)
+        try jar.set("a=1", "https://example.com/\(folder)/page")
+        try jar.set("b=1", "https://example.com/")
+        let read = SetCookieLines.read(SetCookieLines.write(jar.allCookies(now: noon)), now: noon)
+        #expect(read.cookies.map(\.name) == ["b"])
+        let page = try HTTPURL("https://example.com/\(folder)/page")
+        #expect(!jar.documentCookieScript(for: page, now: noon).contains("a=1"))
+        #expect(!jar.siteCookieScript(for: page, now: noon).contains("a=1"))
+    }
+
+    @Test func rehomingToTheAddressItselfMovesAndDeletesNothing() throws {
+        let address = try #require(IPAddress("192.0.2.1"))
+        let jar = CookieJar()
+        try jar.set("a=1", "https://192.0.2.1/")
+        let cookies = jar.allCookies(now: noon)
+        #expect(jar.rehome(from: address, to: Host(address), now: noon) == CookieRehoming())
+        #expect(jar.allCookies(now: noon) == cookies && cookies.count == 1)
+        let plan = RehomingPlan(cookies, from: address, to: Host(address), now: noon)
+        #expect(plan.moves.isEmpty && plan.superseded.isEmpty && plan.refused.isEmpty)
+    }
+
+    @Test func aSiteOfManyHostsDoesNotTakeTheRoomOfTheOthers() throws {
+        let jar = CookieJar()
+        for site in 0..<100 { try jar.set("login=1", "https://site-\(site).example/", at: Double(site)) }
+        let partition = CookieContext(site: .cross, topLevelSite: Site("https://page.example"))
+        for host in 0..<100 {
+            for number in 0..<50 {
+                let url = "https://h\(host).evil.example/"
+                if host.isMultiple(of: 2) {
+                    try jar.set("n\(number)=1", url, at: 1000)
+                } else {
+                    try jar.set("n\(number)=1; Secure; SameSite=None; Partitioned", url, partition, at: 1000)
+                }
+            }
+        }
+        let cookies = jar.allCookies(now: .after(2000))
+        #expect(cookies.count { $0.name == "login" } == 100)
+        #expect(cookies.count <= 3300)
+    }
+
+    @Test func aCookieThatALaterOneDeletesIsNotOneWithoutRoom() {
+        let jar = CookieJar()
+        var gone = Cookie("a", "", domain: "example.com")
+        gone.expires = noon
+        let addition = jar.add([Cookie("a", "1", domain: "example.com"), gone], now: .after(1))
+        #expect(addition.outcomes == [.kept, .deleted] && addition.dropped == 0)
+    }
+
+    @Test func aFilterIsAskedForEveryCookieOfALargeJarWhenAScriptIsMade() throws {
+        var configuration = CookieJarConfiguration()
+        configuration.maximumCookiesPerDomain = 500
+        configuration.matchFilter = .narrowing { $1.path == "/page" }
+        let jar = CookieJar(configuration: configuration)
+        for number in 0..<400 { jar.insert(Cookie("n\(number)", "1", domain: "example.com"), now: noon) }
+        let script = jar.siteCookieScript(for: try HTTPURL("https://example.com/page"), now: noon)
+        #expect(script.split(separator: "\n").count { $0.hasPrefix("set(") } == 400)
     }
 
     @Test func theJarStaysWithinATenthOfItsBound() throws {

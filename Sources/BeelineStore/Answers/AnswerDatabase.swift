@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CookieJar
 import GRDB
 public import HTTPDNS
 
@@ -33,6 +34,9 @@ public struct AnswerDatabase: AnswerStore {
     /// The version of the table.
     private static let version = 1
 
+    /// Where the file is, whatever the working directory becomes until the next call.
+    let place: String
+
     /// The answers in a file, which is made when answers are first saved.
     ///
     /// - Parameters:
@@ -42,7 +46,8 @@ public struct AnswerDatabase: AnswerStore {
     public init(path: String, busyTimeout: Duration = .seconds(5), maxAnswers: Int = 100_000) {
         self.path = path
         self.busyTimeout = busyTimeout
-        self.maxAnswers = maxAnswers
+        self.maxAnswers = max(0, maxAnswers)
+        place = DatabaseFile.absolute(path)
     }
 
     /// The answers that were saved last; none where there is no file, or where it was damaged and is set aside now.
@@ -65,8 +70,8 @@ public struct AnswerDatabase: AnswerStore {
     private func locked<Result>(
         _ body: (DatabaseFile) throws(StoreError) -> Result
     ) throws(StoreError) -> Result {
-        let file = DatabaseFile(path)
-        let deadline = ContinuousClock.now + busyTimeout
+        let file = DatabaseFile(place)
+        let deadline = ContinuousClock.now + busyTimeout.asWait
         while true {
             let (lock, hold) = try FileLock.acquire(file.lock, until: deadline)
             guard hold == .alone else {
@@ -105,8 +110,8 @@ public struct AnswerDatabase: AnswerStore {
             }
         } catch {
             // The head says that the file is ours: a table that is not there was lost.
-            guard error.code == .damaged || error.code == .failed else { throw error }
-            _ = try file.setAside(at: Int(time(nil)))
+            guard error.code == .damaged || error.isOfSchema else { throw error }
+            _ = try file.setAside(at: Int64(time(nil)))
             return []
         }
     }
@@ -129,6 +134,7 @@ public struct AnswerDatabase: AnswerStore {
             throw StoreError(.newerSchema, path: path, message)
         }
         try db.checkIntegrity()
+        try db.checkTables(["answer"])
     }
 
     // MARK: Writing
@@ -141,8 +147,8 @@ public struct AnswerDatabase: AnswerStore {
                 try connection.perform(check)
             }
         } catch {
-            guard error.code == .damaged || error.code == .failed else { throw error }
-            _ = try file.setAside(at: Int(time(nil)))
+            guard error.code == .damaged || error.isOfSchema else { throw error }
+            _ = try file.setAside(at: Int64(time(nil)))
         }
         let kept =
             answers.count <= maxAnswers ? answers : Array(answers.sorted { $0.said > $1.said }.prefix(maxAnswers))

@@ -15,6 +15,8 @@ struct Connection: Sendable {
         configuration.label = "beeline.store"
         configuration.readonly = isReadOnly
         configuration.foreignKeysEnabled = false
+        // SQLite counts milliseconds in 32 bits.
+        let busyTimeout = min(max(busyTimeout, .zero), .seconds(2_000_000))
         configuration.busyMode = .timeout(Double(busyTimeout.components.seconds) + busyTimeout.fraction)
         configuration.prepareDatabase { db in
             // A file may come from anywhere: it must not bring functions of its own, and cells are checked as they are read.
@@ -93,6 +95,24 @@ extension Database {
         let verdict = try String.fetchOne(self, sql: "PRAGMA integrity_check(1)")
         guard verdict == "ok" else {
             throw DatabaseError(resultCode: .SQLITE_CORRUPT, message: verdict ?? "it cannot be checked")
+        }
+    }
+}
+
+extension Database {
+    /// Whether there is a table of this name. A view is none: its rows may take any time to compute, and need not end.
+    func hasTable(_ name: String) throws -> Bool {
+        let sql = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?"
+        return try Int.fetchOne(self, sql: sql, arguments: [name]) != nil
+    }
+
+    /// Fails where a table is missing, and where there is a trigger, which would change what is written.
+    func checkTables(_ names: [String]) throws {
+        for name in names where try !hasTable(name) {
+            throw DatabaseError(resultCode: .SQLITE_CORRUPT, message: "the table \(name) is missing")
+        }
+        if let trigger = try String.fetchOne(self, sql: "SELECT name FROM sqlite_master WHERE type = 'trigger'") {
+            throw DatabaseError(resultCode: .SQLITE_CORRUPT, message: "the trigger \(trigger) is none of its own")
         }
     }
 }

@@ -72,9 +72,10 @@ struct PendingChanges: Sendable {
     }
 
     /// Whether a change of this cookie waits that is newer than one by another process; an older one gives way and is
-    /// forgotten.
+    /// forgotten. Where there were too many changes to remember, every change of others counts: a jar that passed over it
+    /// would write its own older cookie over it later.
     mutating func outranks(_ key: CookieKey, updated: Int64) -> Bool {
-        if isOverrun { return true }
+        if isOverrun { return false }
         guard let entry = entries[key] else { return false }
         if entry.updated > updated, entry.kind != .evicted { return true }
         entries[key] = nil

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CookieJar
+
 /// When the file is written and looked at. It holds no clock: times are durations since the schedule began.
 struct WriteSchedule: Hashable, Sendable {
     /// What is to be done next.
@@ -26,10 +28,10 @@ struct WriteSchedule: Hashable, Sendable {
     private var retry = Duration.zero
 
     init(_ configuration: CookieDatabaseConfiguration) {
-        writeDelay = configuration.writeDelay
+        writeDelay = configuration.writeDelay.asWait
         batchCount = configuration.writeBatchCount
-        refreshInterval = configuration.refreshInterval
-        accessInterval = configuration.accessInterval
+        refreshInterval = configuration.refreshInterval?.asWait
+        accessInterval = configuration.accessInterval.asWait
     }
 
     /// What to do at a time when so many changes wait.

@@ -24,13 +24,45 @@ struct DatabaseFile: Sendable {
     let path: String
 
     /// The file that a path names; symbolic links are followed.
-    init(_ path: String) {
-        guard let real = realpath(path, nil) else {
-            self.path = path
-            return
+    ///
+    /// The path does not change with the working directory, and leads behind a link whose file is still to be made.
+    init(_ path: String) { self.path = Self.resolved(path) }
+
+    /// The links that are followed one after the other: as many as Linux follows.
+    private static let linkLimit = 40
+
+    private static func resolved(_ path: String) -> String {
+        var path = path
+        for _ in 0..<linkLimit {
+            if let real = real(path) { return real }
+            let start = path.lastIndex(of: "/").map { path.index(after: $0) } ?? path.startIndex
+            let folder = start == path.startIndex ? "." : String(path[..<start])
+            // Where there is no folder either, opening fails and says so.
+            guard let parent = real(folder) else { return path }
+            let file = (parent == "/" ? "" : parent) + "/" + path[start...]
+            guard let target = linkTarget(file) else { return file }
+            path = target.hasPrefix("/") ? target : parent + "/" + target
         }
+        return path
+    }
+
+    /// A path from the root, links and all: what it leads to is looked for with each use.
+    static func absolute(_ path: String) -> String {
+        guard !path.hasPrefix("/"), let folder = real(".") else { return path }
+        return (folder == "/" ? "" : folder) + "/" + path
+    }
+
+    private static func real(_ path: String) -> String? {
+        guard let real = realpath(path, nil) else { return nil }
         defer { free(real) }
-        self.path = String(cString: real)
+        return String(cString: real)
+    }
+
+    /// Where a symbolic link leads; nil for anything else.
+    private static func linkTarget(_ path: String) -> String? {
+        var target = [CChar](repeating: 0, count: Int(PATH_MAX))
+        let count = readlink(path, &target, target.count)
+        return count > 0 ? String(decoding: target[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self) : nil
     }
 
     private static let companions = ["-wal", "-shm", "-journal"]
@@ -42,21 +74,19 @@ struct DatabaseFile: Sendable {
     private var draft: String { path + "-new" }
 
     /// What the file is. It is read without SQLite, which would recover what it opens, and so change it.
-    ///
-    /// No connection of this process may have the file open: closing any descriptor of it ends the locks of all.
     func kind() throws(StoreError) -> Kind {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        let descriptor = LockedFiles.open(path)
         guard descriptor >= 0 else {
             if errno == ENOENT { return .absent }
             throw .system(path: path, "cannot be opened; this user must own it", errno: errno)
         }
-        defer { close(descriptor) }
+        defer { LockedFiles.close(descriptor) }
         guard let identity = FileIdentity(descriptor: descriptor), identity.isRegular else {
             throw StoreError(.notAccessible, path: path, "\(path) is not a file; name another")
         }
         guard identity.size > 0 else { return .absent }
         var head = [UInt8](repeating: 0, count: 100)
-        let count = head.withUnsafeMutableBytes { read(descriptor, $0.baseAddress, $0.count) }
+        let count = head.withUnsafeMutableBytes { pread(descriptor, $0.baseAddress, $0.count, 0) }
         guard count >= 0 else { throw .system(path: path, "cannot be read; check the disk", errno: errno) }
         guard count == head.count, head.starts(with: Self.magic) else { return .unknown }
         return .database(applicationID: head[68..<72].reduce(0) { $0 << 8 | UInt32($1) })
@@ -102,7 +132,7 @@ struct DatabaseFile: Sendable {
     /// Puts the file and those beside it out of the way, under a name with the time.
     ///
     /// - Returns: The new path.
-    func setAside(at seconds: Int) throws(StoreError) -> String {
+    func setAside(at seconds: Int64) throws(StoreError) -> String {
         let stem = "\(path).damaged-\(Self.stamp(seconds))"
         var target = stem
         var attempt = 1
@@ -121,8 +151,8 @@ struct DatabaseFile: Sendable {
     }
 
     /// `20261023T142501Z`.
-    private static func stamp(_ seconds: Int) -> String {
-        var time = time_t(seconds)
+    private static func stamp(_ seconds: Int64) -> String {
+        var time = time_t(clamping: seconds)
         var parts = tm()
         gmtime_r(&time, &parts)
         let digits = { (number: CInt, width: Int) in

@@ -13,7 +13,7 @@ struct FileIdentity: Hashable, Sendable {
     private let device: UInt64
     private let number: UInt64
     /// The size in octets.
-    let size: Int
+    let size: Int64
     /// When it was changed last, in nanoseconds since 1970.
     let modified: Int64
     /// Whether it is a file, and not a directory or a device.
@@ -36,7 +36,7 @@ struct FileIdentity: Hashable, Sendable {
     private init(_ status: stat) {
         device = UInt64(truncatingIfNeeded: status.st_dev)
         number = UInt64(truncatingIfNeeded: status.st_ino)
-        size = Int(status.st_size)
+        size = Int64(status.st_size)
         isRegular = status.st_mode & S_IFMT == S_IFREG
         #if canImport(Darwin)
         let time = status.st_mtimespec

@@ -42,6 +42,7 @@ struct FileLock: Sendable {
                 let hold = try lock.takeEither(until: deadline)
                 // The one who held it before may have removed the file between our opening it and our locking it.
                 if lock.isInPlace { return (lock, hold) }
+                try lock.pause(until: deadline)
             } catch {
                 closeDescriptor(descriptor)
                 throw error

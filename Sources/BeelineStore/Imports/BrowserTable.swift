@@ -11,6 +11,7 @@ struct BrowserTable: Sendable {
     /// The table of a name; nil where there is none.
     init?(_ db: Database, named name: String) throws {
         self.name = name
+        guard try db.hasTable(name) else { return nil }
         columns = Set(try String.fetchAll(db, sql: "SELECT name FROM pragma_table_info(?)", arguments: [name]))
         if columns.isEmpty { return nil }
     }

@@ -109,26 +109,36 @@ struct DatabaseCopy {
 
     private func copy(_ part: String) throws(StoreError) {
         unlink(path + part)
-        let from = open(source + part, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        let from = LockedFiles.open(source + part)
         guard from >= 0 else {
             if errno == ENOENT, !part.isEmpty { return }
             throw .system(path: source, "cannot be read; this user must own it", errno: errno)
         }
-        defer { close(from) }
+        defer { LockedFiles.close(from) }
         let to = open(path + part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard to >= 0 else { throw .system(path: source, "cannot be copied to \(folder)", errno: errno) }
         defer { close(to) }
         var buffer = [UInt8](repeating: 0, count: 1 << 18)
         var total = 0
         while true {
-            let count = read(from, &buffer, buffer.count)
+            let count = pread(from, &buffer, buffer.count, off_t(total))
+            if count < 0, errno == EINTR { continue }
             guard count >= 0 else { throw .system(path: source, "cannot be read", errno: errno) }
             total += count
             // A file that grows as it is read is copied again.
             if count == 0 || total > limit { return }
-            guard write(to, buffer, count) == count else {
-                throw .system(path: source, "cannot be copied to \(folder)", errno: errno)
-            }
+            try append(buffer[..<count], to: to)
+        }
+    }
+
+    private func append(_ octets: ArraySlice<UInt8>, to file: CInt) throws(StoreError) {
+        var rest = octets
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { write(file, $0.baseAddress, $0.count) }
+            if count < 0, errno == EINTR { continue }
+            // A full disk takes a part first.
+            guard count > 0 else { throw .system(path: source, "cannot be copied to \(folder)", errno: errno) }
+            rest = rest.dropFirst(count)
         }
     }
 }

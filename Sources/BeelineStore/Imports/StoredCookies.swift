@@ -18,6 +18,7 @@ enum StoredCookies {
             throw StoreError(.newerSchema, path: path, message)
         }
         try Schema.migrate(db)
+        try Schema.check(db)
         var result = CookieImport()
         let cursor = try Row.fetchCursor(db, sql: "SELECT \(CookieRow.columns) FROM cookie ORDER BY created, id")
         var number = 0

@@ -23,7 +23,7 @@ struct FileOpening: Sendable {
     /// Opens the file.
     func run() throws(StoreError) -> OpenedFile {
         let file = DatabaseFile(path)
-        let deadline = ContinuousClock.now + configuration.busyTimeout
+        let deadline = ContinuousClock.now + configuration.busyTimeout.asWait
         while true {
             let isNew = FileIdentity(path: file.lock) == nil
             let (lock, hold) = try FileLock.acquire(file.lock, until: deadline)
@@ -97,7 +97,7 @@ struct FileOpening: Sendable {
         because reason: String,
         _ report: inout CookieDatabaseReport
     ) throws(StoreError) {
-        let place = try file.setAside(at: Int(clock().secondsSince1970))
+        let place = try file.setAside(at: clock().microseconds / 1_000_000)
         report.setAside = place
         report.messages.append(
             "\(file.path) is damaged (\(reason)); it is kept as \(place), and an empty file takes its place"
@@ -121,6 +121,7 @@ struct FileOpening: Sendable {
                 report.migratedFrom = version
                 report.messages.append("\(file.path) was brought from version \(version) to \(Schema.current)")
             }
+            try connection.perform { try Schema.check($0) }
             let (restoresSession, now) = (configuration.restoresSession, clock())
             try connection.perform { db in
                 try db.inTransaction(.immediate) {
@@ -135,7 +136,7 @@ struct FileOpening: Sendable {
         } catch {
             try? connection.close()
             // The head says that the file is ours: a table that is not there was lost.
-            throw error.code == .failed ? StoreError(.damaged, path: error.path, error.message) : error
+            throw error.isOfSchema ? StoreError(.damaged, path: error.path, error.message) : error
         }
     }
 
@@ -197,14 +198,24 @@ struct FileOpening: Sendable {
         recorder.witness(contents.newestUpdate)
         // Before it is filled: what a smaller jar than the last one evicts goes from the file too.
         jar.follow(recorder)
-        let outcomes = jar.merge(stored: contents.rows.map(\.cookie), source: recorder.source)
+        // Counted from the first opening on, which made the file or brought it to this version.
+        if contents.state.openings > 1 || contents.report.migratedFrom != nil { jar.markRestored() }
+        let addition = jar.merge(stored: contents.rows.map(\.cookie), source: recorder.source)
         var report = contents.report
-        for outcome in outcomes {
+        for outcome in addition.outcomes {
             switch outcome {
             case .kept, .replaced: report.loaded += 1
+            case .rejected(let reason) where reason == .noRoom: break
+            case .deleted: break
             case .rejected: report.skipped += 1
-            case .deleted, nil: break
             }
+        }
+        report.dropped = addition.dropped
+        if report.dropped > 0 {
+            report.messages.append(
+                "\(connection.path): \(report.dropped) cookies are more than this jar holds, and go from the file; "
+                    + "open it with a larger maximumCookies or maximumCookiesPerDomain"
+            )
         }
         if report.skipped > 0 {
             report.messages.append("\(connection.path): \(report.skipped) rows are no cookies that this jar can hold")

@@ -38,6 +38,10 @@ struct CookieRows {
         guard let revision = reader.integer(), let pruned = reader.integer(), let openings = reader.integer() else {
             throw DatabaseError(resultCode: .SQLITE_CORRUPT, message: "the table state holds no numbers")
         }
+        // No file is written so often: what is beyond leaves no room for the next batch.
+        guard (0...Int64.max / 2).contains(revision) else {
+            throw DatabaseError(resultCode: .SQLITE_CORRUPT, message: "the table state holds no number of a batch")
+        }
         return State(revision: revision, pruned: pruned, openings: openings)
     }
 

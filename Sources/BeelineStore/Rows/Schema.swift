@@ -63,8 +63,14 @@ enum Schema {
     static var current: Int { steps.count }
 
     /// The version of a file.
+    ///
+    /// - Throws: `SQLITE_CORRUPT` for a number below zero, which no version has.
     static func version(_ db: Database) throws -> Int {
-        try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
+        let version = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
+        guard version >= 0 else {
+            throw DatabaseError(resultCode: .SQLITE_CORRUPT, message: "\(version) is not a version of its tables")
+        }
+        return version
     }
 
     /// Makes a new file.
@@ -87,6 +93,9 @@ enum Schema {
             }
         }
     }
+
+    /// Checks that the tables of the current version are there.
+    static func check(_ db: Database) throws { try db.checkTables(["cookie", "deletion", "state"]) }
 
     private static func step(_ db: Database, to version: Int) throws {
         try db.execute(sql: steps[version - 1])

@@ -144,7 +144,7 @@ extension CookieJar {
         let now = now ?? clock()
         return state.withLockedValue { store in
             let feed = CookieChangeFeed(capacity: store.configuration.changeBufferCapacity)
-            store.followers.append(feed)
+            store.add(feed)
             return (store.cookies(at: now), CookieChanges(feed))
         }
     }

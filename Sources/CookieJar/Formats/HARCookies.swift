@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import NIOConcurrencyHelpers
 import Names
 
 /// The cookies of an HTTP Archive (HAR 1.2), as a browser's network panel saves it.
@@ -97,10 +98,15 @@ struct HARCookies: Decodable {
         }
     }
 
-    /// The cookies that a browser would have at the end.
+    /// The cookies that a browser would have at the end. Those that gave way because their domain was full are reported.
     func cookies(now: CookieTime) -> CookieImport {
         var result = CookieImport()
-        let jar = CookieJar()
+        var configuration = CookieJarConfiguration()
+        configuration.maximumCookies = .max
+        let jar = CookieJar(configuration: configuration)
+        jar.state.withLockedValue { $0.evicted = [] }
+        var stored: [UInt64: CookiePlace] = [:]
+        let note = { (place: CookiePlace) in stored[jar.state.withLockedValue { $0.lastStored }] = place }
         var lines: [CookiePlace: Int] = [:]
         // A later request may carry an older cookie: the file is in the order in which requests began.
         var answered: Set<CookiePlace> = []
@@ -120,7 +126,10 @@ struct HARCookies: Decodable {
                 var cookie = found.cookie
                 guard !answered.contains(CookiePlace(cookie)) else { continue }
                 cookie.created = time
-                jar.insert(cookie, now: time)
+                switch jar.insert(cookie, now: time) {
+                case .kept, .replaced: note(CookiePlace(cookie))
+                case .deleted, .rejected: break
+                }
                 lines[CookiePlace(cookie)] = line
             }
             for field in entry.fields(dialect) {
@@ -130,11 +139,15 @@ struct HARCookies: Decodable {
                 } else if let place = cookie.map(CookiePlace.init) {
                     lines[place] = line
                     answered.insert(place)
+                    note(place)
                 }
             }
         }
-        for cookie in jar.allCookies(now: now).sorted(by: { $0.created < $1.created }) {
-            result.add(cookie, line: lines[CookiePlace(cookie)] ?? 0)
+        let found = jar.allCookies(now: now).sorted { $0.created < $1.created }
+        for cookie in found { result.add(cookie, line: lines[CookiePlace(cookie)] ?? 0) }
+        let evicted = jar.state.withLockedValue { $0.evicted ?? [] }.compactMap { stored[$0] }
+        for line in Set(evicted).subtracting(found.map(CookiePlace.init)).map({ lines[$0] ?? 0 }).sorted() {
+            result.skip(line: line, CookieRejection.noRoom.description)
         }
         if lines.isEmpty, result.problems.isEmpty {
             result.skip(line: 1, "no entry has a cookie; browsers leave them out unless told to save sensitive data")

@@ -59,11 +59,11 @@ public enum SetCookieLines {
         return try? HTTPURL("https://" + String(decoding: field[parsed.domain], as: UTF8.self) + "/")
     }
 
-    /// Writes a file: the cookies of each host below its URL.
+    /// Writes a file: the cookies of each host below its URL. Cookies with a longer path than a reader takes are left out.
     public static func write(_ cookies: some Sequence<Cookie>) -> [UInt8] {
         var octets: [UInt8] = []
         var last = ""
-        for cookie in cookies {
+        for cookie in cookies where cookie.path.utf8.count <= SetCookieParser.maximumAttributeLength {
             let source = "# https://\(cookie.domain)/" + (cookie.partition.map { " partition=\($0)" } ?? "")
             if source != last { octets += Array("\(source)\n".utf8) }
             last = source

@@ -27,6 +27,8 @@ extension CookieJar {
         let origin = Host(address).urlForm
         return change(nil, now) { store in
             var result = CookieRehoming()
+            // Where the host is the address itself, each cookie would give way to itself.
+            guard host.urlForm != origin else { return result }
             for old in store.cookies(at: now) where old.domain == origin {
                 if let cookie = old.rehomed(to: host, unless: { store.cookie(like: $0, at: now) }) {
                     let isOfThisSession = store.isOfThisSession(old)

@@ -18,8 +18,9 @@ package struct RehomingPlan: Sendable {
     /// - Parameter cookies: Every cookie of the store.
     package init(_ cookies: [Cookie], from address: IPAddress, to host: Host, now: CookieTime) {
         let origin = Host(address).urlForm
+        guard host.urlForm != origin else { return }
         // What a host may have is the jar's knowledge.
-        let judge = CookieJar()
+        let judge = CookieJar(configuration: .unbounded)
         let living = cookies.indices.filter { !cookies[$0].isExpired(at: now) }
         let places = Dictionary(living.map { (CookiePlace(cookies[$0]), cookies[$0]) }) { first, _ in first }
         for index in living where cookies[index].domain == origin {

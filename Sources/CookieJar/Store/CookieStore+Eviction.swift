@@ -29,19 +29,31 @@ extension CookieStore {
             }
         }
         guard count - configuration.maximumCookies > configuration.maximumCookies / 10 else { return isKept }
-        let all = domains.flatMap { key, cookies in
-            candidates(
-                in: key,
-                cookies.cookies,
-                now: now,
-                isCrowded: cookies.cookies.count > configuration.crowdedDomainCount
-            )
-        }
+        let all = candidatesOfAllDomains(now: now)
         for candidate in all.sorted().prefix(count - configuration.maximumCookies) {
             isKept = isKept && candidate.sequence != sequence
             remove(candidate)
         }
         return isKept
+    }
+
+    /// The cookies of all domains. A domain is crowded by the cookies of its registrable domain, in all partitions: one site
+    /// with many hosts must not take the room of all others.
+    private func candidatesOfAllDomains(now: CookieTime) -> [Candidate] {
+        var counts: [String: Int] = [:]
+        for (site, names) in domainsBySite {
+            for name in names {
+                let key = DomainKey(domain: name, partition: site.partition)
+                counts[site.domain, default: 0] += domains[key]?.cookies.count ?? 0
+            }
+        }
+        return domainsBySite.flatMap { site, names in
+            let isCrowded = counts[site.domain, default: 0] > configuration.crowdedDomainCount
+            return names.flatMap { name in
+                let key = DomainKey(domain: name, partition: site.partition)
+                return candidates(in: key, domains[key]?.cookies ?? [], now: now, isCrowded: isCrowded)
+            }
+        }
     }
 
     private func candidates(
@@ -52,7 +64,9 @@ extension CookieStore {
     ) -> [Candidate] {
         cookies.map { cookie in
             let priority = cookie.isExpired(at: now) ? 0 : !isCrowded ? 3 : cookie.isSecure ? 2 : 1
-            return Candidate(priority: priority, accessed: cookie.accessed, sequence: cookie.sequence, key: key)
+            // A clock that was ahead for a while must not keep what was used then before all that is used now.
+            let accessed = min(cookie.accessed, now)
+            return Candidate(priority: priority, accessed: accessed, sequence: cookie.sequence, key: key)
         }
     }
 
@@ -60,6 +74,7 @@ extension CookieStore {
         guard let domain = domains.index(forKey: candidate.key),
             let place = domains.values[domain].firstPlace(where: { cookie, _ in cookie.sequence == candidate.sequence })
         else { return }
+        if candidate.priority != 0 { evicted?.insert(candidate.sequence) }
         remove(Place(domain: domain, place: place), cause: candidate.priority == 0 ? .expired : .evicted)
     }
 }

@@ -32,6 +32,9 @@ extension CookieStore {
         }
     }
 
+    /// Whether a cookie that comes as a value breaks no rule by itself.
+    func accepts(_ cookie: Cookie) -> Bool { (try? ReceivedCookie(cookie).check(configuration)) != nil }
+
     /// Stores a cookie that comes as a value.
     mutating func insert(_ cookie: Cookie, isOfThisSession: Bool, now: CookieTime) -> CookieOutcome {
         let limit = now.advanced(bySeconds: configuration.maximumAge.components.seconds)

@@ -20,9 +20,16 @@ struct CookieStore {
     private(set) var partitionedCount = 0
     /// The sequence number of the next cookie.
     private var nextSequence: UInt64 = 1
+    /// The sequence number of the cookie that was stored or replaced last.
+    private(set) var lastStored: UInt64 = 0
+    /// The sequence numbers of the cookies that gave way to others since somebody began to count; nil: nobody counts.
+    var evicted: Set<UInt64>?
+
+    /// Whether its cookies are those of an earlier process, with all that was deleted there.
+    var isRestored = false
 
     /// Those who follow the changes.
-    var followers: [any CookieFollower] = []
+    private(set) var followers: [any CookieFollower] = []
     /// Who makes the changes of the current operation.
     var source: ChangeSource?
     /// When the current operation takes place, if there is a follower.
@@ -88,6 +95,7 @@ struct CookieStore {
     /// - Parameter domain: The cookie's domain, if it has cookies already.
     mutating func add(_ cookie: ReceivedCookie, to domain: Domains.Index?, now: CookieTime) -> CookieOutcome {
         let stored = StoredCookie(cookie, created: cookie.created ?? now, sequence: nextSequence, now: now)
+        lastStored = nextSequence
         nextSequence += 1
         count += 1
         if let domain {
@@ -110,6 +118,7 @@ struct CookieStore {
         let old = self[place]
         let stored = StoredCookie(cookie, created: old.created, sequence: old.sequence, now: now)
         domains.values[place.domain].replace(place.place, with: stored, cookie)
+        lastStored = old.sequence
         note(.replaced, place)
     }
 
@@ -157,6 +166,12 @@ struct CookieStore {
     }
 
     // MARK: Telling of changes
+
+    /// Adds a follower, and forgets those that want to hear no more: where nothing changes, nothing else does.
+    mutating func add(_ follower: any CookieFollower) {
+        followers.removeAll { $0.isFinished }
+        followers.append(follower)
+    }
 
     /// Notes what happened to the cookie at a place, if there is a follower.
     private mutating func note(_ kind: CookieChange.Kind, _ place: Place) {

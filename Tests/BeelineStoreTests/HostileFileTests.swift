@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import BeelineTesting
+import CookieJar
+import Foundation
+import GRDB
+import HTTPDNS
+import Testing
+
+@testable import BeelineStore
+
+/// Files whose numbers and tables nobody of ours has written, and numbers of programs.
+@Suite("Numbers and tables of files from outside")
+struct HostileFileTests {
+    @Test("A version below zero is damage, and ends no process", arguments: [-1, -5, Int32.min])
+    func negativeVersion(_ version: Int32) async throws {
+        let folder = try Folder()
+        try await CookieDatabase.open(folder).close()
+        try folder.look { try $0.execute(sql: "PRAGMA user_version = \(version)") }
+        await #expect {
+            _ = try await BrowserProfile.cookies(at: folder.file())
+        } throws: { ($0 as? StoreError)?.code == .damaged }
+        let store = try await CookieDatabase.open(folder)
+        #expect(store.report.setAside != nil)
+        try await store.close()
+    }
+
+    @Test("A number of batches that has no next one is damage, and ends no process", arguments: [Int64.max, .min])
+    func lastBatch(_ revision: Int64) async throws {
+        let folder = try Folder()
+        try await CookieDatabase.open(folder).close()
+        try folder.look { try $0.execute(sql: "UPDATE state SET revision = ?", arguments: [revision]) }
+        let store = try await CookieDatabase.open(folder)
+        #expect(store.report.setAside != nil)
+        // As it is written by another program while it is open.
+        let other = try folder.openDatabase()
+        try await other.writeWithoutTransaction {
+            try $0.execute(sql: "UPDATE state SET revision = ?", arguments: [revision])
+        }
+        store.jar.put("a", "1")
+        await #expect { try await store.flush() } throws: { ($0 as? StoreError)?.code == .damaged }
+        try other.close()
+        _ = try? await store.close()
+    }
+
+    @Test("Times at both ends of 64 bits are read, stored and written")
+    func times() async throws {
+        let folder = try Folder()
+        let first = try await CookieDatabase.open(folder)
+        for name in ["a", "b"] { first.jar.put(name, "1") }
+        try await first.close()
+        try folder.look { db in
+            let sql = "UPDATE cookie SET created = ?, accessed = ?, updated = ?, expires = ? WHERE name = ?"
+            try db.execute(sql: sql, arguments: [Int64.max, Int64.max, Int64.max, Int64.max, Data("a".utf8)])
+            try db.execute(sql: sql, arguments: [Int64.min, Int64.min, Int64.min, Int64.max, Data("b".utf8)])
+        }
+        let second = try await CookieDatabase.open(folder)
+        #expect(Set(second.jar.allCookies().map(\.name)) == ["a", "b"])
+        second.jar.put("a", "2")
+        second.jar.put("b", "2")
+        try await second.flush()
+        try await second.close()
+        #expect(try await BrowserProfile.cookies(at: folder.file()).cookies.map(\.value) == ["2", "2"])
+    }
+
+    @Test("Times of browsers at both ends of 64 bits are brought to the nearest that can be held")
+    func browserTimes() {
+        for unit: Int64 in [1, 1000, 1_000_000] {
+            for epoch: Int64 in [0, -11_644_473_600_000_000] {
+                #expect(CookieTime(.min, unit: unit, epoch: epoch) == .distantPast)
+                #expect(CookieTime(.max, unit: unit, epoch: epoch) >= CookieTime(microseconds: .max + epoch))
+            }
+        }
+    }
+
+    @Test("A view in the place of a browser's table is no table: its rows need not end")
+    func endlessView() async throws {
+        let folder = try Folder()
+        try folder.makeDatabase("cookies.sqlite") { db in
+            try db.execute(
+                sql: """
+                    CREATE VIEW moz_cookies (id, host, path, name, value, expiry, isSecure, isHttpOnly) AS
+                        WITH RECURSIVE endless (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM endless)
+                        SELECT n, 'a.test', '/', 'n' || n, 'v', 4102444800, 0, 0 FROM endless
+                    """
+            )
+        }
+        let path = folder.file("cookies.sqlite")
+        let error = await #expect(throws: StoreError.self) {
+            try await withTimeLimit(.seconds(60), { "a file without an end" }) {
+                _ = try await BrowserProfile.cookies(at: path)
+            }
+        }
+        #expect(error?.code == .unknownProfile)
+    }
+
+    /// Rows without an end, under the names of a file's own columns.
+    private static let endless = "WITH RECURSIVE endless (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM endless) SELECT"
+
+    @Test("A view or a trigger in a file of ours is damage", arguments: ["cookie", "deletion", "state", "trigger"])
+    func strangeTables(_ name: String) async throws {
+        let folder = try Folder()
+        let first = try await CookieDatabase.open(folder)
+        first.jar.put("a", "1")
+        try await first.close()
+        try folder.look { db in
+            guard name != "trigger" else {
+                return try db.execute(
+                    sql: "CREATE TRIGGER t AFTER INSERT ON cookie BEGIN DELETE FROM cookie WHERE domain <> ''; END"
+                )
+            }
+            let columns = try String.fetchAll(db, sql: "SELECT name FROM pragma_table_info(?)", arguments: [name])
+            try db.execute(
+                sql: """
+                    DROP TABLE \(name);
+                    CREATE VIEW \(name) AS \(Self.endless) \(columns.map { "n AS \($0)" }.joined(separator: ", ")) FROM endless
+                    """
+            )
+        }
+        let error = await #expect(throws: StoreError.self) {
+            try await withTimeLimit(.seconds(60), { "a file without an end" }) {
+                _ = try await BrowserProfile.cookies(at: folder.file())
+            }
+        }
+        #expect(error?.code == .damaged)
+        let store = try await withTimeLimit(.seconds(60), { "a file without an end" }) {
+            try await CookieDatabase.open(folder)
+        }
+        #expect(store.report.setAside != nil)
+        try await store.close()
+    }
+
+    @Test("A view in the place of the table of answers is damage")
+    func endlessAnswers() async throws {
+        let folder = try Folder()
+        let answers = AnswerDatabase(path: folder.file("answers.sqlite"))
+        try await answers.save([])
+        try folder.look("answers.sqlite") { db in
+            try db.execute(
+                sql: "DROP TABLE answer; CREATE VIEW answer AS \(Self.endless) n AS name, n AS said FROM endless"
+            )
+        }
+        let found = try await withTimeLimit(.seconds(60), { "a file without an end" }) { try await answers.load() }
+        #expect(found.isEmpty)
+        #expect(folder.names.contains { $0.hasPrefix("answers.sqlite.damaged-") })
+    }
+
+    @Test("What SQLite cannot do for want of memory says nothing of the file: it is not set aside")
+    func lackOfMemory() {
+        for code in [ResultCode.SQLITE_NOMEM, .SQLITE_PROTOCOL, .SQLITE_INTERRUPT, .SQLITE_TOOBIG] {
+            let error = StoreError(DatabaseError(resultCode: code), path: "jar.sqlite")
+            #expect(error.code == .failed && !error.isOfSchema)
+        }
+        #expect(StoreError(DatabaseError(resultCode: .SQLITE_ERROR), path: "jar.sqlite").isOfSchema)
+    }
+
+    @Test("Durations without an end are waited for without a trap")
+    func forever() async throws {
+        let folder = try Folder()
+        var configuration = CookieDatabaseConfiguration()
+        configuration.writeDelay = .seconds(Int64.max)
+        configuration.refreshInterval = .seconds(Int64.max)
+        configuration.accessInterval = .seconds(Int64.max)
+        configuration.busyTimeout = .seconds(Int64.max)
+        let store = try await CookieDatabase.open(folder, configuration)
+        store.jar.put("a", "1")
+        try await store.flush()
+        try await store.close()
+        let answers = AnswerDatabase(
+            path: folder.file("answers.sqlite"),
+            busyTimeout: .seconds(Int64.max),
+            maxAnswers: -1
+        )
+        try await answers.save([StoredAnswer(name: "a.test", network: "", upstream: "one")])
+        #expect(try await answers.load().isEmpty)
+    }
+
+    @Test("A batch that fails again and again after a long delay is tried again within a minute")
+    func longDelay() {
+        var configuration = CookieDatabaseConfiguration()
+        configuration.writeDelay = .seconds(Int64.max)
+        var schedule = WriteSchedule(configuration)
+        for _ in 0..<100 { schedule.did(.write(withAccess: true), succeeded: false, now: .seconds(1)) }
+        #expect(schedule.next(pending: 1, now: .seconds(61)) == .write(withAccess: true))
+    }
+
+    #if os(Linux)
+    @Test("Reading the cookies of a file that this process has open leaves SQLite's locks on it")
+    func locksOfThisProcess() async throws {
+        let folder = try Folder()
+        let store = try await CookieDatabase.open(folder)
+        store.jar.put("a", "1")
+        try await store.flush()
+        let before = try Self.locks(folder.file())
+        #expect(before > 0)
+        for _ in 0..<3 {
+            #expect(try await BrowserProfile.cookies(at: folder.file()).cookies.map(\.name) == ["a"])
+            #expect(try Self.locks(folder.file()) == before)
+        }
+        #expect(try Self.descriptors(folder.file()) <= 2)
+        try await store.close()
+        // When nothing holds the file any more, nothing of ours does, either.
+        #expect(try await BrowserProfile.cookies(at: folder.file()).cookies.map(\.name) == ["a"])
+        #expect(try Self.descriptors(folder.file()) == 0)
+    }
+
+    private static func number(_ path: String) throws -> UInt64 {
+        try #require(FileManager.default.attributesOfItem(atPath: path)[.systemFileNumber] as? NSNumber).uint64Value
+    }
+
+    /// The POSIX locks that this process holds on a file.
+    private static func locks(_ path: String) throws -> Int {
+        let suffix = ":\(try number(path))"
+        return try String(contentsOfFile: "/proc/locks", encoding: .utf8).split(separator: "\n").count { line in
+            let words = line.split(separator: " ")
+            return words.contains("POSIX") && words.contains("\(getpid())") && words.contains { $0.hasSuffix(suffix) }
+        }
+    }
+
+    /// How many descriptors of this process lead to a file.
+    private static func descriptors(_ path: String) throws -> Int {
+        try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count {
+            (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\($0)")) == path
+        }
+    }
+    #endif
+}

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import GRDB
+import Testing
+
+@testable import BeelineStore
+
+/// Where a file is, and what lies in its way.
+@Suite("The path of a store")
+struct PathTests {
+    /// The path of a file as it is named from the working directory.
+    private static func relative(_ path: String) -> String {
+        let depth = FileManager.default.currentDirectoryPath.split(separator: "/").count
+        return String(repeating: "../", count: depth) + path.dropFirst()
+    }
+
+    @Test("A store that is made by a relative path stays where it is when the working directory changes")
+    func relativePath() async throws {
+        let folder = try Folder()
+        let store = try await CookieDatabase.open(
+            Self.relative(folder.file()),
+            configuration: .onDemand,
+            clock: { noon }
+        )
+        #expect(store.path.hasPrefix("/") && store.path.hasSuffix("/jar.sqlite") && !store.path.contains("/../"))
+        store.jar.put("a", "1")
+        try await store.close()
+        #expect(folder.names == ["jar.sqlite"])
+    }
+
+    @Test("Answers that are saved by a relative path are where they were when the working directory changes")
+    func relativeAnswers() async throws {
+        let folder = try Folder()
+        let answers = AnswerDatabase(path: Self.relative(folder.file("answers.sqlite")))
+        #expect(answers.place.hasPrefix("/"))
+        try await answers.save([])
+        #expect(folder.names == ["answers.sqlite"])
+    }
+
+    @Test("A link whose file is still to be made leads to it, and is not replaced", arguments: [true, false])
+    func danglingLink(_ isRelative: Bool) async throws {
+        let folder = try Folder()
+        try FileManager.default.createDirectory(atPath: folder.file("elsewhere"), withIntermediateDirectories: true)
+        let target = isRelative ? "elsewhere/real.sqlite" : folder.file("elsewhere/real.sqlite")
+        // Over a link to the link.
+        try FileManager.default.createSymbolicLink(atPath: folder.file("inner"), withDestinationPath: target)
+        try FileManager.default.createSymbolicLink(atPath: folder.file(), withDestinationPath: "inner")
+        let store = try await CookieDatabase.open(folder)
+        store.jar.put("a", "1")
+        try await store.close()
+        #expect(try FileManager.default.destinationOfSymbolicLink(atPath: folder.file()) == "inner")
+        #expect(folder.names == ["elsewhere", "inner", "jar.sqlite"])
+        #expect(folder.mode("elsewhere/real.sqlite") == 0o600)
+        let again = try await CookieDatabase.open(folder)
+        #expect(try again.header == "a=1")
+        try await again.close()
+    }
+
+    @Test("A link in a circle is an error")
+    func circle() async throws {
+        let folder = try Folder()
+        try FileManager.default.createSymbolicLink(atPath: folder.file(), withDestinationPath: "jar.sqlite")
+        await #expect {
+            _ = try await CookieDatabase.open(folder)
+        } throws: { ($0 as? StoreError)?.code == .notAccessible }
+    }
+
+    @Test(
+        "A link that was planted where the draft of a new file goes is not followed",
+        arguments: ["-new", "-new-wal"]
+    )
+    func plantedDraft(_ suffix: String) async throws {
+        let folder = try Folder()
+        let victim = Data("not a database".utf8)
+        try victim.write(to: URL(fileURLWithPath: folder.file("victim")))
+        let planted = folder.file("jar.sqlite" + suffix)
+        try FileManager.default.createSymbolicLink(atPath: planted, withDestinationPath: folder.file("victim"))
+        let store = try await CookieDatabase.open(folder)
+        store.jar.put("a", "1")
+        try await store.close()
+        #expect(try Data(contentsOf: URL(fileURLWithPath: folder.file("victim"))) == victim)
+        #expect(folder.names == ["jar.sqlite", "victim"])
+    }
+
+    @Test("A link that was planted where the lock file goes is an error, and is not followed")
+    func plantedLock() async throws {
+        let folder = try Folder()
+        try FileManager.default.createSymbolicLink(
+            atPath: folder.file("jar.sqlite-lock"),
+            withDestinationPath: folder.file("victim")
+        )
+        await #expect {
+            _ = try await CookieDatabase.open(folder)
+        } throws: { ($0 as? StoreError)?.code == .notAccessible }
+        #expect(folder.names == ["jar.sqlite-lock"])
+    }
+}

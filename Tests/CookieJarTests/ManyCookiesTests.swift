@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CookieJar
+import Names
+import Testing
+
+/// Files with more cookies than a jar or a domain has room for.
+struct ManyCookiesTests {
+    @Test func anArchiveOfMoreCookiesThanAJarHoldsIsReadWhole() throws {
+        let entries = (0..<4000).map { number in
+            """
+            {"request":{"url":"https://host-\(number).example/"},
+             "response":{"headers":[{"name":"Set-Cookie","value":"a=\(number)"}]}}
+            """
+        }
+        let archive = "{\"log\":{\"entries\":[\(entries.joined(separator: ","))]}}"
+        let read = CookieJSON.read(Array(archive.utf8), now: noon)
+        #expect(read.cookies.count == 4000 && read.problems.isEmpty)
+    }
+
+    @Test func cookiesOfAnArchiveThatGaveWayInTheirDomainAreReported() throws {
+        let entries = (0..<200).map { number in
+            """
+            {"request":{"url":"https://example.com/"},
+             "response":{"headers":[{"name":"Set-Cookie","value":"n\(number)=1"}]}}
+            """
+        }
+        let archive = "{\"log\":{\"entries\":[\(entries.joined(separator: ","))]}}"
+        let read = CookieJSON.read(Array(archive.utf8), now: noon)
+        #expect(read.cookies.count == 180)
+        #expect(read.problems.map(\.line) == Array(1...20))
+        #expect(read.problems.allSatisfy { $0.reason == CookieRejection.noRoom.description })
+    }
+
+    @Test func aPlanForMoreCookiesThanAJarHoldsRefusesNone() throws {
+        let address = try #require(IPAddress("192.0.2.1"))
+        let cookies = (0..<400).map { Cookie("n\($0)", "1", domain: "192.0.2.1") }
+        let plan = RehomingPlan(cookies, from: address, to: try Host("example.com"), now: noon)
+        #expect(plan.moves.count == 400 && plan.refused.isEmpty)
+    }
+}
