@@ -78,6 +78,45 @@ struct CookieStorageMirrorTests {
         #expect(jar.cookie("a")?.sameSite == .strict)
     }
 
+    @Test(
+        "a logout of which the storage did not hear does not come back from it where the storage begins as a copy of the jar"
+    )
+    func beginsFromJar() throws {
+        try storage.set("sid=1; Path=/", from: "https://a.test/")
+        try storage.set("kept=old", from: "https://a.test/")
+        try jar.set("kept=new; Secure; HttpOnly", from: "https://a.test/")
+        var configuration = CookieStorageMirror.Configuration()
+        configuration.beginsFromJar = true
+        let mirror = CookieStorageMirror(jar: jar, storage: storage, configuration: configuration)
+        #expect(mirror.sync() == report { ($0.outOfStorage, $0.intoStorage) = (1, 1) })
+        #expect(mirror.sync().isEmpty)
+        #expect(jar.pairs == ["kept=new"] && storage.pairs == ["kept=new"])
+        #expect(jar.cookie("kept")?.isSecure == true && jar.cookie("kept")?.isHTTPOnly == true)
+        // From then on either side's news count.
+        try storage.set("sid=2; Path=/", from: "https://a.test/")
+        #expect(mirror.sync() == report { $0.intoJar = 1 })
+    }
+
+    @Test("an interval without an end is waited for without a trap")
+    func foreverInterval() async throws {
+        var configuration = CookieStorageMirror.Configuration()
+        configuration.interval = .seconds(Int64.max)
+        let mirror = CookieStorageMirror(jar: jar, storage: storage, configuration: configuration)
+        let changes = jar.changes
+        try storage.set("a=1", from: "https://a.test/")
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { await mirror.run() }
+            // It looks once at the beginning, and then waits.
+            var iterator = changes.makeAsyncIterator()
+            #expect(await iterator.next() != nil)
+            try jar.set("b=1", from: "https://a.test/")
+            try await withTimeLimit(.seconds(10), { "the storage to follow" }) { [storage] in
+                while storage.pairs != ["a=1", "b=1"] { await Task.yield() }
+            }
+            group.cancelAll()
+        }
+    }
+
     @Test("of two changes the newer wins")
     func newer() throws {
         try jar.set("a=1", from: "https://a.test/")

@@ -60,6 +60,20 @@ struct ProtocolCookieTests {
         await lab.stop()
     }
 
+    @Test("what was deleted in the jar before the first task is not taken from the session's storage again")
+    func logoutBeforeTheFirstTask() async throws {
+        let lab = try await SessionLab()
+        var settings = Self.settings(.jar)
+        settings.beginsFromJar = true
+        let session = lab.session(settings)
+        let storage = try #require(session.configuration.httpCookieStorage)
+        try storage.set("session=ada; Path=/", from: "https://a.test/")
+        let (me, _) = try await session.text(try lab.url("/me"))
+        #expect(me == "log in first\n")
+        #expect(Self.sent(lab) == [:] && storage.pairs == [] && lab.client.configuration.jar?.pairs == [])
+        await lab.stop()
+    }
+
     @Test("cookies are filed and found per hop of a redirect, with its name")
     func perHop() async throws {
         let lab = try await SessionLab()
@@ -106,6 +120,21 @@ struct ProtocolCookieTests {
         early.resume()
         _ = try await recorder.end()
         #expect(Self.sent(lab) == ["sid": "new"])
+        await lab.stop()
+    }
+
+    @Test("a task that was made before a logout sends the cookie no more that Foundation wrote down for it")
+    func madeBeforeALogout() async throws {
+        let lab = try await SessionLab()
+        let recorder = Recorder()
+        let session = lab.session(delegate: recorder)
+        _ = try await session.text(try lab.url("/set-cookie?value=sid%3D1"))
+        let early = session.dataTask(with: try lab.url("/echo"))
+        lab.client.configuration.jar?.removeAll()
+        _ = try await session.text(try lab.url("/status/200"))
+        early.resume()
+        _ = try await recorder.end()
+        #expect(Self.sent(lab) == [:])
         await lab.stop()
     }
 

@@ -2,6 +2,7 @@
 
 import CookieJar
 import Foundation
+import NIOConcurrencyHelpers
 
 #if canImport(FoundationNetworking)
 import FoundationNetworking
@@ -48,7 +49,13 @@ extension CookieStorageMirror {
         let carried = jar.carryOut(plan, in: &cookies, source: source, now: now)
         var report = Report()
         (report.intoJar, report.outOfJar, report.refused) = (carried.came, carried.went, carried.refused)
+        #if canImport(FoundationNetworking)
+        departures.withLockedValue { $0.note(contents.cookies) }
+        #endif
         carryOut(plan, inStorage: &contents, now: now, &report)
+        #if canImport(FoundationNetworking)
+        departures.withLockedValue { $0.note(contents.cookies) }
+        #endif
         state.settle(jar: cookies, store: contents.cookies, outdated: carried.outdated)
         return report
     }

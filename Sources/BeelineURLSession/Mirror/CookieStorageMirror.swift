@@ -42,6 +42,10 @@ public final class CookieStorageMirror: Sendable {
         /// The side that is right where both changed a cookie and nobody knows which was later, as at the first ``sync()``.
         /// Default: the jar; on Apple's platforms the storage.
         public var truth: Truth
+        /// Whether the storage begins as a copy of the jar: what only the storage has at the first ``sync()`` is deleted
+        /// there. Default false: what either side has goes to the other. True is for a jar that is kept on disk, so that a
+        /// logout of which the storage did not hear is not undone by the storage's own file.
+        public var beginsFromJar = false
         /// How often ``run()`` looks at the storage. Default 1 s. Foundation tells of changes on Apple's platforms alone.
         public var interval: Duration = .seconds(1)
         /// Which of the jar's cookies the storage gets; default all. It must say the same of a cookie each time.
@@ -88,6 +92,10 @@ public final class CookieStorageMirror: Sendable {
     let source = ChangeSource()
     /// Held for a whole round, so that rounds follow each other.
     private let reconciliation: NIOLockedValueBox<CookieReconciliation>
+    #if canImport(FoundationNetworking)
+    /// What has left the storage.
+    let departures = NIOLockedValueBox(CookieDepartures())
+    #endif
 
     /// A mirror; it does nothing before ``run()`` or ``sync()``.
     ///
@@ -107,7 +115,9 @@ public final class CookieStorageMirror: Sendable {
         self.clock = clock
         news = CookieNews(of: jar, except: source)
         reconciliation = NIOLockedValueBox(
-            CookieReconciliation(truth: configuration.truth.side) { $0.inFoundation }
+            CookieReconciliation(truth: configuration.truth.side, beginsFromJar: configuration.beginsFromJar) {
+                $0.inFoundation
+            }
         )
     }
 
@@ -132,7 +142,7 @@ public final class CookieStorageMirror: Sendable {
     }
 
     private func watchStorage() async {
-        while (try? await clock.sleep(for: configuration.interval)) != nil { sync() }
+        while (try? await clock.sleep(for: configuration.interval.asWait)) != nil { sync() }
     }
 
     #if canImport(Darwin)

@@ -17,6 +17,11 @@ extension BeelineURLProtocol {
         public var truth = CookieStorageMirror.Configuration().truth
         /// Whether the side that is not the truth is kept the same. Default true.
         public var mirrorsCookies = true
+        /// Whether a storage that is not the truth begins as a copy of the jar
+        /// (``CookieStorageMirror/Configuration/beginsFromJar``). Default nil: `HTTPCookieStorage.shared` does where the jar
+        /// is one of `BeelineStore` that was read from a file. Both are kept on disk then, and what was deleted in the jar
+        /// since they last met would come back from the storage.
+        public var beginsFromJar: Bool?
         /// The hosts whose requests are carried. Nil, the default: all.
         public var hosts: DomainSet?
         /// Which requests are carried, of those for ``hosts``. Default all. It is called, on Linux twice for a request, while

@@ -21,13 +21,13 @@ final class Delivery: @unchecked Sendable {
     /// Asked whether it is suspended: the protocol object hears of that later.
     private weak var task: URLSessionTask?
     private let post: @Sendable (@escaping @Sendable () -> Void) -> Void
-    /// Where delegates are called; nil where that is not known, and nothing holds a fast server back.
+    /// Where delegates are called; nil where that is not known, and only Foundation holds a fast server back.
     private let delegateQueue: OperationQueue?
     private let pause = NIOLockedValueBox(Pause())
 
     private struct Pause {
         var isPaused = false
-        var waiters: [@Sendable (Bool) -> Void] = []
+        var waiters: [@Sendable () -> Void] = []
     }
 
     init(
@@ -57,11 +57,15 @@ final class Delivery: @unchecked Sendable {
         await ready()
         tell { $1.urlProtocol($0, didLoad: data) }
         unread += data.count
-        guard unread >= Self.window, let delegateQueue else { return }
+        guard unread >= Self.window else { return }
         unread = 0
-        // Operations run in their order: when this one does, the pieces before it have been taken.
         await firstAnswer { (answer: @escaping @Sendable (Bool) -> Void) in
-            post { delegateQueue.addOperation { answer(true) } }
+            post { [delegateQueue] in
+                // Operations run in their order: when this one does, the pieces before it have been taken. Where the queue
+                // is not known, Foundation at least has them.
+                guard let delegateQueue else { return answer(true) }
+                delegateQueue.addOperation { answer(true) }
+            }
         }
     }
 
@@ -113,6 +117,8 @@ final class Delivery: @unchecked Sendable {
     ) {
         post { [self] in
             guard !isOver, let loader, let client = loader.client else { return }
+            // It may have been suspended since it was asked.
+            guard isReady else { return wait { self.tell(body, after: after) } }
             body(loader, client)
             after(self)
         }
@@ -124,11 +130,14 @@ final class Delivery: @unchecked Sendable {
 
     private func ready() async {
         if isReady { return }
-        await firstAnswer { (answer: @escaping @Sendable (Bool) -> Void) in
-            pause.withLockedValue { $0.waiters.append(answer) }
-            // It may have been resumed before there was anybody to wake.
-            if isReady { wake() }
-        }
+        await firstAnswer { (answer: @escaping @Sendable (Bool) -> Void) in wait { answer(true) } }
+    }
+
+    /// Calls `body` when the protocol object can hear again.
+    private func wait(_ body: @escaping @Sendable () -> Void) {
+        pause.withLockedValue { $0.waiters.append(body) }
+        // It may have been resumed before there was anybody to wake.
+        if isReady { wake() }
     }
 
     private func wake() {
@@ -136,7 +145,7 @@ final class Delivery: @unchecked Sendable {
             defer { pause.waiters = [] }
             return pause.waiters
         }
-        for waiter in waiters { waiter(true) }
+        for waiter in waiters { waiter() }
     }
 
     // MARK: By the protocol object, on its queue

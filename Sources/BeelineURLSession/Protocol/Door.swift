@@ -74,6 +74,10 @@ final class Door: Sendable {
                 let jar = settings.truth == .jar ? client.configuration.jar : nil
                 var configuration = CookieStorageMirror.Configuration()
                 configuration.truth = jar == nil ? .storage : .jar
+                if let jar {
+                    let isKeptTwice = jar.isRestored && storage === HTTPCookieStorage.shared
+                    configuration.beginsFromJar = settings.beginsFromJar ?? isKeptTwice
+                }
                 mirrors.append(
                     CookieStorageMirror(jar: jar ?? CookieJar(), storage: storage, configuration: configuration)
                 )

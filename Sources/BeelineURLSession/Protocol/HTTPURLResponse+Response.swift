@@ -10,16 +10,16 @@ import FoundationNetworking
 extension HTTPURLResponse {
     /// A response as Foundation has it: under the URL that was asked, fields of one name joined by commas.
     static func make(_ head: HTTPResponse, for url: URL?, applicationProtocol: String) -> HTTPURLResponse? {
-        var fields: [String: String] = [:]
+        // By the name in small letters; the first spelling of it stays.
+        var found: [String: (name: String, values: [String])] = [:]
         for field in head.headerFields {
-            let name = field.name.rawName
-            let key = fields.keys.first { $0.lowercased() == field.name.canonicalName } ?? name
-            fields[key] = fields[key].map { "\($0), \(field.value)" } ?? field.value
+            found[field.name.canonicalName, default: (field.name.rawName, [])].values.append(field.value)
         }
+        var fields = Dictionary(found.values.map { ($0.name, $0.values.joined(separator: ", ")) }) { $1 }
         #if canImport(FoundationNetworking)
         // Foundation on Linux takes a task with a Basic challenge over, away from its protocol class, or waits for ever. An
         // empty element before the challenge means nothing in a list (RFC 9110 §5.6.1), and it does not read past it.
-        if head.status.code == 401, let key = fields.keys.first(where: { $0.lowercased() == "www-authenticate" }) {
+        if head.status.code == 401, let key = found["www-authenticate"]?.name {
             fields[key] = fields[key].map { ", \($0)" }
         }
         #endif

@@ -2,6 +2,7 @@
 
 import Beeline
 import Foundation
+import NIOConcurrencyHelpers
 
 #if canImport(FoundationNetworking)
 import FoundationNetworking
@@ -39,23 +40,25 @@ struct LoadCookies: Sendable {
         } else {
             keepsOf = nil
         }
-        explicit = Self.explicit(field, request.url, configuration)
+        explicit = Self.explicit(field, request.url, configuration, mirror)
     }
 
     /// What the program itself wrote into the Cookie field. On Linux the session has put there what its storage had for the
-    /// host when the task was made, Secure and paths unseen; that is the jar's affair, which may have newer ones by now. Where
-    /// the storage has some, nothing else is in the field.
+    /// host when the task was made, Secure and paths unseen; that is the jar's affair, which may have newer ones by now, or
+    /// none, after a logout. Where the storage has some, nothing else is in the field.
     private static func explicit(
         _ field: String?,
         _ url: URL?,
-        _ configuration: URLSessionConfiguration
+        _ configuration: URLSessionConfiguration,
+        _ mirror: CookieStorageMirror?
     ) -> String? {
         #if canImport(FoundationNetworking)
         guard let field, let url, configuration.httpShouldSetCookies, let storage = configuration.httpCookieStorage
         else { return field }
         let stored = Set((storage.cookies(for: url) ?? []).map(\.name))
+        let departed = mirror?.departures.withLockedValue { $0.pairs(for: url) } ?? []
         let own = field.components(separatedBy: "; ").filter { pair in
-            !stored.contains(String(pair.prefix { $0 != "=" }))
+            !stored.contains(String(pair.prefix { $0 != "=" })) && !departed.contains(pair)
         }
         return own.isEmpty ? nil : own.joined(separator: "; ")
         #else

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import BeelineTesting
+import Foundation
+import NIOConcurrencyHelpers
+import Testing
+
+@testable import BeelineURLSession
+
+#if canImport(FoundationNetworking)
+import FoundationNetworking
+
+/// What is told to Foundation and when, with a stand-in for it and its queue.
+@Suite("Telling Foundation of a response")
+struct DeliveryTests {
+    /// Notes what it is told.
+    private final class Listener: NSObject, URLProtocolClient, Sendable {
+        let told = NIOLockedValueBox<[String]>([])
+
+        private func note(_ what: String) { told.withLockedValue { $0.append(what) } }
+
+        func urlProtocol(_: URLProtocol, wasRedirectedTo _: URLRequest, redirectResponse _: URLResponse) {}
+        func urlProtocol(_: URLProtocol, cachedResponseIsValid _: CachedURLResponse) {}
+        func urlProtocol(_: URLProtocol, didReceive _: URLAuthenticationChallenge) {}
+        func urlProtocol(_: URLProtocol, didCancel _: URLAuthenticationChallenge) {}
+        func urlProtocol(_: URLProtocol, didReceive _: URLResponse, cacheStoragePolicy _: URLCache.StoragePolicy) {
+            note("head")
+        }
+        func urlProtocol(_: URLProtocol, didLoad data: Data) { note("\(data.count)") }
+        func urlProtocolDidFinishLoading(_: URLProtocol) { note("end") }
+        func urlProtocol(_: URLProtocol, didFailWithError error: any Error) { note("\(error)") }
+    }
+
+    private let listener = Listener()
+    private let posted = NIOLockedValueBox<[@Sendable () -> Void]>([])
+
+    private func delivery() throws -> Delivery {
+        let request = URLRequest(url: try URL(fromTest: "https://a.test/"))
+        let loader = URLProtocol(request: request, cachedResponse: nil, client: listener)
+        return Delivery(loader, delegateQueue: nil) { [posted] block in posted.withLockedValue { $0.append(block) } }
+    }
+
+    private var told: [String] { listener.told.withLockedValue { $0 } }
+
+    /// Does what was posted, as Foundation's queue does.
+    private func work() {
+        let blocks = posted.withLockedValue { posted in
+            defer { posted = [] }
+            return posted
+        }
+        for block in blocks { block() }
+    }
+
+    @Test("what was posted before a suspension is told after it")
+    func suspendedMeanwhile() async throws {
+        let delivery = try delivery()
+        var unread = 0
+        await delivery.piece(Data(count: 1), unread: &unread)
+        await delivery.piece(Data(count: 2), unread: &unread)
+        delivery.suspend()
+        work()
+        #expect(told.isEmpty)
+        delivery.resume()
+        await delivery.end(nil)
+        work()
+        #expect(told == ["1", "2", "end"])
+    }
+
+    @Test("where the delegate's queue is not known, Foundation takes what it was told before more is read")
+    func window() async throws {
+        let delivery = try delivery()
+        let task = Task {
+            var unread = 0
+            for _ in 0..<4 { await delivery.piece(Data(count: 128 * 1024), unread: &unread) }
+        }
+        try await withTimeLimit(.seconds(20), { "two pieces and a question" }) { [posted] in
+            while posted.withLockedValue({ $0.count }) < 3 { await Task.yield() }
+        }
+        #expect(posted.withLockedValue { $0.count } == 3)
+        work()
+        try await withTimeLimit(.seconds(20), { "two more" }) { [posted] in
+            while posted.withLockedValue({ $0.count }) < 3 { await Task.yield() }
+        }
+        work()
+        await task.value
+        #expect(told.count == 4)
+    }
+}
+#endif

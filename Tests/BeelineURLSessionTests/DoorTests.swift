@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Beeline
+import BeelineTesting
+import Foundation
+import HTTPTypes
+import Testing
+
+@testable import BeelineURLSession
+
+#if canImport(FoundationNetworking)
+import FoundationNetworking
+#endif
+
+@Suite("What a session's class does for its client")
+struct DoorTests {
+    @Test(
+        "the shared storage begins as a copy of a jar that goes on from a file, and other storages do not, unless they are to",
+        arguments: [
+            (isRestored: true, isShared: true, setting: nil as Bool?, expected: true), (true, false, nil, false),
+            (false, true, nil, false), (true, true, false, false), (false, false, true, true),
+        ]
+    )
+    func beginsFromJar(_ isRestored: Bool, _ isShared: Bool, _ setting: Bool?, _ expected: Bool) async throws {
+        let jar = CookieJar()
+        if isRestored { jar.markRestored() }
+        var configuration = ClientConfiguration()
+        configuration.upstreams = []
+        configuration.jar = jar
+        let client = try BeelineClient(configuration)
+        var settings = BeelineURLProtocol.Settings()
+        settings.truth = .jar
+        settings.beginsFromJar = setting
+        let door = Door(client, settings, nil)
+        let mirror = door.mirror(of: isShared ? .shared : try .own())
+        #expect(mirror.jar === jar && mirror.configuration.beginsFromJar == expected)
+        await client.shutDown()
+    }
+
+    @Test("a head of many fields is joined by names in time linear to its size")
+    func manyFields() throws {
+        var head = HTTPResponse(status: .ok)
+        let names = try (0..<20_000).map { try #require(HTTPField.Name("x-\($0)")) }
+        for name in names { head.headerFields.append(HTTPField(name: name, value: "1")) }
+        let cookie = try #require(HTTPField.Name("SET-Cookie"))
+        for number in 0..<20_000 {
+            head.headerFields.append(HTTPField(name: number == 0 ? cookie : .setCookie, value: "a=\(number)"))
+        }
+        let clock = ContinuousClock()
+        let start = clock.now
+        let response = try #require(
+            HTTPURLResponse.make(head, for: try URL(fromTest: "https://a.test/"), applicationProtocol: "h2")
+        )
+        // With time that grows by the square of it, minutes.
+        #expect(start.duration(to: clock.now) < .seconds(20))
+        let cookies = try #require(response.value(forHTTPHeaderField: "set-cookie"))
+        #expect(cookies.hasPrefix("a=0, a=1, ") && cookies.hasSuffix(", a=19999"))
+        #expect(response.value(forHTTPHeaderField: "x-19999") == "1")
+    }
+
+    #if canImport(FoundationNetworking)
+    @Test("a challenge keeps the empty element before it that Foundation needs, whatever the field's letter case")
+    func challenge() throws {
+        let name = try #require(HTTPField.Name("www-AUTHENTICATE"))
+        let head = HTTPResponse(status: .unauthorized, headerFields: [name: "Basic realm=x"])
+        let response = HTTPURLResponse.make(head, for: try URL(fromTest: "https://a.test/"), applicationProtocol: "h2")
+        #expect(response?.value(forHTTPHeaderField: "WWW-Authenticate") == ", Basic realm=x")
+    }
+    #endif
+}
