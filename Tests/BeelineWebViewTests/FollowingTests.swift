@@ -386,6 +386,32 @@ struct FollowingTests {
         await mine.stop()
         await theirs.stop()
     }
+
+    /// A store whose cookie is another at each look.
+    private final class Restless: WebCookieStore {
+        let looks = NIOLockedValueBox(0)
+
+        func cookies() async throws -> [Cookie] {
+            let number = looks.withLockedValue { looks in
+                looks += 1
+                return looks
+            }
+            return [Cookie("a", "\(number)", domain: "a.test")]
+        }
+        func set(_ cookie: Cookie) async throws {}
+        func delete(_ cookie: Cookie) async throws {}
+    }
+
+    @Test("a page that changes a cookie all the time does not make the follower run without a pause")
+    func restless() async throws {
+        let clock = ManualClock()
+        let store = Restless()
+        let following = store.follow(CookieJar(), clock: clock)
+        // The look from time to time, and the pause.
+        try await clock.sleepers(atLeast: 2)
+        #expect(store.looks.withLockedValue { $0 } == 4)
+        await following.stop()
+    }
 }
 
 /// What was done in all.

@@ -3,6 +3,7 @@
 import BeelineTesting
 import BeelineWebView
 import CookieJar
+import NIOConcurrencyHelpers
 import Names
 import Testing
 
@@ -42,6 +43,45 @@ struct HandOverTests {
             try await standIn.store.handOver(from: jar, for: url)
             #expect(standIn.pairs == jar.pairs)
         }
+    }
+
+    /// A store that refuses cookies of a name aloud.
+    private final class Refusing: WebCookieStore {
+        let name: String
+        let taken = NIOLockedValueBox<[Cookie]>([])
+
+        init(_ name: String) { self.name = name }
+
+        func cookies() async throws -> [Cookie] { taken.withLockedValue { $0 } }
+        func set(_ cookie: Cookie) async throws {
+            if cookie.name == name { throw WebViewError(.refused, "no such cookie") }
+            taken.withLockedValue { $0.append(cookie) }
+        }
+        func delete(_ cookie: Cookie) async throws {}
+    }
+
+    @Test("a cookie that the store refuses keeps no other one out, and is named")
+    func refusedAloud() async throws {
+        for name in ["first", "bad", "last"] { jar.store("\(name)=1", from: url) }
+        let store = Refusing("bad")
+        let error = await #expect(throws: WebViewError.self) { try await store.handOver(from: jar, for: url) }
+        #expect(error?.code == .refused && error?.message.contains("the cookie bad of www.a.test") == true)
+        #expect(store.taken.withLockedValue { $0.map(\.name).sorted() } == ["first", "last"])
+    }
+
+    @Test("times without an end are waited for without a trap")
+    func forever() async throws {
+        jar.store("a=1", from: url)
+        let standIn = StandInStore()
+        try await standIn.store.handOver(from: jar, for: url, within: .seconds(Int64.max))
+        #expect(standIn.pairs == ["a=1"])
+        var configuration = WebCookieFollowing.Configuration()
+        configuration.interval = .seconds(Int64.max)
+        let following = standIn.store.follow(jar, configuration: configuration)
+        jar.store("b=1", from: url)
+        try await following.sync()
+        #expect(standIn.pairs == ["a=1", "b=1"])
+        await following.stop()
     }
 
     @Test("an empty list completes at once, and a store that never answers is not even asked")

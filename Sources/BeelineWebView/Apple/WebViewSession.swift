@@ -30,6 +30,8 @@ public final class WebViewSession {
     public let proxy: BeelineProxy?
     private let configuration: WebCookieFollowing.Configuration
     private var following: WebCookieFollowing?
+    /// How often it was stopped: a load that began before follows nothing after.
+    private var stops = 0
 
     /// A session; cookies are followed from the first ``open(_:configuration:frame:)`` on.
     ///
@@ -87,6 +89,7 @@ public final class WebViewSession {
     ///
     /// - Throws: ``WebViewError``; nothing has been loaded then.
     public func load(_ url: URL, in webView: WKWebView) async throws(WebViewError) {
+        let stops = stops
         let page: HTTPURL
         do {
             page = try HTTPURL(url.absoluteString)
@@ -104,6 +107,9 @@ public final class WebViewSession {
                 WKUserScript(source: first.script, injectionTime: .atDocumentStart, forMainFrameOnly: false)
             )
         }
+        guard stops == self.stops else {
+            throw WebViewError(.stopped, "the session was stopped before \(url) was loaded")
+        }
         if following == nil { following = store.follow(jar, configuration: configuration) }
         webView.load(request)
     }
@@ -114,6 +120,7 @@ public final class WebViewSession {
 
     /// Ends the following. The web views live on by themselves.
     public func stop() async {
+        stops += 1
         await following?.stop()
         following = nil
     }

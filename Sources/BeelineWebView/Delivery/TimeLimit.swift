@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CookieJar
+
 /// Runs `work` for at most `limit`, and cancels it then.
 ///
 /// - Throws: What `work` throws, or `late`, which is asked only when time is up.
@@ -13,7 +15,7 @@ func withTimeLimit<Value: Sendable>(
         return try await withThrowingTaskGroup(of: Value?.self) { group in
             group.addTask { try await work() }
             group.addTask {
-                try await clock.sleep(for: limit)
+                try await clock.sleep(for: limit.asWait)
                 return nil
             }
             defer { group.cancelAll() }

@@ -33,24 +33,35 @@ extension WebCookieStore {
         return delivery.withLockedValue { $0.look(shown) }
     }
 
+    /// - Throws: What the store said of the first cookie that it did not take, after it was asked for the others too.
     private func ask(for steps: CookieDelivery.Steps) async throws {
+        var failure: WebViewError?
         for cookie in steps.set {
-            try await naming(cookie) { try await set(cookie) }
+            let error = try await naming(cookie) { try await set(cookie) }
+            failure = failure ?? error
         }
         for cookie in steps.delete {
-            try await naming(cookie) { try await delete(cookie) }
+            let error = try await naming(cookie) { try await delete(cookie) }
+            failure = failure ?? error
         }
+        if let failure { throw failure }
     }
 
-    /// An error that says which cookie it was.
-    private func naming(_ cookie: Cookie, _ body: () async throws -> Void) async throws {
+    /// What the store says against a cookie, with the cookie's name; nil: nothing.
+    ///
+    /// - Throws: Where the store says nothing at all, so that it need not be asked for others.
+    private func naming(_ cookie: Cookie, _ body: () async throws -> Void) async throws -> WebViewError? {
         do {
             try await body()
+            return nil
         } catch is CancellationError {
             throw CancellationError()
         } catch {
             let what = "the store does not take the cookie \(cookie.name) of \(cookie.domain): \(error)"
-            throw WebViewError((error as? WebViewError)?.code ?? .refused, what, underlyingError: error)
+            let code = (error as? WebViewError)?.code ?? .refused
+            let named = WebViewError(code, what, underlyingError: error)
+            if code == .timedOut || code == .cancelled || code == .stopped { throw named }
+            return named
         }
     }
 }

@@ -23,7 +23,9 @@ final class WebFollower: Sendable {
     }
 
     /// How many rounds in a row are made for those who wait for an agreement.
-    private static let roundLimit = 1000
+    private static let roundLimit = 200
+    /// How many rounds in a row are made without a pause: a page may change its cookies all the time.
+    private static let quickRounds = 3
 
     private let store: any WebCookieStore
     private let jar: CookieJar
@@ -58,7 +60,9 @@ final class WebFollower: Sendable {
             group.addTask { for await _ in self.news.arrivals() { self.bell.yield() } }
             group.addTask { for await _ in self.changes { self.bell.yield() } }
             group.addTask {
-                while (try? await self.clock.sleep(for: self.configuration.interval)) != nil { self.bell.yield() }
+                while (try? await self.clock.sleep(for: self.configuration.interval.asWait)) != nil {
+                    self.bell.yield()
+                }
             }
             group.addTask { await self.rounds() }
             await group.waitForAll()
@@ -108,10 +112,11 @@ final class WebFollower: Sendable {
     /// Makes rounds until both sides agree.
     private func settle(_ reconciliation: inout WebReconciliation) async -> Result<Void, WebViewError> {
         do {
-            for _ in 0..<Self.roundLimit {
+            for number in 1...Self.roundLimit {
                 switch try await round(&reconciliation) {
-                case .busy: try Task.checkCancellation()
-                case .waiting: try await clock.sleep(for: configuration.retryDelay)
+                case .busy where number <= Self.quickRounds: try Task.checkCancellation()
+                case .busy: try await clock.sleep(for: configuration.retryDelay.asWait)
+                case .waiting: try await clock.sleep(for: configuration.retryDelay.asWait)
                 case .agreed: return .success(())
                 }
             }

@@ -41,14 +41,17 @@ struct WebReconciliation {
     private var refused: Set<CookiePlace> = []
     /// Places that this round cannot settle.
     private var unsettled: Set<CookiePlace> = []
-    private var isFirst = true
     /// What has come to an end since the report was last taken.
     private(set) var report = WebCookieFollowing.Report()
 
     init(_ configuration: WebCookieFollowing.Configuration, kept: @escaping @Sendable (Cookie) -> Cookie?) {
         self.configuration = configuration
         self.kept = kept
-        core = CookieReconciliation(truth: configuration.truth == .jar ? .jar : .store, kept: kept)
+        core = CookieReconciliation(
+            truth: configuration.truth == .jar ? .jar : .store,
+            beginsFromJar: configuration.beginsFromJar,
+            kept: kept
+        )
     }
 
     /// Whether something that was asked for does not show yet.
@@ -90,11 +93,6 @@ struct WebReconciliation {
         now: CookieTime,
         elapsed: Duration
     ) -> Plan {
-        if isFirst, configuration.beginsFromJar {
-            // As if the jar had had them: then they were deleted there.
-            for (place, cookie) in store where jar[place] == nil { core.settle(place, jar: cookie, store: cookie) }
-        }
-        isFirst = false
         unsettled = []
         var (plan, mine, theirs) = (Plan(), jar, store)
         for (place, request) in requests where isLate(place, request, jar[place], store[place], elapsed) {
