@@ -279,7 +279,7 @@ let package = Package(
             name: "BrowserTests",
             dependencies: [
                 "BeelineWebDriver", "BeelineWebView", "BeelineCommand", "Beeline", "BeelineProxy", "BeelineTesting",
-                "CookieJar", "HTTPDNS", "Names", nio("NIOCore"), httpTypes, crypto,
+                "CookieJar", "HTTPDNS", "Names", nio("NIOConcurrencyHelpers"), nio("NIOCore"), httpTypes, crypto,
             ],
             swiftSettings: settings
         ),

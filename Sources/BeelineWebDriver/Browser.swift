@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CookieJar
 public import Names
 
 #if canImport(FoundationEssentials)
@@ -102,7 +103,7 @@ public final class Browser: Sendable {
     /// - Parameter interval: how often it is looked for. Default 300 ms.
     public func waitUntilClosed(every interval: Duration = .milliseconds(300)) async {
         while await session.isOpen() {
-            do { try await ContinuousClock().sleep(for: interval) } catch { return }
+            do { try await ContinuousClock().sleep(for: interval.asWait) } catch { return }
         }
     }
 

@@ -6,7 +6,8 @@ import Names
 
 /// The cookies of a browser that shows only those of the page that it is on: what it showed of the others stands as it was.
 struct PageCookies {
-    private let memory = CookieJar()
+    /// Without bounds: a cookie that gave way here would seem to be deleted in the browser.
+    private let memory = CookieJar(configuration: .unbounded)
 
     /// All that are known.
     var all: [Cookie] { memory.allCookies().map(Self.withoutTimes) }

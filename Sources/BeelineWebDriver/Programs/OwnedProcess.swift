@@ -20,6 +20,9 @@ final class OwnedProcess: Sendable {
         var waiters: [CheckedContinuation<Void, Never>] = []
     }
 
+    /// The exit code of a program whose own was lost.
+    static let unknownStatus: CInt = 255
+
     private let number: pid_t
     /// Guards what became of it. The thread that waits for the program holds it, and not the process.
     private let state: NIOLockedValueBox<State>
@@ -48,10 +51,13 @@ final class OwnedProcess: Sendable {
             while waitid(P_PID, id_t(number), &info, WEXITED | WNOWAIT) < 0, errno == EINTR {}
             kill(-number, SIGKILL)
             var status: CInt = 0
-            while waitpid(number, &status, 0) < 0, errno == EINTR {}
+            var found = waitpid(number, &status, 0)
+            while found < 0, errno == EINTR { found = waitpid(number, &status, 0) }
+            // Where this process ignores SIGCHLD nobody is told how it ended: no success.
+            let code = found == number ? ProgramLaunch.exitCode(status) : Self.unknownStatus
             let waiters = state.withLockedValue { state in
                 defer { state.waiters = [] }
-                state.status = ProgramLaunch.exitCode(status)
+                state.status = code
                 return state.waiters
             }
             for waiter in waiters { waiter.resume() }
@@ -74,17 +80,34 @@ final class OwnedProcess: Sendable {
         }
     }
 
+    /// Returns when it has ended. The group is ended by force where it takes longer than `limit`, or the task is cancelled.
+    func wait(atMost limit: DispatchTimeInterval) async {
+        let force = killing(after: limit)
+        await withTaskCancellationHandler {
+            await wait()
+        } onCancel: {
+            signal(SIGKILL)
+        }
+        force.cancel()
+    }
+
     /// Asks the group to end, and ends it by force where it takes too long.
     ///
     /// - Parameter patience: how long it has. Default 2 s.
     func end(within patience: DispatchTimeInterval = .seconds(2)) async {
         signal(SIGTERM)
-        let force = DispatchSource.makeTimerSource(queue: .global())
-        force.setEventHandler { [weak self] in self?.signal(SIGKILL) }
-        force.schedule(deadline: .now() + patience)
-        force.resume()
+        let force = killing(after: patience)
         await wait()
         force.cancel()
+    }
+
+    /// Ends the group by force after a time, unless that is cancelled.
+    private func killing(after time: DispatchTimeInterval) -> any DispatchSourceTimer {
+        let timer = DispatchSource.makeTimerSource(queue: .global())
+        timer.setEventHandler { [weak self] in self?.signal(SIGKILL) }
+        timer.schedule(deadline: .now() + time)
+        timer.resume()
+        return timer
     }
 
     private func signal(_ signal: CInt) {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Dispatch
+
 #if canImport(FoundationEssentials)
 import FoundationEssentials
 #else
@@ -65,8 +67,14 @@ final class ProfileFolder: Sendable {
     ///   - roots: PEM texts; one certificate each.
     ///   - name: the folder of the database.
     ///   - environment: where `PATH` says where certutil is.
+    ///   - patience: how long each of its steps may take. Default 30 s.
     /// - Throws: ``WebDriverError``: `notInstalled` where certutil is missing.
-    func trust(_ roots: [String], in name: String, environment: [String: String]) async throws(WebDriverError) {
+    func trust(
+        _ roots: [String],
+        in name: String,
+        environment: [String: String],
+        within patience: DispatchTimeInterval = .seconds(30)
+    ) async throws(WebDriverError) {
         guard !roots.isEmpty else { return }
         let folders = (environment["PATH"] ?? "").split(separator: ":")
         let programs = folders.map { "\($0)/certutil" }
@@ -77,17 +85,22 @@ final class ProfileFolder: Sendable {
             )
         }
         let database = "sql:\(try makeFolder(name))"
-        try await run([program, "-d", database, "-N", "--empty-password"], environment)
+        try await run([program, "-d", database, "-N", "--empty-password"], environment, within: patience)
         for (number, root) in roots.enumerated() {
             let file = try write(root, to: "root-\(number).pem")
             let label = "beeline \(number)"
-            try await run([program, "-d", database, "-A", "-t", "C,,", "-n", label, "-i", file], environment)
+            let arguments = [program, "-d", database, "-A", "-t", "C,,", "-n", label, "-i", file]
+            try await run(arguments, environment, within: patience)
         }
     }
 
-    private func run(_ arguments: [String], _ environment: [String: String]) async throws(WebDriverError) {
+    private func run(
+        _ arguments: [String],
+        _ environment: [String: String],
+        within patience: DispatchTimeInterval
+    ) async throws(WebDriverError) {
         let process = try OwnedProcess(arguments, environment: environment, output: self["certutil.log"])
-        await process.wait()
+        await process.wait(atMost: patience)
         guard process.status == 0 else {
             let lines = text("certutil.log")?.split(whereSeparator: \.isNewline) ?? []
             throw WebDriverError(.cannotStart, "certutil takes no root: \(lines.last ?? "it says nothing")")

@@ -37,7 +37,17 @@ protocol BrowserSession: Sendable {
 
 extension BrowserSession {
     /// For a driver that tells of nothing.
-    func waitForHint(within limit: Duration) async { try? await ContinuousClock().sleep(for: limit) }
+    func waitForHint(within limit: Duration) async { try? await ContinuousClock().sleep(for: limit.asWait) }
+}
+
+/// Runs `body` for at most some seconds, and cancels it then: a browser that hangs is asked to close, and then ended by force.
+func briefly(_ limit: Duration = .seconds(5), _ body: @escaping @Sendable () async -> Void) async {
+    await withTaskGroup(of: Void.self) { group in
+        group.addTask { await body() }
+        group.addTask { try? await ContinuousClock().sleep(for: limit) }
+        await group.next()
+        group.cancelAll()
+    }
 }
 
 extension Cookie {

@@ -97,7 +97,7 @@ final class ChromiumSession: BrowserSession {
 
     func cookies() async throws(WebDriverError) -> [Cookie] {
         let answer = try await connection.send("Storage.getCookies")
-        return (answer["cookies"]?.array ?? []).compactMap { Cookie(devTools: $0) }
+        return try JSONValue.list(answer["cookies"], "cookies").compactMap { Cookie(devTools: $0) }
     }
 
     func set(_ cookie: Cookie) async throws(WebDriverError) {
@@ -137,7 +137,8 @@ final class ChromiumSession: BrowserSession {
 extension JSONValue {
     /// The capability `timeouts` (§9): how long a script and the load of a page may take.
     static func timeouts(_ limit: Duration) -> JSONValue {
-        let milliseconds = JSONValue.number(Int64(limit / .milliseconds(1)))
+        // The most that the standard allows.
+        let milliseconds = JSONValue.number(Int64(min(max(0, limit / .milliseconds(1)), 9_007_199_254_740_991)))
         return ["script": milliseconds, "pageLoad": milliseconds]
     }
 

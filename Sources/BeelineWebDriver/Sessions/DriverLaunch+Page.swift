@@ -42,6 +42,48 @@ extension DriverLaunch {
         return text
     }
 
+    /// Runs `body` in a tab of its own, and comes back to the present one.
+    func inNewTab(_ body: () async throws(WebDriverError) -> Void) async throws(WebDriverError) {
+        let own = try await get("/window")
+        let tab = try await post("/window/new", ["type": "tab"])
+        var failure: WebDriverError?
+        do throws(WebDriverError) {
+            try await post("/window", ["handle": tab["handle"] ?? .null])
+            try await body()
+        } catch {
+            failure = error
+        }
+        // In a task of its own, which nobody cancels: later commands would be for the wrong tab.
+        let back = await Task { () -> WebDriverError? in
+            // Where the switch failed, the present tab is still the one before, which stays.
+            if (try? await post("/window", ["handle": tab["handle"] ?? .null])) != nil { try? await delete("/window") }
+            do throws(WebDriverError) {
+                try await post("/window", ["handle": own])
+                return nil
+            } catch {
+                return error
+            }
+        }.value
+        if let failure = failure ?? back { throw failure }
+    }
+
+    /// Runs `body`, and once more in another tab where the present one was closed: commands stay with the tab that they began
+    /// with, whatever others are open.
+    func inOpenTab<Value>(
+        _ body: () async throws(WebDriverError) -> Value
+    ) async throws(WebDriverError) -> Value {
+        do throws(WebDriverError) {
+            return try await body()
+        } catch {
+            guard error.message.hasPrefix("no such window"), let tab = try await get("/window/handles").array?.first
+            else {
+                throw error
+            }
+            try await post("/window", ["handle": tab])
+            return try await body()
+        }
+    }
+
     /// Whether the browser has a window (§11.5); false where it has gone.
     func hasWindow() async -> Bool {
         do throws(WebDriverError) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CookieJar
 import HTTPDNS
 import HTTPTypes
 import NIOCore
@@ -37,6 +38,8 @@ struct DriverLaunch {
             try await awaitReady(connection, process, program, within: limits.startLimit)
             let asked: JSONValue = ["capabilities": ["alwaysMatch": capabilities]]
             let session = try await connection.send(.post, "/session", asked)
+            // Another program may have taken the port before the driver did, which then has ended.
+            if let status = process.status { throw WebDriverError(.cannotStart, "it ended with \(status)") }
             guard let name = session["sessionId"]?.string else {
                 throw WebDriverError(.cannotStart, "\(program) started a session without a name")
             }
@@ -50,7 +53,7 @@ struct DriverLaunch {
 
     /// Closes the browser, and ends the driver.
     func end() async {
-        try? await delete("")
+        await briefly { try? await delete("") }
         await process.end()
         await connection.close()
     }
@@ -78,7 +81,7 @@ struct DriverLaunch {
         within limit: Duration
     ) async throws(WebDriverError) {
         let clock = ContinuousClock()
-        let deadline = clock.now + limit
+        let deadline = clock.now + limit.asWait
         while clock.now < deadline {
             if let status = process.status { throw WebDriverError(.cannotStart, "it ended with \(status)") }
             if let answer = try? await connection.send(.get, "/status"), answer["ready"]?.bool ?? true { return }

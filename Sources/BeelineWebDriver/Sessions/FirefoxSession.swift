@@ -10,8 +10,6 @@ import Names
 /// It tells of a cookie's partition only who asks for that partition. The sites that have been open in a tab are asked for,
 /// and those that were put in.
 final class FirefoxSession: BrowserSession {
-    /// Partitions that are asked for; of more the oldest are forgotten.
-    private static let partitionLimit = 64
     /// What the handshake says to come from. Firefox takes it because it is told to.
     private static let origin = "http://beeline.invalid"
 
@@ -28,7 +26,7 @@ final class FirefoxSession: BrowserSession {
     private let connection: BrowserConnection
     private let profile: ProfileFolder
     /// Guards the sites whose partitions there may be.
-    private let sites = NIOLockedValueBox<[Site]>([])
+    private let partitions = NIOLockedValueBox(FirefoxPartitions())
     /// Guards the name of the last navigation, whose events may come after its answer.
     private let navigation = NIOLockedValueBox<JSONValue?>(nil)
 
@@ -81,7 +79,7 @@ final class FirefoxSession: BrowserSession {
         within limit: Duration
     ) async throws(WebDriverError) -> String {
         let clock = ContinuousClock()
-        let deadline = clock.now + limit
+        let deadline = clock.now + limit.asWait
         while clock.now < deadline {
             let log = profile.text("firefox.log") ?? ""
             for line in log.split(separator: "\n") {
@@ -130,18 +128,13 @@ final class FirefoxSession: BrowserSession {
     }
 
     func cookies() async throws(WebDriverError) -> [Cookie] {
-        try await lookAtTabs()
-        var all = try await cookies(in: nil)
-        // Without a partition it gives those of every partition, too, and does not say which are which.
-        for site in sites.withLockedValue({ $0 }) {
+        let open = try await sitesOfTabs()
+        return try await partitions.cookies(open: open) { (site: Site?) async throws(WebDriverError) in
+            let cookies = try await self.cookies(in: site)
+            guard let site else { return cookies }
             // Of the site itself it gives also those that are in no partition.
-            for var cookie in try await cookies(in: site) where Self.site(of: cookie, like: site) != site {
-                if let index = all.firstIndex(of: cookie) { all.remove(at: index) }
-                cookie.partition = site
-                all.append(cookie)
-            }
+            return cookies.filter { Self.site(of: $0, like: site) != site }
         }
-        return all
     }
 
     func set(_ cookie: Cookie) async throws(WebDriverError) {
@@ -149,7 +142,7 @@ final class FirefoxSession: BrowserSession {
             throw WebDriverError(.refused, "Firefox takes no cookie whose name is not UTF-8: \(cookie.name)")
         }
         try await connection.send("storage.setCookie", Self.parameters("cookie", partial, in: cookie.partition))
-        if let site = cookie.partition { remember(site) }
+        if let site = cookie.partition { partitions.withLockedValue { $0.remember(site) } }
     }
 
     func delete(_ cookie: Cookie) async throws(WebDriverError) {
@@ -177,7 +170,7 @@ final class FirefoxSession: BrowserSession {
     func waitForHint(within limit: Duration) async { await connection.waitForHint(within: limit) }
 
     func end() async {
-        _ = try? await connection.send("browser.close")
+        await briefly { [connection] in _ = try? await connection.send("browser.close") }
         await connection.close()
         await process.end()
     }
@@ -208,23 +201,14 @@ final class FirefoxSession: BrowserSession {
         return page
     }
 
-    private func lookAtTabs() async throws(WebDriverError) {
-        for tab in try await tabs() {
-            if let url = tab["url"]?.string.flatMap({ try? HTTPURL($0) }) { remember(Site(of: url)) }
-        }
-    }
-
-    private func remember(_ site: Site) {
-        sites.withLockedValue { sites in
-            if sites.contains(site) { return }
-            if sites.count == Self.partitionLimit { sites.removeFirst() }
-            sites.append(site)
-        }
+    private func sitesOfTabs() async throws(WebDriverError) -> [Site] {
+        let urls = try await tabs().compactMap { $0["url"]?.string.flatMap { try? HTTPURL($0) } }
+        return Array(Set(urls.map { Site(of: $0) }))
     }
 
     private func cookies(in site: Site?) async throws(WebDriverError) -> [Cookie] {
         let answer = try await connection.send("storage.getCookies", Self.parameters("filter", [:], in: site))
-        return (answer["cookies"]?.array ?? []).compactMap { Cookie(biDi: $0) }
+        return try JSONValue.list(answer["cookies"], "cookies").compactMap { Cookie(biDi: $0) }
     }
 
     /// The site of a cookie's own domain, with the scheme of another site.

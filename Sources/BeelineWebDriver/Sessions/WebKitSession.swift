@@ -51,17 +51,17 @@ final class WebKitSession: BrowserSession {
     }
 
     func navigate(to url: String) async throws(WebDriverError) {
-        try await turnstile.pass { () async throws(WebDriverError) in try await driver.navigate(to: url) }
+        try await alone { () async throws(WebDriverError) in try await driver.navigate(to: url) }
     }
 
     func evaluate(_ expression: String) async throws(WebDriverError) -> String {
-        try await turnstile.pass { () async throws(WebDriverError) in try await driver.evaluate(expression) }
+        try await alone { () async throws(WebDriverError) in try await driver.evaluate(expression) }
     }
 
     func cookies() async throws(WebDriverError) -> [Cookie] {
-        try await turnstile.pass { () async throws(WebDriverError) in
+        try await alone { () async throws(WebDriverError) in
             guard let page = try await page() else { return known.all }
-            let cookies = try await driver.get("/cookie").array ?? []
+            let cookies = try JSONValue.list(try await driver.get("/cookie"), "cookies")
             // In between the page may have become another one, to which these do not belong.
             if try await self.page() == page { known.saw(cookies.compactMap { Cookie(webKit: $0) }, on: page) }
             return known.all
@@ -72,7 +72,7 @@ final class WebKitSession: BrowserSession {
         guard let parameters = cookie.webKit else {
             throw WebDriverError(.refused, "WebKitGTK takes no cookie that is Partitioned or not UTF-8: \(cookie.name)")
         }
-        try await turnstile.pass { () async throws(WebDriverError) in
+        try await alone { () async throws(WebDriverError) in
             try await onPage(of: cookie) { () async throws(WebDriverError) in
                 try await driver.post("/cookie", ["cookie": parameters])
             }
@@ -85,7 +85,7 @@ final class WebKitSession: BrowserSession {
         var expired = cookie
         expired.expires = CookieTime(secondsSince1970: 1)
         guard let parameters = expired.webKit else { return }
-        try await turnstile.pass { () async throws(WebDriverError) in
+        try await alone { () async throws(WebDriverError) in
             try await onPage(of: cookie) { () async throws(WebDriverError) in
                 try await driver.post("/cookie", ["cookie": parameters])
             }
@@ -103,6 +103,13 @@ final class WebKitSession: BrowserSession {
     func isOpen() async -> Bool { await driver.hasWindow() }
 
     func end() async { await driver.end() }
+
+    /// Runs `body` when nobody else is in, in a tab that is open.
+    private func alone<Value>(
+        _ body: () async throws(WebDriverError) -> Value
+    ) async throws(WebDriverError) -> Value {
+        try await turnstile.pass { () async throws(WebDriverError) in try await driver.inOpenTab(body) }
+    }
 
     /// The page that the browser is on; nil where it is none of the web.
     private func page() async throws(WebDriverError) -> HTTPURL? {
@@ -124,19 +131,9 @@ final class WebKitSession: BrowserSession {
             try await driver.navigate(to: blank)
             return try await body()
         }
-        let own = try await driver.get("/window")
-        let tab = try await driver.post("/window/new", ["type": "tab"])
-        let failure: WebDriverError?
-        do throws(WebDriverError) {
-            try await driver.post("/window", ["handle": tab["handle"] ?? .null])
+        try await driver.inNewTab { () async throws(WebDriverError) in
             try await driver.navigate(to: blank)
             try await body()
-            failure = nil
-        } catch {
-            failure = error
         }
-        try? await driver.delete("/window")
-        try await driver.post("/window", ["handle": own])
-        if let failure { throw failure }
     }
 }

@@ -69,13 +69,14 @@ final class BrowserConnection: Sendable {
         let fields: HTTPFields = origin.map { [.origin: $0] } ?? [:]
         do {
             client = try BeelineClient(configuration)
+        } catch {
+            throw Self.unreachable(url, error)
+        }
+        do {
             socket = try await client.webSocket(url, fields: fields, settings: settings)
         } catch {
-            throw WebDriverError(
-                .cannotStart,
-                "the browser at \(url): \(error)",
-                underlyingError: error
-            )
+            await client.shutDown()
+            throw Self.unreachable(url, error)
         }
         reader.withLockedValue { $0 = Task { [weak self, socket] in await Self.read(socket) { self?.received($0) } } }
     }
@@ -107,8 +108,14 @@ final class BrowserConnection: Sendable {
         let text = JSONValue.object(["id": .number(number), "method": .string(method), "params": parameters]).text
         do {
             return try await withTaskCancellationHandler {
-                do { try await socket.send(text) } catch { settle(number, .failure(Self.gone)) }
-                return try await answer.futureResult.get()
+                // Beside the answer: a browser that reads nothing must not hold up the time limit.
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    group.addTask { [self, socket] in
+                        do { try await socket.send(text) } catch { settle(number, .failure(Self.gone)) }
+                    }
+                    defer { group.cancelAll() }
+                    return try await answer.futureResult.get()
+                }
             } onCancel: {
                 settle(number, .failure(WebDriverError(.ended, "\(method) was cancelled")))
             }
@@ -137,6 +144,10 @@ final class BrowserConnection: Sendable {
         }
     }
 
+    private static func unreachable(_ url: String, _ error: any Error) -> WebDriverError {
+        WebDriverError(.cannotStart, "the browser at \(url): \(error)", underlyingError: error)
+    }
+
     private static let gone = WebDriverError(.ended, "the browser has been closed")
 
     private func settle(_ number: Int, _ result: Result<JSONValue, WebDriverError>) {
@@ -153,7 +164,7 @@ final class BrowserConnection: Sendable {
     private func received(_ message: WebSocketMessage?) {
         guard let message else {
             let waiters = state.withLockedValue { state in
-                defer { state.waiters = [:] }
+                defer { (state.waiters, state.awaited) = ([:], [:]) }
                 state.isOpen = false
                 return state.waiters
             }

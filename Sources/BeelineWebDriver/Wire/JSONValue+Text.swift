@@ -3,6 +3,19 @@
 package import HTTPDNS
 
 extension JSONValue {
+    /// The elements of an array that an answer must have.
+    ///
+    /// - Throws: ``WebDriverError``: `refused` where it is none. No list of cookies is not an empty one: that would delete all.
+    static func list(_ value: JSONValue?, _ name: String) throws(WebDriverError) -> [JSONValue] {
+        guard let list = value?.array else {
+            throw WebDriverError(
+                .refused,
+                "the browser's answer has no list of \(name); this library may be too old for it"
+            )
+        }
+        return list
+    }
+
     /// A whole number.
     static func number(_ value: some BinaryInteger) -> JSONValue { .number("\(value)") }
 

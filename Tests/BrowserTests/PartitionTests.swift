@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CookieJar
+import NIOConcurrencyHelpers
+import Testing
+
+@testable import BeelineWebDriver
+
+/// The partitions of Firefox's cookies, with a stand-in for Firefox.
+@Suite("Partitions that Firefox does not tell of by itself")
+struct PartitionTests {
+    /// What is in the stand-in, by partition; all of it shows where no partition is named, without saying which.
+    private let partitions: NIOLockedValueBox<[Site?: [Cookie]]>
+    private let asked = NIOLockedValueBox<[Site?]>([])
+    private let known = NIOLockedValueBox(FirefoxPartitions())
+
+    init() {
+        partitions = NIOLockedValueBox([nil: [Cookie("plain", "1", domain: "own.test")]])
+    }
+
+    private static func site(_ number: Int) throws -> Site { try #require(Site("https://site-\(number).test")) }
+
+    private func put(_ value: String, in site: Site) {
+        partitions.withLockedValue { $0[site] = [Cookie("sid", value, domain: "widget.test")] }
+    }
+
+    private func look(open: [Site]) async throws -> [Cookie] {
+        asked.withLockedValue { $0 = [] }
+        return try await known.cookies(open: open) { (site: Site?) async throws(WebDriverError) in
+            self.asked.withLockedValue { $0.append(site) }
+            return self.partitions.withLockedValue { site == nil ? $0.values.flatMap(\.self) : $0[site] ?? [] }
+        }
+    }
+
+    @Test("cookies keep their partition however many sites were open since")
+    func manySites() async throws {
+        let count = 200
+        for number in 0..<count {
+            put("\(number)", in: try Self.site(number))
+            _ = try await look(open: [try Self.site(number)])
+        }
+        let cookies = try await look(open: [])
+        for number in 0..<count {
+            let cookie = try #require(cookies.first { $0.value == "\(number)" })
+            #expect(cookie.partition == (try Self.site(number)))
+        }
+        #expect(cookies.count == count + 1)
+        #expect(cookies.first { $0.name == "plain" }?.partition == nil)
+        // All, the one that was just open, and those before it: not each of them.
+        #expect(asked.withLockedValue { $0.count } == 2 + FirefoxPartitions.recentLimit)
+    }
+
+    @Test("more tabs at once than sites are remembered are asked for all the same")
+    func manyTabs() async throws {
+        let sites = try (0..<100).map { try Self.site($0) }
+        for (number, site) in sites.enumerated() { put("\(number)", in: site) }
+        for _ in 0..<3 {
+            let cookies = try await look(open: sites)
+            #expect(cookies.count { $0.partition != nil } == 100)
+        }
+    }
+
+    @Test("partitions that many cookies were put into before the first look are asked for")
+    func manyPut() async throws {
+        for number in 0..<100 {
+            put("\(number)", in: try Self.site(number))
+            known.withLockedValue { try? $0.remember(Self.site(number)) }
+        }
+        for _ in 0..<3 { #expect(try await look(open: []).count { $0.partition != nil } == 100) }
+    }
+
+    @Test("a cookie that changes in a partition that rests is found there, and one that goes is forgotten")
+    func changes() async throws {
+        for number in 0..<100 {
+            put("\(number)", in: try Self.site(number))
+            _ = try await look(open: [try Self.site(number)])
+        }
+        put("changed", in: try Self.site(0))
+        partitions.withLockedValue { try? $0[Self.site(1)] = nil }
+        let cookies = try await look(open: [])
+        #expect(cookies.first { $0.value == "changed" }?.partition == (try Self.site(0)))
+        #expect(!cookies.contains { $0.value == "1" && $0.name == "sid" })
+        #expect(cookies.count == 100)
+        let gone = try Self.site(1)
+        #expect(!known.withLockedValue { $0.resting.contains { $0.site == gone } })
+    }
+
+    @Test("two partitions with the same cookie each keep theirs")
+    func same() async throws {
+        for number in 0..<100 {
+            put("same", in: try Self.site(number))
+            _ = try await look(open: [try Self.site(number)])
+        }
+        let cookies = try await look(open: [])
+        #expect(Set(cookies.compactMap(\.partition)).count == 100 && cookies.count == 101)
+    }
+}
