@@ -95,4 +95,29 @@ struct PathTests {
         } throws: { ($0 as? StoreError)?.code == .notAccessible }
         #expect(folder.names == ["jar.sqlite-lock"])
     }
+
+    @Test("A copy that a killed process left behind is removed by the next one, and one that is in use stays")
+    func abandonedCopies() throws {
+        let folder = try Folder()
+        let copy = try #require(CopyFolder(in: folder.path))
+        let used = try #require(folder.names.first)
+        try FileManager.default.createDirectory(
+            atPath: folder.file("beeline-copy-killed"),
+            withIntermediateDirectories: true
+        )
+        try FileManager.default.createDirectory(
+            atPath: folder.file("beeline-copy-longer-name"),
+            withIntermediateDirectories: true
+        )
+        for name in ["copy.sqlite", "copy.sqlite-wal"] {
+            try Data("cookies".utf8).write(to: URL(fileURLWithPath: folder.file("beeline-copy-killed/\(name)")))
+        }
+        let next = try #require(CopyFolder(in: folder.path))
+        #expect(
+            folder.names.count == 3 && folder.names.contains(used) && folder.names.contains("beeline-copy-longer-name")
+        )
+        next.remove()
+        copy.remove()
+        #expect(folder.names == ["beeline-copy-longer-name"])
+    }
 }

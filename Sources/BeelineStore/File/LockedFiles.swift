@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Foundation
 import NIOConcurrencyHelpers
 
 #if canImport(Darwin)
@@ -23,9 +22,10 @@ enum LockedFiles {
     ///
     /// - Returns: Its descriptor, whose position says nothing; below zero where `errno` says why there is none.
     static func open(_ path: String) -> CInt {
-        let identity = FileIdentity(path: path)
-        let known = kept.withLockedValue { kept in
-            kept.firstIndex { FileIdentity(descriptor: $0) == identity }.map { kept.remove(at: $0) }
+        let known = FileIdentity(path: path).flatMap { identity in
+            kept.withLockedValue { kept in
+                kept.firstIndex { FileIdentity(descriptor: $0) == identity }.map { kept.remove(at: $0) }
+            }
         }
         return known ?? openDescriptor(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     }
@@ -46,7 +46,7 @@ enum LockedFiles {
     /// What the other descriptors of this process are open on.
     private static func openFiles(except own: Set<CInt>) -> Set<FileIdentity> {
         // Without /dev/fd the numbers that most processes stay below are tried.
-        let names = (try? FileManager.default.contentsOfDirectory(atPath: "/dev/fd"))?.compactMap { CInt($0) }
+        let names = FolderListing.names(in: "/dev/fd")?.compactMap { CInt($0) }
         return Set((names ?? Array(0..<1024)).filter { !own.contains($0) }.compactMap { FileIdentity(descriptor: $0) })
     }
 }

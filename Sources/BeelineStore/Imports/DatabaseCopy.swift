@@ -21,9 +21,9 @@ struct DatabaseCopy {
     private static let attempts = 50
     private static let calm: UInt32 = 20_000
 
-    private let folder: String
+    private let folder: CopyFolder
     private let source: String
-    private let path: String
+    private var path: String { folder.database }
     private let limit: Int
 
     /// Copies a database.
@@ -33,18 +33,15 @@ struct DatabaseCopy {
         self.source = source
         self.limit = limit
         let parent = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
-        var template = Array("\(parent)/beeline-XXXXXX".utf8CString)
-        guard mkdtemp(&template) != nil else {
+        guard let folder = CopyFolder(in: parent) else {
             throw .system(path: source, "cannot be copied to \(parent)", errno: errno)
         }
-        folder = template.withUnsafeBufferPointer { $0.baseAddress.map { String(cString: $0) } ?? parent }
-        path = folder + "/copy.sqlite"
+        self.folder = folder
     }
 
     /// Removes the copy.
     func remove() {
-        for part in Self.parts + ["-shm"] { unlink(path + part) }
-        rmdir(folder)
+        folder.remove()
     }
 
     /// Makes the copy and opens it.
@@ -116,7 +113,7 @@ struct DatabaseCopy {
         }
         defer { LockedFiles.close(from) }
         let to = open(path + part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        guard to >= 0 else { throw .system(path: source, "cannot be copied to \(folder)", errno: errno) }
+        guard to >= 0 else { throw .system(path: source, "cannot be copied to \(path)", errno: errno) }
         defer { close(to) }
         var buffer = [UInt8](repeating: 0, count: 1 << 18)
         var total = 0
@@ -137,7 +134,7 @@ struct DatabaseCopy {
             let count = rest.withUnsafeBytes { write(file, $0.baseAddress, $0.count) }
             if count < 0, errno == EINTR { continue }
             // A full disk takes a part first.
-            guard count > 0 else { throw .system(path: source, "cannot be copied to \(folder)", errno: errno) }
+            guard count > 0 else { throw .system(path: source, "cannot be copied to \(path)", errno: errno) }
             rest = rest.dropFirst(count)
         }
     }
