@@ -106,7 +106,8 @@ struct ChurnTests {
                     realm: 1,
                     network: "",
                     trustsSystem: false,
-                    isFresh: false
+                    isFresh: false,
+                    generation: 0
                 )
                 let inquiry = Inquiry(plan, families: .both, now: Moment(nanoseconds: 0))
                 let flight = Resolver.Flight(key, errand, inquiry)

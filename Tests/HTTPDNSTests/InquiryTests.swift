@@ -49,7 +49,6 @@ struct InquiryTests {
                 case .ask(let upstream, let families): log.append("\(time) ask \(upstream) \(families)")
                 case .cancel(let upstream, let timedOut):
                     log.append("\(time) \(timedOut ? "drop" : "cancel") \(upstream)")
-                case .handOutStale: log.append("\(time) stale")
                 case .deliver(let outcome): log.append("\(time) deliver \(Self.words(outcome))")
                 case .end(let outcome): log.append("\(time) end \(Self.words(outcome))")
                 }

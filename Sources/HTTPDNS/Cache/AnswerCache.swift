@@ -39,7 +39,8 @@ struct AnswerCache {
         var v6: Kept?
         /// Who said it.
         var provenance: Provenance
-        /// After a failure: when the upstreams may be asked again (RFC 8767 §5, RFC 9520) for ``failed``.
+        /// When the upstreams may be asked again (RFC 8767 §5, RFC 9520) for ``failed``; with nothing there: when the next
+        /// refresh may begin before the TTL is over.
         var retryAt = Moment.past
         /// When failed attempts may force the next refresh.
         var forceAt = Moment.past
@@ -258,9 +259,12 @@ struct AnswerCache {
 
     private static let nothing = Entry(provenance: Provenance(upstream: "", kind: .service))
 
-    /// What an entry takes: its node and slot, the name, and the addresses twice where they were put in another order.
+    /// What an entry takes: its node and slot, the name, the addresses twice where they were put in another order, and what
+    /// upstreams said besides.
     private static func cost(_ key: Key, _ entry: Entry) -> Int {
         let addresses = (entry.v4?.addresses.count ?? 0) + (entry.v6?.addresses.count ?? 0)
-        return MemoryLayout<Node>.stride + 16 + key.name.utf8.count + 32 + (addresses * 24 + 32) * 2
+        let provenance = entry.provenance
+        let texts = provenance.failures.reduce(provenance.extra?.utf8.count ?? 0) { $0 + $1.error.message.utf8.count }
+        return MemoryLayout<Node>.stride + 16 + key.name.utf8.count + 32 + (addresses * 24 + 32) * 2 + texts
     }
 }

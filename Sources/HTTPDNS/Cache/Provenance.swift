@@ -23,6 +23,11 @@ final class Provenance: Hashable, Sendable {
         self.extra = extra
     }
 
+    /// The same after other failures.
+    func with(_ failures: [ResolutionError.Failure]) -> Provenance {
+        Provenance(upstream: upstream, kind: kind, network: network, failures: failures, extra: extra)
+    }
+
     static func == (one: Provenance, other: Provenance) -> Bool {
         one === other
             || (one.upstream == other.upstream && one.kind == other.kind && one.network == other.network

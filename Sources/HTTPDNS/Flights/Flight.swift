@@ -17,6 +17,14 @@ extension Resolver {
         fileprivate(set) var isOver = false
         /// In no order.
         private(set) var callers: [Caller] = []
+        /// When the first of the callers has waited as long as it should for a new answer, where an old one is at hand.
+        private(set) var staleAt = Moment.never
+
+        /// When the clock must be looked at.
+        var nextTick: Moment {
+            guard !isOver else { return .never }
+            return inquiry.hasAnswer ? inquiry.nextTick : min(inquiry.nextTick, staleAt)
+        }
 
         init(_ key: FlightKey, _ errand: Errand, _ inquiry: Inquiry) {
             self.key = key
@@ -24,9 +32,12 @@ extension Resolver {
             self.inquiry = inquiry
         }
 
-        func add(_ caller: Caller, _ waiter: Caller.Waiter) {
+        /// Adds a caller, who waits for a new answer until `staleAt` where an old one is at hand.
+        func add(_ caller: Caller, _ waiter: Caller.Waiter, staleAt moment: Moment) {
             caller.waiter = waiter
             caller.flight = self
+            caller.staleAt = moment
+            staleAt = min(staleAt, moment)
             caller.place = callers.count
             callers.append(caller)
         }
@@ -43,9 +54,21 @@ extension Resolver {
         /// Takes all callers out, to be resumed when the lock is free.
         func takeCallers() -> [Caller] {
             for caller in callers { caller.flight = nil }
-            defer { callers = [] }
+            defer { (callers, staleAt) = ([], .never) }
             return callers
         }
+
+        /// Takes out the callers who have waited long enough for a new answer.
+        func takeLateCallers(_ now: Moment) -> [Caller] {
+            let late = callers.filter { $0.staleAt <= now }
+            for caller in late { remove(caller) }
+            // Thousands may have joined one after the other: they are looked through a hundred times a second at the most.
+            staleAt = callers.map(\.staleAt).min().map { max($0, now + .milliseconds(10)) } ?? .never
+            return late
+        }
+
+        /// The callers wait on: no old answer can be used.
+        func keepLateCallers() { staleAt = .never }
     }
 
     /// Somebody who waits for a look-up.
@@ -56,6 +79,7 @@ extension Resolver {
 
         fileprivate(set) var flight: Flight?
         fileprivate var place = 0
+        fileprivate var staleAt = Moment.never
         fileprivate var waiter: Waiter?
 
         func resume(returning result: Result<Landing, ResolutionError>) {

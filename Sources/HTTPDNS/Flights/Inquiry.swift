@@ -18,8 +18,6 @@ struct Inquiry {
         var limit: Duration
         /// How long an answer for one family waits for the other (RFC 8305 §3).
         var resolutionDelay: Duration
-        /// After how long those who wait are given what is past its TTL; nil: there is nothing.
-        var staleAfter: Duration?
     }
 
     /// An upstream that may be asked.
@@ -50,8 +48,6 @@ struct Inquiry {
         case ask(upstream: Int, Families)
         /// Stop asking an upstream; `timedOut` when it was its own fault.
         case cancel(upstream: Int, timedOut: Bool)
-        /// Hand out what is known from before: the upstreams take too long.
-        case handOutStale
         /// Hand this out to those who wait; a later answer completes it.
         case deliver(Outcome)
         /// The inquiry is over.
@@ -94,20 +90,26 @@ struct Inquiry {
     /// A denial that nobody vouched for: used when nothing better comes.
     private var denial: (upstream: Int, answer: Answer)?
     private var deliverAt: Moment?
-    private var staleAt: Moment?
     private var isOver = false
 
     init(_ plan: Plan, families: Families, now: Moment) {
         self.plan = plan
         self.families = families
         deadline = now + plan.limit
-        staleAt = plan.staleAfter.map { now + $0 }
+    }
+
+    /// Whether an upstream has answered, for one family at least.
+    var hasAnswer: Bool { outcome.upstream != nil }
+
+    /// Whether an upstream's answer for these families still counts.
+    func awaits(_ upstream: Int, _ families: Families) -> Bool {
+        !isOver && asked.contains { $0.candidate.upstream == upstream && !$0.outstanding.isDisjoint(with: families) }
     }
 
     /// When a ``Event/tick`` is due.
     var nextTick: Moment {
         guard !isOver else { return .never }
-        var at = min(deadline, deliverAt ?? .never, staleAt ?? .never)
+        var at = min(deadline, deliverAt ?? .never)
         for one in asked where !one.outstanding.isEmpty { at = min(at, one.since + one.candidate.budget) }
         if next < plan.candidates.count, outcome.upstream == nil, let hedge = hedgeAt { at = min(at, hedge) }
         return at
@@ -193,7 +195,6 @@ struct Inquiry {
             }
             asked.removeAll { $0.candidate.upstream != upstream }
             outcome.upstream = upstream
-            staleAt = nil
             deliverAt = now + plan.resolutionDelay
         }
         outcome.answer = one.answer
@@ -226,10 +227,6 @@ struct Inquiry {
         if let at = deliverAt, at <= now {
             deliverAt = nil
             actions.append(.deliver(outcome))
-        }
-        if let at = staleAt, at <= now {
-            staleAt = nil
-            actions.append(.handOutStale)
         }
         for one in asked where !one.outstanding.isEmpty && one.since + one.candidate.budget <= now {
             guard !isOver else { return }

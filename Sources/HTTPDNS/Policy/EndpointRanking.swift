@@ -38,7 +38,7 @@ struct EndpointRanking {
     /// A connection to the endpoint came to be after `time`; nil: it is not known how long it took.
     mutating func succeeded(_ endpoint: Endpoint, after time: Duration? = nil, now: Moment) {
         var state = states[endpoint] ?? State(touched: now)
-        if let sample = time?.nanoseconds {
+        if let sample = time.map({ max(0, $0.nanoseconds) }) {
             let isRemembered = state.touched + limits.memory > now
             state.roundTrip = state.roundTrip.map { isRemembered ? $0 + (sample - $0) / 4 : sample } ?? sample
         }

@@ -19,6 +19,8 @@ struct UpstreamHealth {
         var variation: Int64 = 0
     }
 
+    /// How often the network has changed. What became of a question of an earlier network says nothing of this one.
+    private(set) var generation = 0
     private let limits: Limits
     private var states: [State]
 
@@ -80,6 +82,7 @@ struct UpstreamHealth {
 
     /// Everything that was learned of being down is forgotten: the network is another one.
     mutating func networkChanged() {
+        generation += 1
         for index in states.indices {
             states[index].pausedUntil = .past
             states[index].failures = 0

@@ -12,7 +12,6 @@ extension Resolver {
             switch action {
             case .ask(let upstream, let families): ask(upstream, families, flight, now)
             case .cancel(let upstream, let timedOut): cancel(upstream, timedOut, flight, now)
-            case .handOutStale: handOutStale(flight, now)
             case .deliver(let outcome): deliver(outcome, flight, now)
             case .end(let outcome): end(outcome, flight, now)
             }
@@ -25,7 +24,8 @@ extension Resolver {
         let wanted = flight.errand.wanted
         let question = Question(wanted.host, families: families, subnet: wanted.subnet)
         state.withLockedValue { state in
-            guard !flight.isOver else { return }
+            // Another thread may have taken an answer between the decision to ask and this: no one would cancel the question.
+            guard !flight.isOver, flight.inquiry.awaits(index, families) else { return }
             state.questionsSent += 1
             state.running += 1
             flight.tasks.append((index, makeTask(question, index, flight, now)))
@@ -100,8 +100,8 @@ extension Resolver {
         settle(event, flight, now, after: now - begin)
     }
 
-    /// A task of ``ask(_:_:_:_:)`` is at its end.
-    private func answered() {
+    /// A question that ``shutdown()`` waits for is at its end.
+    func answered() {
         let idlers = state.withLockedValue { state -> [CheckedContinuation<Void, Never>] in
             state.running -= 1
             guard state.running == 0 else { return [] }
@@ -114,7 +114,9 @@ extension Resolver {
     /// Lets a look-up go on with what became of a question, which was settled by an upstream `time` after it was asked.
     private func settle(_ event: Inquiry.Event, _ flight: Flight, _ now: Moment, after time: Duration? = nil) {
         let step = state.withLockedValue { state in
-            if let time { state.health.note(event, after: time, now: now) }
+            if let time, flight.errand.generation == state.health.generation {
+                state.health.note(event, after: time, now: now)
+            }
             return flight.isOver ? Inquiry.Step() : flight.inquiry.event(event, now: now)
         }
         perform(step.actions, flight, now)
@@ -133,7 +135,9 @@ extension Resolver {
 
     private func cancel(_ index: Int, _ timedOut: Bool, _ flight: Flight, _ now: Moment) {
         let tasks = state.withLockedValue { state in
-            if timedOut { state.health.failed(index, .tryElsewhere, now: now) }
+            if timedOut, flight.errand.generation == state.health.generation {
+                state.health.failed(index, .tryElsewhere, now: now)
+            }
             defer { flight.tasks.removeAll { $0.upstream == index } }
             return flight.tasks.filter { $0.upstream == index }.map(\.task)
         }
@@ -162,11 +166,16 @@ extension Resolver {
         let now = time.now()
         let due = state.withLockedValue { state in
             if state.ticker?.at == planned { state.ticker = nil }
-            return state.flights.all.filter { $0.inquiry.nextTick <= now }
-                .map { (flight: $0, actions: $0.inquiry.event(.tick, now: now).actions) }
+            return state.flights.all.filter { $0.nextTick <= now }.map { flight in
+                let actions = flight.inquiry.event(.tick, now: now).actions
+                return (flight: flight, actions: actions, isLate: flight.staleAt <= now && !flight.inquiry.hasAnswer)
+            }
         }
-        for (flight, actions) in due { perform(actions, flight, now) }
-        wake(at: state.withLockedValue { $0.flights.all.lazy.map(\.inquiry.nextTick).min() } ?? .never)
+        for (flight, actions, isLate) in due {
+            if isLate { handOutStale(flight, now) }
+            perform(actions, flight, now)
+        }
+        wake(at: state.withLockedValue { $0.flights.all.lazy.map(\.nextTick).min() } ?? .never)
     }
 }
 
@@ -176,10 +185,14 @@ extension UpstreamHealth {
         switch event {
         case .answered(let upstream, _, _):
             succeeded(upstream, after: time)
-        case .failed(let upstream, _, let error) where error.code != .cancelled:
-            failed(upstream, error.code.reaction, now: now)
-        case .failed, .tick:
-            break
+        case .failed(let upstream, _, let error): failed(upstream, error, now: now)
+        case .tick: break
         }
+    }
+
+    /// Notes that an upstream failed. That we cancelled a question, or have too many under way, is no fault of it.
+    mutating func failed(_ upstream: Int, _ error: UpstreamError, now: Moment) {
+        guard error.code != .cancelled, error.code != .busy else { return }
+        failed(upstream, error.code.reaction, now: now)
     }
 }

@@ -64,12 +64,13 @@ extension Resolver {
             }
             let isDue =
                 entry.uses >= configuration.refreshUses && now >= entry.retryAt && entry.isNearlyOver(expiry, now)
-            if isDue { entry.pause(wanted.families, until: now + configuration.failureTTL) }
+            // Nothing has failed: once the TTL is over, callers join the refresh that is under way.
+            if isDue { entry.pause([], until: now + configuration.failureTTL) }
             return .current(resolution, isDue: isDue)
         }
         let mayAsk = entry.mayAsk(wanted.families, now)
         if entry.isUsable(wanted.families, now, maxStale: configuration.maxStale),
-            let resolution = resolution(&entry, .stale, wanted, port, now)
+            let resolution = resolution(&entry, entry.source(wanted.families, now), wanted, port, now)
         {
             return .stale(resolution, mayAsk: mayAsk)
         }
@@ -142,8 +143,13 @@ extension Resolver {
 }
 
 extension AnswerCache.Entry {
-    /// Whether the upstreams may be asked for these families: they have not just failed for all of them.
-    func mayAsk(_ families: Families, _ now: Moment) -> Bool { retryAt <= now || !failed.isSuperset(of: families) }
+    /// Whether the upstreams may be asked for these families: they have not just failed for all of which the TTL is over.
+    func mayAsk(_ families: Families, _ now: Moment) -> Bool {
+        retryAt <= now
+            || families.members.contains { family in
+                (self[family]?.expiresAt ?? .past) <= now && !failed.contains(Families(family))
+            }
+    }
 
     /// Has the upstreams not asked for these families before `moment`.
     mutating func pause(_ families: Families, until moment: Moment) { (failed, retryAt) = (families, moment) }
@@ -163,9 +169,18 @@ extension AnswerCache.Entry {
 
     /// Whether there is an address of the families that is not too long past its TTL.
     func isUsable(_ families: Families, _ now: Moment, maxStale: Duration) -> Bool {
-        families.members.contains { family in
-            self[family].map { !$0.addresses.isEmpty && now < $0.expiresAt + maxStale } ?? false
-        }
+        families.members.contains { self[$0]?.isUsable(now, maxStale: maxStale) ?? false }
+    }
+
+    /// Until when there is an address of the families that may be used.
+    func usableUntil(_ families: Families, maxStale: Duration) -> Moment {
+        families.members.compactMap { self[$0] }.filter { !$0.addresses.isEmpty }.map { $0.expiresAt + maxStale }.max()
+            ?? .past
+    }
+
+    /// Whether the parts that are known of these families are within their TTL.
+    func source(_ families: Families, _ now: Moment) -> Resolution.Source {
+        knownExpiry(families) > now ? .cached : .stale
     }
 
     /// When the older of these families was stored.
@@ -196,6 +211,11 @@ extension AnswerCache.Entry {
                 failures: provenance.failures
             )
     }
+}
+
+extension AnswerCache.Kept {
+    /// Whether there is an address that is not too long past its TTL.
+    func isUsable(_ now: Moment, maxStale: Duration) -> Bool { !addresses.isEmpty && now < expiresAt + maxStale }
 }
 
 extension ResolutionError {

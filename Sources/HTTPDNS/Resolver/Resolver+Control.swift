@@ -34,13 +34,18 @@ extension Resolver {
 
     /// Lets look-ups use what was asked under the present switch and network.
     func useCurrentRealm() {
-        let (realm, network) = state.withLockedValue { ($0.realm, $0.network.id) }
+        let network = state.withLockedValue { $0.network.id }
+        // Upstreams are asked for their names: their code runs under no lock of ours.
         let provenances = configuration.provenances(network)
-        for shard in shards {
-            shard.withLockedValue { shard in
-                shard.realm = realm
-                if shard.provenances.first?.network != network {
-                    shard.provenances = provenances.map { $0.copy() }
+        // The parts change under the lock of the state: two changes at once would otherwise leave what the slower one read.
+        state.withLockedValue { state in
+            let isSameNetwork = state.network.id == network
+            for shard in shards {
+                shard.withLockedValue { shard in
+                    shard.realm = state.realm
+                    if isSameNetwork, shard.provenances.first?.network != network {
+                        shard.provenances = provenances.map { $0.copy() }
+                    }
                 }
             }
         }

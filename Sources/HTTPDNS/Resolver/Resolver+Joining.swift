@@ -18,6 +18,8 @@ extension Resolver {
         var nextTick = Moment.never
         /// What the caller is given at once, where it joins no flight.
         var result: Result<Landing, ResolutionError>?
+        /// Whether there is an address that could be handed out where the upstreams take too long.
+        var isStaleAtHand = false
     }
 
     /// Waits for the look-up of a name, which is started where none is under way.
@@ -37,8 +39,12 @@ extension Resolver {
     @inline(never)
     private func begin(_ wanted: Wanted, _ isFresh: Bool, _ now: Moment, _ caller: Caller, _ waiter: Caller.Waiter) {
         let effects = state.withLockedValue { state in
-            let effects = joined(wanted, isFresh, now, &state)
-            effects.flight?.add(caller, waiter)
+            var effects = joined(wanted, isFresh, now, &state)
+            if let flight = effects.flight {
+                let staleAt = effects.isStaleAtHand ? now + configuration.staleAnswerDelay : .never
+                flight.add(caller, waiter, staleAt: staleAt)
+                effects.nextTick = min(effects.nextTick, flight.nextTick)
+            }
             return effects
         }
         if let result = effects.result { return waiter.resume(returning: result) }
@@ -49,7 +55,7 @@ extension Resolver {
 
     /// Looks a name up for the cache alone; see ``join(_:isFresh:_:)``.
     func refresh(_ wanted: Wanted, isFresh: Bool = false) {
-        refresh { state, now in found(wanted, &state) ?? started(wanted, isStaleAtHand: false, isFresh, now, &state) }
+        refresh { state, now in found(wanted, &state) ?? started(wanted, isFresh, now, &state) }
     }
 
     /// The same for a name of which the caller found nothing within its TTL: there may be something by now.
@@ -72,10 +78,13 @@ extension Resolver {
     /// The caller missed the cache before it took the lock. A look-up may have ended since: what it brought is in the
     /// cache before it is out of the table, so that one of the two is found.
     private func joined(_ wanted: Wanted, _ isFresh: Bool, _ now: Moment, _ state: inout State) -> Effects {
-        if let effects = found(wanted, &state) { return effects }
+        let found = found(wanted, &state)
+        if let found, found.flight == nil { return found }
         let atHand = atHand(wanted, now)
-        if !isFresh, let result = atHand.result { return Effects(result: result) }
-        return started(wanted, isStaleAtHand: atHand.isUsable, isFresh, now, &state)
+        if found == nil, !isFresh, let result = atHand.result { return Effects(result: result) }
+        var effects = found ?? started(wanted, isFresh, now, &state)
+        effects.isStaleAtHand = atHand.isUsable
+        return effects
     }
 
     /// The look-up of a name that is under way; nil where there is none.
@@ -90,7 +99,6 @@ extension Resolver {
     /// Starts the look-up of a name.
     private func started(
         _ wanted: Wanted,
-        isStaleAtHand: Bool,
         _ isFresh: Bool,
         _ now: Moment,
         _ state: inout State
@@ -105,7 +113,7 @@ extension Resolver {
         var effects = Effects()
         let route = route(wanted.host, &state, now)
         let key = FlightKey(wanted, state.realm)
-        let started = start(key, wanted, route, isStaleAtHand, isFresh, now, &state, &effects)
+        let started = start(key, wanted, route, isFresh, now, &state, &effects)
         effects.flight = started.flight
         effects.started = started
         if let probe = route.probe {
@@ -113,7 +121,7 @@ extension Resolver {
             let key = FlightKey(wanted, route.realm)
             // The last one may still be waiting.
             if state.flights[key] == nil {
-                effects.probe = start(key, wanted, route, false, true, now, &state, &effects)
+                effects.probe = start(key, wanted, route, true, now, &state, &effects)
                 effects.probe?.flight.isOwn = true
             }
         }
@@ -124,20 +132,19 @@ extension Resolver {
         _ key: FlightKey,
         _ wanted: Wanted,
         _ route: Route,
-        _ isStaleAtHand: Bool,
         _ isFresh: Bool,
         _ now: Moment,
         _ state: inout State,
         _ effects: inout Effects
     ) -> Started {
-        var plan = plan(route, state.health)
-        if isStaleAtHand { plan.staleAfter = configuration.staleAnswerDelay }
+        let plan = plan(route, state.health)
         let errand = Errand(
             wanted: wanted,
             realm: route.realm,
             network: state.network.id,
             trustsSystem: route.trustsSystem,
-            isFresh: isFresh
+            isFresh: isFresh,
+            generation: state.health.generation
         )
         let flight = Flight(key, errand, Inquiry(plan, families: key.families, now: now))
         let step = flight.inquiry.start(now: now)

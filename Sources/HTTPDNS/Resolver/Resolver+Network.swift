@@ -14,6 +14,18 @@ extension Resolver {
 
     /// As above; the first network that ``run()`` finds is no reason to ask services anew where they are.
     func networkChanged(to network: Network, isFirst: Bool) async {
+        await askAgain(await begin(in: network, isFirst: isFirst))
+    }
+
+    /// Asks for names again in another network.
+    func askAgain(_ hosts: [Host]) async {
+        await forEach(hosts) { _ = try? await self.resolve($0) }
+    }
+
+    /// Does what a change of the network asks for at once.
+    ///
+    /// - Returns: The names that should be asked for again.
+    func begin(in network: Network, isFirst: Bool) async -> [Host] {
         let hot = hotNames()
         enter(network)
         tell(network)
@@ -27,7 +39,7 @@ extension Resolver {
             return state.onNetworkChange
         }
         for continuation in waiting.values { continuation.finish() }
-        await forEach(hot) { _ = try? await self.resolve($0) }
+        return hot
     }
 
     /// Asks the system's resolver where IPv4 hosts are found in a network without IPv4.

@@ -59,7 +59,15 @@ extension Resolver {
         let size = max(1, upstream.maxNames)
         let chunks = stride(from: 0, to: names.count, by: size).map { Array(names[$0..<min($0 + size, names.count)]) }
         await forEach(chunks) { chunk in
-            self.state.withLockedValue { $0.questionsSent += 1 }
+            let begun = self.state.withLockedValue { state -> (realm: Realm, network: String, generation: Int)? in
+                guard !state.isClosed, state.isOn, !Task.isCancelled else { return nil }
+                state.questionsSent += 1
+                state.running += 1
+                return (state.realm, state.network.id, state.health.generation)
+            }
+            // What comes belongs to the network in which it was asked for.
+            guard let begun else { return }
+            defer { self.answered() }
             let result = await self.withinBudget { () async -> Result<[Host: Answer], UpstreamError> in
                 do throws(UpstreamError) {
                     return .success(try await upstream.answers(chunk, families: families))
@@ -70,16 +78,24 @@ extension Resolver {
             let now = self.time.now()
             switch result {
             case .success(let answers)?:
-                for (host, answer) in answers where self.keep(host, answer, families, from: index, now) {
+                for (host, answer) in answers
+                where self.keep(host, answer, families, from: index, realm: begun.realm, network: begun.network, now) {
                     left.withLockedValue { _ = $0.remove(host) }
                 }
-            case .failure(let error)?:
-                self.state.withLockedValue { $0.health.failed(index, error.code.reaction, now: now) }
+            case .failure(let error)?: self.note(error, of: index, begun.generation, now)
             case nil:
-                self.state.withLockedValue { $0.health.failed(index, .tryElsewhere, now: now) }
+                // The time of a cancelled caller is over at once.
+                guard !Task.isCancelled else { return }
+                self.note(UpstreamError(.timeLimit, "no answer in time"), of: index, begun.generation, now)
             }
         }
         return hosts.filter { host in left.withLockedValue { $0.contains(host) } }
+    }
+
+    private func note(_ error: UpstreamError, of index: Int, _ generation: Int, _ now: Moment) {
+        state.withLockedValue { state in
+            if state.health.generation == generation { state.health.failed(index, error, now: now) }
+        }
     }
 
     /// Keeps an answer that was not asked for by a look-up, where it is good.
@@ -88,6 +104,8 @@ extension Resolver {
         _ answer: Answer,
         _ families: Families,
         from index: Int,
+        realm: Realm,
+        network: String,
         _ now: Moment
     ) -> Bool {
         guard let checked = try? configuration.check.checked(answer, from: upstream(index).kind) else { return false }
@@ -95,7 +113,6 @@ extension Resolver {
         guard families.members.allSatisfy({ checked[$0] != nil }),
             families.members.contains(where: { !(checked[$0]?.addresses.isEmpty ?? true) })
         else { return false }
-        let (realm, network) = state.withLockedValue { ($0.realm, $0.network.id) }
         let upstream = upstream(index)
         var entry = AnswerCache.Entry(
             provenance: Provenance(
@@ -106,7 +123,7 @@ extension Resolver {
             )
         )
         (entry.v4, entry.v6) = configuration.keepingRules(for: host).kept(checked, asked: families, now: now)
-        store(Wanted(host: host, families: families), realm, &entry)
+        store(Wanted(host: host, families: families), realm, &entry, now)
         return true
     }
 

@@ -38,7 +38,7 @@ extension Resolver {
                 guard allFailed else { return false }
                 // The next caller waits for what the upstreams say now; what is kept serves if they do not answer.
                 let over = now + (.zero - configuration.staleWhileRefresh)
-                for family in families.members {
+                for family in families.members where configuration.maxStale > .zero {
                     if let kept = entry[family] { entry[family]?.expiresAt = min(kept.expiresAt, over) }
                 }
                 entry.forceAt = now + configuration.forcedRefreshInterval

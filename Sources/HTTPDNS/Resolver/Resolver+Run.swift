@@ -98,13 +98,19 @@ extension Resolver {
         let changes = monitor.changes()
         var last = monitor.current()
         if last != network { await networkChanged(to: last, isFirst: true) }
+        // In a network that answers nothing it takes long to ask again, and the next change must be seen meanwhile.
+        var asking: Task<Void, Never>?
         for await _ in changes {
-            guard (try? await time.sleep(configuration.networkDebounce)) != nil else { return }
+            guard (try? await time.sleep(configuration.networkDebounce)) != nil else { break }
             let now = monitor.current()
             guard now != last else { continue }
             last = now
-            await networkChanged(to: now)
+            asking?.cancel()
+            let hosts = await begin(in: now, isFirst: false)
+            asking = Task { await self.askAgain(hosts) }
         }
+        asking?.cancel()
+        await asking?.value
     }
 
     /// Asks for the NAT64 prefixes that could not be had when the network changed: the system's resolver is often the last

@@ -29,6 +29,8 @@ extension Resolver {
         let trustsSystem: Bool
         /// Whether shared answers do not count.
         let isFresh: Bool
+        /// The ``UpstreamHealth/generation`` when it began.
+        let generation: Int
     }
 
     /// Everything that changes but the cache and the ranking.
@@ -40,6 +42,8 @@ extension Resolver {
         /// What follows from the configuration and the remote switch.
         var policy: NamePolicy
         var isClosed = false
+        /// Whether the store is still to be read.
+        var owesRestoring = true
         var network = Network.unknown
         /// How often the network has changed.
         var networkChanges = 0

@@ -8,6 +8,7 @@ extension Resolver {
     /// already is newer and stays. ``run()`` calls it when it begins.
     public func restore() async {
         guard let store = configuration.store, let answers = try? await store.load() else { return }
+        state.withLockedValue { $0.owesRestoring = false }
         let wall = time.wall()
         let now = time.now()
         for answer in answers.prefix(configuration.maxCachedNames) { restore(answer, wall, now) }
@@ -16,6 +17,12 @@ extension Resolver {
     /// Writes the answers of services to the store. ``run()`` calls it at times, and when it ends.
     public func save() async {
         guard let store = configuration.store else { return }
+        // A store that could not be read for a moment must not be replaced by the few names of this run.
+        let mustRestore = state.withLockedValue { state in
+            defer { state.owesRestoring = false }
+            return state.owesRestoring
+        }
+        if mustRestore { await restore() }
         let wall = time.wall()
         let now = time.now()
         let networks = state.withLockedValue { state in

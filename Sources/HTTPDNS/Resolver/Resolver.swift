@@ -132,7 +132,8 @@ public final class Resolver: Sendable {
                 return resolution
             case .absent(let error): throw error
             case .stale(let resolution, let mayAsk):
-                guard mayAsk, resolution.ttl <= .zero - configuration.staleWhileRefresh else {
+                // With a TTL that lasts it is one family's answer, and the caller wants both.
+                guard mayAsk, resolution.ttl > .zero || resolution.ttl <= .zero - configuration.staleWhileRefresh else {
                     if mayAsk { refreshMissed(wanted) }
                     return resolution
                 }

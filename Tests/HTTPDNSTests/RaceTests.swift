@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import BeelineTesting
+import NIOConcurrencyHelpers
+import Names
+import Testing
+
+@testable import HTTPDNS
+
+@Suite("What two threads do at once in the resolver", .timeLimit(.minutes(2)))
+struct RaceTests {
+    static let www = host("www.example.com")
+
+    /// An upstream that does something once when it is asked for its name.
+    final class NamedUpstream: Upstream {
+        let onName = NIOLockedValueBox<(@Sendable () -> Void)?>(nil)
+
+        var name: String {
+            onName.withLockedValue { $0.take() }?()
+            return "one"
+        }
+
+        func answer(_ question: Question) async throws(UpstreamError) -> Answer { v4("192.0.2.1") }
+    }
+
+    @Test("the switch set in the middle of a change of the network leaves every part of the cache in the state's realm")
+    func switchDuringNetworkChange() async {
+        let upstream = NamedUpstream()
+        let resolver = KeepingTests.resolver([upstream], clock: ManualClock())
+        upstream.onName.withLockedValue { $0 = { resolver.isEnabled = false } }
+        await resolver.networkChanged(to: Network(id: "work", families: .both))
+        let realm = resolver.state.withLockedValue { $0.realm }
+        #expect(realm == .system)
+        #expect(resolver.shards.allSatisfy { $0.withLockedValue { $0.realm } == realm })
+    }
+
+    /// A resolver whose upstream has said what it knows of IPv4, and the look-up that waits for IPv6.
+    private static func half(
+        _ gate: Gate,
+        _ clock: ManualClock,
+        _ other: ScriptedUpstream
+    ) async throws -> (Resolver, Resolver.Flight, Task<Resolution, any Error>) {
+        let six = Answer(v6: .addresses(addresses("2001:db8::1"), ttl: .seconds(60)))
+        let upstream = ScriptedUpstream("one", oneFamily: true) { question in
+            question.families == .v4 ? .answer(v4("192.0.2.1")) : .hold(gate, six)
+        }
+        let resolver = ResolverTests.resolver([upstream, other], clock: clock, families: .both)
+        let waiting = Task<Resolution, any Error> { try await resolver.resolve(www) }
+        try await gate.arrivals(atLeast: 1)
+        await until { resolver.state.withLockedValue { $0.flights.all.first?.inquiry.hasAnswer ?? false } }
+        let flight = try #require(resolver.state.withLockedValue { $0.flights.all.first })
+        return (resolver, flight, waiting)
+    }
+
+    @Test("a hedge that was decided before an answer came, and is carried out after it, asks no upstream")
+    func hedgeBehindAnswer() async throws {
+        let (gate, clock, other) = (Gate(), ManualClock(), ScriptedUpstream("two", .silence))
+        let (resolver, flight, waiting) = try await Self.half(gate, clock, other)
+        #expect(resolver.questionsSent == 2)
+        resolver.perform([.ask(upstream: 1, .both)], flight, Moment(nanoseconds: 0))
+        #expect(resolver.questionsSent == 2)
+        gate.open()
+        #expect(try await waiting.value.addresses.count == 2)
+        await resolver.shutdown()
+        #expect(other.questions.isEmpty)
+    }
+
+    @Test("half an answer that is handed out behind the end of its look-up does not take the place of the whole one")
+    func deliveryBehindEnd() async throws {
+        let (gate, clock) = (Gate(), ManualClock())
+        let (resolver, flight, waiting) = try await Self.half(gate, clock, ScriptedUpstream("two"))
+        gate.open()
+        let whole = try await waiting.value
+        #expect(whole.addresses.count == 2)
+        let half = Inquiry.Outcome(answer: v4("192.0.2.1"), upstream: 0)
+        resolver.deliver(half, flight, Moment(nanoseconds: 0))
+        #expect(resolver.cached(Self.www)?.addresses == whole.addresses)
+        // The same where the end comes between the look and the store.
+        var entry = AnswerCache.Entry(provenance: Provenance(upstream: "one", kind: .service))
+        let now = Moment(nanoseconds: 0)
+        (entry.v4, entry.v6) = KeepingRules().kept(v4("192.0.2.1"), asked: .both, now: now)
+        resolver.store(flight.errand.wanted, flight.errand.realm, &entry, guessed: .v6, now)
+        #expect(resolver.cached(Self.www)?.addresses == whole.addresses)
+        await resolver.shutdown()
+    }
+
+    @Test("what becomes of questions of the last network says nothing of upstreams in this one")
+    func healthOfAnotherNetwork() async throws {
+        let clock = ManualClock()
+        let upstream = ScriptedUpstream("one", .silence, .answer(v4("192.0.2.1")))
+        let resolver = KeepingTests.resolver([upstream], clock: clock) { $0.failuresUntilDown = 1 }
+        let lost = Task { try await resolver.resolve(Self.www) }
+        await until { upstream.questions.count == 1 && clock.sleeperCount == 1 }
+        await resolver.networkChanged(to: Network(id: "work", families: .both))
+        clock.advance(by: .seconds(2))
+        await #expect(throws: ResolutionError.self) { try await lost.value }
+        #expect(try await resolver.resolve(host("other.example")).source == .fresh)
+    }
+
+    @Test("that we have too many questions under way is no fault of the upstream")
+    func busyIsOurs() {
+        var health = UpstreamHealth(count: 1, limits: .init())
+        let busy = Inquiry.Event.failed(upstream: 0, .v4, UpstreamError(.busy, "100 queries wait"))
+        for _ in 0..<5 { health.note(busy, after: .zero, now: Moment(nanoseconds: 0)) }
+        #expect(health.choose(among: [0], now: Moment(nanoseconds: 0)).upstreams == [0])
+    }
+
+    /// A batch upstream that answers when the gate opens.
+    final class HeldBatch: BatchUpstream {
+        let name = "batch"
+        let maxNames = 1
+        let gate = Gate()
+
+        func answer(_ question: Question) async throws(UpstreamError) -> Answer { v4("192.0.2.9") }
+
+        func answers(_ hosts: [Host], families: Families) async throws(UpstreamError) -> [Host: Answer] {
+            do { try await gate.wait() } catch { throw UpstreamError(.cancelled, "cancelled") }
+            return Dictionary(uniqueKeysWithValues: hosts.map { ($0, v4("192.0.2.1")) })
+        }
+    }
+
+    @Test("a prefetch that is cancelled says nothing against the upstream")
+    func cancelledPrefetch() async throws {
+        let batch = HeldBatch()
+        let resolver = KeepingTests.resolver([batch], clock: ManualClock())
+        let prefetch = Task { await resolver.prefetch((0..<6).map { host("n\($0).example") }) }
+        try await batch.gate.arrivals(atLeast: 1)
+        prefetch.cancel()
+        await prefetch.value
+        #expect(try await resolver.resolve(Self.www).source == .fresh)
+    }
+
+    @Test("what a prefetch brings belongs to the network in which it was asked for")
+    func prefetchAcrossNetworks() async throws {
+        let batch = HeldBatch()
+        let resolver = KeepingTests.resolver([batch], clock: ManualClock())
+        let names = (0..<2).map { host("n\($0).example") }
+        let prefetch = Task { await resolver.prefetch(names) }
+        try await batch.gate.arrivals(atLeast: 2)
+        await resolver.networkChanged(to: Network(id: "work", families: .both))
+        batch.gate.open()
+        await prefetch.value
+        #expect(resolver.cached(names[0])?.addresses != addresses("192.0.2.1"))
+        await resolver.shutdown()
+    }
+
+    @Test("the next change of the network is seen while names are asked for again in one that does not answer")
+    func changeWhileAsking() async throws {
+        let clock = ManualClock()
+        let monitor = NetworkTests.ScriptedMonitor()
+        let upstream = ScriptedUpstream("one", .answer(v4("192.0.2.1")), .silence, .silence, .silence)
+        let resolver = KeepingTests.resolver([upstream], clock: clock) { $0.networkMonitor = monitor }
+        let running = Task { await resolver.run() }
+        await until { resolver.shards.allSatisfy { $0.withLockedValue { $0.realm } == 2 } }
+        for _ in 0..<3 { _ = try await resolver.resolve(Self.www) }
+        for id in ["dead", "work"] {
+            monitor.change(to: Network(id: id, families: .both))
+            await until { clock.nextDeadline.map { $0 <= clock.now.advanced(by: .milliseconds(500)) } ?? false }
+            clock.advance(by: .milliseconds(500))
+            await until { resolver.network.id == id }
+            if id == "dead" { await until { upstream.questions.count == 2 } }
+        }
+        await resolver.shutdown()
+        await running.value
+    }
+}
