@@ -167,7 +167,7 @@ struct DNSPodTests {
         "replies that are no answer",
         arguments: [
             (ScriptedTransport.Reply.text("", status: 500), UpstreamError.Code.serverFailure),
-            (.text("", status: 403), .accountRefused), (.text("", status: 429), .rateLimited),
+            (.text("", status: 403), .serverFailure), (.text("", status: 429), .rateLimited),
             (.text("", status: 302), .serverFailure), (.octets([0xff, 0xfe]), .malformedAnswer),
             (.text("evil.example.:192.0.2.1,60"), .wrongAnswer), (.text("a.:1.2.3.4\nb.:1.2.3.4"), .wrongAnswer),
         ]

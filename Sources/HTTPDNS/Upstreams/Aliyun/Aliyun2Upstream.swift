@@ -160,7 +160,7 @@ public final class Aliyun2Upstream: BatchUpstream, ScheduledUpstream {
     private func content(of reply: UpstreamReply) throws(UpstreamError) -> JSONValue {
         let body = JSONValue(reply.body)
         if let error = AliyunError.error(reply, body) { throw error }
-        try reply.requireSuccess()
+        try reply.requireSuccess(hasAccount: secret != nil)
         guard let data = body?["data"] else { throw AliyunAnswer.malformed }
         guard let cipher else {
             guard data.object != nil else { throw AliyunAnswer.malformed }

@@ -72,7 +72,7 @@ final class AliyunScheduler: Sendable {
             { (reply) throws(UpstreamError) in
                 let body = JSONValue(reply.body)
                 if let error = AliyunError.error(reply, body) { throw error }
-                try reply.requireSuccess()
+                try reply.requireSuccess(hasAccount: self.secret != nil)
                 guard let body else { throw AliyunAnswer.malformed }
                 return try AliyunSchedule(body, isSecure: self.place.isSecure, securePort: self.place.port ?? 443)
             }

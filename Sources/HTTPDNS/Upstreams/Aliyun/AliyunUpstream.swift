@@ -110,7 +110,7 @@ public final class AliyunUpstream: BatchUpstream, ScheduledUpstream {
             { (reply) throws(UpstreamError) in
                 let body = JSONValue(reply.body)
                 if let error = AliyunError.error(reply, body) { throw error }
-                try reply.requireSuccess()
+                try reply.requireSuccess(hasAccount: self.secret != nil)
                 guard let body else { throw AliyunAnswer.malformed }
                 return try read(body)
             }

@@ -77,20 +77,24 @@ final class DNSStream: Sendable {
 
     /// Sends a query, and gives the response that carries its ID. The ID is chosen here.
     func ask(_ make: @escaping @Sendable (_ id: UInt16) -> [UInt8]) async throws(UpstreamError) -> [UInt8] {
+        let link = link()
         do {
-            return try await exchange(make)
+            return try await exchange(make, over: link)
         } catch {
-            // A connection that was kept may have ended while nobody looked: the query is asked once more over a new
-            // one. The old one may not have been forgotten yet, for its callers hear of its end first.
+            // A connection that was kept may have ended while it was idle: the query is asked once more over a new
+            // one. The old one may not have been forgotten yet, because its callers hear of its end first.
             guard error.code == .unreachable, !Task.isCancelled else { throw error }
-            await forgetClosed()
-            return try await exchange(make)
+            forget(link)
+            return try await exchange(make, over: self.link())
         }
     }
 
-    private func exchange(_ make: @escaping @Sendable (UInt16) -> [UInt8]) async throws(UpstreamError) -> [UInt8] {
+    private func exchange(
+        _ make: @escaping @Sendable (UInt16) -> [UInt8],
+        over link: EventLoopFuture<Link>
+    ) async throws(UpstreamError) -> [UInt8] {
         let promise = loop.makePromise(of: [UInt8].self)
-        link().whenComplete { result in
+        link.whenComplete { result in
             switch result {
             case .success(let link): link.handler.value.ask(make, promise)
             case .failure(let error): promise.fail(error)
@@ -99,9 +103,13 @@ final class DNSStream: Sendable {
         return try await promise.outcome()
     }
 
-    /// Closes the connection.
+    /// Closes the connection. One that is being opened is closed when it is there, and no later query waits for it.
     func close() {
-        connection.withLockedValue { $0 }?.whenSuccess { $0.channel.close(promise: nil) }
+        let old = connection.withLockedValue { known in
+            defer { known = nil }
+            return known
+        }
+        old?.whenSuccess { $0.channel.close(promise: nil) }
     }
 
     /// Closes the connection, and takes the next one in this network.
@@ -124,12 +132,7 @@ final class DNSStream: Sendable {
         return future
     }
 
-    /// Forgets the connection if it is closed.
-    private func forgetClosed() async {
-        guard let known = connection.withLockedValue({ $0 }) else { return }
-        let isClosed = try? await known.flatMapThrowing { !$0.channel.isActive }.get()
-        if isClosed ?? true { forget(known) }
-    }
+    private func isCurrent(_ link: EventLoopFuture<Link>) -> Bool { connection.withLockedValue { $0 === link } }
 
     private func forget(_ link: EventLoopFuture<Link>) {
         connection.withLockedValue { if $0 === link { $0 = nil } }
@@ -152,7 +155,8 @@ final class DNSStream: Sendable {
                 link.channel.closeFuture.whenComplete { [weak self] _ in self?.forget(promise.futureResult) }
                 promise.succeed(link)
             case .failure(let error):
-                guard rest.count > 1, let self else {
+                // After a change of the network the other addresses are of no use either: callers ask over a new connection.
+                guard rest.count > 1, let self, self.isCurrent(promise.futureResult) else {
                     self?.forget(promise.futureResult)
                     return promise.fail(Self.meaning(error, endpoint))
                 }

@@ -80,7 +80,10 @@ public final class DNSUpstream: Upstream, NetworkAware {
         let servers = network.reachable(servers)
         loop.execute {
             UDPExchange(loop: loop, servers: servers, query: query, promise: promise) { message in
-                message.flags.isResponse && message.id == id && message.questions == [question]
+                guard message.flags.isResponse, message.id == id else { return false }
+                // Old servers that take EDNS for a mistake leave the question out.
+                if message.questions.isEmpty { return edns != nil && message.isRefusalOfEDNS }
+                return message.questions == [question]
                     && (!isStrict || message.questions.first?.name.wire == question.name.wire)
             }.start()
         }

@@ -181,7 +181,7 @@ public final class DNSPodUpstream: BatchUpstream, ScheduledUpstream {
     }
 
     private func text(of reply: UpstreamReply) throws(UpstreamError) -> String {
-        try reply.requireSuccess()
+        try reply.requireSuccess(hasAccount: form != .plain)
         let text = try reply.text()
         // An empty reply is "no record" in every form: there is nothing to decrypt.
         return text.isEmpty ? text : try cipher.open(text)

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import NIOConcurrencyHelpers
-import NIOCore
-import NIOPosix
 import Names
 
 #if canImport(Darwin)
@@ -20,8 +18,14 @@ public final class HostsFileUpstream: Upstream {
     /// What kind of upstream it is.
     public let kind = UpstreamKind.fixed
     private let path: String
-    /// What was read. The lock is held while the file is read, so that it is read once.
+    /// What reads the file: a pipe, or a disk of another machine, may be silent for as long as it likes. There is one thread,
+    /// so that a file is read once.
+    private let work = BlockingWork(threads: 1, maxWaiting: 256)
+    /// What was read.
     private let state = NIOLockedValueBox<(stamp: Stamp?, table: HostsTable)>((nil, HostsTable()))
+
+    /// Questions that wait for the file.
+    var waiting: Int { work.waiting }
 
     /// What tells one state of a file from another.
     private struct Stamp: Equatable {
@@ -45,22 +49,16 @@ public final class HostsFileUpstream: Upstream {
 
     /// Answers a question; see ``Upstream/answer(_:)``.
     public func answer(_ question: Question) async throws(UpstreamError) -> Answer {
-        let table: HostsTable
-        do {
-            table = try await NIOThreadPool.singleton.runIfActive { try self.current() }
-        } catch let error as UpstreamError {
-            throw error
-        } catch {
-            throw UpstreamError(.unreachable, "\(path) cannot be read: \(error)")
-        }
+        let table = try await work.run { self.current() }
         return try await FixedUpstream(table, name: name, ttl: Self.ttl).answer(question)
     }
 
     /// The table of the file as it is now; blocks.
-    private func current() throws(UpstreamError) -> HostsTable {
+    private func current() -> Result<HostsTable, UpstreamError> {
         var status = stat()
         guard unsafe stat(path, &status) == 0 else {
-            throw UpstreamError(.unreachable, "\(path) cannot be read: \(String.words(forError: errno))")
+            let reason = String.words(forError: errno)
+            return .failure(UpstreamError(.unreachable, "\(path) cannot be read: \(reason)"))
         }
         #if canImport(Darwin)
         let changed = status.st_mtimespec
@@ -73,19 +71,16 @@ public final class HostsFileUpstream: Upstream {
             size: Int64(status.st_size),
             inode: UInt64(status.st_ino)
         )
-        let result = state.withLockedValue { state -> Result<HostsTable, UpstreamError> in
-            // A pipe can be read only once, and its stamp changes while it is written.
-            let isPipe = status.st_mode & S_IFMT != S_IFREG
-            if state.stamp == stamp || (isPipe && state.stamp != nil) { return .success(state.table) }
-            guard let octets = Self.read(path) else {
-                return .failure(
-                    UpstreamError(.unreachable, "\(path) cannot be read, or is larger than \(Self.maxSize)")
-                )
-            }
-            state = (stamp, HostsTable(parsing: String(decoding: octets, as: UTF8.self)))
-            return .success(state.table)
+        let known = state.withLockedValue { $0 }
+        // A pipe can be read only once, and its stamp changes while it is written.
+        let isPipe = status.st_mode & S_IFMT != S_IFREG
+        if known.stamp == stamp || (isPipe && known.stamp != nil) { return .success(known.table) }
+        guard let octets = Self.read(path) else {
+            return .failure(UpstreamError(.unreachable, "\(path) cannot be read, or is larger than \(Self.maxSize)"))
         }
-        return try result.get()
+        let table = HostsTable(parsing: String(decoding: octets, as: UTF8.self))
+        state.withLockedValue { $0 = (stamp, table) }
+        return .success(table)
     }
 
     /// The content of a file or a pipe; nil where it cannot be read or is too large.

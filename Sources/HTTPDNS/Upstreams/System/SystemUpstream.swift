@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import NIOConcurrencyHelpers
-import NIOPosix
 package import Names
 
 #if canImport(Darwin)
@@ -27,13 +25,10 @@ public final class SystemUpstream: Upstream {
     package typealias LookUp = @Sendable (_ name: String, _ families: Families) -> Result<[IPAddress], UpstreamError>
 
     private let lookUp: LookUp
-    private let pool: NIOThreadPool
-    private let maxWaiting: Int
-    /// The lock guards whether the threads were started, and how many questions wait or are worked on.
-    private let state = NIOLockedValueBox((isStarted: false, waiting: 0))
+    private let work: BlockingWork
 
     /// Questions that wait or are worked on.
-    var waiting: Int { state.withLockedValue { $0.waiting } }
+    var waiting: Int { work.waiting }
 
     /// A system upstream.
     ///
@@ -46,87 +41,18 @@ public final class SystemUpstream: Upstream {
 
     package init(threads: Int = 4, maxWaiting: Int = 256, lookUp: @escaping LookUp) {
         self.lookUp = lookUp
-        self.maxWaiting = maxWaiting
-        pool = NIOThreadPool(numberOfThreads: max(1, threads))
-    }
-
-    deinit {
-        guard state.withLockedValue({ $0.isStarted }) else { return }
-        pool.shutdownGracefully { _ in }
+        work = BlockingWork(threads: threads, maxWaiting: maxWaiting)
     }
 
     /// Answers a question; see ``Upstream/answer(_:)``.
     public func answer(_ question: Question) async throws(UpstreamError) -> Answer {
-        let ticket = Ticket()
-        let result = await withTaskCancellationHandler {
-            await withCheckedContinuation { (continuation: CheckedContinuation<Ticket.Outcome, Never>) in
-                ticket.wait(continuation)
-                start(question, ticket)
-            }
-        } onCancel: {
-            ticket.end(.failure(UpstreamError(.cancelled, "the look-up was cancelled")))
-        }
-        let addresses = try result.get()
+        let addresses = try await work.run { [lookUp] in lookUp(question.host.text, question.families) }
         var answer = Answer()
         for family in question.families.members {
             let found = addresses.filter { $0.family == family }
             answer[family] = found.isEmpty ? .absent(.noRecord, ttl: nil) : .addresses(found, ttl: nil)
         }
         return answer
-    }
-
-    private func start(_ question: Question, _ ticket: Ticket) {
-        let decision = state.withLockedValue { state in
-            guard state.waiting < maxWaiting else { return (isRefused: true, mustStart: false) }
-            state.waiting += 1
-            defer { state.isStarted = true }
-            return (isRefused: false, mustStart: !state.isStarted)
-        }
-        guard !decision.isRefused else {
-            return ticket.end(
-                .failure(UpstreamError(.busy, "\(maxWaiting) look-ups wait for the system's resolver already"))
-            )
-        }
-        if decision.mustStart { pool.start() }
-        pool.submit { [state, lookUp] _ in
-            if !ticket.isOver { ticket.end(lookUp(question.host.text, question.families)) }
-            state.withLockedValue { $0.waiting -= 1 }
-        }
-    }
-
-    /// One caller's claim to an outcome, which comes from the thread or from cancellation, whichever is first.
-    private final class Ticket: Sendable {
-        typealias Outcome = Result<[IPAddress], UpstreamError>
-
-        private enum State {
-            case new
-            case waiting(CheckedContinuation<Outcome, Never>)
-            case over(Outcome)
-        }
-
-        private let state = NIOLockedValueBox(State.new)
-
-        var isOver: Bool {
-            state.withLockedValue { if case .over = $0 { true } else { false } }
-        }
-
-        func wait(_ continuation: CheckedContinuation<Outcome, Never>) {
-            let outcome = state.withLockedValue { state -> Outcome? in
-                if case .over(let outcome) = state { return outcome }
-                state = .waiting(continuation)
-                return nil
-            }
-            if let outcome { continuation.resume(returning: outcome) }
-        }
-
-        func end(_ outcome: Outcome) {
-            let waiter = state.withLockedValue { state -> CheckedContinuation<Outcome, Never>? in
-                defer { if case .over = state {} else { state = .over(outcome) } }
-                if case .waiting(let continuation) = state { return continuation }
-                return nil
-            }
-            waiter?.resume(returning: outcome)
-        }
     }
 }
 

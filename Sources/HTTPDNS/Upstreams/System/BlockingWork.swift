@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NIOConcurrencyHelpers
+import NIOPosix
+
+/// Work that blocks its thread for as long as it likes and cannot be stopped, on a few threads of its own. A caller who is
+/// cancelled leaves at once, and what has not begun by then is not done.
+final class BlockingWork: Sendable {
+    private let pool: NIOThreadPool
+    private let maxWaiting: Int
+    private let count = NIOLockedValueBox(0)
+
+    /// - Parameters:
+    ///   - threads: What can run at the same time.
+    ///   - maxWaiting: What may wait for a thread or run; more fails with `busy`.
+    convenience init(threads: Int, maxWaiting: Int) {
+        self.init(NIOThreadPool(numberOfThreads: max(1, threads)), maxWaiting: maxWaiting)
+    }
+
+    init(_ pool: NIOThreadPool, maxWaiting: Int) {
+        self.pool = pool
+        self.maxWaiting = maxWaiting
+    }
+
+    deinit { pool.shutdownGracefully { _ in } }
+
+    /// Starts the threads, which does nothing where they run.
+    func start() { pool.start() }
+
+    /// What waits or runs.
+    var waiting: Int { count.withLockedValue { $0 } }
+
+    /// Does something on one of the threads.
+    ///
+    /// - Throws: ``UpstreamError`` with code `cancelled` as soon as the task is cancelled, `busy` where too many wait.
+    func run<Value: Sendable>(
+        _ work: @escaping @Sendable () -> Result<Value, UpstreamError>
+    ) async throws(UpstreamError) -> Value {
+        let ticket = Ticket<Value>()
+        let result = await withTaskCancellationHandler {
+            await withCheckedContinuation { (continuation: CheckedContinuation<Result<Value, UpstreamError>, Never>) in
+                ticket.wait(continuation)
+                submit(work, ticket)
+            }
+        } onCancel: {
+            ticket.end(.failure(UpstreamError(.cancelled, "the look-up was cancelled")))
+        }
+        return try result.get()
+    }
+
+    private func submit<Value: Sendable>(
+        _ work: @escaping @Sendable () -> Result<Value, UpstreamError>,
+        _ ticket: Ticket<Value>
+    ) {
+        let isTaken = count.withLockedValue { count in
+            guard count < maxWaiting else { return false }
+            count += 1
+            return true
+        }
+        guard isTaken else {
+            return ticket.end(.failure(UpstreamError(.busy, "\(maxWaiting) look-ups wait for the system already")))
+        }
+        // Each caller starts the threads: work that comes before they run is handed back on the caller's own.
+        start()
+        pool.submit { [count] state in
+            if state == .cancelled {
+                ticket.end(.failure(UpstreamError(.unreachable, "the threads for look-ups of the system have ended")))
+            } else if !ticket.isOver {
+                ticket.end(work())
+            }
+            count.withLockedValue { $0 -= 1 }
+        }
+    }
+
+    /// One caller's claim to an outcome, which comes from the thread or from cancellation, whichever is first.
+    private final class Ticket<Value: Sendable>: Sendable {
+        typealias Outcome = Result<Value, UpstreamError>
+
+        private enum State {
+            case new
+            case waiting(CheckedContinuation<Outcome, Never>)
+            case over(Outcome)
+        }
+
+        private let state = NIOLockedValueBox(State.new)
+
+        var isOver: Bool {
+            state.withLockedValue { if case .over = $0 { true } else { false } }
+        }
+
+        func wait(_ continuation: CheckedContinuation<Outcome, Never>) {
+            let outcome = state.withLockedValue { state -> Outcome? in
+                if case .over(let outcome) = state { return outcome }
+                state = .waiting(continuation)
+                return nil
+            }
+            if let outcome { continuation.resume(returning: outcome) }
+        }
+
+        func end(_ outcome: Outcome) {
+            let waiter = state.withLockedValue { state -> CheckedContinuation<Outcome, Never>? in
+                defer { if case .over = state {} else { state = .over(outcome) } }
+                if case .waiting(let continuation) = state { return continuation }
+                return nil
+            }
+            waiter?.resume(returning: outcome)
+        }
+    }
+}
