@@ -39,16 +39,19 @@ public final class RedisAnswers: SharedAnswers {
 
     private struct State {
         enum Link {
-            /// Not to be tried before; the pause that comes after the next failure.
-            case away(until: ContinuousClock.Instant, pause: Duration)
-            case connecting(pause: Duration)
+            /// Not to be tried before.
+            case away(until: ContinuousClock.Instant)
+            case connecting
             case up
         }
 
-        var link: Link
+        var link = Link.connecting
+        /// For how long the server is left alone after the next failure. It grows until the server has answered: one that takes
+        /// connections and says nothing is away, too.
+        var pause: Duration
         var waiting: [Job] = []
         /// Whether the thread is at work, so that it will look for what waits.
-        var isBusy = false
+        var isBusy = true
         var isClosed = false
 
         var isUp: Bool { if case .up = link { true } else { false } }
@@ -66,7 +69,7 @@ public final class RedisAnswers: SharedAnswers {
     /// Answers by a server, which need not be there.
     public init(_ configuration: RedisConfiguration) {
         self.configuration = configuration
-        state = NIOLockedValueBox(State(link: .connecting(pause: configuration.pause.lowerBound), isBusy: true))
+        state = NIOLockedValueBox(State(pause: configuration.pause.lowerBound))
         thread.start()
         begin()
     }
@@ -75,6 +78,9 @@ public final class RedisAnswers: SharedAnswers {
     public var isConnected: Bool {
         state.withLockedValue { $0.isUp }
     }
+
+    /// For how long the server is left alone after the next failure.
+    var nextPause: Duration { state.withLockedValue { $0.pause } }
 
     /// Closes the connection; from then on nothing is shared.
     public func shutDown() async {
@@ -134,9 +140,9 @@ public final class RedisAnswers: SharedAnswers {
         await withCheckedContinuation { waiter in
             let (isTaken, mustStart) = state.withLockedValue { state -> (Bool, Bool) in
                 guard !state.isClosed else { return (false, false) }
-                if case .away(let until, let pause) = state.link {
+                if case .away(let until) = state.link {
                     guard until <= clock.now else { return (false, false) }
-                    state.link = .connecting(pause: pause)
+                    state.link = .connecting
                 }
                 let mustStart = !state.isBusy
                 state.isBusy = true
@@ -158,14 +164,16 @@ public final class RedisAnswers: SharedAnswers {
         link.withLockedValue { link in
             while let step = next() {
                 switch step {
-                case .connect(let pause):
+                case .connect:
                     link = RedisLink(configuration)
-                    if link == nil { leaveAlone(pause) } else { state.withLockedValue { $0.link = .up } }
+                    if link == nil { leaveAlone() } else { state.withLockedValue { $0.link = .up } }
                 case .carryOut(let jobs):
                     let replies = link?.exchange(jobs.flatMap(\.commands))
-                    if replies == nil, link != nil {
+                    if replies != nil {
+                        state.withLockedValue { $0.pause = configuration.pause.lowerBound }
+                    } else if link != nil {
                         link = nil
-                        leaveAlone(configuration.pause.lowerBound)
+                        leaveAlone()
                     }
                     var rest = (replies ?? [])[...]
                     for job in jobs {
@@ -179,14 +187,14 @@ public final class RedisAnswers: SharedAnswers {
 
     /// What the thread does next.
     private enum Step {
-        case connect(pause: Duration)
+        case connect
         case carryOut([Job])
     }
 
     /// Nil: the thread may rest.
     private func next() -> Step? {
         state.withLockedValue { state in
-            if case .connecting(let pause) = state.link, !state.isClosed { return .connect(pause: pause) }
+            if case .connecting = state.link, !state.isClosed { return .connect }
             guard !state.waiting.isEmpty else {
                 state.isBusy = false
                 return nil
@@ -196,9 +204,11 @@ public final class RedisAnswers: SharedAnswers {
         }
     }
 
-    private func leaveAlone(_ pause: Duration) {
-        let next = min(pause * 2, configuration.pause.upperBound)
-        state.withLockedValue { $0.link = .away(until: clock.now + pause, pause: next) }
+    private func leaveAlone() {
+        state.withLockedValue { state in
+            state.link = .away(until: clock.now + state.pause)
+            state.pause = min(state.pause * 2, configuration.pause.upperBound)
+        }
     }
 
     /// The library writes to sockets that the server may have closed; the signal of that would end the program.

@@ -13,11 +13,15 @@ enum RedisValue: Hashable, Sendable {
     case unexpected
 }
 
-/// One connection to a server. Its calls block, each for no longer than the patience.
+/// One connection to a server. Its calls block, each for no longer than twice the patience.
 ///
 /// Unchecked, for it holds a pointer: it is used under the lock of ``RedisAnswers/link`` alone.
 final class RedisLink: @unchecked Sendable {
+    /// Octets of an exchange's replies, at most, for each command. The longest answer takes less.
+    private static let maxReplyOctets = 2 * AnswerText.maxOctets
+
     private let context: UnsafeMutablePointer<redisContext>
+    private let patience: Duration
 
     /// Connects and logs in; nil where the server is away or refuses.
     init?(_ configuration: RedisConfiguration) {
@@ -26,6 +30,7 @@ final class RedisLink: @unchecked Sendable {
             return nil
         }
         self.context = context
+        self.patience = configuration.patience
         guard context.pointee.err == 0, redisSetTimeout(context, patience) == REDIS_OK else { return nil }
         var greeting: [[[UInt8]]] = []
         if let password = configuration.password {
@@ -42,15 +47,35 @@ final class RedisLink: @unchecked Sendable {
     /// Sends commands together and waits for all their replies; nil where the connection is of no use any more.
     func exchange(_ commands: [[[UInt8]]]) -> [RedisValue]? {
         for command in commands where !append(command) { return nil }
+        // The socket's own limit starts anew with each octet, so a server that sends few at a time needs one for the whole.
+        let end = ContinuousClock.now + patience
+        var isSent: CInt = 0
+        while isSent == 0 {
+            guard redisBufferWrite(context, &isSent) == REDIS_OK, isSent != 0 || ContinuousClock.now < end else {
+                return nil
+            }
+        }
         var values: [RedisValue] = []
         values.reserveCapacity(commands.count)
         for _ in commands {
-            var reply: UnsafeMutableRawPointer?
-            guard redisGetReply(context, &reply) == REDIS_OK, let reply else { return nil }
-            values.append(RedisValue(reply.assumingMemoryBound(to: redisReply.self).pointee))
-            freeReplyObject(reply)
+            guard let value = reply(until: end, limit: commands.count * Self.maxReplyOctets) else { return nil }
+            values.append(value)
         }
         return values
+    }
+
+    private func reply(until end: ContinuousClock.Instant, limit: Int) -> RedisValue? {
+        while true {
+            var reply: UnsafeMutableRawPointer?
+            guard redisGetReplyFromReader(context, &reply) == REDIS_OK else { return nil }
+            if let reply {
+                defer { freeReplyObject(reply) }
+                return RedisValue(reply.assumingMemoryBound(to: redisReply.self).pointee)
+            }
+            guard ContinuousClock.now < end, context.pointee.reader.pointee.len < limit,
+                redisBufferRead(context) == REDIS_OK
+            else { return nil }
+        }
     }
 
     private func append(_ words: [[UInt8]]) -> Bool {

@@ -150,6 +150,46 @@ struct RedisTests {
         await hole.stop()
     }
 
+    @Test("the pause grows for a server that takes connections and never answers")
+    func pauseGrows() async throws {
+        let hole = try await RawServer.start { _ in try await Gate().wait() }
+        var configuration = RedisConfiguration()
+        configuration.port = hole.port
+        configuration.patience = .milliseconds(10)
+        configuration.pause = .milliseconds(1)...Duration.seconds(10)
+        let redis = RedisAnswers(configuration)
+        let question = Question(try Host("a.test"), families: .v4)
+        try await withTimeLimit(.seconds(30), { "a longer pause" }) {
+            while redis.nextPause < .milliseconds(16) {
+                _ = await redis.answer(to: question, from: "one")
+                try await Task.sleep(for: .milliseconds(1))
+            }
+        }
+        await redis.shutDown()
+        await hole.stop()
+    }
+
+    @Test("a server that goes on sending one reply for ever is given up after the patience")
+    func endlessReply() async throws {
+        let server = try await RawServer.start { connection in
+            _ = try await connection.receive()
+            try await connection.send("$536870912\r\n")
+            // Octet by octet, so that the socket is never silent and its buffer never large.
+            while true { try await connection.send("x") }
+        }
+        var configuration = RedisConfiguration()
+        configuration.port = server.port
+        configuration.patience = .milliseconds(200)
+        let redis = RedisAnswers(configuration)
+        try await withTimeLimit(.seconds(30), { "the end of the exchange" }) {
+            while !redis.isConnected { try await Task.sleep(for: .milliseconds(1)) }
+            #expect(await redis.answer(to: Question(try Host("a.test"), families: .v4), from: "one") == nil)
+        }
+        #expect(!redis.isConnected)
+        await redis.shutDown()
+        await server.stop()
+    }
+
     @Test("a password is needed where the server has one")
     func password() async throws {
         let program = try #require(RedisServer.programs.first)
