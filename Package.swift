@@ -309,7 +309,7 @@ let package = Package(
             name: "BeelineServerTests",
             dependencies: [
                 "BeelineServer", "BeelineTesting", "DirectHTTP", "HTTPDNS", "Names", httpTypes, nio("NIOCore"),
-                nio("NIOConcurrencyHelpers"), nio("NIOEmbedded"),
+                nio("NIOConcurrencyHelpers"), nio("NIOEmbedded"), nio("NIOHTTP1"),
             ],
             swiftSettings: settings
         ),

@@ -49,6 +49,23 @@ struct Answerer: Sendable {
         return await HostAnswer(name: name, v4: v4, v6: v6)
     }
 
+    /// Names of one question that are looked up at the same time.
+    private static let batchWidth = 8
+
+    /// Answers for several hosts, in their order. They are looked up together: the slowest one is what the client waits for.
+    func answers(_ names: [DNSName], _ families: Families, _ subnet: IPNetwork?) async -> [HostAnswer] {
+        if names.count == 1 { return [await answers(names[0], families, subnet)] }
+        return await withTaskGroup(of: (place: Int, answer: HostAnswer).self) { group in
+            var found: [(place: Int, answer: HostAnswer)] = []
+            for (place, name) in names.enumerated() {
+                if place >= Self.batchWidth, let one = await group.next() { found.append(one) }
+                group.addTask { (place, await answers(name, families, subnet)) }
+            }
+            for await one in group { found.append(one) }
+            return found.sorted { $0.place < $1.place }.map(\.answer)
+        }
+    }
+
     private func behind(_ finding: ZoneSet.Finding?, _ answer: ServerAnswer) -> ServerAnswer {
         guard let finding else { return answer }
         var answer = answer

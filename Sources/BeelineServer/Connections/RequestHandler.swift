@@ -16,6 +16,8 @@ final class RequestHandler: ChannelInboundHandler {
     private var head: HTTPRequestHead?
     private var body: [UInt8] = []
     private var isTooLarge = false
+    /// Requests whose replies have not left. With pipelining the next one begins while the reply before it leaves.
+    private var underWay = 0
     /// What waits for an upstream; it ends with the connection.
     private var work: Task<Void, Never>?
 
@@ -57,6 +59,7 @@ final class RequestHandler: ChannelInboundHandler {
             local: ends.local
         )
         body = []
+        underWay += 1
         timer.beginAnswer()
         // TLS needs no such check: no page has a certificate for our name.
         guard isOverTLS || ends.mayBeCalled(head.headers.first(name: "host")) else {
@@ -85,12 +88,23 @@ final class RequestHandler: ChannelInboundHandler {
             wrapOutboundOut(.head(HTTPResponseHead(version: .http1_1, status: status, headers: headers))),
             promise: nil
         )
-        if hasContent {
-            context.write(wrapOutboundOut(.body(.byteBuffer(ByteBuffer(bytes: reply.body)))), promise: nil)
-        }
         timer.beginReply()
-        context.writeAndFlush(wrapOutboundOut(.end(nil))).assumeIsolated().whenComplete { [timer] _ in
-            if closes { context.close(promise: nil) } else { timer.waitForRequest() }
+        let body = hasContent ? reply.body : []
+        let sent = context.write(wrapOutboundOut(.body(.byteBuffer(ByteBuffer(bytes: body)))))
+        guard !context.channel.isWritable else { return end(context, closes: closes) }
+        // The end of a reply lets the next request in: a client that asks and does not read would fill the memory.
+        context.flush()
+        sent.assumeIsolated().whenComplete { _ in self.end(context, closes: closes) }
+    }
+
+    private func end(_ context: ChannelHandlerContext, closes: Bool) {
+        context.writeAndFlush(wrapOutboundOut(.end(nil))).assumeIsolated().whenComplete { _ in
+            self.underWay -= 1
+            if closes {
+                context.close(promise: nil)
+            } else if self.underWay == 0 {
+                self.timer.waitForRequest()
+            }
         }
     }
 

@@ -100,7 +100,9 @@ final class ServerListener: Sendable {
             let end = clock.now + configuration.drainTime
             while service.underWay > 0, clock.now < end { try? await clock.sleep(for: .milliseconds(10)) }
         }.value
-        for channel in channels { try? await channel.close().get() }
+        // All at once: TLS waits up to a second for the end of a client that is gone.
+        let closes = channels.map { $0.close() }
+        for close in closes { try? await close.get() }
     }
 
     private static func sayGoodbye(_ channel: any Channel) {

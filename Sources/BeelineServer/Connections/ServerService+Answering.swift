@@ -32,7 +32,10 @@ extension ServerService {
             finish(reply)
             return nil
         case .later(let wait):
-            began()
+            guard began(request.client) else {
+                finish(.limited)
+                return nil
+            }
             let bound = NIOLoopBound(finish, eventLoop: loop)
             return Self.task(on: loop) {
                 let reply = await wait()
@@ -40,7 +43,7 @@ extension ServerService {
                 loop.execute {
                     if isWanted { bound.value(reply) }
                     // Who stops the server closes the connection when nothing is under way.
-                    self.ended()
+                    self.ended(request.client)
                 }
             }
         }

@@ -30,6 +30,8 @@ final class ServerService: Sendable {
         var connections: [IPAddress: Int] = [:]
         /// Answers that wait for upstreams.
         var underWay = 0
+        /// Those of each client that has some.
+        var waiting: [IPAddress: Int] = [:]
         var date = ""
         var dateSecond: Int64 = -1
     }
@@ -75,13 +77,7 @@ final class ServerService: Sendable {
             if !isAllowed { state.counters.limited += 1 }
             return (isAllowed, state.router)
         }
-        guard isAllowed else {
-            var reply = ServerReply.text("too many questions: ask again in a second", status: 429)
-            reply.retryAfter = 1
-            reply.outcome = "limited"
-            return .reply(reply)
-        }
-        return router.handle(request)
+        return isAllowed ? router.handle(request) : .reply(.limited)
     }
 
     private static func router(
@@ -128,8 +124,33 @@ final class ServerService: Sendable {
 
     // MARK: What goes on
 
-    func began() { state.withLockedValue { $0.underWay += 1 } }
-    func ended() { state.withLockedValue { $0.underWay -= 1 } }
+    /// Counts an answer that waits for upstreams; false where its client has too many. One client must not take all the
+    /// look-ups that the resolver does at a time.
+    func began(_ client: IPAddress) -> Bool {
+        let key = RateLimiter.key(client)
+        let limit = max(64, resolver.configuration.maxFlights / 4)
+        return state.withLockedValue { state in
+            let own = state.waiting[key] ?? 0
+            // Without a limiter all clients may be one, such as a balancer.
+            guard own < limit || state.limiter == nil else {
+                state.counters.limited += 1
+                return false
+            }
+            state.waiting[key] = own + 1
+            state.underWay += 1
+            return true
+        }
+    }
+
+    func ended(_ client: IPAddress) {
+        let key = RateLimiter.key(client)
+        state.withLockedValue { state in
+            state.underWay -= 1
+            guard let own = state.waiting[key] else { return }
+            state.waiting[key] = own > 1 ? own - 1 : nil
+        }
+    }
+
     /// Answers that wait for upstreams.
     var underWay: Int { state.withLockedValue { $0.underWay } }
 

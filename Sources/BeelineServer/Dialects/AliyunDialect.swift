@@ -43,8 +43,7 @@ struct AliyunDialect: Sendable {
         let subnet = subnets.allowed(fields["ip"])
         let client = request.client
         return .later {
-            var answers: [HostAnswer] = []
-            for name in names { answers.append(await answerer.answers(name, families, subnet)) }
+            var answers = await answerer.answers(names, families, subnet)
             // Of a name that could not be looked up nothing is said, as if it had not been asked for.
             answers.removeAll(where: \.isFailure)
             guard !answers.isEmpty else { return Self.refusal(Refusal("InternalError", 500), .aliyun, account) }
@@ -120,8 +119,7 @@ struct AliyunDialect: Sendable {
         let subnet = subnets.allowed(fields["cip"])
         let (client, mode) = (request.client, fields["m"] ?? "0")
         return .later {
-            var answers: [HostAnswer] = []
-            for name in names { answers.append(await answerer.answers(name, families, subnet)) }
+            var answers = await answerer.answers(names, families, subnet)
             answers.removeAll(where: \.saysNothing)
             guard !answers.isEmpty else { return Self.refusal(Refusal("InternalError", 500), .aliyun2, id) }
             let entries = answers.map { Self.entry2($0, families) }.joined(separator: ",")

@@ -65,8 +65,7 @@ struct DNSPodDialect: Sendable {
         let options = Options(fields, client: request.client, names: hosts.count)
         let subnet = subnets.allowed(Self.address(fields["ip"], cipher))
         return .later { [cipher, account] in
-            var answers: [HostAnswer] = []
-            for host in hosts { answers.append(await answerer.answers(host, options.families, subnet)) }
+            let answers = await answerer.answers(hosts, options.families, subnet)
             // Of a name that could not be looked up nothing is said, as if it had not been asked for.
             let known = answers.filter { !$0.isFailure }
             guard !known.isEmpty else { return Self.failure(answers, account) }

@@ -135,6 +135,14 @@ struct ServerReply: Sendable {
         )
     }
 
+    /// To a client that asks too much.
+    static var limited: ServerReply {
+        var reply = text("too many questions: ask again in a second", status: 429)
+        reply.retryAfter = 1
+        reply.outcome = "limited"
+        return reply
+    }
+
     static func json(_ text: String, status: Int = 200, type: String = "application/json") -> ServerReply {
         ServerReply(status, type, Array(text.utf8))
     }

@@ -41,11 +41,10 @@ struct RateLimiter {
         min(burst, bucket.questions + Double(max(0, now - bucket.seen)) / 1e9 * perSecond)
     }
 
-    /// Forgets clients whose buckets are full again, which loses nothing; where there are none, the half that has been
-    /// quiet longest, so that whoever comes under many addresses cannot make each question cost a search.
+    /// Forgets clients whose buckets are full again, which loses nothing; where few are, the half that has been quiet longest, so that whoever comes under many addresses cannot make each question cost a search.
     private mutating func makeRoom(_ now: Int64) {
         buckets = buckets.filter { filled($0.value, now) < burst }
-        guard buckets.count >= maxClients else { return }
+        guard buckets.count > maxClients / 4 * 3 else { return }
         let quiet = buckets.sorted { $0.value.seen < $1.value.seen }.prefix(maxClients / 2 + 1)
         for (key, _) in quiet { buckets[key] = nil }
     }

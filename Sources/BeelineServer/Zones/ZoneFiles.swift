@@ -108,7 +108,7 @@ final class ZoneFiles: Sendable {
         func open(_ path: String) -> [UInt8]? {
             // Taken before: what is written while we read is read again.
             stamps.updateValue(stamp(path), forKey: path)
-            return FileManager.default.contents(atPath: path).map { [UInt8]($0) }
+            return read(path)
         }
         guard let octets = open(path) else { throw ServerError(.badZone, "\(path) cannot be read") }
         do throws(ServerError) {
@@ -118,6 +118,24 @@ final class ZoneFiles: Sendable {
         } catch {
             throw ServerError(.badZone, "\(path), \(error.message)")
         }
+    }
+
+    /// The content of a regular file, as far as it may be read. A pipe or a device may be silent for ever, or endless.
+    private static func read(_ path: String) -> [UInt8]? {
+        var status = stat()
+        guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
+            let file = fopen(path, "r")
+        else { return nil }
+        defer { fclose(file) }
+        var octets: [UInt8] = []
+        var piece = [UInt8](repeating: 0, count: 65_536)
+        // One octet too many shows that there are more than may be read.
+        while octets.count <= ZoneFile.maxOctets {
+            let count = fread(&piece, 1, piece.count, file)
+            octets += piece[..<count]
+            if count < piece.count { return ferror(file) == 0 ? octets : nil }
+        }
+        return octets
     }
 
     private static func twice(_ zone: Zone, _ first: String, _ second: String) -> ServerError {

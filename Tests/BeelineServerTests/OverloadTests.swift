@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import BeelineTesting
+import DirectHTTP
+import Foundation
+import HTTPDNS
+import NIOCore
+import NIOEmbedded
+import NIOHTTP1
+import Names
+import Testing
+
+@testable import BeelineServer
+
+@Suite("Clients that ask for much at once", .timeLimit(.minutes(1)))
+struct OverloadTests {
+    private static let client = IPAddress(v4: 0x7f00_0001)
+
+    private static func resolver(_ upstream: ScriptedUpstream) -> Resolver {
+        var settings = ResolverConfiguration(upstreams: [upstream], system: nil)
+        settings.networkMonitor = nil
+        return Resolver(settings)
+    }
+
+    @Test(
+        "the names of one question are looked up at the same time, and answered in their order",
+        arguments: ["dnspod", "aliyun", "aliyun2"]
+    )
+    func batches(_ form: String) async throws {
+        let gate = Gate()
+        let upstream = ScriptedUpstream("script") { question in
+            let last = UInt32(question.host.text.utf8.first ?? 0)
+            return .hold(gate, Answer(v4: .addresses([IPAddress(v4: 0xc633_6400 + last)], ttl: .seconds(60))))
+        }
+        let resolver = Self.resolver(upstream)
+        let answerer = Answerer(resolver: resolver, zones: try ZoneFiles([]))
+        let subnets = SubnetRule(isOn: false, v4: 24, v6: 56)
+        let names = ["e.test", "d.test", "c.test", "b.test", "a.test"]
+        let list = names.joined(separator: ",")
+        let aliyun = AliyunDialect(
+            answerer: answerer,
+            accounts: Accounts([]),
+            subnets: subnets,
+            announced: [],
+            clock: { 0 }
+        )
+        let handling =
+            switch form {
+            case "dnspod":
+                DNSPodDialect(
+                    answerer: answerer,
+                    accounts: Accounts([]),
+                    subnets: subnets,
+                    requiresAccount: false,
+                    clock: { 0 }
+                )
+                .handle(ServerRequest(.get, target: "/d?dn=\(list)", client: Self.client))
+            case "aliyun":
+                aliyun.handle(
+                    ServerRequest(.get, target: "/1/resolve?host=\(list)", client: Self.client),
+                    account: "1",
+                    call: "resolve"
+                )
+            default:
+                aliyun.handleVersion2(ServerRequest(.get, target: "/v2/d?dn=\(list)&q=4", client: Self.client))
+            }
+        guard case .later(let wait) = handling else {
+            Issue.record("the question was not taken")
+            return
+        }
+        async let reply = wait()
+        try await gate.arrivals(atLeast: names.count)
+        gate.open()
+        let text = String(decoding: await reply.body, as: UTF8.self)
+        let places = names.compactMap { text.firstRange(of: $0)?.lowerBound }
+        #expect(places.count == names.count && places == places.sorted(), "\(text)")
+        await resolver.shutdown()
+    }
+
+    @Test("one client's questions do not take all the look-ups that there can be")
+    func lookUpsOfAClient() async throws {
+        let resolver = Self.resolver(ScriptedUpstream("script"))
+        let service = ServerService(ServerConfiguration(), resolver, try ZoneFiles([]))
+        let taken = (0..<1_024).count { _ in service.began(Self.client) }
+        #expect(taken == 256)
+        #expect(service.began(IPAddress(v4: 0x7f00_0002)))
+        service.ended(Self.client)
+        #expect(service.began(Self.client) && !service.began(Self.client))
+        await resolver.shutdown()
+    }
+
+    /// Keeps what is written, as a socket whose peer does not read.
+    private final class FullSocket: ChannelOutboundHandler {
+        typealias OutboundIn = HTTPServerResponsePart
+
+        var ends = 0
+        var promises: [EventLoopPromise<Void>] = []
+
+        func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+            if case .end = unwrapOutboundIn(data) { ends += 1 }
+            if let promise { promises.append(promise) }
+        }
+
+        func flush(context: ChannelHandlerContext) {}
+
+        func leave() {
+            let leaving = promises
+            promises = []
+            for promise in leaving { promise.succeed() }
+        }
+    }
+
+    @Test("a reply that does not leave holds the next request of its connection", arguments: [true, false])
+    func pipelining(_ isWritable: Bool) throws {
+        let resolver = Self.resolver(ScriptedUpstream("script"))
+        let service = ServerService(ServerConfiguration(), resolver, try ZoneFiles([]))
+        let (channel, socket) = (EmbeddedChannel(), FullSocket())
+        try channel.connect(to: try SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
+        let timer = ConnectionTimer(channel, HTTP2ServerHandler.Limits())
+        let ends = ConnectionEnds(peer: Self.client, trusting: [])
+        try channel.pipeline.syncOperations.addHandlers([
+            socket, RequestHandler(service, ends, timer, isOverTLS: true),
+        ])
+        channel.isWritable = isWritable
+        try channel.writeInbound(
+            HTTPServerRequestPart.head(HTTPRequestHead(version: .http1_1, method: .GET, uri: "/health"))
+        )
+        try channel.writeInbound(HTTPServerRequestPart.end(nil))
+        // What lets the next request in is the end of the reply.
+        #expect(socket.ends == (isWritable ? 1 : 0))
+        socket.leave()
+        #expect(socket.ends == 1)
+        socket.leave()
+        timer.end()
+        _ = try? channel.finish(acceptAlreadyClosed: true)
+    }
+
+    @Test("the table of clients is searched seldom, however few of them are idle")
+    func makingRoom() {
+        var limiter = RateLimiter(perSecond: 1, burst: 100, maxClients: 100)
+        // One client is full again, the others have asked much.
+        _ = limiter.allows(IPAddress(v4: 0), now: 0)
+        let later: Int64 = 10_000_000_000
+        for index in 1..<100 {
+            for _ in 0..<20 { _ = limiter.allows(IPAddress(v4: UInt32(index)), now: later) }
+        }
+        _ = limiter.allows(IPAddress(v4: 1_000), now: later)
+        #expect(limiter.count <= 76)
+    }
+
+    @Test("a zone file that is a pipe is refused, and not waited for")
+    func pipeAsZone() throws {
+        let path = NSTemporaryDirectory() + "/beeline-zone-\(UUID().uuidString)"
+        try #require(mkfifo(path, 0o600) == 0)
+        defer { unlink(path) }
+        #expect(throws: ServerError.self) { try ZoneFiles([path]) }
+    }
+}
