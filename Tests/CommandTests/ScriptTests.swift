@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Testing
+
+extension ProcessTests {
+    /// The scripts, in a package that is as good as empty, with programs that stand in for Swift.
+    struct ScriptTests {
+        /// A package with our scripts.
+        private struct Package {
+            let folder: Folder
+            /// Swift, its compiler, and the tools of another system come first.
+            private let programs: String
+
+            init() throws {
+                folder = try Folder()
+                programs = "\(folder.path)/programs"
+                for name in ["programs", "Sources/Names", "Sources/DirectHTTP", "Tests/GuideTests", "bin"] {
+                    try FileManager.default.createDirectory(
+                        atPath: "\(folder.path)/\(name)",
+                        withIntermediateDirectories: true
+                    )
+                }
+                let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+                    .deletingLastPathComponent()
+                let scripts = root.appendingPathComponent("Scripts").path
+                try FileManager.default.copyItem(atPath: scripts, toPath: "\(folder.path)/Scripts")
+                // Nothing is to be installed.
+                try folder.write("", to: "Scripts/lib/packages")
+                try folder.write("", to: "Scripts/lib/peers")
+                try program(
+                    "swift",
+                    """
+                    case "$*" in
+                        --version) echo "Swift version 6.2" ;;
+                        *--show-bin-path*) echo "\(folder.path)/bin" ;;
+                        build*) printf '#!/bin/sh\\necho installed\\n' >"\(folder.path)/bin/beeline" ;;
+                        test*) echo "the tests ran" ;;
+                    esac
+                    """
+                )
+            }
+
+            func program(_ name: String, _ script: String) throws {
+                let path = try folder.write("#!/bin/bash\n\(script)\n", to: "programs/\(name)")
+                try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: path)
+            }
+
+            /// Runs a line of a shell at the package's root.
+            ///
+            /// - Parameter path: where programs are looked for, behind ours.
+            func run(_ line: String, path: String = "/usr/bin:/bin") async throws -> CommandRun {
+                try await CommandRun.run(
+                    "/bin/bash",
+                    ["-c", line],
+                    in: folder,
+                    environment: ["PATH": "\(programs):\(path)"]
+                )
+            }
+        }
+
+        @Test func aRelativeFolderOfInstallIsTheCallers() async throws {
+            let package = try Package()
+            let run = try await package.run("mkdir -p other && cd other && ../Scripts/install --to here")
+            #expect(run.status == 0, "\(run.errors)")
+            #expect(package.folder.has("other/here/beeline") && !package.folder.has("here"))
+            #expect(run.text.hasSuffix("/other/here/beeline\n"))
+            let absolute = try await package.run(
+                "cd /tmp && '\(package.folder.path)/Scripts/install' --to '\(package.folder.path)/abs'"
+            )
+            #expect(absolute.status == 0 && package.folder.has("abs/beeline"), "\(absolute.errors)")
+        }
+
+        @Test(arguments: ["cd Scripts && ./", "cd Sources && ../Scripts/", "Scripts/"])
+        func helpIsThereFromEveryFolder(_ start: String) async throws {
+            let package = try Package()
+            for (script, word) in [("install", "--to DIR"), ("test", "--only"), ("demo", "--release")] {
+                let run = try await package.run("\(start)\(script) --help")
+                #expect(run.status == 0 && run.text.contains(word) && run.errors.isEmpty, "\(script): \(run.errors)")
+            }
+        }
+
+        @Test func theTestsRunWhereThereIsNoTimeLimiter() async throws {
+            let package = try Package()
+            // As on macOS: all but this one program.
+            let tools = "\(package.folder.path)/tools"
+            let links = """
+                mkdir '\(tools)' && for program in /usr/bin/* /bin/*; do
+                    name=${program##*/}; [ "$name" = timeout ] || [ -e "\(tools)/$name" ] || ln -s "$program" "\(tools)/$name"
+                done
+                """
+            #expect(try await package.run(links).status == 0)
+            let run = try await package.run("! command -v timeout && Scripts/test --only tests", path: tools)
+            #expect(run.status == 0 && run.text.contains("the tests ran"), "\(run.text)\(run.errors)")
+            // Homebrew calls it by another name.
+            try package.program(
+                "gtimeout",
+                "echo limited by \"$1\"; while [ \"$1\" != env ]; do shift; done; exec \"$@\""
+            )
+            let limited = try await package.run("Scripts/test --only tests", path: tools)
+            #expect(
+                limited.status == 0 && limited.text.contains("limited by --foreground\nthe tests ran"),
+                "\(limited.text)"
+            )
+        }
+
+        @Test func appleCheckNeedsNoGNUSed() async throws {
+            let package = try Package()
+            try package.folder.write("Names:\nDirectHTTP: Names\n", to: "Scripts/lib/layers")
+            let source = "#if canImport(Darwin)\nimport Foundation\n#endif\n"
+            try package.folder.write(source, to: "Sources/DirectHTTP/File.swift")
+            try package.folder.write(source, to: "Tests/GuideTests/Guide+Apple.swift")
+            // BSD's: these it takes for letters.
+            try package.program(
+                "sed",
+                """
+                for argument; do
+                    case $argument in *'\\w'* | *'\\n'* | *'\\s'* | *'\\+'*) echo "sed: GNU: $argument" >&2; exit 1 ;; esac
+                done
+                exec /bin/sed "$@"
+                """
+            )
+            try package.program(
+                "swiftc",
+                "for argument; do case $argument in */File.swift) cat \"$argument\" ;; esac; done"
+            )
+            let run = try await package.run("Scripts/check-apple")
+            #expect(run.status == 0 && run.errors.isEmpty, "\(run.errors)")
+            let turned = "#if true\nimport Foundation\nimport FoundationNetworking\n#endif\nScripts/check-apple: ok\n"
+            #expect(run.text == turned)
+        }
+    }
+}
