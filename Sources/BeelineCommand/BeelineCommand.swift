@@ -8,6 +8,13 @@ import FoundationEssentials
 #else
 import Foundation
 #endif
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
 
 /// The command `beeline`: arguments to configuration to library.
 @main
@@ -28,6 +35,9 @@ struct BeelineCommand: AsyncParsableCommand {
     )
 
     static func main() async {
+        // A parent may have us ignore it; then the kernel would keep no child's exit code for us.
+        signal(SIGCHLD, SIG_DFL)
+        FileDescriptor.reserveStandardNumbers()
         let arguments = CurlSpelling.canonical(Array(CommandLine.arguments.dropFirst()))
         do {
             let command = try parseAsRoot(arguments)
@@ -60,7 +70,14 @@ struct BeelineCommand: AsyncParsableCommand {
             failure.print()
             exit(withError: ExitCode(failure.status.rawValue))
         case _ where exitCode(for: error) == .success:
-            exit(withError: error)
+            do {
+                // The help or the version.
+                try StandardOutput.writeLine(fullMessage(for: error))
+            } catch {
+                error.print()
+                exit(withError: ExitCode(error.status.rawValue))
+            }
+            exit(withError: ExitCode.success)
         case _ where exitCode(for: error) == .validationFailure:
             // Some of its messages end in a full stop.
             let message = message(for: error)

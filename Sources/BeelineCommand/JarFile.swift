@@ -28,12 +28,20 @@ struct JarFile: Hashable, Sendable {
     /// - Throws: ``CommandFailure`` where there is a file that cannot be read.
     /// - Parameter url: where header lines without a Domain attribute come from, if the file does not say it.
     func source(from url: HTTPURL? = nil) async throws(CommandFailure) -> CookieSource? {
-        guard path == "-" || access(path, F_OK) == 0 || errno != ENOENT else { return nil }
+        guard path == "-" || FileDescriptor.exists(path) else { return nil }
+        if format == nil { try requireRegular() }
         let source = try await CookieSource.read(path, from: url)
         guard format == nil, source.isText, source.found.cookies.isEmpty, !source.found.problems.isEmpty else {
             return source
         }
         throw CommandFailure(.readFailed, "\(path) is not a database, or is damaged; name another file")
+    }
+
+    /// Refuses what is no regular file: SQLite would wait for a pipe without end.
+    func requireRegular() throws(CommandFailure) {
+        guard FileDescriptor.isRegular(path) || !FileDescriptor.exists(path) else {
+            throw CommandFailure(.readFailed, "the jar \(path) is no regular file, as an SQLite file must be")
+        }
     }
 
     /// The file's cookies; none where there is no file. Lines that are no cookies are passed over in silence, as curl's `-b` does.
@@ -57,34 +65,65 @@ struct JarFile: Hashable, Sendable {
         }
     }
 
-    /// Writes a jar's cookies as text: whole or not at all, since others may read the file meanwhile. Only its owner may read
-    /// it.
+    /// Writes a jar's cookies as text: whole or not at all where its folder allows it, since others may read the file meanwhile.
+    /// Only its owner may read it.
     ///
     /// - Throws: ``CommandFailure`` with status `writeFailed`.
     func save(_ jar: CookieJar) throws(CommandFailure) {
         let octets = (format ?? .netscape).write(jar.allCookies())
         do {
             guard path != "-" else { return try FileDescriptor.standardOutput.write(octets) }
-            // A symbolic link would be lost if it were replaced itself.
-            let target = FileDescriptor.resolved(path)
-            // A device or a pipe is written to: a file in its place would destroy it.
-            guard FileDescriptor.isRegular(target) || access(target, F_OK) != 0 else {
-                let file = try FileDescriptor.open(target, .append)
-                defer { try? file.close() }
-                return try file.write(octets)
-            }
-            let draft = "\(target).\(getpid())-\(UInt32.random(in: 0 ... .max)).new"
-            let file = try FileDescriptor.open(draft, .new, permissions: 0o600)
-            do {
-                try file.write(octets)
-                try file.close()
-                guard rename(draft, target) == 0 else { throw FileDescriptor.Failure(code: errno) }
-            } catch {
-                unlink(draft)
-                throw error
-            }
+            try Self.replace(path, by: octets)
         } catch {
             throw CommandFailure(.writeFailed, "the cookies cannot be written to \(path): \(error)")
         }
     }
+
+    /// Replaces what is in a file.
+    ///
+    /// - Parameter suffix: what the name of the draft has behind the file's own.
+    static func replace(
+        _ path: String,
+        by octets: [UInt8],
+        suffix: String = ".\(getpid())-\(UInt32.random(in: 0 ... .max)).new"
+    ) throws(FileDescriptor.Failure) {
+        // A symbolic link would be lost if it were replaced itself.
+        let target = FileDescriptor.resolved(path)
+        // A device or a pipe is written to: a file in its place would destroy it.
+        guard FileDescriptor.isRegular(target) || !FileDescriptor.exists(target) else {
+            return try write(octets, to: FileDescriptor.open(target, .append))
+        }
+        let draft = target + suffix
+        let file: FileDescriptor
+        do throws(FileDescriptor.Failure) {
+            file = try FileDescriptor.open(draft, .new, permissions: 0o600)
+        } catch {
+            guard error.isOfFolder else { throw error }
+            return try write(octets, to: FileDescriptor.open(target, .truncate, permissions: 0o600))
+        }
+        do throws(FileDescriptor.Failure) {
+            try write(octets, to: file)
+            guard rename(draft, target) == 0 else { throw FileDescriptor.Failure(code: errno) }
+        } catch {
+            unlink(draft)
+            guard error.isOfFolder else { throw error }
+            try write(octets, to: FileDescriptor.open(target, .truncate, permissions: 0o600))
+        }
+    }
+
+    private static func write(_ octets: [UInt8], to file: FileDescriptor) throws(FileDescriptor.Failure) {
+        do {
+            try file.write(octets)
+        } catch {
+            try? file.close()
+            throw error
+        }
+        try file.close()
+    }
+}
+
+extension FileDescriptor.Failure {
+    /// Whether a folder takes no file beside the one that is there: it may be read-only, the file a mount point, or the name of
+    /// a second file too long.
+    fileprivate var isOfFolder: Bool { [EACCES, EPERM, EROFS, EBUSY, ENAMETOOLONG].contains(code) }
 }

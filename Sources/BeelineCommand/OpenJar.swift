@@ -14,9 +14,9 @@ struct OpenJar: Sendable {
 
     /// Opens a file.
     ///
-    /// - Parameter jar: the jar in memory that a file of text is read into.
+    /// - Parameter bounds: what the jar has room for.
     /// - Throws: ``CommandFailure``.
-    init(_ file: JarFile, jar: CookieJar) async throws(CommandFailure) {
+    init(_ file: JarFile, bounds: CookieJarConfiguration) async throws(CommandFailure) {
         self.file = file
         guard file.format == nil else {
             let source = try await file.source()
@@ -31,15 +31,18 @@ struct OpenJar: Sendable {
                 )
             }
             // At the end they are gone from the file.
-            messages = source?.put(into: jar, of: file.path, isOfThisSession: false) ?? []
-            (self.jar, store) = (jar, nil)
+            jar = CookieJar(configuration: bounds)
+            messages =
+                source?.put(into: jar, of: file.path, isOfThisSession: false, bounds: bounds).messages ?? []
+            store = nil
             return
         }
+        try file.requireRegular()
         var configuration = CookieDatabaseConfiguration()
         // A command is no session: who has logged in with one stays logged in for the next, as with a file of text.
         configuration.restoresSession = true
         do throws(StoreError) {
-            let store = try await CookieDatabase.open(file.path, configuration: configuration)
+            let store = try await CookieDatabase.open(file.path, configuration: configuration, jar: bounds)
             (self.jar, self.store) = (store.jar, store)
             messages = store.report.messages
         } catch {

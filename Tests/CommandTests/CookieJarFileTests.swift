@@ -47,6 +47,97 @@ extension ProcessTests {
             await lab.stop()
         }
 
+        /// A Netscape file with a cookie of each of so many domains.
+        private static func jar(_ count: Int) -> String {
+            (0..<count).map { "d\($0).test\tFALSE\t/\tFALSE\t4102444800\tn\tv\n" }.joined()
+        }
+
+        @Test func cookiesThatFindNoRoomAreCountedAndTold() async throws {
+            let folder = try Folder()
+            try folder.write(Self.jar(3_500), to: "large.txt")
+            for jar in ["new.txt", "new.sqlite"] {
+                let line = ["cookies", "import", "large.txt", "--jar", jar]
+                let run = try await CommandRun.run(CommandRun.beeline, line, in: folder)
+                let counts = run.text.split { !$0.isNumber }.compactMap { Int($0) }
+                #expect(run.status == 0 && counts.count == 2 && counts.reduce(0, +) == 3_500, "\(run.text)")
+                #expect(run.errors.contains("large.txt: \(counts.last ?? 0) cookies were dropped"), "\(run.errors)")
+                #expect(run.errors.contains("--max-cookies") && run.errors.filter(\.isNewline).count == 1)
+                let list = try await CommandRun.run(CommandRun.beeline, ["cookies", "list", "--jar", jar], in: folder)
+                #expect(list.text.split(separator: "\n").count == counts.first)
+                let all = try await CommandRun.run(
+                    CommandRun.beeline,
+                    ["cookies", "import", "large.txt", "--jar", "all-" + jar, "--max-cookies", "4000"],
+                    in: folder
+                )
+                #expect(all.text == "imported 3500, skipped 0\n" && all.errors.isEmpty, "\(all.text)\(all.errors)")
+            }
+        }
+
+        @Test func aTextJarThatLosesCookiesSaysSoAndWithAnOptionLosesNone() async throws {
+            let lab = try await CommandLab()
+            let commands = [
+                ["cookies", "set", "http://b.test/", "x=1"], ["-s", lab.plainURL("/status/200")],
+                ["cookies", "export"], [lab.plainURL("/status/200"), "-b", "jar.txt"],
+            ]
+            for command in commands {
+                try lab.folder.write(Self.jar(3_500), to: "jar.txt")
+                let kept = try await lab.beeline(command + ["--max-cookies", "5000", "--jar", "jar.txt"])
+                #expect(kept.status == 0 && kept.errors.isEmpty, "\(command): \(kept.errors)")
+                #expect(try lab.folder.text("jar.txt").split(separator: "\n").count { $0.contains(".test\t") } >= 3_500)
+                guard command.first != "-s" else { continue }
+                let run = try await lab.beeline(command + ["--jar", "jar.txt"])
+                #expect(run.errors.contains(" cookies were dropped: "), "\(command): \(run.errors)")
+            }
+            for wrong in ["0", "-1", "1000001"] {
+                let run = try await lab.beeline(["cookies", "list", "--jar", "jar.txt", "--max-cookies=\(wrong)"])
+                #expect(run.status == 64, "\(run.errors)")
+            }
+            await lab.stop()
+        }
+
+        @Test func controlsOfAValueAreNotSentToTheTerminal() async throws {
+            let folder = try Folder()
+            // U+009B begins a control sequence on a terminal, as ESC [ does.
+            try folder.write("a.test\tFALSE\t/\tFALSE\t0\tn\tv\u{9b}31mx\n", to: "jar.txt")
+            let list = try await CommandRun.run(
+                CommandRun.beeline,
+                ["cookies", "list", "--jar", "jar.txt"],
+                in: folder
+            )
+            #expect(list.text.hasPrefix("a.test n=v 31mx") && !list.text.unicodeScalars.contains("\u{9b}"))
+            for line in [["header", "http://a.test/"], ["export"], ["list", "--json"]] {
+                let command = ["cookies"] + line + ["--jar", "jar.txt"]
+                // A program gets the octets as they are, and a terminal does not.
+                let plain = try await CommandRun.run(CommandRun.beeline, command, in: folder)
+                #expect(
+                    plain.text.unicodeScalars.contains("\u{9b}") || plain.text.contains("009b")
+                        || plain.text.contains("009B")
+                )
+                let shown = try await PseudoTerminal.run([CommandRun.beeline] + command, in: folder)
+                #expect(shown.status == 0 && !shown.text.unicodeScalars.contains("\u{9b}"), "\(line)")
+            }
+        }
+
+        @Test func expiredCookiesAreSkippedByAnImport() async throws {
+            let folder = try Folder()
+            try folder.write(
+                "a.test\tFALSE\t/\tFALSE\t1000000000\told\t1\na.test\tFALSE\t/\tFALSE\t0\tnew\t1\n",
+                to: "some.txt"
+            )
+            let line = ["cookies", "import", "some.txt", "--jar", "jar.txt"]
+            let run = try await CommandRun.run(CommandRun.beeline, line, in: folder)
+            #expect(run.text == "imported 1, skipped 1\n" && run.errors == "some.txt: line 1: it has expired\n")
+        }
+
+        @Test func aJarThatCannotBeWrittenLosesNoOtherOne() async throws {
+            let lab = try await CommandLab()
+            let url = lab.plainURL("/set-cookie?value=a%3Db")
+            let run = try await lab.beeline(["--jar", "no/where.txt", "-c", "jar.txt", url])
+            #expect(run.status == 23 && run.errors.contains("no/where.txt"), "\(run.errors)")
+            #expect(try lab.folder.text("jar.txt").contains("\ta\tb"))
+            await lab.stop()
+        }
+
         @Test func theEnvironmentNamesAJar() async throws {
             let lab = try await CommandLab()
             let environment = ["BEELINE_JAR": "\(lab.folder.path)/env.txt"]
@@ -92,6 +183,13 @@ extension ProcessTests {
                 #expect(run.status == 64 && run.errors.contains("the jar \(name) has no cookies"), "\(run.errors)")
                 #expect(try folder.text(name) == "root:x:0:0\n")
             }
+        }
+
+        @Test func verboseOutputHasNoTokenWithoutAScheme() async throws {
+            let lab = try await CommandLab()
+            let run = try await lab.beeline(["-v", "-H", "Authorization: s3cret", lab.plainURL("/status/200")])
+            #expect(run.status == 0 && !run.errors.contains("s3cret") && run.errors.contains("> Authorization: …\n"))
+            await lab.stop()
         }
 
         @Test func verboseOutputHasNoSecret() async throws {

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import ArgumentParser
+import Beeline
+import Foundation
 import Testing
 
 @testable import BeelineCommand
@@ -30,6 +33,7 @@ struct DefaultsTests {
             """
         )
         var expected = Defaults(dns: ["dnspod", "system"], jar: "/j.txt", cacert: ["/x/beeline/ca.pem"])
+        expected.dnsFolder = "/x/beeline"
         (expected.proxy, expected.noproxy, expected.userAgent) = ("http://p:1", "x", "u")
         (expected.httpdns, expected.allowLocalAnswers) = (false, true)
         (expected.connectTimeout, expected.maxTime) = (1.5, 2)
@@ -43,6 +47,48 @@ struct DefaultsTests {
         #expect(defaults.dns == ["doh:https://1.1.1.1/", "system"] && defaults.jar == "/env.txt")
         let empty = try load(file, ["BEELINE_DNS": "", "BEELINE_JAR": ""])
         #expect(empty.dns == ["dnspod"] && empty.jar == "/file.txt")
+    }
+
+    /// The upstreams of a command line, with a configuration file in `folder`.
+    private func upstreams(
+        _ arguments: [String],
+        folder: String,
+        dns: [String],
+        _ environment: [String: String] = [:]
+    ) throws -> [UpstreamSpec] {
+        let text = "{\"dns\": \(dns)}"
+        let files = InputFiles(contents: { _ in Array(text.utf8) }, size: { _ in 1 }, askPassword: { _ in nil })
+        let all = environment.merging(["XDG_CONFIG_HOME": folder]) { $1 }
+        let defaults = try Defaults.load(environment: all, files: files)
+        let command = try #require(
+            try BeelineCommand.parseAsRoot(["resolve", "a.test"] + arguments) as? ResolveCommand
+        )
+        return try ClientConfiguration(command.names, defaults: defaults, files: files).upstreams
+    }
+
+    @Test func relativePathsOfTheFilesDNSStartAtItsFolder() throws {
+        let folder = try Folder()
+        let place = "\(folder.path)/beeline"
+        try FileManager.default.createDirectory(atPath: place, withIntermediateDirectories: true)
+        try folder.write("127.0.0.1 a.test\n", to: "beeline/hosts")
+        try folder.write("s3cret\n", to: "beeline/secret")
+        let specs = [
+            "hosts:hosts", "dnspod+https:secret@127.0.0.1", "aliyun:1:secret", "baidu:1:secret", "hosts:\(place)/hosts",
+            "volcengine:1:secret@127.0.0.1", "aliyun2:1:secret",
+        ]
+        let absolute = specs.map { spec in
+            spec.replacingOccurrences(of: ":secret", with: ":\(place)/secret")
+                .replacingOccurrences(of: "hosts:hosts", with: "hosts:\(place)/hosts")
+        }
+        let expected = try absolute.map { try UpstreamSpec(parsing: $0) }
+        #expect(try upstreams([], folder: folder.path, dns: specs) == expected)
+        // On the command line and in the environment they start in the current folder.
+        #expect(throws: CommandFailure.self) {
+            try upstreams(["--dns", "hosts:hosts"], folder: folder.path, dns: specs)
+        }
+        #expect(throws: CommandFailure.self) {
+            try upstreams([], folder: folder.path, dns: specs, ["BEELINE_DNS": "hosts:hosts"])
+        }
     }
 
     @Test(arguments: [

@@ -202,7 +202,10 @@ extension ProcessTests {
             await lab.stop()
         }
 
-        @Test(arguments: [("jar.txt", SIGINT), ("jar.sqlite", SIGINT), ("jar.sqlite", SIGTERM)])
+        @Test(arguments: [
+            ("jar.txt", SIGINT), ("jar.sqlite", SIGINT), ("jar.sqlite", SIGTERM), ("jar.txt", SIGHUP),
+            ("jar.sqlite", SIGHUP),
+        ])
         func aSignalCancelsClosesAndKills(_ jar: String, _ signal: Int32) async throws {
             let gate = Gate()
             let lab = try await CommandLab { request in

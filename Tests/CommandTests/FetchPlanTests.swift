@@ -9,6 +9,19 @@ import Testing
 
 /// Arguments, environment and configuration file become one plan, without a socket.
 struct FetchPlanTests {
+    // MARK: Secrets
+
+    @Test(arguments: [
+        ["-u", "me:s3cret\r"], ["-u", "me:s3cret\n"], ["--oauth2-bearer", "s3cret\r"],
+        ["-H", "Authorization: Bearer s3cret\r"], ["-H", "Authorization: s3cret\u{7f}"], ["-H", "s3cret\r"],
+        ["-b", "id=s3cret\r"], ["-A", "s3cret\r"], ["-e", "http://a.test/s3cret\r"], ["-F", "s3cret"],
+        ["-F", "password=s3cret;more"], ["-F", "f=x;type=s3cret\r"], ["-x", "bogus://me:s3cret\r@proxy.test"],
+    ])
+    func anErrorQuotesNoSecret(_ options: [String]) throws {
+        let failure = #expect(throws: CommandFailure.self) { try plan(options + ["http://a.test/"]) }
+        #expect(failure?.message.contains("s3cret") == false, "\(failure?.message ?? "")")
+    }
+
     // MARK: The client
 
     @Test func withoutOptionsTheClientIsTheLibrarysButForCurlsHabits() throws {

@@ -60,6 +60,15 @@ struct ProgressBarTests {
         #expect(ProgressBar.time(seconds) == text)
     }
 
+    @Test func numbersBeyondEveryBoundSaturate() {
+        var bar = ProgressBar(name: "f", offset: .max, expected: 0, now: .zero)
+        #expect(bar.line(received: .max, now: .nanoseconds(1), width: 80) != nil)
+        #expect(bar.line(received: 10, now: .seconds(1), width: 80, isLast: true) != nil)
+        #expect(ProgressBar.bytes(.infinity).hasSuffix(" PiB") && ProgressBar.bytes(1e300).hasSuffix(" PiB"))
+        #expect(Int64(clamping: .infinity) == .max && Int64(clamping: -1e300) == .min && Int64(clamping: .nan) == 0)
+        #expect(Int64(clamping: 1.5) == 2 && Duration.seconds(Int64.max).wholeSeconds == .max)
+    }
+
     @Test func coloursAreForTerminalsThatHaveThem() {
         let terminal = { (isTerminal: Bool, environment: [String: String]) in
             Terminal(descriptor: 2, isTerminal: isTerminal, environment: environment)

@@ -15,7 +15,12 @@ extension UpstreamSpec {
     ///
     /// - Throws: `UpstreamError` with code `misconfigured` that says what is wrong with it.
     public init(parsing spec: String) throws(UpstreamError) {
-        self = try SpecReader(spec: spec).read()
+        self = try SpecReader(spec: spec, folder: nil).read()
+    }
+
+    /// - Parameter folder: where relative paths in it start; nil: in the current folder.
+    package init(parsing spec: String, filesIn folder: String?) throws(UpstreamError) {
+        self = try SpecReader(spec: spec, folder: folder).read()
     }
 }
 
@@ -28,11 +33,14 @@ private struct SpecReader {
         + "dns:ADDR, hosts:FILE or system"
 
     let spec: String
+    /// Where relative paths start; nil: in the current folder.
+    let folder: String?
     let kind: String
     let rest: String
 
-    init(spec: String) {
+    init(spec: String, folder: String?) {
         self.spec = spec
+        self.folder = folder
         let colon = spec.firstIndex(of: ":") ?? spec.endIndex
         kind = String(spec[..<colon])
         rest = String(spec[colon...].dropFirst())
@@ -63,10 +71,11 @@ private struct SpecReader {
         case "dns": return .dns([try endpoint(rest, port: 53)])
         case "hosts":
             // It is not read here: a pipe can be read only once.
-            guard FileManager.default.isReadableFile(atPath: rest) else {
-                throw wrong("the file \(rest) cannot be read")
+            let path = path(rest)
+            guard FileManager.default.isReadableFile(atPath: path) else {
+                throw wrong("the file \(path) cannot be read")
             }
-            return .hosts(file: rest)
+            return .hosts(file: path)
         default: throw wrong("write \(Self.forms)")
         }
     }
@@ -171,7 +180,13 @@ private struct SpecReader {
         return String(text)
     }
 
-    private func contents(of path: String) throws(UpstreamError) -> String {
+    private func path(_ name: String) -> String {
+        guard let folder, !name.hasPrefix("/") else { return name }
+        return "\(folder)/\(name)"
+    }
+
+    private func contents(of name: String) throws(UpstreamError) -> String {
+        let path = path(name)
         do {
             return try String(contentsOfFile: path, encoding: .utf8)
         } catch {

@@ -19,6 +19,8 @@ struct CookieArguments: ParsableArguments {
     @Option(help: ArgumentHelp("Read cookies from this file, and write them back", valueName: "file"))
     var jar: String?
 
+    @OptionGroup var bound: JarBoundArguments
+
     @Flag(help: "Send and keep no cookies but those of -H")
     var noCookies = false
 }

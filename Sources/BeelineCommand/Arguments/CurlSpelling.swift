@@ -94,7 +94,7 @@ struct CurlOption {
     static let longWithValue: Set<String> = Set(byLetter.values.filter(\.takesValue).map(\.name)).union(
         [
             "cacert", "connect-timeout", "data-binary", "data-raw", "data-urlencode", "dns", "form-string", "jar",
-            "json-data", "max-redirs", "noproxy", "oauth2-bearer", "resolve", "retry", "retry-delay",
+            "json-data", "max-cookies", "max-redirs", "noproxy", "oauth2-bearer", "resolve", "retry", "retry-delay",
         ].map { "--\($0)" }
     )
 }

@@ -12,6 +12,8 @@ struct Defaults: Hashable, Sendable {
     var environment: [String: String] = [:]
     /// Upstreams, as `--dns` takes them; empty: the library's own.
     var dns: [String] = []
+    /// Where relative paths in ``dns`` start; nil: in the current folder.
+    var dnsFolder: String?
     /// As `--jar`.
     var jar: String?
     /// As `--cacert`.
@@ -45,6 +47,7 @@ struct Defaults: Hashable, Sendable {
         defaults.environment = environment
         if let specs = environment["BEELINE_DNS"]?.split(separator: " "), !specs.isEmpty {
             defaults.dns = specs.map(String.init)
+            defaults.dnsFolder = nil
         }
         if let jar = environment["BEELINE_JAR"], !jar.isEmpty { defaults.jar = jar }
         return defaults
@@ -81,6 +84,7 @@ struct ConfigurationFile: Decodable {
         let absolute = { (file: String) in file.hasPrefix("/") ? file : "\(folder)/\(file)" }
         defaults.jar = defaults.jar.map(absolute)
         defaults.cacert = defaults.cacert.map(absolute)
+        defaults.dnsFolder = defaults.dns.isEmpty ? nil : folder
     }
 
     init(from decoder: any Decoder) throws {

@@ -46,19 +46,43 @@ struct CookieSource: Sendable {
         return CookieSource(found: found, isText: true)
     }
 
+    /// What became of the cookies of a source.
+    struct Result {
+        /// Cookies that are in the jar now.
+        var imported: Int
+        /// What is no cookie, what the jar does not take, and what it had no room for.
+        var skipped: Int
+        /// What the user should know: a line for each that was not taken, with its number, and a line for all that had no room.
+        var messages: [String]
+    }
+
     /// Puts the cookies into a jar.
     ///
-    /// - Returns: what is no cookie, and what the jar does not take: a line for each, with its number.
-    func put(into jar: CookieJar, of path: String, isOfThisSession: Bool) -> [String] {
+    /// - Parameters:
+    ///   - path: where they come from, for messages.
+    ///   - bounds: what the jar has room for.
+    func put(
+        into jar: CookieJar,
+        of path: String,
+        isOfThisSession: Bool,
+        bounds: CookieJarConfiguration
+    ) -> Result {
         var problems = found.problems.map { ($0.line, $0.reason) }
-        for (line, outcome) in zip(found.lines, jar.insert(found.cookies, isOfThisSession: isOfThisSession)) {
+        let intake = CookieIntake(found.cookies, into: jar, isOfThisSession: isOfThisSession)
+        for (line, outcome) in zip(found.lines, intake.outcomes) {
             switch outcome {
             case .rejected(let reason): problems.append((line, "\(reason)"))
             case .deleted: problems.append((line, "it has expired"))
             case .kept, .replaced: break
             }
         }
-        return problems.sorted { $0.0 < $1.0 }.map { "\(path): \(unit) \($0): \($1)" }
+        let lines = problems.sorted { $0.0 < $1.0 }.map { "\(path): \(unit) \($0): \($1)" }
+        let skipped = problems.count + intake.dropped
+        return Result(
+            imported: found.cookies.count + found.problems.count - skipped,
+            skipped: skipped,
+            messages: lines + intake.messages(of: path, bounds)
+        )
     }
 
     private static func profile(_ path: String, container: Int) async throws(CommandFailure) -> CookieSource {

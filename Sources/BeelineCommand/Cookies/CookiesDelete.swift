@@ -25,7 +25,7 @@ struct CookiesDelete: AsyncParsableCommand {
             guard !name.isEmpty else { return jar.removeAll(for: url) }
             return jar.removeAll(for: url) { name.contains($0.name) }
         }
-        print("deleted \(count)")
+        try StandardOutput.writeLine("deleted \(count)")
     }
 }
 
@@ -43,6 +43,6 @@ struct CookiesClear: AsyncParsableCommand {
 
     func run() async throws {
         let count = try await arguments.change { session ? $0.endSession() : $0.removeAll() }
-        print("deleted \(count)")
+        try StandardOutput.writeLine("deleted \(count)")
     }
 }

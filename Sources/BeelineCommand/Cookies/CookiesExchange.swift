@@ -36,20 +36,13 @@ struct CookiesImport: AsyncParsableCommand {
         for path in file {
             sources.append((path, try await CookieSource.read(path, as: format, container: container)))
         }
-        let (imported, skipped) = try await arguments.change { jar in
-            sources.reduce((0, 0)) { sum, next in
-                let counts = put(next.source, of: next.path, into: jar)
-                return (sum.0 + counts.0, sum.1 + counts.1)
-            }
+        let bounds = try arguments.bound.configuration()
+        let results = try await arguments.change { jar in
+            sources.map { $0.source.put(into: jar, of: $0.path, isOfThisSession: true, bounds: bounds) }
         }
-        print("imported \(imported), skipped \(skipped)")
-    }
-
-    private func put(_ source: CookieSource, of path: String, into jar: CookieJar) -> (Int, Int) {
-        let found = source.found
-        let problems = source.put(into: jar, of: path, isOfThisSession: true)
-        for problem in problems { Terminal.standardError.writeLine(problem.singleLine) }
-        return (found.cookies.count + found.problems.count - problems.count, problems.count)
+        for message in results.flatMap(\.messages) { Terminal.standardError.writeLine(message.singleLine) }
+        let (imported, skipped) = results.reduce((0, 0)) { ($0.0 + $1.imported, $0.1 + $1.skipped) }
+        try StandardOutput.writeLine("imported \(imported), skipped \(skipped)")
     }
 }
 
@@ -69,6 +62,6 @@ struct CookiesExport: AsyncParsableCommand {
         let cookies = try await arguments.read { $0.allCookies() }.sorted {
             ($0.domain, $0.created, $0.name) < ($1.domain, $1.created, $1.name)
         }
-        try FileDescriptor.standardOutput.write(format.write(cookies))
+        try StandardOutput.write(cookies: format.write(cookies))
     }
 }

@@ -21,6 +21,6 @@ struct CookiesHeader: AsyncParsableCommand {
         let url = try HTTPURL(argument: url)
         let header = try await arguments.read { $0.headerOctets(for: url, context: who.context) }
         guard let header else { return }
-        try FileDescriptor.standardOutput.write(header + [0x0a])
+        try StandardOutput.write(cookies: header + [0x0a])
     }
 }

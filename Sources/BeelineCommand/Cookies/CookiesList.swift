@@ -21,12 +21,13 @@ struct CookiesList: AsyncParsableCommand {
             ($0.domain, $0.path, $0.name) < ($1.domain, $1.path, $1.name)
         }
         if json {
-            try FileDescriptor.standardOutput.write(CookieJSON.write(cookies))
+            try StandardOutput.write(cookies: CookieJSON.write(cookies))
         } else {
-            for cookie in cookies {
+            let lines = cookies.map { cookie in
                 let field = String(decoding: cookie.setCookieOctets, as: UTF8.self)
-                print("\(cookie.isHostOnly ? "" : ".")\(cookie.domain) \(field)".singleLine)
+                return "\(cookie.isHostOnly ? "" : ".")\(cookie.domain) \(field)".singleLine + "\n"
             }
+            try StandardOutput.write(lines.joined().utf8)
         }
     }
 }

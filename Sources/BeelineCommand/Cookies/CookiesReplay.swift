@@ -13,7 +13,7 @@ struct CookiesReplay: ParsableCommand {
         let replay = CookieReplay()
         while let line = readLine() {
             if line.allSatisfy(\.isWhitespace) { continue }
-            print(replay.answer(line))
+            try StandardOutput.writeLine(replay.answer(line))
         }
     }
 }

@@ -24,6 +24,6 @@ struct CookiesSet: AsyncParsableCommand {
     func run() async throws {
         let url = try HTTPURL(argument: url)
         let outcomes = try await arguments.change { $0.store(setCookie, from: url, context: who.context) }
-        for outcome in outcomes { print(outcome) }
+        for outcome in outcomes { try StandardOutput.writeLine(outcome) }
     }
 }

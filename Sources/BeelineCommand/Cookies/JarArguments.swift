@@ -2,6 +2,7 @@
 
 import ArgumentParser
 import CookieJar
+import NIOConcurrencyHelpers
 import Names
 
 /// The jar that a subcommand of `beeline cookies` works on.
@@ -14,6 +15,8 @@ struct JarArguments: ParsableArguments {
     )
     var jar: String?
 
+    @OptionGroup var bound: JarBoundArguments
+
     /// The file that is meant.
     func file() throws -> JarFile {
         guard let path = try jar ?? Defaults.load().jar else {
@@ -24,24 +27,41 @@ struct JarArguments: ParsableArguments {
 
     /// Gives the jar's cookies to `body`, and leaves the file as it is.
     func read<Result>(_ body: (CookieJar) throws -> Result) async throws -> Result {
-        let (file, jar) = (try file(), CookieJar())
-        let problems = try await file.source()?.put(into: jar, of: file.path, isOfThisSession: false)
-        for problem in problems ?? [] { Terminal.standardError.writeLine(problem.singleLine) }
+        let (file, bounds) = (try file(), try bound.configuration())
+        let jar = CookieJar(configuration: bounds)
+        let result = try await file.source()?.put(into: jar, of: file.path, isOfThisSession: false, bounds: bounds)
+        for message in result?.messages ?? [] { Terminal.standardError.writeLine(message.singleLine) }
         return try body(jar)
     }
 
     /// Gives the jar's cookies to `body`, and writes back what it leaves.
     func change<Result>(_ body: (CookieJar) throws -> Result) async throws -> Result {
-        let open = try await OpenJar(file(), jar: CookieJar())
+        let open = try await OpenJar(file(), bounds: bound.configuration())
         for message in open.messages { Terminal.standardError.writeLine("beeline: \(message.singleLine)") }
         do {
             let result = try body(open.jar)
-            try await open.save()
+            try await save(open)
             return result
         } catch {
             await open.abandon()
             throw error
         }
+    }
+}
+
+extension JarArguments {
+    /// Writes the jar; Ctrl-C waits for it, since the draft of the file would be left beside it.
+    private func save(_ open: OpenJar) async throws {
+        let failure = NIOLockedValueBox<CommandFailure?>(nil)
+        _ = await Interruption.run {
+            do throws(CommandFailure) {
+                try await open.save()
+            } catch {
+                failure.withLockedValue { $0 = error }
+            }
+            return .ok
+        }
+        if let failure = failure.withLockedValue({ $0 }) { throw failure }
     }
 }
 

@@ -28,11 +28,11 @@ struct ReplayCase: Decodable {
 /// The id of a case: any text or number, given back as it came.
 enum ReplayID: Codable {
     case text(String)
-    case number(Int)
+    case number(Int64)
 
     init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
-        if let number = try? container.decode(Int.self) {
+        if let number = try? container.decode(Int64.self) {
             self = .number(number)
         } else {
             self = .text(try container.decode(String.self))

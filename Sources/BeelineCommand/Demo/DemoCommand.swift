@@ -19,23 +19,39 @@ struct DemoCommand: AsyncParsableCommand {
         do {
             world = try await DemoWorld()
         } catch let error as TestingError {
-            print("The demo needs the addresses 127.0.0.11 to 127.0.0.66: \(error.message)")
-            print("On macOS add them first: sudo ifconfig lo0 alias 127.0.0.11 (and .12, .13, .66)")
+            try StandardOutput.writeLine("The demo needs the addresses 127.0.0.11 to 127.0.0.66: \(error.message)")
+            try StandardOutput.writeLine(
+                "On macOS add them first: sudo ifconfig lo0 alias 127.0.0.11 (and .12, .13, .66)"
+            )
             throw ExitCode(1)
         }
-        var failures = 0
-        for (index, step) in DemoStory.steps.enumerated() {
-            do {
-                let seen = try await step.run(world)
-                print("ok      \(index + 1)  \(step.title)\n           \(seen)")
-            } catch {
-                failures += 1
-                print("FAILED  \(index + 1)  \(step.title)\n           \(error)")
-            }
+        let failures: Int
+        do {
+            failures = try await Self.tell(world)
+        } catch {
+            await world.stop()
+            throw error
         }
         await world.stop()
         let count = DemoStory.steps.count
-        print(failures == 0 ? "All \(count) lines came true." : "\(failures) of \(count) lines did not come true.")
+        try StandardOutput.writeLine(
+            failures == 0 ? "All \(count) lines came true." : "\(failures) of \(count) lines did not come true."
+        )
         if failures > 0 { throw ExitCode(1) }
+    }
+    /// Runs the story and prints it; how many of its lines did not come true.
+    private static func tell(_ world: DemoWorld) async throws(CommandFailure) -> Int {
+        var failures = 0
+        for (index, step) in DemoStory.steps.enumerated() {
+            let line: String
+            do {
+                line = "ok      \(index + 1)  \(step.title)\n           \(try await step.run(world))"
+            } catch {
+                failures += 1
+                line = "FAILED  \(index + 1)  \(step.title)\n           \(error)"
+            }
+            try StandardOutput.writeLine(line)
+        }
+        return failures
     }
 }

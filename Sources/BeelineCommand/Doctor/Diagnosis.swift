@@ -128,5 +128,5 @@ struct CertificateFacts: Hashable, Sendable {
 
 extension Double {
     /// As a whole number, as near as 64 bits can hold it.
-    fileprivate var whole: Int64 { Int64(exactly: self) ?? (self < 0 ? .min : .max) }
+    fileprivate var whole: Int64 { Int64(clamping: self) }
 }

@@ -84,10 +84,6 @@ struct DoctorCommand: AsyncParsableCommand {
                 throw CommandFailure(.writeFailed, "--html: the file \(html) cannot be written: \(error)")
             }
         }
-        do {
-            try FileDescriptor.standardOutput.write(text.utf8)
-        } catch {
-            throw CommandFailure(.writeFailed, "\(error)", isQuiet: error.isBrokenPipe)
-        }
+        try StandardOutput.write(text.utf8)
     }
 }

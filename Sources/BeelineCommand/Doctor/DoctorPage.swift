@@ -81,7 +81,7 @@ struct DoctorPage {
             <h2>What each address does</h2>
             <p class="legend"><span class="tcp">TCP</span> <span class="tls">TLS</span> \
             <span class="wait">first byte</span> <span class="lost">in vain</span> \
-            <span class="small">the whole width is \(Words.milliseconds(.milliseconds(Int64(scale))))</span></p>
+            <span class="small">the whole width is \(Words.milliseconds(.milliseconds(Int64(clamping: scale))))</span></p>
             \(rows)
             </section>
             """

@@ -185,7 +185,7 @@ struct Verdict: Hashable, Sendable {
 enum Words {
     static func milliseconds(_ duration: Duration) -> String {
         let number = VerboseLog.milliseconds(duration)
-        return number < 10 ? "\((number * 10).rounded() / 10) ms" : "\(Int(number.rounded())) ms"
+        return number < 10 ? "\((number * 10).rounded() / 10) ms" : "\(Int64(clamping: number)) ms"
     }
 
     static func ttl(_ ttl: Duration?) -> String { ttl.map { "\($0.wholeSeconds) s" } ?? "-" }

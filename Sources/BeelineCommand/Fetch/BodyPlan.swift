@@ -10,9 +10,16 @@ indirect enum BodyPlan: Hashable, Sendable {
     case file(String)
     /// Standard input, read while it is sent; it cannot be sent twice.
     case standardInput
+    /// A pipe or a device, read while it is sent; it cannot be sent twice.
+    case stream(String)
     case form(FormPlan)
     /// Another body without its length.
     case chunked(BodyPlan)
+
+    /// What a path holds, as a body.
+    static func upload(_ path: String) -> BodyPlan {
+        FileDescriptor.isRegular(path) || !FileDescriptor.exists(path) ? .file(path) : .stream(path)
+    }
 
     /// The body for the client.
     ///
@@ -23,7 +30,8 @@ indirect enum BodyPlan: Hashable, Sendable {
         case .bytes(let bytes): .bytes(bytes)
         case .file(let path): meter.counting(.file(path))
         case .standardInput:
-            meter.counting(.once(length: nil, DescriptorBody(descriptor: .standardInput)))
+            meter.counting(.once(length: nil, DescriptorBody(.standardInput)))
+        case .stream(let path): meter.counting(.once(length: nil, DescriptorBody(.path(path))))
         case .form(let form): meter.counting(form.form.body)
         case .chunked(let body): meter.counting(body.requestBody(meter).withoutLength())
         }
@@ -35,7 +43,7 @@ indirect enum BodyPlan: Hashable, Sendable {
         case .none: 0
         case .bytes(let bytes): Int64(bytes.count)
         case .file(let path): files.size(path)
-        case .standardInput: nil
+        case .standardInput, .stream: nil
         case .form(let form): (try? form.form.body.contentLength()) ?? nil
         case .chunked(let body): body.size(files)
         }
@@ -44,8 +52,9 @@ indirect enum BodyPlan: Hashable, Sendable {
     /// Whether it can be sent again, for a retry.
     var isReplayable: Bool {
         switch self {
-        case .standardInput, .chunked(.standardInput): false
-        default: true
+        case .standardInput, .stream: false
+        case .chunked(let body): body.isReplayable
+        case .none, .bytes, .file, .form: true
         }
     }
 }

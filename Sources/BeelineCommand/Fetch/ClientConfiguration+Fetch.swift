@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Beeline
+import CookieJar
 
 extension ClientConfiguration {
     /// The client for a `fetch`.
@@ -22,17 +23,17 @@ extension ClientConfiguration {
         redirects =
             connection.location ? .follow(limit: connection.maxRedirs == -1 ? .max : connection.maxRedirs) : .none
         decodesContent = command.request.compressed
-        if command.cookies.noCookies { jar = nil }
+        jar = command.cookies.noCookies ? nil : CookieJar(configuration: try command.cookies.bound.configuration())
     }
 
     /// The client for anything that asks for names.
     init(_ names: NameArguments, defaults: Defaults, files: InputFiles) throws(CommandFailure) {
         self.init()
-        let specs = names.dns.isEmpty ? defaults.dns : names.dns
+        let (specs, folder) = names.dns.isEmpty ? (defaults.dns, defaults.dnsFolder) : (names.dns, nil)
         if !specs.isEmpty {
             upstreams = try specs.map { spec throws(CommandFailure) in
                 do throws(UpstreamError) {
-                    return try UpstreamSpec(parsing: spec)
+                    return try UpstreamSpec(parsing: spec, filesIn: folder)
                 } catch {
                     throw CommandFailure(.usage, error.message)
                 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Beeline
+import CookieJar
 
 /// What a fetch does: command line, environment and configuration file as one value. It is made whole before anything is
 /// sent, so that a mistake in any of them is known before the first request leaves.
@@ -21,6 +22,8 @@ struct FetchPlan: Sendable {
     var client: ClientConfiguration
     /// `--jar`: read before, written after, or behind the transfers where it is an SQLite file.
     var jar: JarFile?
+    /// What a jar has room for.
+    var jarBounds = CookieJarConfiguration()
     /// `-b FILE`: read before; of two cookies of one name and place theirs is sent.
     var cookieFiles: [JarFile] = []
     /// `-c FILE`: written after.
@@ -30,8 +33,8 @@ struct FetchPlan: Sendable {
     var includesHead = false
     /// `-I`, `--head`: nothing but the head is printed.
     var dropsBody = false
-    /// `-D`.
-    var dumpHeader: String?
+    /// `-D`: where the heads of all transfers go.
+    var dumpHeader: Transfer.Output?
     var isSilent = false
     /// Whether errors are printed; not with `-s` alone.
     var showsErrors = true
@@ -57,6 +60,7 @@ struct FetchPlan: Sendable {
 
         if client.jar != nil {
             jar = (command.cookies.jar ?? defaults.jar).map { JarFile($0) }
+            jarBounds = try command.cookies.bound.configuration()
             cookieFiles = draft.cookieFiles.map { JarFile($0) }
             cookieJar = command.cookies.cookieJar.map { JarFile($0) }
             guard cookieJar.map({ $0.format != nil }) ?? true else {
@@ -67,7 +71,7 @@ struct FetchPlan: Sendable {
         errorStatus = output.failWithBody ? .failedWithBody : output.fail ? .failed : .accepted
         includesHead = output.include || command.request.head
         dropsBody = command.request.head
-        dumpHeader = output.dumpHeader
+        dumpHeader = output.dumpHeader.map { $0 == "-" ? .standardOutput(isNamed: true) : .file($0) }
         isSilent = output.silent
         showsErrors = !output.silent || output.showError
         isVerbose = output.verbose
@@ -94,5 +98,12 @@ extension Duration {
     var seconds: Double {
         let (seconds, attoseconds) = components
         return Double(seconds) + Double(attoseconds) / 1e18
+    }
+}
+
+extension Int64 {
+    /// The whole number that is nearest, the largest or smallest one for what is beyond; 0 for what is no number.
+    init(clamping number: Double) {
+        self = Int64(exactly: number.rounded()) ?? (number > 0 ? .max : number < 0 ? .min : 0)
     }
 }

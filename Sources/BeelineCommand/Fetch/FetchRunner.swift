@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Beeline
+import CookieJar
 
 /// Carries out a plan: its transfers one after the other, over one client, so that they share connections, answers and cookies.
 struct FetchRunner: Sendable {
     let plan: FetchPlan
     private let client: BeelineClient
     private let jar: OpenJar?
+    /// What the user should know of the cookies, one line each.
+    private let messages: [String]
 
     /// Opens the jar and makes the client.
     ///
@@ -15,16 +18,26 @@ struct FetchRunner: Sendable {
         self.plan = plan
         var configuration = plan.client
         // Before the jar is opened: one of the files may be the jar's own.
-        var cookies: [Cookie] = []
-        for file in plan.cookieFiles { cookies += try await file.cookies(from: plan.transfers.first?.url) }
-        if let memory = configuration.jar, let file = plan.jar {
-            let open = try await OpenJar(file, jar: memory)
+        var cookies: [(path: String, cookies: [Cookie])] = []
+        for file in plan.cookieFiles {
+            cookies.append((file.path, try await file.cookies(from: plan.transfers.first?.url)))
+        }
+        var messages: [String] = []
+        if configuration.jar != nil, let file = plan.jar {
+            let open = try await OpenJar(file, bounds: plan.jarBounds)
             configuration.jar = open.jar
+            messages = open.messages
             jar = open
         } else {
             jar = nil
         }
-        configuration.jar?.insert(cookies, isOfThisSession: false)
+        if let memory = configuration.jar {
+            for (path, cookies) in cookies {
+                let intake = CookieIntake(cookies, into: memory, isOfThisSession: false)
+                messages += intake.messages(of: path, plan.jarBounds)
+            }
+        }
+        self.messages = messages
         do {
             client = try BeelineClient(configuration)
         } catch {
@@ -48,17 +61,20 @@ struct FetchRunner: Sendable {
     func run() async -> CommandStatus {
         var status = CommandStatus.ok
         if !plan.isSilent, !plan.reports {
-            for message in jar?.messages ?? [] {
+            for message in messages {
                 Terminal.standardError.writeLine("beeline: \(message.singleLine)")
             }
         }
         await client.resolver.enterNetworkOfIPv6Alone()
         do {
-            try truncateHeaderDump()
+            var heads = OutputSink(plan.dumpHeader ?? .standardOutput(isNamed: true))
+            try heads.open(.truncate)
             for transfer in plan.transfers where !Task.isCancelled {
-                let record = await TransferRun(plan: plan, client: client, transfer: transfer).run()
+                let run = TransferRun(plan: plan, client: client, transfer: transfer, heads: heads)
+                let record = await run.run()
                 if record.status != .ok { status = record.status }
             }
+            try heads.close()
         } catch {
             tell(error)
             status = error.status
@@ -80,15 +96,14 @@ struct FetchRunner: Sendable {
     }
 
     private func saveCookies() async throws(CommandFailure) {
-        try await jar?.save()
+        // One that cannot be written is no reason to lose the other.
+        let written: Result<Void, CommandFailure>
+        do throws(CommandFailure) {
+            written = .success(try await jar?.save() ?? ())
+        } catch {
+            written = .failure(error)
+        }
         if let jar = client.configuration.jar { try plan.cookieJar?.save(jar) }
-    }
-
-    /// The heads of all transfers are added to one file, which begins empty.
-    private func truncateHeaderDump() throws(CommandFailure) {
-        guard let path = plan.dumpHeader, path != "-" else { return }
-        var sink = OutputSink(.file(path))
-        try sink.open(.truncate)
-        try sink.close()
+        try written.get()
     }
 }

@@ -60,7 +60,8 @@ struct FormPart: Hashable, Sendable {
     init(_ argument: FormArgument, _ files: InputFiles) throws(CommandFailure) {
         let text = argument.text
         guard let equals = text.firstIndex(of: "="), equals > text.startIndex else {
-            throw CommandFailure(.usage, "-F \"\(text)\": write name=value or name=@file")
+            // The text may be a secret.
+            throw CommandFailure(.usage, "-F: a part has no name: write name=value or name=@file")
         }
         name = String(text[..<equals])
         let value = text[text.index(after: equals)...]
@@ -83,7 +84,10 @@ struct FormPart: Hashable, Sendable {
                 // A parameter of the type, such as charset=utf-8.
                 type = try HeaderLine.checked("\(known);\(Self.takeWord(&rest))", "-F")
             } else {
-                throw CommandFailure(.usage, "-F \"\(text)\": after ; only type= and filename= are known")
+                throw CommandFailure(
+                    .usage,
+                    "-F \"\(name)=…\": after ; only type= and filename= are known; --form-string takes a value as it is"
+                )
             }
         }
         switch first {

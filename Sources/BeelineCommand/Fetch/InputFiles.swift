@@ -24,10 +24,7 @@ struct InputFiles: Sendable {
             defer { if path != "-" { try? file.close() } }
             return try file.readToEnd()
         },
-        size: { path in
-            guard FileDescriptor.isRegular(path) else { return nil }
-            return try? FileDescriptor.size(of: path)
-        },
+        size: { path in FileDescriptor.size(of: path) },
         askPassword: { prompt in
             guard isatty(STDIN_FILENO) == 1, let password = getpass(prompt) else { return nil }
             return String(cString: password)

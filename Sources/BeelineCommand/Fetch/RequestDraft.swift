@@ -62,7 +62,7 @@ struct RequestDraft: Sendable {
         var body = body
         if let upload {
             guard body == .none else { throw Self.twoMethods }
-            body = upload == "-" || upload == "." ? .standardInput : .file(upload)
+            body = upload == "-" || upload == "." ? .standardInput : .upload(upload)
         }
         guard body == .none || !isHead else { throw Self.twoMethods }
         var fields = fields

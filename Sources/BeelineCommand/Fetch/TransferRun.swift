@@ -16,13 +16,16 @@ struct TransferRun {
     let plan: FetchPlan
     let client: BeelineClient
     let transfer: Transfer
+    /// Where `-D` has heads go. It is open for all transfers, since the reader of a pipe leaves when it is closed.
+    private let heads: OutputSink
     private let meter = UploadMeter()
     private let begin = ContinuousClock.now
 
-    init(plan: FetchPlan, client: BeelineClient, transfer: Transfer) {
+    init(plan: FetchPlan, client: BeelineClient, transfer: Transfer, heads: OutputSink) {
         self.plan = plan
         self.client = client
         self.transfer = transfer
+        self.heads = heads
     }
 
     /// Runs it, and prints what the plan wants printed.
@@ -30,15 +33,22 @@ struct TransferRun {
         var record = TransferRecord(transfer)
         var schedule = RetrySchedule(retries: plan.retries, delay: plan.retryDelay)
         let sizeBefore = resumedFile.map { InputFiles.real.size($0) ?? 0 }
+        var isRestarted = false
         while true {
-            let wait = await attempt(&record, &schedule)
+            let wait = await attempt(&record, &schedule, &isRestarted)
             guard let wait, !Task.isCancelled else { break }
             note("\(record.failure?.message ?? "the server answered \(record.lastHop?.status.code ?? 0)")")
             note("trying again in \(wait.seconds) s, \(plan.retries - record.retries) tries left")
             record = TransferRecord(transfer, retries: record.retries + 1)
             do { try await Task.sleep(for: wait) } catch { break }
             // The next try asks from the same byte again: what this one appended must go.
-            if let file = resumedFile, let sizeBefore { try? FileDescriptor.truncate(file, to: sizeBefore) }
+            guard let file = resumedFile, let sizeBefore, !isRestarted else { continue }
+            do {
+                try FileDescriptor.truncate(file, to: sizeBefore)
+            } catch {
+                record.failure = CommandFailure(.writeFailed, "the file \(file) cannot be shortened: \(error)")
+                break
+            }
         }
         record.total = begin.duration(to: .now)
         record.sent = sentBytes(record)
@@ -48,11 +58,18 @@ struct TransferRun {
     }
 
     /// Tries once. Returns how long to wait before the next try; nil: this one counts.
-    private func attempt(_ record: inout TransferRecord, _ schedule: inout RetrySchedule) async -> Duration? {
+    ///
+    /// - Parameter isRestarted: whether a try with `-C N` wrote the whole anew: byte N is not where the file ends any more, so
+    ///   the next ones ask for the whole too.
+    private func attempt(
+        _ record: inout TransferRecord,
+        _ schedule: inout RetrySchedule,
+        _ isRestarted: inout Bool
+    ) async -> Duration? {
         let response: Response
         let offset: Int64
         do {
-            offset = try resumeOffset()
+            offset = isRestarted ? 0 : try resumeOffset()
             response = try await send(from: offset, &record)
         } catch {
             record.failure = error
@@ -69,12 +86,11 @@ struct TransferRun {
             return wait
         }
         do {
-            try await receive(response, from: offset, &record)
+            try await receive(response, from: offset, &record, &isRestarted)
             return nil
         } catch {
             record.failure = error
-            // What has gone to standard output cannot be taken back.
-            if case .standardOutput = transfer.output, record.received > 0 { return nil }
+            if record.received > 0, !canTakeBack { return nil }
             guard transfer.body.isReplayable else { return nil }
             return schedule.next(after: error.status, responseStatus: nil)
         }
@@ -105,6 +121,12 @@ struct TransferRun {
         }
     }
 
+    /// Whether what was written can be written anew: not what has gone to standard output, a pipe or a device.
+    private var canTakeBack: Bool {
+        guard case .file(let path) = transfer.output else { return false }
+        return FileDescriptor.isRegular(path)
+    }
+
     /// The file that `-C N` appends to.
     private var resumedFile: String? {
         guard case .at = transfer.resume, case .file(let path) = transfer.output else { return nil }
@@ -129,7 +151,8 @@ struct TransferRun {
     private func receive(
         _ response: Response,
         from offset: Int64,
-        _ record: inout TransferRecord
+        _ record: inout TransferRecord,
+        _ isRestarted: inout Bool
     ) async throws(CommandFailure) {
         try dumpHeads(response.hops)
         let isError = response.status.code >= 400
@@ -142,7 +165,9 @@ struct TransferRun {
             let range = response.fields[.contentRange]
             switch ResumeDecision(status: response.status.code, contentRange: range, offset: offset) {
             case .append: mode = .append
-            case .restart: note("the server cannot go on at byte \(offset): \(transfer.url) comes from the start")
+            case .restart:
+                if resumedFile != nil { isRestarted = true }
+                note("the server cannot go on at byte \(offset): \(transfer.url) comes from the start")
             case .complete: return await response.body.discard()
             case .mismatch(let what): throw CommandFailure(.rangeFailed, what)
             case .refused(let status):
@@ -198,11 +223,8 @@ struct TransferRun {
     }
 
     private func dumpHeads(_ hops: [Hop]) throws(CommandFailure) {
-        guard let path = plan.dumpHeader else { return }
-        var sink = OutputSink(path == "-" ? .standardOutput(isNamed: true) : .file(path))
-        try sink.open(.append)
-        for hop in hops { try sink.write(head: ResponseHead(hop).bytes) }
-        try sink.close()
+        guard plan.dumpHeader != nil else { return }
+        for hop in hops { try heads.write(head: ResponseHead(hop).bytes) }
     }
 
     private static func httpError(_ response: Response) -> CommandFailure {
@@ -226,11 +248,9 @@ struct TransferRun {
     private func tell(_ record: inout TransferRecord) {
         if let output = plan.writeOut?.output(record) {
             do {
-                try FileDescriptor.standardOutput.write(output.standardOutput.utf8)
+                try StandardOutput.write(output.standardOutput.utf8)
             } catch {
-                record.failure =
-                    record.failure
-                    ?? CommandFailure(.writeFailed, "standard output: \(error)", isQuiet: error.isBrokenPipe)
+                record.failure = record.failure ?? error
             }
             Terminal.standardError.write(output.standardError)
         }

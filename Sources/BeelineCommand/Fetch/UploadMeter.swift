@@ -18,23 +18,45 @@ final class UploadMeter: Sendable {
     }
 }
 
-/// An open file as a body, such as standard input. It is not closed.
+/// A stream as a body, such as standard input.
 struct DescriptorBody: AsyncSequence, Sendable {
     typealias Element = ByteBuffer
 
-    let descriptor: FileDescriptor
+    enum Source: Hashable, Sendable {
+        /// It is not closed.
+        case standardInput
+        /// It is opened when the first piece is wanted, and closed at its end.
+        case path(String)
+    }
 
-    func makeAsyncIterator() -> Iterator { Iterator(descriptor: descriptor) }
+    private let source: Source
+
+    init(_ source: Source) { self.source = source }
+
+    func makeAsyncIterator() -> Iterator { Iterator(source) }
 
     /// Reads on NIO's thread pool, since a pipe may keep its reader waiting.
-    struct Iterator: AsyncIteratorProtocol {
+    final class Iterator: AsyncIteratorProtocol {
         private static let pieceSize = 128 * 1024
 
-        fileprivate let descriptor: FileDescriptor
+        private let source: Source
+        private var open: FileDescriptor?
 
-        mutating func next() async throws -> ByteBuffer? {
-            let descriptor = descriptor
-            let bytes = try await NIOThreadPool.singleton.runIfActive { try descriptor.read(atMost: Self.pieceSize) }
+        fileprivate init(_ source: Source) { self.source = source }
+
+        deinit { try? open?.close() }
+
+        func next() async throws -> ByteBuffer? {
+            let (source, known) = (source, open)
+            let (file, bytes) = try await NIOThreadPool.singleton.runIfActive {
+                let file: FileDescriptor =
+                    switch source {
+                    case .standardInput: .standardInput
+                    case .path(let path): try known ?? FileDescriptor.open(reading: path)
+                    }
+                return (file, try file.read(atMost: Self.pieceSize))
+            }
+            if source != .standardInput { open = file }
             return bytes.isEmpty ? nil : ByteBuffer(bytes: bytes)
         }
     }

@@ -4,6 +4,7 @@ import ArgumentParser
 import Beeline
 import BeelineProxy
 import BeelineWebDriver
+import Dispatch
 
 /// `beeline open URL`: a page in a browser, logged in.
 struct OpenCommand: AsyncParsableCommand {
@@ -14,7 +15,7 @@ struct OpenCommand: AsyncParsableCommand {
         discussion: """
             The browser has a profile of its own, which is thrown away. The cookies of the URL's site go from the jar into it \
             before the first load; while it is open, cookies of its pages come back into the jar, which is written when its \
-            last window closes, or at Ctrl-C. --cacert holds for the pages, too; Chromium and Firefox need certutil for it.
+            last window closes, at Ctrl-C, or when the terminal is closed. --cacert holds for the pages, too; Chromium and Firefox need certutil for it.
 
             """ + NameArguments.specs
     )
@@ -38,6 +39,7 @@ struct OpenCommand: AsyncParsableCommand {
     @Flag(name: [.customShort("v"), .customLong("verbose")], help: "Print a line a tunnel")
     var verbose = false
 
+    @OptionGroup var bound: JarBoundArguments
     @OptionGroup var proxy: ProxyArguments
     @OptionGroup(title: "Names and trust") var names: NameArguments
 
@@ -46,7 +48,8 @@ struct OpenCommand: AsyncParsableCommand {
 
     func run() async throws {
         let runner = try runner(try Defaults.load(), files: .real)
-        let status = await Interruption.run { await runner.run() }
+        // Browser, driver and profile would be left behind.
+        let status = await Interruption.run(cleanup: .seconds(15)) { await runner.run() }
         if status != .ok { throw ExitCode(status.rawValue) }
     }
 
@@ -72,6 +75,7 @@ struct OpenCommand: AsyncParsableCommand {
             proxy: configuration,
             browser: browser,
             jar: (jar ?? defaults.jar).map { JarFile($0) },
+            jarBounds: try bound.configuration(),
             isVerbose: verbose
         )
     }

@@ -13,7 +13,11 @@ struct OpenRunner: Sendable {
     let proxy: ProxyConfiguration
     let browser: BrowserConfiguration
     let jar: JarFile?
+    let jarBounds: CookieJarConfiguration
     let isVerbose: Bool
+
+    /// For how long cookies are taken over from a browser that is to end, and it is asked to end; then it is killed.
+    private static let cleanupLimit = Duration.seconds(10)
 
     /// Returns when the browser has been closed, or the task was cancelled.
     func run() async -> CommandStatus {
@@ -21,10 +25,10 @@ struct OpenRunner: Sendable {
         async let _: Void = client.run()
         do throws(CommandFailure) {
             let open: OpenJar? =
-                if let jar { try await OpenJar(jar, jar: CookieJar()) } else { nil }
+                if let jar { try await OpenJar(jar, bounds: jarBounds) } else { nil }
             for message in open?.messages ?? [] { tell(message) }
             do throws(CommandFailure) {
-                try await browse(with: open?.jar ?? CookieJar())
+                try await browse(with: open?.jar ?? CookieJar(configuration: jarBounds))
             } catch {
                 // Whatever has come into the jar by then is kept.
                 try await open?.save()
@@ -40,9 +44,15 @@ struct OpenRunner: Sendable {
 
     private func browse(with jar: CookieJar) async throws(CommandFailure) {
         var configuration = proxy
+        // Lines are printed elsewhere: the proxy does not wait for their reader.
+        let (events, event) = AsyncStream.makeStream(of: ProxyEvent.self, bufferingPolicy: .bufferingNewest(1_000))
+        defer { event.finish() }
         if isVerbose {
-            configuration.onEvent = { event in
-                if let line = event.line { Terminal.standardError.writeLine(line.singleLine) }
+            configuration.onEvent = { event.yield($0) }
+            Task {
+                for await event in events {
+                    if let line = event.line { Terminal.standardError.writeLine(line.singleLine) }
+                }
             }
         }
         let proxy: BeelineProxy
@@ -59,7 +69,7 @@ struct OpenRunner: Sendable {
             await visit(browser, with: jar)
             failure = nil
         } catch {
-            failure = CommandFailure(error)
+            failure = Task.isCancelled ? nil : CommandFailure(error)
         }
         await proxy.stop()
         await client.shutDown()
@@ -94,11 +104,17 @@ struct OpenRunner: Sendable {
         }
         await browser.waitUntilClosed()
         // Ctrl-C cancels this task, but what is in the browser by now is still wanted.
-        await Task {
+        let end = Task {
             _ = try? await following.sync()
             await following.stop()
             await browser.end()
-        }.value
+        }
+        let limit = Task {
+            try await Task.sleep(for: Self.cleanupLimit)
+            end.cancel()
+        }
+        await end.value
+        limit.cancel()
     }
 
     private func tell(_ message: String) { Terminal.standardError.writeLine("beeline: \(message.singleLine)") }

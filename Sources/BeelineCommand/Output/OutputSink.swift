@@ -64,8 +64,7 @@ struct OutputSink {
     private func failure(_ error: FileDescriptor.Failure) -> CommandFailure {
         switch output {
         case .file(let path): CommandFailure(.writeFailed, "the file \(path) cannot be written: \(error)")
-        case .standardOutput:
-            CommandFailure(.writeFailed, "standard output cannot be written: \(error)", isQuiet: error.isBrokenPipe)
+        case .standardOutput: CommandFailure(standardOutput: error)
         }
     }
 }

@@ -33,7 +33,8 @@ struct ProgressBar {
         lastDrawn = now
         let elapsed = (now - begin).seconds
         let speed = elapsed > 0 ? Double(received) / elapsed : 0
-        let (have, _) = offset.addingReportingOverflow(received)
+        let sum = offset.addingReportingOverflow(received)
+        let have = sum.overflow ? .max : sum.partialValue
         var figures = Self.bytes(Double(have))
         if let total { figures += " of \(Self.bytes(Double(total)))" }
         figures += "  \(Self.bytes(speed))/s"
@@ -41,7 +42,7 @@ struct ProgressBar {
         if isLast {
             figures += "  \(Self.time(elapsed))"
         } else if speed > 0 {
-            figures += "  \(Self.time(Double(total - have) / speed)) left"
+            figures += "  \(Self.time((Double(total) - Double(have)) / speed)) left"
         }
         let share = min(1, Double(have) / Double(total))
         let percent = "\(Int(share * 100))%"
@@ -67,7 +68,7 @@ struct ProgressBar {
         }
         let unit = units.first ?? "B"
         guard unit != "B" else { return "\(Int(count)) B" }
-        let tenths = Int((count * 10).rounded())
+        let tenths = Int64(clamping: count * 10)
         return "\(tenths / 10).\(tenths % 10) \(unit)"
     }
 

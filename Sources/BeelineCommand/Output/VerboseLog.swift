@@ -57,7 +57,9 @@ enum VerboseLog {
     private static func shown(_ field: HTTPField) -> String {
         switch field.name {
         case .authorization, .proxyAuthorization:
-            return field.value.split(separator: " ").first.map { "\($0) …" } ?? ""
+            // Without a space there is no scheme: all of it is the secret.
+            let words = field.value.split(separator: " ", maxSplits: 1)
+            return words.count == 2 ? "\(words[0]) …" : "…"
         case .cookie:
             return field.value.split(separator: ";").map { hidden($0.trimmingBlanks) }.joined(separator: "; ")
         case .setCookie:

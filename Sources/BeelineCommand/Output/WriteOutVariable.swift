@@ -80,7 +80,7 @@ enum WriteOutVariable: String, CaseIterable {
 
         /// Seconds with the six digits that curl writes.
         private static func decimal(_ duration: Duration) -> String {
-            let microseconds = Int64((duration.seconds * 1e6).rounded())
+            let microseconds = Int64(clamping: duration.seconds * 1e6)
             let fraction = "\(microseconds % 1_000_000)"
             return "\(microseconds / 1_000_000)." + String(repeating: "0", count: 6 - fraction.count) + fraction
         }
@@ -162,7 +162,7 @@ enum WriteOutVariable: String, CaseIterable {
     }
 
     private static func speed(_ bytes: Int64, _ time: Duration) -> Int64 {
-        time > .zero ? Int64((Double(bytes) / time.seconds).rounded()) : 0
+        time > .zero ? Int64(clamping: Double(bytes) / time.seconds) : 0
     }
 
     private static func headerJSON(_ fields: HTTPFields) -> String {

@@ -2,6 +2,7 @@
 
 import BeelineWebDriver
 import Dispatch
+import NIOConcurrencyHelpers
 
 #if canImport(Darwin)
 import Darwin
@@ -30,8 +31,12 @@ struct ChildProcess: Sendable {
     /// - Returns: its exit code, 128 and the signal's number where it died of one, 127 where there is none and 126 where it
     ///   cannot be run, as a shell has it.
     func run() async -> Int32 {
-        // What whoever started us has us ignore (nohup, a script's background) is ignored by the program as well.
-        let forwarded = [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2].filter { !Self.ignore($0) }
+        // A signal that our parent has us ignore (nohup, a script's background) is ignored by the program as well.
+        let forwarded = [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2].filter { !Interruption.ignore($0) }
+        let target = SignalTarget()
+        // Before the program starts, so that no signal is lost.
+        let sources = forwarded.map { Self.forward($0, to: target) }
+        defer { for source in sources { source.cancel() } }
         var launch = launch
         launch.signals = forwarded
         let number: pid_t
@@ -42,37 +47,71 @@ struct ChildProcess: Sendable {
             CommandFailure(CommandStatus(rawValue: status), "\(launch.arguments[0]): \(error.reason)").print()
             return status
         }
-        let sources = forwarded.map { signal in Self.forward(signal, to: number) }
-        let status = await Self.wait(for: number)
-        for source in sources { source.cancel() }
-        return status
+        target.begin(number)
+        return await Self.wait(for: number, target)
     }
 
-    /// Ignores a signal; whether it was before.
-    private static func ignore(_ number: CInt) -> Bool {
-        // A handler is a C function, which Swift cannot compare; `SIG_IGN` is none but the number 1, in the place of one.
-        unsafeBitCast(signal(number, SIG_IGN), to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self)
-    }
-
-    /// Sends a signal that we get on to the program. One that a terminal's key makes reaches the program by itself.
-    private static func forward(_ number: CInt, to process: pid_t) -> any DispatchSourceSignal {
+    /// Sends a signal that we get on to the program. The terminal sends those of its keys to the program itself.
+    private static func forward(_ number: CInt, to target: SignalTarget) -> any DispatchSourceSignal {
         let isOfTerminal = number == SIGINT || number == SIGQUIT
         let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
         source.setEventHandler {
-            if isOfTerminal, isatty(STDIN_FILENO) == 1, tcgetpgrp(STDIN_FILENO) == getpgrp() { return }
-            kill(process, number)
+            if isOfTerminal, isInForeground { return }
+            target.send(number)
         }
         source.resume()
         return source
     }
 
-    private static func wait(for process: pid_t) async -> Int32 {
+    /// Whether our process group is the one that gets the signals of the terminal's keys. Standard input may be another file.
+    private static var isInForeground: Bool {
+        guard let terminal = try? FileDescriptor.open(reading: "/dev/tty") else { return false }
+        defer { try? terminal.close() }
+        return tcgetpgrp(terminal.number) == getpgrp()
+    }
+
+    private static func wait(for process: pid_t, _ target: SignalTarget) async -> Int32 {
         await withCheckedContinuation { continuation in
             DispatchQueue(label: "beeline.run").async {
+                // While it is not reaped, its number belongs to no other process.
+                var info = siginfo_t()
+                while waitid(P_PID, id_t(process), &info, WEXITED | WNOWAIT) < 0, errno == EINTR {}
+                target.end()
                 var status: CInt = 0
                 while waitpid(process, &status, 0) < 0, errno == EINTR {}
                 continuation.resume(returning: ProgramLaunch.exitCode(status))
             }
         }
     }
+}
+
+/// The process that signals are sent to; those that come before it has started wait for it.
+private final class SignalTarget: Sendable {
+    private enum State {
+        case notStarted([CInt])
+        case running(pid_t)
+        case ended
+    }
+
+    /// Guards the number, which must not be used once the process was reaped.
+    private let state = NIOLockedValueBox(State.notStarted([]))
+
+    func begin(_ process: pid_t) {
+        state.withLockedValue { state in
+            if case .notStarted(let signals) = state { for signal in signals { kill(process, signal) } }
+            state = .running(process)
+        }
+    }
+
+    func send(_ signal: CInt) {
+        state.withLockedValue { state in
+            switch state {
+            case .notStarted(let signals) where !signals.contains(signal): state = .notStarted(signals + [signal])
+            case .running(let process): kill(process, signal)
+            case .notStarted, .ended: break
+            }
+        }
+    }
+
+    func end() { state.withLockedValue { $0 = .ended } }
 }

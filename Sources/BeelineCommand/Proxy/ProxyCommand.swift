@@ -92,26 +92,56 @@ struct ProxyCommand: AsyncParsableCommand {
         // Lines are printed elsewhere: the proxy does not wait for who reads them.
         let (events, tell) = AsyncStream.makeStream(of: ProxyEvent.self, bufferingPolicy: .bufferingNewest(1_000))
         if isVerbose { configuration.onEvent = { tell.yield($0) } }
-        do throws(ProxyError) {
-            let proxy = try await BeelineProxy.start(configuration, client: client)
-            Terminal.standardOutput.writeLine("listening at \(proxy.url)")
-            if configuration.servesPAC { Terminal.standardOutput.writeLine("PAC file at \(proxy.url)/proxy.pac") }
-            for host in hosts {
-                guard let root = try? HTTPURL(origin: Origin(scheme: .https, host: host)) else { continue }
-                if let url = try proxy.gateway?.localURL(for: root) {
-                    Terminal.standardOutput.writeLine("\(root) is at \(url)")
+        do throws(CommandFailure) {
+            let proxy = try await Self.start(configuration, client)
+            var failure: CommandFailure?
+            do throws(CommandFailure) {
+                try Self.announce(proxy, servesPAC: configuration.servesPAC, gateway: hosts)
+                for await event in events {
+                    if let line = event.line { Terminal.standardOutput.writeLine(line.singleLine) }
                 }
-            }
-            for await event in events {
-                if let line = event.line { Terminal.standardOutput.writeLine(line.singleLine) }
+            } catch {
+                // No program would find the proxy.
+                failure = error
             }
             await proxy.stop(within: .seconds(1))
             await client.shutDown()
+            if let failure { throw failure }
             return .ok
         } catch {
-            let failure = CommandFailure(error)
-            failure.print()
-            return failure.status
+            error.print()
+            return error.status
+        }
+    }
+
+    private static func start(
+        _ configuration: ProxyConfiguration,
+        _ client: BeelineClient
+    ) async throws(CommandFailure) -> BeelineProxy {
+        do throws(ProxyError) {
+            return try await BeelineProxy.start(configuration, client: client)
+        } catch {
+            throw CommandFailure(error)
+        }
+    }
+
+    /// Prints where the proxy is.
+    private static func announce(
+        _ proxy: BeelineProxy,
+        servesPAC: Bool,
+        gateway hosts: [Host]
+    ) throws(CommandFailure) {
+        try StandardOutput.writeLine("listening at \(proxy.url)")
+        if servesPAC { try StandardOutput.writeLine("PAC file at \(proxy.url)/proxy.pac") }
+        for host in hosts {
+            guard let root = try? HTTPURL(origin: Origin(scheme: .https, host: host)) else { continue }
+            let url: HTTPURL?
+            do throws(ProxyError) {
+                url = try proxy.gateway?.localURL(for: root)
+            } catch {
+                throw CommandFailure(error)
+            }
+            if let url { try StandardOutput.writeLine("\(root) is at \(url)") }
         }
     }
 }
@@ -121,7 +151,7 @@ extension ProxyEvent {
     var line: String? {
         switch self {
         case .connected(let kind, let destination, let endpoint, let time):
-            "\(kind.rawValue) \(destination) \(endpoint) \(Int((time / .milliseconds(1)).rounded())) ms"
+            "\(kind.rawValue) \(destination) \(endpoint) \(Int64(clamping: time / .milliseconds(1))) ms"
         case .refused(let destination, let refusal):
             "\(refusal.status) \(destination.map { "\($0)" } ?? "-") \(refusal.message)"
         case .ended: nil

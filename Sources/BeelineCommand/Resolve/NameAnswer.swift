@@ -92,7 +92,7 @@ struct NameAnswer: Hashable, Sendable {
 
 extension Duration {
     /// In seconds, a part of one counted whole: what was said a moment ago has the TTL that was said.
-    var wholeSeconds: Int64 { Int64(seconds.rounded(.up)) }
+    var wholeSeconds: Int64 { Int64(clamping: seconds.rounded(.up)) }
 }
 
 extension Answer.Records {

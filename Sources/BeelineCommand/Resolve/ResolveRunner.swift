@@ -42,9 +42,8 @@ struct ResolveRunner: Sendable {
         do {
             try print(results, hosts)
         } catch {
-            let failure = CommandFailure(.writeFailed, "standard output: \(error)", isQuiet: error.isBrokenPipe)
-            failure.print()
-            return failure.status
+            error.print()
+            return error.status
         }
         // With --all a name is resolved if anyone could.
         let isResolved = results.allSatisfy { answers in answers.contains { $0.error == nil } }
@@ -71,14 +70,14 @@ struct ResolveRunner: Sendable {
 
     // MARK: Printing
 
-    private func print(_ results: [[NameAnswer]], _ hosts: [Host]) throws(FileDescriptor.Failure) {
+    private func print(_ results: [[NameAnswer]], _ hosts: [Host]) throws(CommandFailure) {
         var text = ""
         if options.json {
             text = JSONText.line(ResolveReport(results, hosts)) + "\n"
         } else {
             for answer in results.joined() { text += answer.lines.map { $0 + "\n" }.joined() }
         }
-        try FileDescriptor.standardOutput.write(text.utf8)
+        try StandardOutput.write(text.utf8)
         guard !options.json else { return }
         for answer in results.joined() {
             if let error = answer.error { CommandFailure(.hostUnresolved, error.message).print() }

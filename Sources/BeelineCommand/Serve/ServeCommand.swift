@@ -4,6 +4,14 @@ import ArgumentParser
 import Beeline
 import BeelineServer
 
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
 /// `beeline serve`: an HTTPDNS server.
 struct ServeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -29,7 +37,8 @@ struct ServeCommand: AsyncParsableCommand {
         let shared = try SharedCache(options, files: .real)
         configuration.resolver.shared = shared.answers
         let client = configuration
-        let status = await Interruption.run {
+        // SIGHUP reads the files again.
+        let status = await Interruption.run(signals: [SIGINT, SIGTERM]) {
             do throws(CommandFailure) {
                 let status = try await ServeRunner(client, plan).run()
                 await shared.end()

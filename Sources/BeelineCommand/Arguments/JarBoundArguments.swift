@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import CookieJar
+
+/// How much a jar holds.
+struct JarBoundArguments: ParsableArguments {
+    @Option(help: ArgumentHelp("Keep at most so many cookies in the jar (default: 3000)", valueName: "number"))
+    var maxCookies: Int?
+
+    /// The bounds of a jar.
+    ///
+    /// - Throws: ``CommandFailure`` for a number that is none.
+    func configuration() throws(CommandFailure) -> CookieJarConfiguration {
+        var configuration = CookieJarConfiguration()
+        guard let maxCookies else { return configuration }
+        guard (1...1_000_000).contains(maxCookies) else {
+            throw CommandFailure(.usage, "--max-cookies \(maxCookies): write 1 to 1000000")
+        }
+        configuration.maximumCookies = maxCookies
+        return configuration
+    }
+}

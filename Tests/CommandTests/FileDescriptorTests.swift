@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Testing
+
+@testable import BeelineCommand
+
+/// Files as the kernel has them: links, pipes, and those that do not block.
+struct FileDescriptorTests {
+    private func pipe() throws -> (reader: FileDescriptor, writer: FileDescriptor) {
+        var numbers: [CInt] = [-1, -1]
+        try #require(Foundation.pipe(&numbers) == 0)
+        return (FileDescriptor(numbers[0]), FileDescriptor(numbers[1]))
+    }
+
+    @Test("a pipe that does not block is waited for, by its reader too", .timeLimit(.minutes(1)))
+    func nonBlockingInputIsWaitedFor() async throws {
+        let (reader, writer) = try pipe()
+        defer { try? reader.close() }
+        try #require(fcntl(reader.number, F_SETFL, O_NONBLOCK) == 0)
+        // Nothing is there when the reader begins, or the writer was quicker in every round.
+        let writing = Task.detached {
+            for round in 0..<2_000 {
+                try writer.write([UInt8(round & 0xff)])
+                await Task.yield()
+            }
+            try writer.close()
+        }
+        let bytes = try reader.readToEnd()
+        try await writing.value
+        #expect(bytes.count == 2_000)
+    }
+
+    @Test("a link that was planted where a draft is to be made is not followed")
+    func plantedLink() throws {
+        let folder = try Folder()
+        try folder.write("kept", to: "victim")
+        try folder.write("old", to: "jar.txt")
+        let draft = "\(folder.path)/jar.txt.draft"
+        try FileManager.default.createSymbolicLink(atPath: draft, withDestinationPath: "\(folder.path)/victim")
+        let failure = #expect(throws: FileDescriptor.Failure.self) {
+            try JarFile.replace("\(folder.path)/jar.txt", by: Array("new".utf8), suffix: ".draft")
+        }
+        #expect(failure?.code == EEXIST)
+        #expect(try folder.text("victim") == "kept" && folder.text("jar.txt") == "old")
+        // One that leads to nothing is not followed either.
+        try FileManager.default.removeItem(atPath: "\(folder.path)/victim")
+        #expect(throws: FileDescriptor.Failure.self) {
+            try JarFile.replace("\(folder.path)/jar.txt", by: Array("new".utf8), suffix: ".draft")
+        }
+        #expect(!folder.has("victim"))
+    }
+
+    @Test("a link to a file that is yet to be made is kept, and the file is made")
+    func danglingLink() throws {
+        let folder = try Folder()
+        try FileManager.default.createDirectory(atPath: "\(folder.path)/real", withIntermediateDirectories: true)
+        let (link, second) = ("\(folder.path)/jar.txt", "\(folder.path)/second.txt")
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: "second.txt")
+        try FileManager.default.createSymbolicLink(atPath: second, withDestinationPath: "real/jar.txt")
+        try JarFile.replace(link, by: Array("new".utf8))
+        #expect(try folder.text("real/jar.txt") == "new")
+        #expect(try FileManager.default.destinationOfSymbolicLink(atPath: link) == "second.txt")
+        // Links that lead to each other end in an error of the system.
+        try FileManager.default.removeItem(atPath: second)
+        try FileManager.default.createSymbolicLink(atPath: second, withDestinationPath: "jar.txt")
+        #expect(throws: FileDescriptor.Failure.self) { try JarFile.replace(link, by: []) }
+    }
+
+    @Test("a file beside which no draft can be made is written in place")
+    func noRoomForADraft() throws {
+        let folder = try Folder()
+        // The name of a draft would be longer than a name can be.
+        let name = String(repeating: "j", count: 251) + ".txt"
+        for text in ["first", "2nd"] {
+            try JarFile.replace("\(folder.path)/\(name)", by: Array(text.utf8))
+            #expect(try folder.text(name) == text)
+        }
+    }
+
+    @Test("the size of a file that only its owner may read is known, and it is no file that is not there")
+    func unreadableFile() async throws {
+        let folder = try Folder()
+        try FileManager.default.createDirectory(atPath: "\(folder.path)/beeline", withIntermediateDirectories: true)
+        let path = try folder.write("{\"proxy\": \"http://127.0.0.1:1\"}", to: "beeline/config.json")
+        #expect(FileDescriptor.size(of: path) == 31)
+        #expect(FileDescriptor.size(of: folder.path) == nil && FileDescriptor.size(of: "/dev/null") == nil)
+        #expect(FileDescriptor.size(of: "\(folder.path)/none") == nil)
+        try #require(chmod(path, 0) == 0 && chmod(folder.path, 0o777) == 0)
+        // Root may read everything: it is another user for this.
+        let user = geteuid() == 0 ? ["/usr/bin/setpriv", "--reuid=65534", "--clear-groups"] : ["/usr/bin/env"]
+        guard FileManager.default.isExecutableFile(atPath: user[0]) else { return }
+        let run = try await CommandRun.run(
+            user[0],
+            user.dropFirst() + [CommandRun.beeline, "http://127.0.0.1:1/"],
+            in: folder,
+            environment: ["XDG_CONFIG_HOME": folder.path]
+        )
+        #expect(run.status == 26 && run.errors.contains("config.json cannot be read"), "\(run.status) \(run.errors)")
+    }
+}

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+
+/// Runs programs on a terminal of their own, by a little Python.
+enum PseudoTerminal {
+    /// Runs a program, and returns when it has ended; `text` is what it wrote to the terminal.
+    static func run(_ arguments: [String], in folder: Folder) async throws -> CommandRun {
+        let program = """
+            import os, pty, sys
+            number, terminal = pty.fork()
+            if number == 0:
+                os.execvp(sys.argv[1], sys.argv[1:])
+            while True:
+                try:
+                    piece = os.read(terminal, 4096)
+                except OSError:
+                    break
+                if not piece:
+                    break
+                sys.stdout.buffer.write(piece)
+            sys.stdout.flush()
+            sys.exit(os.waitstatus_to_exitcode(os.waitpid(number, 0)[1]) % 256)
+            """
+        return try await CommandRun.run("/usr/bin/python3", ["-c", program] + arguments, in: folder)
+    }
+
+    /// What a program that `beeline run` started on a terminal tells of the signals that it got: Ctrl-C is pressed, and once that
+    /// was told, SIGUSR1 is sent to `beeline`.
+    ///
+    /// - Parameter input: where standard input of `beeline` comes from.
+    static func signals(input: String, in folder: Folder) async throws -> CommandRun {
+        let child = """
+            import signal
+            signals = {signal.SIGINT, signal.SIGUSR1}
+            signal.pthread_sigmask(signal.SIG_BLOCK, signals)
+            print("ready", flush=True)
+            while True:
+                got = signal.sigwaitinfo(signals)
+                print(signal.Signals(got.si_signo).name, "sent" if got.si_pid else "key", flush=True)
+                if got.si_signo == signal.SIGUSR1:
+                    break
+            """
+        let parent = """
+            import os, pty, signal, sys
+            number, terminal = pty.fork()
+            if number == 0:
+                script = 'exec "$0" run -- python3 -c "$1" <' + sys.argv[3]
+                os.execvp("sh", ["sh", "-c", script, sys.argv[1], sys.argv[2]])
+            seen = b""
+            def until(mark):
+                global seen
+                while mark not in seen:
+                    seen += os.read(terminal, 4096)
+            until(b"ready")
+            os.write(terminal, b"\\x03")
+            until(b"SIGINT")
+            os.kill(number, signal.SIGUSR1)
+            until(b"SIGUSR1 sent")
+            status = os.waitpid(number, 0)[1]
+            sys.stdout.buffer.write(seen)
+            sys.exit(os.waitstatus_to_exitcode(status) % 256)
+            """
+        let arguments = ["-c", parent, CommandRun.beeline, child, input]
+        return try await CommandRun.run("/usr/bin/python3", arguments, in: folder)
+    }
+}

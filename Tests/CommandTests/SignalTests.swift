@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Beeline
+import BeelineTesting
+import Foundation
+import Testing
+
+extension ProcessTests {
+    /// Signals, and what a parent has left to us.
+    struct SignalTests {
+        @Test(
+            "Ctrl-C reaches the program of `beeline run` once, whatever standard input is",
+            arguments: ["/dev/null", "/dev/tty"]
+        )
+        func controlCReachesTheProgramOnce(_ input: String) async throws {
+            let run = try await PseudoTerminal.signals(input: input, in: try Folder())
+            #expect(run.status == 0, "\(run.errors)\(run.text)")
+            let lines = run.text.split(whereSeparator: \.isNewline).filter { $0.contains("SIG") }
+            #expect(lines.count { $0.hasSuffix("SIGINT key") } == 1 && !run.text.contains("SIGINT sent"), "\(run.text)")
+        }
+
+        @Test("where our parent ignores SIGCHLD, the program's exit code is known all the same")
+        func ignoredSIGCHLDLosesNoExitCode() async throws {
+            let program =
+                "import os, signal, sys; signal.signal(signal.SIGCHLD, signal.SIG_IGN); os.execv(sys.argv[1], sys.argv[1:])"
+            let arguments = ["-c", program, CommandRun.beeline, "run", "--", "sh", "-c", "exit 3"]
+            let run = try await CommandRun.run("/usr/bin/python3", arguments, in: try Folder())
+            #expect(run.status == 3, "\(run.errors)")
+        }
+
+        @Test("a signal that our parent has us ignore ends no fetch", arguments: [("HUP", SIGHUP), ("INT", SIGINT)])
+        func ignoredSignalsStayIgnored(_ name: String, _ signal: Int32) async throws {
+            let gate = Gate()
+            let lab = try await CommandLab { _ in
+                Reply(fields: [.contentLength: "8"], body: ["half", .wait(gate), "rest"])
+            }
+            let script = "trap '' \(name); exec \"$0\" \"$1\""
+            let arguments = ["-c", script, CommandRun.beeline, lab.plainURL()]
+            let run = try await CommandRun.run("/bin/sh", arguments, in: lab.folder) { process in
+                try await gate.arrivals(atLeast: 1)
+                kill(process, signal)
+                gate.open()
+            }
+            #expect(run.status == 0 && run.text == "halfrest", "\(run.errors)")
+            await lab.stop()
+        }
+
+        @Test("a jar opened while standard output is closed gets nothing that is printed")
+        func closedStreamsAreNoJar() async throws {
+            let folder = try Folder()
+            for jar in ["jar.sqlite", "jar.txt"] {
+                let script = "exec \"$0\" cookies set --jar \(jar) https://a.test/ 'a=b' >&-"
+                let run = try await CommandRun.run("/bin/sh", ["-c", script, CommandRun.beeline], in: folder)
+                #expect(run.status == 23, "\(run.errors)")
+                let list = try await CommandRun.run(CommandRun.beeline, ["cookies", "list", "--jar", jar], in: folder)
+                #expect(list.status == 0 && list.text.contains("a=b") && list.errors.isEmpty, "\(list.errors)")
+                #expect(try folder.data(jar).range(of: Data("kept".utf8)) == nil)
+            }
+        }
+    }
+}

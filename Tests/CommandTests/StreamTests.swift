@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Beeline
+import BeelineTesting
+import Foundation
+import NIOConcurrencyHelpers
+import Testing
+
+extension ProcessTests {
+    /// Files that are no regular files, and servers that lie about lengths.
+    struct StreamTests {
+        @Test("a length that no number holds with the offset crashes no download on a terminal")
+        func aLengthBeyondEveryNumber() async throws {
+            let lab = try await CommandLab { _ in
+                Reply(
+                    status: .partialContent,
+                    fields: [.contentRange: "bytes 10-19/*", .contentLength: "9223372036854775807"],
+                    body: ["abc"],
+                    ending: .hangUp
+                )
+            }
+            try lab.folder.write("0123456789", to: "part")
+            let line = [CommandRun.beeline, "-C", "-", "-o", "part", lab.plainURL()]
+            let run = try await PseudoTerminal.run(line, in: lab.folder)
+            #expect(run.status == 18, "\(run.text)\(run.errors)")
+            #expect(run.text.contains("13 B") && run.text.contains("beeline:"), "\(run.text)")
+            #expect(try lab.folder.text("part") == "0123456789abc")
+            await lab.stop()
+        }
+
+        @Test("what has gone into a pipe or a device is not sent a second time", arguments: ["/dev/stdout", "pipe"])
+        func nothingIsWrittenTwiceIntoAPipe(_ output: String) async throws {
+            let gate = Gate()
+            let lab = try await CommandLab { _ in
+                Reply(fields: [.contentLength: "8"], body: ["half", .wait(gate), "rest"])
+            }
+            let script = """
+                mkfifo pipe; [ "$1" = pipe ] && { cat pipe >seen & }
+                "$0" -s --retry 2 --retry-delay 0.01 -m 0.5 -o "$1" -w '%{stderr}%{num_retries}' "$2" | cat; wait
+                """
+            let arguments = ["-c", script, CommandRun.beeline, output, lab.plainURL()]
+            let run = try await CommandRun.run("/bin/sh", arguments, in: lab.folder)
+            #expect(run.errors == "0")
+            #expect(try (output == "pipe" ? lab.folder.text("seen") : run.text) == "half")
+            gate.open()
+            await lab.stop()
+        }
+
+        @Test("after a try with -C N that wrote the whole anew, the next one asks for the whole, too")
+        func aRestartIsRetriedFromTheStart() async throws {
+            let whole = String(repeating: "0123456789", count: 10)
+            let tries = NIOLockedValueBox(0)
+            let gate = Gate()
+            let lab = try await CommandLab { request in
+                let number = tries.withLockedValue { tries in
+                    tries += 1
+                    return tries
+                }
+                guard number > 1 else {
+                    // It knows no ranges, and falls silent.
+                    return Reply(fields: [.contentLength: "100"], body: ["0123456789", .wait(gate), "rest"])
+                }
+                guard request.fields[.range] != nil else { return .text(whole) }
+                var reply = Reply.text(String(whole.dropFirst(50)), status: .partialContent)
+                reply.fields[.contentRange] = "bytes 50-99/100"
+                return reply
+            }
+            try lab.folder.write(String(whole.prefix(50)), to: "part")
+            let line = ["-C", "50", "--retry", "2", "--retry-delay", "0.01", "-m", "1", "-o", "part", lab.plainURL()]
+            let run = try await lab.beeline(line)
+            #expect(run.status == 0, "\(run.errors)")
+            #expect(lab.plain.requests.map { $0.fields[.range] } == ["bytes=50-", nil])
+            #expect(try lab.folder.text("part") == whole)
+            gate.open()
+            await lab.stop()
+        }
+
+        @Test("-D writes the heads of all transfers into one pipe")
+        func headsOfAllTransfersGoIntoAPipe() async throws {
+            let lab = try await CommandLab()
+            let script =
+                "mkfifo pipe; cat pipe >seen & \"$0\" -D pipe -o one -o two \"$1\" \"$2\"; code=$?; wait; exit $code"
+            let urls = [lab.plainURL("/status/200"), lab.plainURL("/status/404")]
+            let arguments = ["-c", script, CommandRun.beeline] + urls
+            let run = try await CommandRun.run("/bin/sh", arguments, in: lab.folder)
+            #expect(run.status == 0, "\(run.errors)")
+            let lines = try lab.folder.text("seen").split(separator: "\r\n")
+            #expect(lines.filter { $0.hasPrefix("HTTP/") }.map { $0.prefix(12) } == ["HTTP/1.1 200", "HTTP/1.1 404"])
+            await lab.stop()
+        }
+
+        @Test("-T sends what a pipe gives", arguments: ["pipe", "/dev/stdin"])
+        func aPipeIsUploaded(_ path: String) async throws {
+            let lab = try await CommandLab { .text("\($0.bodySize) \($0.fields[.contentLength] ?? "none")") }
+            let script = """
+                mkfifo pipe; bytes() { head -c 300000 /dev/zero; }
+                if [ "$1" = pipe ]; then bytes >pipe & "$0" -T pipe "$2"; else bytes | "$0" -T "$1" "$2"; fi
+                """
+            let arguments = ["-c", script, CommandRun.beeline, path, lab.plainURL("/up")]
+            let run = try await CommandRun.run("/bin/sh", arguments, in: lab.folder)
+            #expect(run.status == 0 && run.text == "300000 none", "\(run.errors)")
+            #expect(lab.plain.requests.map(\.method) == [.put])
+            await lab.stop()
+        }
+
+        @Test("a directory that is sent is an error of reading")
+        func aDirectoryIsNoBody() async throws {
+            let lab = try await CommandLab()
+            let run = try await lab.beeline(["-T", lab.folder.path, lab.plainURL("/up")])
+            #expect(run.status == 26, "\(run.errors)")
+            await lab.stop()
+        }
+
+        @Test("an SQLite jar that is a pipe is refused and not waited for")
+        func aPipeIsNoSQLiteJar() async throws {
+            let folder = try Folder()
+            try #require(mkfifo("\(folder.path)/jar.sqlite", 0o600) == 0)
+            for line in [["cookies", "list"], ["cookies", "set", "a.test", "a=b"], ["http://127.0.0.1:1/"]] {
+                let run = try await CommandRun.run(CommandRun.beeline, line + ["--jar", "jar.sqlite"], in: folder)
+                #expect(run.status == 26 && run.errors.contains("no regular file"), "\(run.errors)")
+            }
+        }
+    }
+}
