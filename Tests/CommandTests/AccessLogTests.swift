@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Dispatch
 import Foundation
 import Names
 import Testing
@@ -8,16 +9,12 @@ import Testing
 @testable import BeelineServer
 
 struct AccessLogTests {
-    @Test func whatWaitsIsBoundedInOctetsAndWhatWasDroppedIsCounted() async throws {
-        let folder = NSTemporaryDirectory() + "/beeline-log-\(UUID().uuidString)"
-        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(atPath: folder) }
-        let log = try #require(try AccessLog("\(folder)/log"))
-        let record = AccessRecord(
+    private static func record(names: String = "a.test") -> AccessRecord {
+        AccessRecord(
             client: IPAddress(v4: 1),
             form: .doh,
             account: nil,
-            names: String(repeating: "n", count: 100_000),
+            names: names,
             types: "A",
             status: 200,
             outcome: "NOERROR",
@@ -25,14 +22,60 @@ struct AccessLogTests {
             octets: 1,
             time: .zero
         )
-        // Nothing is written before the log runs.
+    }
+
+    @Test func whatWaitsIsBoundedInOctetsAndWhatWasDroppedIsCounted() async throws {
+        let folder = NSTemporaryDirectory() + "/beeline-log-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let queue = DispatchQueue(label: "log", attributes: .initiallyInactive)
+        let log = try #require(try AccessLog("\(folder)/log", queue: queue))
+        let record = Self.record(names: String(repeating: "n", count: 100_000))
+        // Nothing is written before the queue runs.
         for _ in 0..<100 { log.add(record) }
-        log.finish()
-        await log.run()
+        queue.activate()
+        await log.finish(within: .seconds(60))
         let text = try String(contentsOfFile: "\(folder)/log", encoding: .utf8)
         #expect(text.utf8.count <= AccessLog.capacity + 100)
         let lines = text.split(separator: "\n")
         #expect(lines.last?.hasSuffix(" \(100 - (lines.count - 1)) lines were dropped") == true)
         #expect(lines.count > 10)
+    }
+
+    @Test(.enabled(if: FileManager.default.fileExists(atPath: "/dev/full")))
+    func linesThatAFullDiskDidNotTakeAreCounted() async throws {
+        let folder = try Folder()
+        let path = "\(folder.path)/log"
+        try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: "/dev/full")
+        let log = try #require(try AccessLog(path))
+        for _ in 0..<3 { log.add(Self.record()) }
+        await log.finish(within: .seconds(60))
+        // There is room again.
+        try FileManager.default.removeItem(atPath: path)
+        try log.reopen()
+        log.add(Self.record(names: "b.test"))
+        await log.finish(within: .seconds(60))
+        let lines = try folder.text("log").split(separator: "\n")
+        #expect(lines.count == 2 && lines.first?.contains(" b.test ") == true, "\(lines)")
+        #expect(lines.last?.hasSuffix(" 3 lines were dropped") == true, "\(lines)")
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func aReaderThatStandsStillKeepsNoServerFromEnding() async throws {
+        let folder = try Folder()
+        let path = "\(folder.path)/log"
+        try #require(mkfifo(path, 0o600) == 0)
+        // As in the command.
+        signal(SIGPIPE, SIG_IGN)
+        // Without a reader there is an error, and no wait.
+        let failure = #expect(throws: CommandFailure.self) { try AccessLog(path) }
+        #expect(failure?.message.contains("no reader") == true)
+        let reader = open(path, O_RDONLY | O_NONBLOCK)
+        defer { close(reader) }
+        let log = try #require(try AccessLog(path))
+        for _ in 0..<20 { log.add(Self.record(names: String(repeating: "n", count: 10_000))) }
+        await log.finish(within: .milliseconds(10))
+        // And it still takes lines.
+        log.add(Self.record())
     }
 }

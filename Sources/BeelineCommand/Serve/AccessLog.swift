@@ -2,6 +2,7 @@
 
 import Beeline
 import BeelineServer
+import Dispatch
 import NIOConcurrencyHelpers
 
 #if canImport(Darwin)
@@ -12,43 +13,58 @@ import Musl
 import Glibc
 #endif
 
-/// Lines of answered questions, written by a task of their own. Where the disk is slower than the questions, lines that find no
-/// room are dropped, and a line says how many.
+/// Lines of answered questions, written on a thread of their own. Where the disk is slower than the questions, or full, lines that
+/// find no room are dropped, and a line says how many.
 final class AccessLog: Sendable {
+    private struct State {
+        /// Lines that wait, and how many were dropped among them.
+        var lines: [UInt8] = []
+        var dropped = 0
+        /// Whether the thread was told that lines wait.
+        var isScheduled = false
+        /// Where lines go now, and where they are to go from the next one on.
+        var file: FileDescriptor
+        var next: FileDescriptor?
+    }
+
     private let path: String
-    /// Where lines go now, and where they are to go from the next one on.
-    private let files: NIOLockedValueBox<(now: FileDescriptor, next: FileDescriptor?)>
-    /// Lines that wait, and how many found no room among them.
-    private let waiting = NIOLockedValueBox<(lines: [UInt8], dropped: Int)>(([], 0))
-    /// Wakes the task that writes.
-    private let (wakes, waker) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+    /// Guards the lines, which come on event loops.
+    private let state: NIOLockedValueBox<State>
+    /// Writes: a disk, and more so a pipe, may keep its writer waiting.
+    private let queue: DispatchQueue
+    /// Whether the last write failed, so that a part of a line may be the last thing in the file. Used on the queue alone.
+    private let isTorn = NIOLockedValueBox(false)
 
     /// Octets of lines that may wait.
     static let capacity = 4 << 20
 
     /// Opens a file to append to, `-` for standard error; nil where no log is wanted.
-    init?(_ path: String?) throws(CommandFailure) {
+    ///
+    /// - Parameter queue: where lines are written.
+    init?(_ path: String?, queue: DispatchQueue = DispatchQueue(label: "beeline.access-log")) throws(CommandFailure) {
         guard let path else { return nil }
         self.path = path
-        files = NIOLockedValueBox((try Self.open(path), nil))
+        self.queue = queue
+        state = NIOLockedValueBox(State(file: try Self.open(path)))
     }
 
     private static func open(_ path: String) throws(CommandFailure) -> FileDescriptor {
         if path == "-" { return FileDescriptor(STDERR_FILENO) }
         do {
-            return try FileDescriptor.open(path, .append, permissions: 0o600)
+            return try FileDescriptor.open(path, .append, permissions: 0o600, waits: false)
         } catch {
-            throw CommandFailure(.writeFailed, "--access-log \(path): \(error)")
+            let reason = error.code == ENXIO ? "the pipe has no reader" : "\(error)"
+            throw CommandFailure(.writeFailed, "--access-log \(path): \(reason)")
         }
     }
 
-    /// Opens the file anew, for whoever has moved the old one away.
+    /// Opens the file anew, after another program has moved the old one away.
     func reopen() throws(CommandFailure) {
         guard path != "-" else { return }
         let file = try Self.open(path)
-        let unused = files.withLockedValue { files in
-            defer { files.next = file }
-            return files.next
+        let unused = state.withLockedValue { state in
+            defer { state.next = file }
+            return state.next
         }
         try? unused?.close()
     }
@@ -56,45 +72,65 @@ final class AccessLog: Sendable {
     /// Adds a line; called on event loops.
     func add(_ record: AccessRecord) {
         let line = Self.line(record).utf8
-        waiting.withLockedValue { waiting in
-            if waiting.lines.count + line.count <= Self.capacity {
-                waiting.lines.append(contentsOf: line)
+        let wasScheduled = state.withLockedValue { state in
+            if state.lines.count + line.count <= Self.capacity {
+                state.lines.append(contentsOf: line)
             } else {
-                waiting.dropped += 1
+                state.dropped += 1
             }
+            defer { state.isScheduled = true }
+            return state.isScheduled
         }
-        waker.yield()
+        if !wasScheduled { queue.async { self.write() } }
     }
 
-    /// No line comes any more.
-    func finish() { waker.finish() }
-
-    /// Writes lines until all are written after ``finish()``.
-    func run() async {
-        for await _ in wakes { write() }
-        write()
+    /// Returns when all lines are written, or after a while where their reader stands still.
+    func finish(within limit: DispatchTimeInterval = .seconds(2)) async {
+        await withCheckedContinuation { continuation in
+            let isOver = NIOLockedValueBox(false)
+            let resume = { @Sendable () -> Void in
+                let wasOver = isOver.withLockedValue { isOver in
+                    defer { isOver = true }
+                    return isOver
+                }
+                if !wasOver { continuation.resume() }
+            }
+            queue.async {
+                self.write()
+                resume()
+            }
+            DispatchQueue.global().asyncAfter(deadline: .now() + limit, execute: resume)
+        }
     }
 
     private func write() {
-        let (lines, dropped) = waiting.withLockedValue { waiting in
-            defer { waiting = ([], 0) }
-            return waiting
+        let (lines, dropped, file, old) = state.withLockedValue { state in
+            let old = state.next.map { _ in state.file }
+            state.file = state.next ?? state.file
+            defer { (state.lines, state.dropped, state.isScheduled, state.next) = ([], 0, false, nil) }
+            return (state.lines, state.dropped, state.file, old)
         }
-        let (file, old) = files.withLockedValue { files -> (FileDescriptor, FileDescriptor?) in
-            guard let next = files.next else { return (files.now, nil) }
-            defer { files = (next, nil) }
-            return (next, files.now)
-        }
-        // No other task writes, so nothing is under way there.
+        // Nothing else writes, so nothing is under way there.
         try? old?.close()
-        if !lines.isEmpty { try? file.write(lines) }
-        if dropped > 0 { try? file.write("[\(CookieTime.now.httpDate)] \(dropped) lines were dropped\n".utf8) }
+        let isNew = old != nil
+        guard !lines.isEmpty || dropped > 0 else { return }
+        var text = lines
+        if dropped > 0 { text += "[\(CookieTime.now.httpDate)] \(dropped) lines were dropped\n".utf8 }
+        let wasTorn = isTorn.withLockedValue { $0 }
+        do {
+            try file.write(wasTorn && !isNew ? [0x0a] + text : text)
+            isTorn.withLockedValue { $0 = false }
+        } catch {
+            isTorn.withLockedValue { $0 = true }
+            // Said by the next line that can be written.
+            state.withLockedValue { $0.dropped += dropped + lines.count { $0 == 0x0a } }
+            if !wasTorn { Terminal.standardError.writeLine("beeline: --access-log \(path): \(error)".singleLine) }
+        }
     }
 
     /// `CLIENT FORM ACCOUNT NAMES TYPES STATUS OUTCOME SOURCE OCTETS MICROSECONDS`, `-` for what there is not.
     static func line(_ record: AccessRecord) -> String {
-        let microseconds =
-            record.time.components.seconds * 1_000_000 + record.time.components.attoseconds / 1_000_000_000_000
+        let microseconds = Int64(clamping: (record.time / .microseconds(1)).rounded(.down))
         let date = CookieTime.now.httpDate
         let words = [
             "\(record.client)", record.form.rawValue, record.account ?? "-", record.names.isEmpty ? "-" : record.names,

@@ -39,10 +39,14 @@ struct ServeRunner: Sendable {
             throw CommandFailure(error.code == .cannotListen ? .connectFailed : .usage, error.message)
         }
         let scheme = plan.configuration.tls == nil ? "http" : "https"
-        try? FileDescriptor.standardOutput.write("listening on \(scheme)://\(endpoint)\n".utf8)
+        do throws(CommandFailure) {
+            try StandardOutput.writeLine("listening on \(scheme)://\(endpoint)")
+        } catch {
+            // No program would find the server.
+            await server.stop()
+            throw error
+        }
         let reload = reloading(server, log)
-        // By itself, for it outlives the cancelling: what the server answers at its end is logged too.
-        let logging = Task { await log?.run() }
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await client.run() }
             // It drains before it returns, when the task is cancelled.
@@ -50,8 +54,8 @@ struct ServeRunner: Sendable {
             await group.waitForAll()
         }
         reload.cancel()
-        log?.finish()
-        await logging.value
+        // What the server answered at its end is logged too.
+        await log?.finish()
         await client.shutDown()
         return .ok
     }
