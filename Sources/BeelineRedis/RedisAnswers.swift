@@ -168,7 +168,14 @@ public final class RedisAnswers: SharedAnswers {
                     link = RedisLink(configuration)
                     if link == nil { leaveAlone() } else { state.withLockedValue { $0.link = .up } }
                 case .carryOut(let jobs):
-                    let replies = link?.exchange(jobs.flatMap(\.commands))
+                    let commands = jobs.flatMap(\.commands)
+                    var replies = link?.exchange(commands)
+                    if replies == nil, link?.wasCut ?? false {
+                        // The server closes connections that are idle, and may have begun anew: it is asked over another one.
+                        link = RedisLink(configuration)
+                        if link == nil { leaveAlone() }
+                        replies = link?.exchange(commands)
+                    }
                     if replies != nil {
                         state.withLockedValue { $0.pause = configuration.pause.lowerBound }
                     } else if link != nil {

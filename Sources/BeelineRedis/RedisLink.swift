@@ -22,6 +22,10 @@ final class RedisLink: @unchecked Sendable {
 
     private let context: UnsafeMutablePointer<redisContext>
     private let patience: Duration
+    /// Whether an exchange has succeeded, which the greeting need not be.
+    private var hasAnswered = false
+    /// Whether the server ended a connection that was of use, and is not merely slow.
+    private(set) var wasCut = false
 
     /// Connects and logs in; nil where the server is away or refuses.
     init?(_ configuration: RedisConfiguration) {
@@ -46,9 +50,16 @@ final class RedisLink: @unchecked Sendable {
 
     /// Sends commands together and waits for all their replies; nil where the connection is of no use any more.
     func exchange(_ commands: [[[UInt8]]]) -> [RedisValue]? {
-        for command in commands where !append(command) { return nil }
         // The socket's own limit starts anew with each octet, so a server that sends few at a time needs one for the whole.
-        let end = ContinuousClock.now + patience
+        let begin = ContinuousClock.now
+        let values = exchange(commands, until: begin + patience)
+        wasCut = values == nil && hasAnswered && ContinuousClock.now < begin + patience / 2
+        if values != nil, !commands.isEmpty { hasAnswered = true }
+        return values
+    }
+
+    private func exchange(_ commands: [[[UInt8]]], until end: ContinuousClock.Instant) -> [RedisValue]? {
+        for command in commands where !append(command) { return nil }
         var isSent: CInt = 0
         while isSent == 0 {
             guard redisBufferWrite(context, &isSent) == REDIS_OK, isSent != 0 || ContinuousClock.now < end else {

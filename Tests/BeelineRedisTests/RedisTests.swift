@@ -150,6 +150,32 @@ struct RedisTests {
         await hole.stop()
     }
 
+    @Test("a connection that the server ended while it was idle costs no pause")
+    func endedWhileIdle() async throws {
+        let program = try #require(RedisServer.programs.first)
+        let port = try freePorts(1)[0]
+        let first = try RedisServer(program, port: port)
+        let redis = first.answers { $0.pause = .seconds(60)...Duration.seconds(60) }
+        let scout = first.answers()
+        try await Self.connect(scout)
+        // The first try may have come before the server.
+        guard redis.isConnected else {
+            await redis.shutDown()
+            await scout.shutDown()
+            return first.stop()
+        }
+        let question = Question(try Host("a.test"), families: .v4)
+        _ = await redis.answer(to: question, from: "one")
+        first.stop()
+        let second = try RedisServer(program, port: port)
+        let other = second.answers()
+        try await Self.connect(other)
+        _ = await redis.answer(to: question, from: "one")
+        #expect(redis.isConnected)
+        for answers in [redis, scout, other] { await answers.shutDown() }
+        second.stop()
+    }
+
     @Test("the pause grows for a server that takes connections and never answers")
     func pauseGrows() async throws {
         let hole = try await RawServer.start { _ in try await Gate().wait() }

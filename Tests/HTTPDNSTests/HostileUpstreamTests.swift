@@ -3,6 +3,7 @@
 import BeelineTesting
 import Foundation
 import NIOConcurrencyHelpers
+import NIOPosix
 import Names
 import Testing
 
@@ -109,6 +110,18 @@ struct HostileUpstreamTests {
             }
         }
         #expect(inline.withLockedValue { $0 } == 0)
+    }
+
+    @Test("work that the threads hand back is not done on its caller's thread")
+    func handedBack() {
+        // Its threads were never started.
+        let pool = NIOThreadPool(numberOfThreads: 1)
+        let outcome = NIOLockedValueBox<Result<[IPAddress], UpstreamError>?>(nil)
+        pool.submit { state in
+            let result = BlockingWork.outcome(of: { .success(addresses("192.0.2.1")) }, in: state)
+            outcome.withLockedValue { $0 = result }
+        }
+        #expect(outcome.withLockedValue { $0 }.map { (try? $0.get()) == nil } ?? false)
     }
 
     @Test("a hosts file that is a pipe without a writer holds no caller that is cancelled")

@@ -97,6 +97,33 @@ struct RaceTests {
         #expect(try await resolver.resolve(host("other.example")).source == .fresh)
     }
 
+    @Test("a question that ran out of time says nothing against an upstream that has answered another one since")
+    func slowNameOfAGoodUpstream() async throws {
+        let clock = ManualClock()
+        let slow = host("slow.example")
+        let upstream = ScriptedUpstream("one") { $0.host == slow ? .silence : .answer(v4("192.0.2.1")) }
+        let resolver = KeepingTests.resolver([upstream], clock: clock) { $0.failuresUntilDown = 1 }
+        let lost = Task { try await resolver.resolve(slow) }
+        await until { upstream.questions.count == 1 && clock.sleeperCount == 1 }
+        clock.advance(by: .seconds(1))
+        _ = try await resolver.resolve(Self.www)
+        clock.advance(by: .seconds(1))
+        await #expect(throws: ResolutionError.self) { try await lost.value }
+        #expect(try await resolver.resolve(host("other.example")).source == .fresh)
+    }
+
+    @Test("names in use are asked for in the network that follows a moment without any")
+    func namesAcrossNoNetwork() async throws {
+        let upstream = ScriptedUpstream("one") { _ in .answer(v4("192.0.2.1")) }
+        let resolver = KeepingTests.resolver([upstream], clock: ManualClock())
+        await resolver.networkChanged(to: Network(id: "home", families: .both))
+        for _ in 0..<3 { _ = try await resolver.resolve(Self.www) }
+        await resolver.networkChanged(to: .unknown)
+        #expect(upstream.questions.count == 1)
+        await resolver.networkChanged(to: Network(id: "work", families: .both))
+        #expect(upstream.questions.count == 2)
+    }
+
     @Test("that we have too many questions under way is no fault of the upstream")
     func busyIsOurs() {
         var health = UpstreamHealth(count: 1, limits: .init())

@@ -14,6 +14,8 @@ struct UpstreamHealth {
         /// Set while the upstream is down: when one question may go to it again.
         var probeAt: Moment?
         var pausedUntil = Moment.past
+        /// When it last said something, if only that it cannot answer.
+        var answeredAt = Moment.past
         /// Smoothed time of an answer and its variation, in nanoseconds (RFC 6298 §2).
         var roundTrip: Int64?
         var variation: Int64 = 0
@@ -64,10 +66,20 @@ struct UpstreamHealth {
         }
     }
 
+    /// An upstream said something of a question.
+    mutating func answered(_ upstream: Int, at now: Moment) { states[upstream].answeredAt = now }
+
+    /// An upstream was silent on a question. If it has answered another one since, the name was at fault: servers of some zones
+    /// never answer, and an upstream waits for them.
+    mutating func timedOut(_ upstream: Int, askedAt: Moment, now: Moment) {
+        if states[upstream].answeredAt < askedAt { failed(upstream, .tryElsewhere, now: now) }
+    }
+
     /// An upstream failed.
     mutating func failed(_ upstream: Int, _ reaction: UpstreamError.Reaction, now: Moment) {
         switch reaction {
         case .doNotRepeat:
+            states[upstream].answeredAt = now
             states[upstream].failures = 0
             states[upstream].probeAt = nil
         case .leaveAlone:

@@ -136,7 +136,8 @@ extension Resolver {
     private func cancel(_ index: Int, _ timedOut: Bool, _ flight: Flight, _ now: Moment) {
         let tasks = state.withLockedValue { state in
             if timedOut, flight.errand.generation == state.health.generation {
-                state.health.failed(index, .tryElsewhere, now: now)
+                let askedAt = now + (.zero - configuration.upstreamBudget)
+                state.health.timedOut(index, askedAt: askedAt, now: now)
             }
             defer { flight.tasks.removeAll { $0.upstream == index } }
             return flight.tasks.filter { $0.upstream == index }.map(\.task)
@@ -185,6 +186,7 @@ extension UpstreamHealth {
         switch event {
         case .answered(let upstream, _, _):
             succeeded(upstream, after: time)
+            answered(upstream, at: now)
         case .failed(let upstream, _, let error): failed(upstream, error, now: now)
         case .tick: break
         }

@@ -26,7 +26,7 @@ extension Resolver {
     ///
     /// - Returns: The names that should be asked for again.
     func begin(in network: Network, isFirst: Bool) async -> [Host] {
-        let hot = hotNames()
+        let hot = namesToAsk(in: network)
         enter(network)
         tell(network)
         let isKnown = await learnNAT64()
@@ -84,6 +84,16 @@ extension Resolver {
         guard let forgotten else { return }
         for shard in shards {
             shard.withLockedValue { $0.cache.removeAll { key, _ in key.realm == forgotten } }
+        }
+    }
+
+    /// The names to ask for in another network. Without any network they wait for the next one.
+    private func namesToAsk(in network: Network) -> [Host] {
+        let hot = hotNames()
+        return state.withLockedValue { state in
+            let names = hot.isEmpty ? state.namesToAsk : hot
+            state.namesToAsk = network == .unknown ? names : []
+            return network == .unknown ? [] : names
         }
     }
 

@@ -47,6 +47,8 @@ extension Resolver {
         var network = Network.unknown
         /// How often the network has changed.
         var networkChanges = 0
+        /// Names that are asked for again when there is a network.
+        var namesToAsk: [Host] = []
         /// What ends when the network changes, each under the number of its work.
         var onNetworkChange: [Int: AsyncStream<Void>.Continuation] = [:]
         /// Whether the network's NAT64 prefixes are still to be asked for.

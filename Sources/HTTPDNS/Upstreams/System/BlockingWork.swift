@@ -63,13 +63,20 @@ final class BlockingWork: Sendable {
         // Each caller starts the threads: work that comes before they run is handed back on the caller's own.
         start()
         pool.submit { [count] state in
-            if state == .cancelled {
-                ticket.end(.failure(UpstreamError(.unreachable, "the threads for look-ups of the system have ended")))
-            } else if !ticket.isOver {
-                ticket.end(work())
-            }
+            if !ticket.isOver { ticket.end(Self.outcome(of: work, in: state)) }
             count.withLockedValue { $0 -= 1 }
         }
+    }
+
+    /// Does the work on one of the threads. What the pool cannot run it hands back as cancelled, on the caller's thread.
+    static func outcome<Value>(
+        of work: () -> Result<Value, UpstreamError>,
+        in state: NIOThreadPool.WorkItemState
+    ) -> Result<Value, UpstreamError> {
+        guard state == .active else {
+            return .failure(UpstreamError(.unreachable, "the threads for look-ups of the system do not run"))
+        }
+        return work()
     }
 
     /// One caller's claim to an outcome, which comes from the thread or from cancellation, whichever is first.
