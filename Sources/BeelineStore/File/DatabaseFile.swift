@@ -60,7 +60,8 @@ struct DatabaseFile: Sendable {
 
     /// Where a symbolic link leads; nil for anything else.
     private static func linkTarget(_ path: String) -> String? {
-        var target = [CChar](repeating: 0, count: Int(PATH_MAX))
+        // The longest path that Linux takes.
+        var target = [CChar](repeating: 0, count: 4096)
         let count = readlink(path, &target, target.count)
         return count > 0 ? String(decoding: target[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self) : nil
     }
