@@ -128,6 +128,10 @@ final class OneShot<Value: Sendable>: Sendable {
         } onCancel: {
             resolve(.failure(DirectHTTPError(.cancelled, why)))
         }
+        #if BEELINE_TSAN
+        // The thread sanitizer does not see that this follows on the call that resumed it; the lock shows it.
+        state.withLockedValue { _ in }
+        #endif
         return try result.get()
     }
 }
