@@ -8,12 +8,6 @@ import Testing
 
 @Suite("Retries", .timeLimit(.minutes(1)))
 struct RetryTests {
-    /// Always the same number: 0 takes nothing off a wait.
-    struct FixedRandom: RandomNumberGenerator {
-        var value: UInt64 = 0
-        mutating func next() -> UInt64 { value }
-    }
-
     struct Row: Sendable, CustomTestStringConvertible {
         let testDescription: String
         var method = HTTPRequest.Method.get
@@ -77,13 +71,12 @@ struct RetryTests {
     @Test("what is tried again, and when", arguments: rows)
     func verdict(_ row: Row) {
         var schedule = RetrySchedule(.standard, method: row.method, isBodyReplayable: row.replayable)
-        var random = FixedRandom()
         let outcome: RetrySchedule.Outcome =
             switch row.outcome {
             case .status(let status, let after): .answered(status: status, retryAfter: after)
             case .error(let code, let after): .failed(BeelineError.Code(code), afterOtherHops: after)
             }
-        #expect(schedule.next(after: outcome, timeLeft: row.left, using: &random) == row.verdict)
+        #expect(schedule.next(after: outcome, timeLeft: row.left, chance: 0) == row.verdict)
     }
 
     @Test("waits grow up to the longest, tries end, and chance shortens a wait by its share at the most")
@@ -92,25 +85,23 @@ struct RetryTests {
         policy.tries = 5
         policy.backoff.longest = .milliseconds(700)
         var schedule = RetrySchedule(policy, method: .get, isBodyReplayable: true)
-        var random = FixedRandom()
         var waits: [RetrySchedule.Verdict] = []
         for _ in 0..<5 {
-            waits.append(schedule.next(after: .answered(status: 503, retryAfter: nil), timeLeft: nil, using: &random))
+            waits.append(schedule.next(after: .answered(status: 503, retryAfter: nil), timeLeft: nil, chance: 0))
         }
         let expected = [200, 400, 700, 700].map { RetrySchedule.Verdict.wait(.milliseconds($0)) }
         #expect(waits == expected + [.end(.triesUsedUp)])
         #expect(schedule.tries == 5)
-        var chance = SystemRandomNumberGenerator()
         var seen: Set<Duration> = []
         for _ in 0..<200 {
-            let wait = Backoff().wait(after: 1, using: &chance)
+            let wait = Backoff().wait(after: 1, chance: .random(in: 0..<1))
             #expect(wait >= .milliseconds(100) && wait <= .milliseconds(200))
             seen.insert(wait)
         }
         #expect(seen.count > 100)
         var endless = Backoff()
         endless.factor = .infinity
-        #expect(endless.wait(after: 1_000_000, using: &random) <= .seconds(20))
+        #expect(endless.wait(after: 1_000_000, chance: 0) <= .seconds(20))
     }
 
     static let dates: [(String, Int64?)] = [

@@ -111,8 +111,7 @@ struct DownloadRun {
     /// Waits before the download goes on once more, or throws why it does not.
     private func pause(before resume: Int, after error: BeelineError) async throws(BeelineError) {
         guard resume <= options.resumes else { throw error }
-        var generator = SystemRandomNumberGenerator()
-        let wait = options.backoff.wait(after: resume, using: &generator)
+        let wait = options.backoff.wait(after: resume, chance: .random(in: 0..<1))
         if let left = limits.timeLeft, wait >= left { throw error }
         do { try await client.clock.sleep(wait) } catch { throw BeelineError(.init(.cancelled), "\(error)") }
     }

@@ -18,8 +18,8 @@ public struct Backoff: Hashable, Sendable {
     ///
     /// - Parameters:
     ///   - tries: how many have been made, at least 1.
-    ///   - generator: the chance.
-    public func wait(after tries: Int, using generator: inout some RandomNumberGenerator) -> Duration {
+    ///   - chance: a random number in 0..<1, which decides how much of the jitter is taken off.
+    public func wait(after tries: Int, chance: Double) -> Duration {
         // In floating point, where whatever factor somebody sets overflows to infinity and not into a trap.
         let longest = Self.nanoseconds(longest)
         var wait = Self.nanoseconds(first)
@@ -29,7 +29,7 @@ public struct Backoff: Hashable, Sendable {
             made += 1
         }
         wait = wait < longest ? wait : longest
-        let share = min(1, max(0, jitter)) * Double.random(in: 0..<1, using: &generator)
+        let share = min(1, max(0, jitter)) * min(1, max(0, chance))
         return .nanoseconds(Int64((wait * (1 - share)).rounded()))
     }
 

@@ -46,11 +46,11 @@ struct RetrySchedule {
     /// - Parameters:
     ///   - outcome: how the try ended.
     ///   - timeLeft: what is left to the whole request; nil: no limit.
-    ///   - generator: the chance in the wait.
+    ///   - chance: a random number in 0..<1, for the wait.
     mutating func next(
         after outcome: Outcome,
         timeLeft: Duration?,
-        using generator: inout some RandomNumberGenerator
+        chance: Double
     ) -> Verdict {
         var least = Duration.zero
         var hasLeft = true
@@ -68,7 +68,7 @@ struct RetrySchedule {
             guard isBodyReplayable else { return .end(.bodyIsGone) }
         }
         guard least <= policy.longestRetryAfter else { return .end(.serverAsksForLonger) }
-        let wait = max(least, policy.backoff.wait(after: tries, using: &generator))
+        let wait = max(least, policy.backoff.wait(after: tries, chance: chance))
         if let timeLeft, wait >= timeLeft { return .end(.noTimeLeft) }
         tries += 1
         return .wait(wait)

@@ -78,14 +78,13 @@ struct Call: Sendable {
     private func retried(_ request: ClientRequest) async throws(BeelineError) -> Response {
         let policy = request.options.retry ?? client.configuration.retry
         var schedule = RetrySchedule(policy, method: request.method, isBodyReplayable: request.body.isReplayable)
-        var generator = SystemRandomNumberGenerator()
         while true {
             let hedge = hedgePolicy(of: request)
             let result = if let hedge { await hedged(request, hedge) } else { await once(request) }
             let verdict = schedule.next(
                 after: Self.outcome(of: result),
                 timeLeft: limits.timeLeft,
-                using: &generator
+                chance: .random(in: 0..<1)
             )
             switch verdict {
             case .end(let reason):
