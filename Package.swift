@@ -352,6 +352,23 @@ if isCheck || Context.environment["BEELINE_BENCHMARKS"] == "1" {
     ]
 }
 
+// Scripts/fuzz sets this: a program that hands libFuzzer's inputs to every decoder.
+if Context.environment["BEELINE_FUZZER"] == "1" {
+    package.targets += [
+        .systemLibrary(name: "CLibFuzzer", path: "Tests/Fuzzers/CLibFuzzer"),
+        .executableTarget(
+            name: "beeline-fuzz",
+            dependencies: [
+                "CLibFuzzer", "Names", "CookieJar", "DirectHTTP", "HTTPDNS", "BeelineProxy", "BeelineServer",
+                "BeelineStore", "BeelineTesting", grdb, nio("NIOCore"), nio("NIOEmbedded"),
+            ],
+            path: "Tests/Fuzzers",
+            exclude: ["CLibFuzzer"],
+            swiftSettings: settings
+        ),
+    ]
+}
+
 // What the linkage check of Scripts/test looks at: programs of one import each, which must not bring full Foundation.
 if isCheck {
     for library in ["CookieJar", "DirectHTTP", "HTTPDNS", "Beeline"] {

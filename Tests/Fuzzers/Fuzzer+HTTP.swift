@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import BeelineTesting
+import NIOCore
+import NIOEmbedded
+import Names
+
+@testable import DirectHTTP
+
+extension Fuzzer {
+    /// What a server, a proxy or a client of HTTP/2 sends.
+    static let http: [Fuzzer] = [
+        Fuzzer(
+            "http1-response",
+            texts: [
+                "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nhi",
+                "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3;a=b\r\nabc\r\n0\r\nX: 1\r\n\r\n",
+                "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.0 404 \r\nA:b\r\n c\r\n\r\n",
+            ]
+        ) { bytes in
+            if response(bytes, piece: .max) != response(bytes, piece: 3) { violation("pieces change a response") }
+        },
+        Fuzzer(
+            "http2-frames",
+            seeds: [
+                RawFrame(.settings).bytes + RawFrame.headers([(":status", "200")], stream: 1).bytes
+                    + RawFrame(.data, flags: 9, stream: 1, payload: [1, 65, 0]).bytes,
+                RawFrame.settings([(4, 100)]).bytes + RawFrame(.windowUpdate, stream: 1, payload: [0, 0, 0, 7]).bytes,
+            ]
+        ) { bytes in
+            var reader = HTTP2FrameReader(maximumBlock: 1_000)
+            reader.feed(ByteBuffer(bytes: bytes))
+            while try reader.next() != nil {}
+        },
+        Fuzzer("http2-server", seeds: [0, 1].map { serverSeed(body: $0) }) { bytes in
+            let channel = EmbeddedChannel()
+            defer { _ = try? channel.finish(acceptAlreadyClosed: true) }
+            var limits = HTTP2ServerHandler.Limits()
+            limits.body = 100
+            let handler = HTTP2ServerHandler(limits: limits, onRequest: { _ in }, onCancel: { _ in })
+            try channel.pipeline.syncOperations.addHandler(handler)
+            channel.connect(to: try SocketAddress(ipAddress: "127.0.0.1", port: 1), promise: nil)
+            try channel.writeInbound(ByteBuffer(bytes: RawFrame.preface + bytes))
+        },
+        Fuzzer("hpack", seeds: [[0x82, 0x86, 0x84, 0x41, 0x0f], [0x3f, 0xe1, 0x1f, 0x40, 1, 97, 0x81, 0xff]]) { bytes in
+            var decoder = HPACKDecoder(maximumListSize: 1 << 16, maximumFields: 500)
+            for _ in 0..<2 { try bytes.withUnsafeBytes { try decoder.decode($0) { _ in } } }
+        },
+        Fuzzer("inflate", seeds: [[0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3, 0x4b, 4, 0, 0x43, 0xbe, 0xb7, 0xe8]]) { bytes in
+            for coding in [Inflater.Coding.gzip, .deflate] {
+                let inflater = Inflater(coding)
+                inflater.feed(ByteBuffer(bytes: bytes))
+                var total = 0
+                while total < 1 << 20, let piece = try inflater.next() { total += piece.readableBytes }
+            }
+        },
+        Fuzzer(
+            "websocket",
+            seeds: [
+                RawWebSocketFrame.close(1001, "away").bytes,
+                RawWebSocketFrame(.text, [0xcb, 0x48, 0x04, 0x00], reserved: 4).bytes,
+                RawWebSocketFrame(.binary, [UInt8](repeating: 7, count: 300), isFinal: false).bytes,
+            ]
+        ) { bytes in
+            var decoder = WebSocketFrameDecoder(maximumPayload: 1000, allowsCompression: true)
+            var assembler = WebSocketAssembler(maximumBytes: 1000)
+            decoder.feed(ByteBuffer(bytes: bytes))
+            while let frame = try decoder.next() { _ = try assembler.take(frame) }
+        },
+        Fuzzer("websocket-deflate", seeds: [[0xf2, 0x48, 0xcd, 0xc9, 0xc9, 0x07, 0x00]]) { bytes in
+            guard let agreement = WebSocketDeflate.Agreement(fieldValue: "permessage-deflate") else { return }
+            let message = try WebSocketDeflate(agreement, maximumBytes: 10_000).decompress(ByteBuffer(bytes: bytes))
+            if message.readableBytes > 10_000 { violation("a message is longer than its bound") }
+        },
+        Fuzzer(
+            "auth-challenge",
+            texts: ["Basic realm=\"a\", Digest realm=\"b\", nonce=\"c\\\"\", qop=\"auth,auth-int\"", "Negotiate YQ=="]
+        ) { bytes in
+            let challenges = AuthChallenge.parse(String(decoding: bytes, as: UTF8.self))
+            if challenges.count > AuthChallenge.maximumChallenges { violation("more challenges than the bound") }
+        },
+    ]
+
+    private static func response(_ bytes: [UInt8], piece: Int) -> String {
+        var parser = HTTP1ResponseParser()
+        parser.expect(method: .get)
+        var outcome = ""
+        var body: [UInt8] = []
+        func take(_ event: HTTP1ResponseParser.Event) {
+            if case .body(let part) = event { body += part.readableBytesView } else { outcome += "\(event)" }
+        }
+        do {
+            var rest = bytes[...]
+            while !rest.isEmpty {
+                parser.feed(ByteBuffer(bytes: rest.prefix(piece)))
+                rest = rest.dropFirst(piece)
+                while let event = try parser.next() { take(event) }
+            }
+            if let event = try parser.finishAtClose() { take(event) }
+        } catch {
+            // How much of a body came before its error depends on the pieces.
+            return outcome + "\(error.code)"
+        }
+        return outcome + "\(body)"
+    }
+
+    private static func serverSeed(body: Int) -> [UInt8] {
+        let fields = [(":method", "POST"), (":scheme", "https"), (":path", "/dns-query"), (":authority", "a.test")]
+        let head = RawFrame.headers(fields, stream: 1, flags: body == 0 ? 5 : 4)
+        let data = body == 0 ? [] : RawFrame(.data, flags: 1, stream: 1, payload: [1, 2, 3]).bytes
+        return RawFrame(.settings).bytes + head.bytes + data + RawFrame(.ping, payload: [0, 0, 0, 0, 0, 0, 0, 1]).bytes
+    }
+}

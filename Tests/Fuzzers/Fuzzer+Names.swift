@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Names
+
+@testable import HTTPDNS
+
+extension Fuzzer {
+    /// Hosts, URLs and dates, and what upstreams answer.
+    static let names: [Fuzzer] = [
+        Fuzzer("host", texts: ["www.bücher.example", "[2001:db8::1]", "0x7f.1", "xn--bcher-kva.example.", "１２７.1"]) {
+            let text = String(decoding: $0, as: UTF8.self)
+            guard let host = try? Host(text) else { return }
+            if (try? Host(host.description)) != host { violation("\(host) is not read again as itself") }
+        },
+        Fuzzer("url", texts: ["https://a.test:8443/x/../y?q=1#f", "http://me:pw@[::1]/%2e%2E/é", "//b/../c;d?e"]) {
+            let text = String(decoding: $0, as: UTF8.self)
+            _ = try? HTTPURL("https://a.test/b/c").resolving(text)
+            guard let url = try? HTTPURL(text) else { return }
+            if (try? HTTPURL(url.description)) != url { violation("\(url) is not read again as itself") }
+        },
+        Fuzzer("http-date", texts: ["Sun, 06 Nov 1994 08:49:37 GMT", "Sunday, 06-Nov-94 08:49:37 GMT"]) {
+            _ = HTTPDate.parse(String(decoding: $0, as: UTF8.self))
+        },
+        Fuzzer(
+            "dns-message",
+            seeds: [
+                [0, 7, 1, 0, 0, 1, 0, 0, 0, 0, 0, 1, 3, 119, 119, 119, 1, 97, 0, 0, 1, 0, 1, 0, 0, 41, 4, 208]
+                    + [0, 0, 0, 0, 0, 11, 0, 8, 0, 7, 0, 1, 24, 0, 203, 0, 113],
+                [0, 7, 0x81, 0x80, 0, 1, 0, 2, 0, 0, 0, 0, 1, 97, 0, 0, 1, 0, 1, 0xc0, 12, 0, 5, 0, 1, 0, 0, 0, 60, 0]
+                    + [4, 1, 98, 0xc0, 12, 0xc0, 25, 0, 1, 0, 1, 0, 0, 0, 60, 0, 4, 192, 0, 2, 1],
+            ]
+        ) { bytes in
+            let message = try DNSMessage(octets: bytes)
+            if let name = DNSName("a") { _ = try? message.records(answering: DNSQuestion(name, .a), id: 7) }
+            guard let written = message.encoded() else { return }
+            if try DNSMessage(octets: written) != message { violation("a message is not read again as itself") }
+        },
+        Fuzzer("json", texts: [#"{"a":[1,-2.5e3,true,null,"\u00e9\ud83c\udf6a"],"b":{}}"#, "[[[[]]]]"]) { bytes in
+            guard let value = JSONValue(bytes) else { return }
+            if JSONValue(Array(value.text.utf8)) != value { violation("JSON is not read again as itself") }
+        },
+        Fuzzer(
+            "dns-json",
+            texts: [
+                #"{"Status":0,"Question":[{"name":"a.","type":1}],"Answer":[{"name":"a.","type":1,"TTL":60,"data":"192.0.2.1"}]}"#
+            ]
+        ) { bytes in
+            guard let json = JSONValue(bytes) else { return }
+            _ = try DNSMessage(json).encoded()
+        },
+        Fuzzer("dnspod", texts: ["192.0.2.1;192.0.2.2,60|203.0.113.9", "a.test.:192.0.2.1,60-2001:db8::1,30"]) {
+            bytes in
+            let text = String(decoding: bytes, as: UTF8.self)
+            for families in [Families.v4, .both] {
+                _ = try? DNSPodAnswer.parse(text, families: families, named: true)
+                _ = try? DNSPodAnswer.parse(text, families: families, named: false)
+            }
+        },
+        Fuzzer(
+            "aliyun",
+            texts: [
+                #"{"host":"a.test","ips":["192.0.2.1"],"ipsv6":["2001:db8::1"],"ttl":60,"origin_ttl":60,"client_ip":"203.0.113.9"}"#,
+                #"{"code":"success","mode":0,"data":{"cip":"203.0.113.9","answers":[{"dn":"a.test","v4":{"ips":["192.0.2.1"],"ttl":9}}]}}"#,
+                #"{"service_ip":["192.0.2.7"],"service_ip_port":[80]}"#,
+            ]
+        ) { bytes in
+            guard let json = JSONValue(bytes), let host = try? Host("a.test") else { return }
+            _ = try? AliyunAnswer.single(json, host, .both)
+            _ = try? AliyunAnswer.batch(json, [host], .both)
+            _ = try? AliyunAnswer.version2(json, [host], .both)
+            _ = try? AliyunSchedule(json, isSecure: false)
+        },
+        Fuzzer("hosts-file", texts: ["192.0.2.1 www.example.com a\n::1 b # c\n"]) { bytes in
+            _ = HostsTable(parsing: String(decoding: bytes, as: UTF8.self))
+        },
+    ]
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import BeelineTesting
+import Names
+
+@testable import BeelineServer
+@testable import HTTPDNS
+
+extension Fuzzer {
+    /// What a client asks the HTTPDNS server, and zone files.
+    static let server: [Fuzzer] = [
+        Fuzzer(
+            "zone-file",
+            texts: [
+                """
+                $ORIGIN corp.test.
+                $TTL 60
+                @ IN SOA ns hostmaster ( 1 2 3 4 5 )
+                www 60 A 192.0.2.1
+                    AAAA 2001:db8::1
+                * CNAME www
+                x HTTPS 1 . alpn="h2,h3" port=1
+                x CAA 0 issue "a;\\"\\065"
+
+                """
+            ]
+        ) { bytes in
+            let file = try ZoneFile(parsing: bytes)
+            let set = ZoneSet([Zone(file)])
+            for record in file.records.prefix(100) { _ = set.lookUp(record.name, record.type) }
+        },
+        Fuzzer(
+            "server-targets",
+            texts: [
+                "/dns-query?dns=AAABAAABAAAAAAAAA3d3dwRjb3JwBHRlc3QAAAEAAQ", "/resolve?name=www.corp.test&type=28",
+                "/d?dn=www.corp.test,a.test&ttl=1&type=addrs&query=1&clientip=1&ip=192.0.2.1",
+                "/d?dn=00112233&id=100000&alg=aes", "/100000/sign_d?host=a.test&t=9999999999&s=00&query=4,6",
+                "/100000/resolve?host=a.test,b.test", "/v2/d?id=100000&m=2&enc=00ff&exp=9999999999&s=00&v=1.0",
+            ]
+        ) { bytes in
+            let target = String(decoding: bytes, as: UTF8.self)
+            let request = ServerRequest(.get, target: target, client: IPAddress(v4: 1))
+            if case .reply(let reply) = service.handle(request, now: .now()), !(200...599).contains(reply.status) {
+                violation("a reply without a status")
+            }
+        },
+        Fuzzer("server-messages", seeds: names.first { $0.name == "dns-message" }?.seeds ?? []) { bytes in
+            var request = ServerRequest(.post, target: "/dns-query", body: bytes, client: IPAddress(v4: 1))
+            request.contentType = MessageDialect.mediaType
+            guard case .reply(let reply) = service.handle(request, now: .now()),
+                reply.contentType == MessageDialect.mediaType
+            else { return }
+            guard (try? DNSMessage(octets: reply.body)) != nil else { violation("our answer is not read again") }
+        },
+    ]
+
+    private static let service: ServerService = {
+        var configuration = ServerConfiguration()
+        configuration.questionsPerSecond = nil
+        var settings = ResolverConfiguration(
+            upstreams: [ScriptedUpstream("away") { _ in .fail(UpstreamError(.unreachable, "is away")) }],
+            system: nil
+        )
+        settings.networkMonitor = nil
+        guard let files = try? ZoneFiles([]) else { violation("an empty list of zones is refused") }
+        return ServerService(configuration, Resolver(settings), files)
+    }()
+}
