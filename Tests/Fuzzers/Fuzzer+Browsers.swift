@@ -16,7 +16,7 @@ extension Fuzzer {
         },
     ]
 
-    private typealias Columns = [(name: String, value: any DatabaseValueConvertible)]
+    private typealias Columns = [(name: String, value: any DatabaseValueConvertible & Sendable)]
 
     private static let firefox: Columns = [
         ("id", 1), ("originAttributes", "^partitionKey=%28https%2Cexample.com%29"), ("name", "n"), ("value", "v"),

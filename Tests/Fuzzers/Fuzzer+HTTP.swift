@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import BeelineTesting
+import HTTPTypes
 import NIOCore
 import NIOEmbedded
 import Names

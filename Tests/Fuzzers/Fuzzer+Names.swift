@@ -46,7 +46,7 @@ extension Fuzzer {
             ]
         ) { bytes in
             guard let json = JSONValue(bytes) else { return }
-            _ = try DNSMessage(json).encoded()
+            _ = try DNSMessage(json)?.encoded()
         },
         Fuzzer("dnspod", texts: ["192.0.2.1;192.0.2.2,60|203.0.113.9", "a.test.:192.0.2.1,60-2001:db8::1,30"]) {
             bytes in

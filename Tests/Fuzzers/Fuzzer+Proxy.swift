@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import HTTPDNS
 import NIOCore
 import Names
 
@@ -61,10 +62,8 @@ extension Fuzzer {
             "socks-answer",
             seeds: [[5, 0, 5, 0, 0, 1, 1, 2, 3, 4, 0, 80], [5, 2, 1, 0, 5, 0, 0, 3, 2, 65, 66, 0, 80]]
         ) {
-            var handshake = SOCKSHandshake(
-                destination: try Origin("http://a.test:80"),
-                credentials: (user: "me", password: "hi")
-            )
+            let origin = Origin(scheme: .https, host: try Host("a.test"), port: 443)
+            var handshake = try SOCKSHandshake(to: origin, user: "me", password: "hi")
             for byte in $0 { _ = try handshake.receive([byte]) }
         },
         Fuzzer("hls", texts: [playlist]) { bytes in try mapped(bytes, .hls) },

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import BeelineTesting
+import NIOCore
 import Names
 
 @testable import BeelineServer
