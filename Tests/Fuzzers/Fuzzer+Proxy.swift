@@ -77,7 +77,7 @@ extension Fuzzer {
         ) { bytes in
             let base = try HTTPURL("https://live.example/s/x")
             let mapper = DocumentMapper(links: links, base: base, gateway: "http://G")
-            for kind in [PlaylistMapper.Kind.assets, .steering] { _ = mapper.mapped(bytes, kind) }
+            for kind in [PlaylistMapper.Kind.assets, .steering] { _ = try mapper.mapped(bytes, kind) }
         },
     ]
 
@@ -91,7 +91,7 @@ extension Fuzzer {
 
     private static func mapped(_ bytes: [UInt8], _ kind: PlaylistMapper.Kind) throws {
         let mapper = PlaylistMapper(links: links, base: try HTTPURL("https://live.example/s/x"))
-        let once = mapper.mapped(ByteBuffer(bytes: bytes), kind)
+        let once = try mapper.mapped(ByteBuffer(bytes: bytes), kind)
         if once.readableBytes > bytes.count * 100 + 10_000 { violation("a document grows without bound") }
     }
 
