@@ -71,9 +71,10 @@ struct CookieSource: Sendable {
         let intake = CookieIntake(found.cookies, into: jar, isOfThisSession: isOfThisSession)
         for (line, outcome) in zip(found.lines, intake.outcomes) {
             switch outcome {
+            // All of those that found no room have one line together.
+            case .rejected(.noRoom), .kept, .replaced: break
             case .rejected(let reason): problems.append((line, "\(reason)"))
             case .deleted: problems.append((line, "it has expired"))
-            case .kept, .replaced: break
             }
         }
         let lines = problems.sorted { $0.0 < $1.0 }.map { "\(path): \(unit) \($0): \($1)" }
