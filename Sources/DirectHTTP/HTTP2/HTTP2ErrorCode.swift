@@ -7,6 +7,7 @@ struct HTTP2ErrorCode: Hashable, CustomStringConvertible {
     static let noError = HTTP2ErrorCode(rawValue: 0)
     static let protocolError = HTTP2ErrorCode(rawValue: 1)
     static let flowControl = HTTP2ErrorCode(rawValue: 3)
+    static let streamClosed = HTTP2ErrorCode(rawValue: 5)
     static let frameSize = HTTP2ErrorCode(rawValue: 6)
     static let refusedStream = HTTP2ErrorCode(rawValue: 7)
     static let cancel = HTTP2ErrorCode(rawValue: 8)

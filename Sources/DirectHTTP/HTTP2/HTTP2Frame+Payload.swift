@@ -21,6 +21,29 @@ extension HTTP2Frame.Header {
         return HTTP2ErrorCode(rawValue: code)
     }
 
+    /// The last stream of a GOAWAY, and why (RFC 9113 §6.8).
+    func goAway(_ payload: ByteBuffer) throws(HTTP2ConnectionError) -> (last: UInt32, HTTP2ErrorCode) {
+        guard stream == 0 else { throw HTTP2ConnectionError(.protocolError, "GOAWAY of a stream") }
+        var payload = payload
+        guard let (last, code) = payload.readMultipleIntegers(endianness: .big, as: (UInt32, UInt32).self) else {
+            throw HTTP2ConnectionError(.frameSize, "GOAWAY is too short")
+        }
+        return (last & 0x7fff_ffff, HTTP2ErrorCode(rawValue: code))
+    }
+
+    /// Checks a PRIORITY, which says nothing any more (RFC 9113 §5.3.2 and §6.3).
+    func checkPriority(_ payload: ByteBuffer) throws(HTTP2ConnectionError) {
+        guard stream != 0 else { throw HTTP2ConnectionError(.protocolError, "PRIORITY of no stream") }
+        guard length == 5 else { throw HTTP2ConnectionError(.frameSize, "PRIORITY is not of five bytes") }
+        try checkDependency(payload)
+    }
+
+    /// A stream cannot depend on itself (RFC 7540 §5.3.1).
+    func checkDependency(_ priority: ByteBuffer) throws(HTTP2ConnectionError) {
+        guard let other = priority.getInteger(at: priority.readerIndex, as: UInt32.self), other & 0x7fff_ffff != stream
+        else { throw HTTP2ConnectionError(.protocolError, "a stream depends on itself") }
+    }
+
     /// By how much a WINDOW_UPDATE opens a window (RFC 9113 §6.9), its reserved bit left out.
     func windowIncrement(_ payload: ByteBuffer) throws(HTTP2ConnectionError) -> Int {
         guard length == 4, let value = payload.getInteger(at: payload.readerIndex, as: UInt32.self) else {

@@ -9,6 +9,8 @@ enum HTTP2Frame {
     /// The window of a stream and of the connection before anybody says otherwise (RFC 9113 §6.9.2).
     static let defaultWindow = 65_535
     static let maximumWindow = 0x7fff_ffff
+    /// The largest frame that we write, whatever the peer takes: streams take turns by frames.
+    static let largestWritten = 64 * 1024
 
     /// A window after a change; nil where it would be larger than a window can be (RFC 9113 §6.9.1).
     ///

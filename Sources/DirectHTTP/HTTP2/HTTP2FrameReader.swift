@@ -117,8 +117,11 @@ struct HTTP2FrameReader {
             return .data(stream: header.stream, payload, charged: header.length, endStream: endStream)
         case .headers:
             try unpad(header, &payload)
-            if header.has(HTTP2Frame.Flags.priority), payload.readSlice(length: 5) == nil {
-                throw HTTP2ConnectionError(.frameSize, "HEADERS is too short for its priority")
+            if header.has(HTTP2Frame.Flags.priority) {
+                guard let priority = payload.readSlice(length: 5) else {
+                    throw HTTP2ConnectionError(.frameSize, "HEADERS is too short for its priority")
+                }
+                try header.checkDependency(priority)
             }
             block = (header.stream, payload, header.has(HTTP2Frame.Flags.endStream), 0)
             return try finishBlock(header)

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import DequeModule
-
 /// How streams end, one by one and all at once, and what their callers hear of it.
 extension HTTP2Handler {
     func deliverTouched() {
@@ -10,7 +8,8 @@ extension HTTP2Handler {
             stream.isTouched = false
             // The place is given back before the caller hears of the end, so that its next request finds it.
             if stream.pendingEnd != nil, streams[stream.id] != nil {
-                if !stream.isRequestSent { out.writeReset(.cancel, stream: stream.id) }
+                // Where it is in the table still, our side has not ended.
+                connection.reset(stream.id, .cancel)
                 remove(stream)
             }
             stream.deliver(now: now, wakes)
@@ -44,7 +43,7 @@ extension HTTP2Handler {
     func fail(with error: HTTP2ConnectionError) {
         guard let context else { return }
         deliverTouched()
-        out.writeGoAway(error.code)
+        connection.goAway(error.code)
         hasSaidGoAway = true
         let code: DirectHTTPError.Code = error.code == .enhanceYourCalm ? .responseTooLarge : .malformedResponse
         let ruin = DirectHTTPError(code, "what the server sent is not HTTP/2: \(error.message) (\(error.code))")
@@ -67,9 +66,7 @@ extension HTTP2Handler {
     func remove(_ stream: HTTP2Stream) {
         guard streams.removeValue(forKey: stream.id) != nil else { return }
         ids[ObjectIdentifier(stream.exchange)] = nil
-        stream.unsent = []
-        // Windows that stay shut must not keep streams that have ended, and their requests with them.
-        if stream.isQueued { sending.removeAll { $0 === stream } }
+        connection.remove(stream.id)
         guard let context else { return }
         if streams.isEmpty { becomeIdle(context) }
         notify(.free(now))

@@ -25,7 +25,7 @@ extension HTTP2Handler {
         case .alive:
             break
         case .ping:
-            out.writePing(0, isAcknowledgement: false)
+            connection.out.writePing(0, isAcknowledgement: false)
         case .dead:
             failAll(
                 DirectHTTPError(.connectionLost, "the server did not answer a PING in \(Duration(liveness.patience))")
@@ -39,14 +39,14 @@ extension HTTP2Handler {
         guard let context else { return }
         let now = context.eventLoop.now
         for stream in streams.values {
-            switch stream.watch.check(now: now, isStalled: stream.isStalled || stream.waitsForBody) {
+            switch stream.watch.check(now: now, isStalled: stream.isStalled || waitsForBody(stream)) {
             case .wait, .restedEnough:
                 arm(stream.watch.due, context)
             case .silent(let limit):
-                out.writeReset(.cancel, stream: stream.id)
+                connection.reset(stream.id, .cancel)
                 fail(stream.id, .silent(for: limit))
             case .late:
-                out.writeReset(.cancel, stream: stream.id)
+                connection.reset(stream.id, .cancel)
                 fail(stream.id, .late)
             }
         }

@@ -4,10 +4,10 @@ import DequeModule
 import HTTPTypes
 import NIOCore
 
-/// The last handler of an HTTP/2 connection (RFC 9113): it reads and writes frames and carries many exchanges, a stream
-/// each. A stream is a value in a table, not a channel. Everything here runs on the connection's event loop.
+/// The last handler of an HTTP/2 connection of a client: it feeds ``HTTP2Connection``, and carries many exchanges, a stream each.
+/// Everything here runs on the connection's event loop.
 ///
-/// What it does with frames is in `HTTP2Handler+Reading.swift`, how bodies and frames leave in `HTTP2Handler+Sending.swift`, how
+/// What it does with events is in `HTTP2Handler+Reading.swift`, how bodies and frames leave in `HTTP2Handler+Sending.swift`, how
 /// streams end in `HTTP2Handler+Ending.swift`, and what falls due in `HTTP2Handler+Time.swift`.
 final class HTTP2Handler: ChannelDuplexHandler, ConnectionHandler {
     typealias InboundIn = ByteBuffer
@@ -19,18 +19,14 @@ final class HTTP2Handler: ChannelDuplexHandler, ConnectionHandler {
     /// How many exchanges are begun before the peer has said how many it takes (RFC 9113 §6.5.2 recommends at least 100).
     static let presumedCapacity = 100
 
-    /// The largest number of a stream of ours (RFC 9113 §5.1.1).
-    static let lastID = UInt32(Int32.max)
-
-    let streamWindow: Int
     let keepIdle: TimeAmount
     let wakes: WakeQueue
     let notify: (ConnectionNotice) -> Void
     private(set) var context: ChannelHandlerContext?
 
+    var connection: HTTP2Connection
     var streams: [UInt32: HTTP2Stream] = [:]
     var ids: [ObjectIdentifier: UInt32] = [:]
-    var nextID: UInt32 = 1
     var isDraining = false
     var hasSaidGoAway = false
     /// What the peer did that ended the connection: it may have done so before the first exchange came.
@@ -38,34 +34,18 @@ final class HTTP2Handler: ChannelDuplexHandler, ConnectionHandler {
 
     // MARK: Reading
 
-    var reader: HTTP2FrameReader
-    var headers: HTTP2HeaderReader
-    var guardian = HTTP2FloodGuard()
     /// Streams with something to hand over at the end of this read.
     var touched: [HTTP2Stream] = []
     var isReading = false
     /// The time of the read whose streams are still to hear of it: looking at the clock costs more than most of what is done then.
     private var readTime: NIODeadline?
     var now: NIODeadline { readTime ?? context?.eventLoop.now ?? .now() }
-    /// What the peer may send on all streams together, and what of it was received and not yet allowed again.
-    var receiveWindow = connectionWindow
-    var uncredited = 0
     private let bursts = SocketBursts()
 
     // MARK: Sending
 
-    var encoder = HPACKEncoder()
-    /// The frames of this turn of the loop, written at its end.
-    var out = ByteBuffer()
     private var block = ByteBuffer()
     var isFlushPlanned = false
-    /// Answers to SETTINGS and PING since the socket last had room.
-    var repliesInWait = 0
-    var sendWindow = HTTP2Frame.defaultWindow
-    var initialSendWindow = HTTP2Frame.defaultWindow
-    var maximumFrame = HTTP2Frame.defaultMaximumLength
-    /// Streams that have something to send and a window for it, each in its turn.
-    var sending = Deque<HTTP2Stream>()
 
     // MARK: Time
 
@@ -85,15 +65,16 @@ final class HTTP2Handler: ChannelDuplexHandler, ConnectionHandler {
         wakes: WakeQueue,
         notify: @escaping (ConnectionNotice) -> Void
     ) {
-        self.streamWindow = min(streamWindow, HTTP2Frame.maximumWindow)
+        var rules = HTTP2Connection.Limits()
+        rules.streamWindow = min(streamWindow, HTTP2Frame.maximumWindow)
+        rules.connectionWindow = Self.connectionWindow
+        rules.block = limits.headBytes
+        rules.listSize = limits.headBytes + 32 * limits.fieldCount
+        rules.fields = limits.fieldCount
+        connection = HTTP2Connection(role: .client, limits: rules)
         self.keepIdle = keepIdle
         self.wakes = wakes
         self.notify = notify
-        reader = HTTP2FrameReader(maximumBlock: limits.headBytes)
-        headers = HTTP2HeaderReader(
-            maximumListSize: limits.headBytes + 32 * limits.fieldCount,
-            maximumFields: limits.fieldCount
-        )
         liveness = HTTP2Liveness(silence: silence, patience: patience, now: now)
     }
 
@@ -101,32 +82,29 @@ final class HTTP2Handler: ChannelDuplexHandler, ConnectionHandler {
 
     func start(_ exchange: Exchange, now: NIODeadline) {
         guard !exchange.isOver else { return notify(.free(now)) }
-        guard let context, context.channel.isActive, !isDraining, nextID <= Self.lastID else {
+        guard let context, context.channel.isActive, !isDraining, connection.nextID <= HTTP2Connection.lastID
+        else {
             notify(.free(now))
             var error = ruin ?? .unprocessed("the connection takes no further request")
             error.isBeforeResponse = true
             error.isUnprocessed = true
             return exchange.fail(error)
         }
-        let stream = HTTP2Stream(
-            id: nextID,
-            exchange: exchange,
-            sendWindow: initialSendWindow,
-            receiveWindow: streamWindow
-        )
-        nextID += 2
-        streams[stream.id] = stream
-        ids[ObjectIdentifier(exchange)] = stream.id
+        let request = exchange.request
         block.clear()
-        HTTP2Headers.write(exchange.request, with: &encoder, into: &block)
-        stream.isRequestSent = stream.isBodyWhole && stream.unsent.isEmpty
-        out.writeHeaderBlock(
+        HTTP2Headers.write(request, with: &connection.encoder, into: &block)
+        var body = ByteBuffer()
+        if case .bytes(let bytes) = request.body.storage { body = bytes }
+        let isWhole = request.body.isInMemory
+        let id = connection.open(
             &block,
-            stream: stream.id,
-            endStream: stream.isRequestSent,
-            maximumLength: maximumFrame
+            endStream: isWhole && body.readableBytes == 0,
+            mayHaveBody: request.method != .head
         )
-        queue(stream)
+        let stream = HTTP2Stream(id: id, exchange: exchange)
+        streams[id] = stream
+        ids[ObjectIdentifier(exchange)] = id
+        if body.readableBytes > 0 { connection.send(body, on: id, isLast: true) }
         sendQueued(context)
         check(now, context)
         planFlush(context)
@@ -134,19 +112,20 @@ final class HTTP2Handler: ChannelDuplexHandler, ConnectionHandler {
         arm(stream.watch.due, context)
         arm(liveness.due, context)
         // The pool must not lend a connection whose numbers have run out.
-        if nextID > Self.lastID { drain() }
+        if connection.nextID > HTTP2Connection.lastID { drain() }
     }
 
     func send(_ piece: ByteBuffer, of exchange: Exchange, done: @escaping @Sendable (Bool) -> Void) {
-        guard let context, let stream = stream(of: exchange), !stream.isBodyWhole else { return done(false) }
+        guard let context, let stream = stream(of: exchange), takesBody(stream) else { return done(false) }
         guard piece.readableBytes > 0 else { return done(true) }
-        stream.append(piece)
-        queue(stream)
+        connection.send(piece, on: stream.id, isLast: false)
         sendQueued(context)
         planFlush(context)
-        // A write may have failed at once, and the stream with it: then there is no one left to resume a waiter.
-        guard streams[stream.id] != nil else { return done(false) }
-        if stream.unsentBytes < HTTP2Stream.maximumUnsent {
+        // A write may have failed at once, and the stream with it: then no one is left to resume a waiter.
+        guard streams[stream.id] != nil, let unsent = connection.streams[stream.id]?.unsentBytes else {
+            return done(false)
+        }
+        if unsent < HTTP2Stream.maximumUnsent {
             done(true)
         } else {
             stream.sendWaiter = done
@@ -154,9 +133,8 @@ final class HTTP2Handler: ChannelDuplexHandler, ConnectionHandler {
     }
 
     func finishSending(_ exchange: Exchange) {
-        guard let context, let stream = stream(of: exchange), !stream.isBodyWhole else { return }
-        stream.isBodyWhole = true
-        queue(stream)
+        guard let context, let stream = stream(of: exchange) else { return }
+        connection.send(ByteBuffer(), on: stream.id, isLast: true)
         sendQueued(context)
         planFlush(context)
     }
@@ -171,7 +149,7 @@ final class HTTP2Handler: ChannelDuplexHandler, ConnectionHandler {
 
     func abandon(_ exchange: Exchange) {
         guard let context, let stream = stream(of: exchange) else { return }
-        out.writeReset(.cancel, stream: stream.id)
+        connection.reset(stream.id, .cancel)
         planFlush(context)
         remove(stream)
         stream.sendWaiter.take()?(false)
@@ -187,7 +165,7 @@ final class HTTP2Handler: ChannelDuplexHandler, ConnectionHandler {
     func closeNow() {
         guard let context else { return }
         if context.channel.isActive {
-            if !hasSaidGoAway { out.writeGoAway(.noError) }
+            if !hasSaidGoAway { connection.goAway(.noError) }
             hasSaidGoAway = true
             flush(context)
         }
@@ -198,12 +176,6 @@ final class HTTP2Handler: ChannelDuplexHandler, ConnectionHandler {
 
     func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
-        out.writeStaticString(HTTP2Frame.preface)
-        out.writeSettings([
-            (.enablePush, 0), (.initialWindowSize, streamWindow),
-            (.maximumHeaderListSize, headers.maximumListSize),
-        ])
-        out.writeWindowUpdate(Self.connectionWindow - HTTP2Frame.defaultWindow)
         flush(context)
         rest.rest(now: now, keep: max(keepIdle, ActivityWatch.firstRest))
         arm(rest.due, context)
@@ -223,9 +195,10 @@ final class HTTP2Handler: ChannelDuplexHandler, ConnectionHandler {
         let bytes = unwrapInboundIn(data)
         let count = bytes.readableBytes
         // ALPN has agreed on HTTP/2: this comes out of TLS.
-        reader.feed(bytes.detached())
+        connection.isBlocked = !context.channel.isWritable
         do throws(HTTP2ConnectionError) {
-            while let event = try reader.next() { try take(event, now: now) }
+            try connection.feed(bytes.detached())
+            try takeEvents(now: now)
         } catch {
             return fail(with: error)
         }
@@ -236,7 +209,6 @@ final class HTTP2Handler: ChannelDuplexHandler, ConnectionHandler {
         isReading = false
         deliverTouched()
         readTime = nil
-        creditConnection()
         sendQueued(context)
         flush(context)
         context.fireChannelReadComplete()
@@ -272,11 +244,19 @@ final class HTTP2Handler: ChannelDuplexHandler, ConnectionHandler {
         ids[ObjectIdentifier(exchange)].flatMap { streams[$0] }
     }
 
-    /// What is still to come of the one body that is read; nil where others must not wait for it.
-    private var restOfBodies: Int64? {
-        guard streams.count == 1, BurstReading.fits(streamWindow) else { return nil }
-        return streams.first?.value.restOfBody
+    /// Whether more of a request's body may follow.
+    private func takesBody(_ stream: HTTP2Stream) -> Bool { connection.streams[stream.id].map { !$0.isWhole } ?? false }
+
+    /// Whether the next piece of the request's body is missing, for which the peer is not blamed.
+    func waitsForBody(_ stream: HTTP2Stream) -> Bool {
+        guard !stream.isBodyRefused, let state = connection.streams[stream.id] else { return false }
+        return !state.isWhole && state.unsentBytes == 0
     }
 
-    func limit(streams capacity: Int) { notify(.capacity(capacity)) }
+    /// What is still to come of the one body that is read; nil where others must not wait for it.
+    private var restOfBodies: Int64? {
+        guard streams.count == 1, let id = streams.first?.key else { return nil }
+        guard BurstReading.fits(connection.limits.streamWindow) else { return nil }
+        return connection.streams[id]?.rest
+    }
 }

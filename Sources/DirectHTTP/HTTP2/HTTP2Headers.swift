@@ -34,57 +34,6 @@ enum HTTP2Headers {
         }
     }
 
-    /// A header block that was read; which rules it must obey depends on where it stands.
-    struct Received {
-        private var status: Int?
-        private(set) var contentLength: Int64?
-        private var fields = HTTPFields()
-        /// What is wrong with it as a response or as trailers (RFC 9113 §8.1.1); the connection is none the worse for it.
-        private var fault: String?
-
-        init() { fields.reserveCapacity(16) }
-
-        /// Takes the next field of the block.
-        mutating func take(_ field: HPACKField) {
-            switch field.kind {
-            case .ordinary:
-                break
-            case .status(let code) where status == nil && fields.isEmpty:
-                status = code
-                return
-            case .status, .pseudo:
-                fault = "a pseudo header field stands where none belongs"
-                return
-            case .malformed:
-                fault = "a header field's name or value has a character that none has"
-                return
-            case .connection:
-                fault = "the field \(field.field.name) belongs to HTTP/1.1"
-            case .contentLength(let length):
-                guard let length, contentLength ?? length == length else {
-                    fault = "Content-Length \"\(field.field.value)\" is not one number"
-                    return
-                }
-                contentLength = length
-            }
-            fields.append(field.field)
-        }
-
-        /// What the block is as the head of a response.
-        func response() throws(DirectHTTPError) -> HTTPResponse {
-            if let fault { throw .malformed(fault) }
-            guard let status else { throw .malformed("it has no :status") }
-            return HTTPResponse(status: HTTPResponse.Status(code: status), headerFields: fields)
-        }
-
-        /// What the block is as trailers; pseudo fields have no place there (RFC 9113 §8.1).
-        func trailers() throws(DirectHTTPError) -> HTTPFields {
-            if let fault { throw .malformed(fault) }
-            guard status == nil else { throw .malformed("a trailer field is a pseudo field") }
-            return fields
-        }
-    }
-
     /// RFC 9113 §8.2.2.
     static func belongsToConnection(_ name: String) -> Bool {
         // Most names are told from their lengths.

@@ -30,6 +30,9 @@ struct HTTP2ReceiveWindow {
         return true
     }
 
+    /// The peer may send so much more, whatever the reader does.
+    mutating func allow(_ bytes: Int) { left += bytes }
+
     /// What to allow the peer now; nil: nothing yet. Half a window at a time.
     ///
     /// - Parameter isStalled: whether the reader has as much before it as may wait.

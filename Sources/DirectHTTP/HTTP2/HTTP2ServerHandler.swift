@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import DequeModule
 package import NIOCore
 
 /// A server's end of an HTTP/2 connection (RFC 9113) for requests and replies that are handled whole, such as those of DNS. A
@@ -14,7 +13,7 @@ package final class HTTP2ServerHandler: ChannelInboundHandler {
     /// A request.
     package struct Request {
         /// The stream that waits for the reply.
-        package let stream: UInt32
+        package internal(set) var stream: UInt32
         /// The method's name.
         package internal(set) var method = ""
         /// Path and query.
@@ -50,57 +49,32 @@ package final class HTTP2ServerHandler: ChannelInboundHandler {
         package init() {}
     }
 
-    /// A stream that has not ended.
-    struct Stream {
+    /// A request and its reply, until the stream has ended.
+    struct Pending {
         /// Nil once it was handed over.
         var request: Request?
-        var sendWindow: Int
-        /// What is left of the reply's content.
-        var unsent: ArraySlice<UInt8> = []
-        var isQueued = false
-        /// Whether more content may come of a request that was answered without it.
-        var isOverrun = false
+        var isReplied = false
         /// When the request, or the reply, began.
         var since: NIODeadline
     }
 
     let limits: Limits
     private let onRequest: (Request) -> Void
-    private let onCancel: (UInt32) -> Void
+    let onCancel: (UInt32) -> Void
     private(set) var context: ChannelHandlerContext?
 
-    var streams: [UInt32: Stream] = [:]
-    /// The last stream that the client opened.
-    var lastID: UInt32 = 0
-
-    // MARK: Reading
-
-    /// Octets of the client's preface that have not come yet.
-    private var preface = HTTP2Frame.preface.withUTF8Buffer { Array($0) }[...]
-    private var reader: HTTP2FrameReader
-    var decoder: HPACKDecoder
-    var guardian = HTTP2FloodGuard()
+    var connection: HTTP2Connection
+    var pending: [UInt32: Pending] = [:]
     private var isReading = false
     private var hasEnded = false
-    /// What came and was not yet allowed again.
-    var uncredited = 0
 
-    // MARK: Sending
-
-    var encoder = HPACKEncoder()
     /// When the client let replies pile up; nil: it reads them.
     private var stalledSince: NIODeadline?
     /// When the last stream ended, or the connection began.
     private var quietSince = NIODeadline.uptimeNanoseconds(0)
     private var watch: Scheduled<Void>?
-    /// The frames of this turn of the loop, written at its end.
-    var out = ByteBuffer()
     private var block = ByteBuffer()
     private var isFlushPlanned = false
-    var sendWindow = HTTP2Frame.defaultWindow
-    var initialSendWindow = HTTP2Frame.defaultWindow
-    /// Streams whose replies wait for the connection's window.
-    private var sending = Deque<UInt32>()
 
     /// A connection.
     ///
@@ -116,8 +90,13 @@ package final class HTTP2ServerHandler: ChannelInboundHandler {
         self.limits = limits
         self.onRequest = onRequest
         self.onCancel = onCancel
-        reader = HTTP2FrameReader(maximumBlock: limits.head)
-        decoder = HPACKDecoder(maximumListSize: limits.head, maximumFields: 128)
+        var rules = HTTP2Connection.Limits()
+        rules.streams = limits.streams
+        // One octet more than is read, so that too much is noticed.
+        rules.streamWindow = limits.body + 1
+        rules.block = limits.head
+        rules.listSize = limits.head
+        connection = HTTP2Connection(role: .server, limits: rules)
     }
 
     // MARK: Replies
@@ -135,83 +114,52 @@ package final class HTTP2ServerHandler: ChannelInboundHandler {
         body: [UInt8],
         to id: UInt32
     ) {
-        guard let context, context.channel.isActive, streams[id] != nil else { return }
+        guard let context, context.channel.isActive, pending[id] != nil else { return }
         block.clear()
-        encoder.begin(into: &block)
-        encoder.encode(":status", String(status), .incremental, into: &block)
+        connection.encoder.begin(into: &block)
+        connection.encoder.encode(":status", String(status), .incremental, into: &block)
         for field in fields {
-            encoder.encode(field.name, field.value, field.repeats ? .incremental : .none, into: &block)
+            connection.encoder.encode(field.name, field.value, field.repeats ? .incremental : .none, into: &block)
         }
-        let maximum = HTTP2Frame.defaultMaximumLength
-        out.writeHeaderBlock(&block, stream: id, endStream: body.isEmpty, maximumLength: maximum)
-        guard !body.isEmpty else {
-            if streams[id]?.isOverrun != true { streams[id] = nil }
-            quietSince = context.eventLoop.now
-            return planFlush(context)
+        pending[id]?.request = nil
+        pending[id]?.isReplied = true
+        pending[id]?.since = context.eventLoop.now
+        connection.reply(&block, to: id, endStream: body.isEmpty)
+        if body.isEmpty {
+            settle(id)
+        } else {
+            connection.send(ByteBuffer(bytes: body), on: id, isLast: true)
+            sendQueued()
         }
-        streams[id]?.unsent = body[...]
-        streams[id]?.since = context.eventLoop.now
-        guardian.progress()
-        queue(id)
-        sendQueued()
         planFlush(context)
     }
 
     /// Tells the client to open no more streams here. Those that are open go on.
     package func sayGoodbye() {
         guard let context else { return }
-        out.writeGoAway(.noError, last: UInt32(HTTP2Frame.maximumWindow))
+        connection.goAway(.noError, isGraceful: true)
         flush(context)
     }
 
-    /// Lets a stream send, where it has something to send and a window for it.
-    func queue(_ id: UInt32) {
-        guard let stream = streams[id], !stream.isQueued, !stream.unsent.isEmpty, stream.sendWindow > 0 else { return }
-        streams[id]?.isQueued = true
-        sending.append(id)
-    }
-
     /// A frame of each stream in turn, as far as the windows go.
-    func sendQueued() {
-        while sendWindow > 0, let id = sending.popFirst() {
-            guard var stream = streams[id] else { continue }
-            stream.isQueued = false
-            // SETTINGS may have taken the window back while it waited (RFC 9113 §6.9.2).
-            guard stream.sendWindow > 0 else {
-                streams[id] = stream
-                continue
-            }
-            let length = min(
-                stream.unsent.count,
-                HTTP2Frame.defaultMaximumLength,
-                sendWindow,
-                stream.sendWindow
-            )
-            let isLast = length == stream.unsent.count
-            out.writeFrame(.data, flags: isLast ? HTTP2Frame.Flags.endStream : 0, stream: id, length: length)
-            out.writeBytes(stream.unsent.prefix(length))
-            stream.unsent = stream.unsent.dropFirst(length)
-            stream.sendWindow -= length
-            sendWindow -= length
-            streams[id] = isLast && !stream.isOverrun ? nil : stream
-            if isLast, let context { quietSince = context.eventLoop.now }
-            queue(id)
-        }
+    private func sendQueued() {
+        while let id = connection.writeNextFrame() { settle(id) }
     }
 
     // MARK: Streams
 
-    /// Hands a request over that came whole.
-    func hand(_ request: Request) {
-        streams[request.stream]?.request = nil
+    /// Hands a request over that came whole, or that is too large.
+    func handOver(_ id: UInt32) {
+        guard let request = pending[id]?.request else { return }
+        pending[id]?.request = nil
         onRequest(request)
     }
 
-    /// Ends a stream that the client does not want any more, or that it spoilt.
-    func end(_ id: UInt32, _ code: HTTP2ErrorCode? = nil) {
-        if let code { out.writeReset(code, stream: id) }
-        guard let stream = streams.removeValue(forKey: id) else { return }
-        if stream.request == nil { onCancel(id) }
+    /// Forgets a stream that has ended, and notes when a reply was sent whole.
+    func settle(_ id: UInt32) {
+        let stream = connection.streams[id]
+        if stream == nil { pending[id] = nil }
+        if stream?.isLocalEnded ?? true, let context { quietSince = context.eventLoop.now }
     }
 
     // MARK: Channel events
@@ -220,11 +168,6 @@ package final class HTTP2ServerHandler: ChannelInboundHandler {
         self.context = context
         quietSince = context.eventLoop.now
         planWatch(context)
-        out.writeSettings([
-            (.maximumConcurrentStreams, limits.streams), (.maximumHeaderListSize, limits.head),
-            // One octet more than is read, so that who sends more is found out.
-            (.initialWindowSize, limits.body + 1),
-        ])
         flush(context)
     }
 
@@ -236,17 +179,12 @@ package final class HTTP2ServerHandler: ChannelInboundHandler {
     package func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         guard !hasEnded else { return }
         isReading = true
-        var bytes = unwrapInboundIn(data)
-        let now = context.eventLoop.now
+        connection.isBlocked = !context.channel.isWritable
         do throws(HTTP2ConnectionError) {
-            try takePreface(&bytes)
-            reader.feed(bytes)
-            while let event = try reader.next() { try take(event, now: now) }
+            try connection.feed(unwrapInboundIn(data))
+            try takeEvents(now: context.eventLoop.now)
         } catch {
-            hasEnded = true
-            out.writeGoAway(error.code, last: lastID)
-            flush(context)
-            context.close(promise: nil)
+            end(context, error.code)
         }
     }
 
@@ -258,7 +196,7 @@ package final class HTTP2ServerHandler: ChannelInboundHandler {
     }
 
     package func channelWritabilityChanged(context: ChannelHandlerContext) {
-        // Who does not read what it is told is not listened to either: replies would pile up.
+        // A client that does not read its replies is not read either: they would pile up.
         try? context.channel.syncOptions?.setOption(.autoRead, value: context.channel.isWritable)
         stalledSince = context.channel.isWritable ? nil : context.eventLoop.now
         context.fireChannelWritabilityChanged()
@@ -266,7 +204,7 @@ package final class HTTP2ServerHandler: ChannelInboundHandler {
 
     package func channelInactive(context: ChannelHandlerContext) {
         watch?.cancel()
-        for id in streams.keys { end(id) }
+        for id in pending.keys { forget(id) }
         context.fireChannelInactive()
     }
 
@@ -278,7 +216,7 @@ package final class HTTP2ServerHandler: ChannelInboundHandler {
         watch = context.eventLoop.assumeIsolated().scheduleTask(in: .nanoseconds(shortest.nanoseconds / 2)) {
             [weak self] in
             guard let self, let context = self.context else { return }
-            guard !isOverdue(context.eventLoop.now) else { return leave(context) }
+            guard !isOverdue(context.eventLoop.now) else { return end(context, .noError) }
             planWatch(context)
         }
     }
@@ -286,28 +224,19 @@ package final class HTTP2ServerHandler: ChannelInboundHandler {
     /// Whether the client has let a limit pass.
     private func isOverdue(_ now: NIODeadline) -> Bool {
         if let stalledSince, now - stalledSince >= limits.replyTime { return true }
-        guard !streams.isEmpty else { return now - quietSince >= limits.idleTime }
-        return streams.values.contains { stream in
-            if stream.request != nil || stream.isOverrun { return now - stream.since >= limits.requestTime }
-            return !stream.unsent.isEmpty && now - stream.since >= limits.replyTime
+        guard !pending.isEmpty else { return now - quietSince >= limits.idleTime }
+        return pending.contains { id, exchange in
+            let isOverrun = exchange.isReplied && connection.streams[id]?.isLocalEnded == true
+            if exchange.request != nil || isOverrun { return now - exchange.since >= limits.requestTime }
+            return exchange.isReplied && now - exchange.since >= limits.replyTime
         }
     }
 
-    private func leave(_ context: ChannelHandlerContext) {
+    private func end(_ context: ChannelHandlerContext, _ code: HTTP2ErrorCode) {
         hasEnded = true
-        out.writeGoAway(.noError, last: lastID)
+        connection.goAway(code)
         flush(context)
         context.close(promise: nil)
-    }
-
-    /// RFC 9113 §3.4.
-    private func takePreface(_ bytes: inout ByteBuffer) throws(HTTP2ConnectionError) {
-        let length = min(preface.count, bytes.readableBytes)
-        guard length > 0 else { return }
-        guard let begin = bytes.readBytes(length: length), preface.starts(with: begin) else {
-            throw HTTP2ConnectionError(.protocolError, "it does not begin as HTTP/2 does")
-        }
-        preface = preface.dropFirst(length)
     }
 
     // MARK: Writing
@@ -323,8 +252,8 @@ package final class HTTP2ServerHandler: ChannelInboundHandler {
     }
 
     private func flush(_ context: ChannelHandlerContext) {
-        guard out.readableBytes > 0 else { return }
-        context.writeAndFlush(wrapOutboundOut(out), promise: nil)
-        out.clear()
+        guard connection.out.readableBytes > 0 else { return }
+        context.writeAndFlush(wrapOutboundOut(connection.out), promise: nil)
+        connection.out.clear()
     }
 }

@@ -42,7 +42,7 @@ struct HTTP2BoundsTests {
     @Test("a connection whose stream numbers have run out leaves the pool, and is not asked for another one")
     func numbersRunOut() throws {
         let (channel, handler, notices) = try connect()
-        handler.nextID = UInt32(Int32.max)
+        handler.connection.nextID = UInt32(Int32.max)
         let exchange = try exchange()
         handler.start(exchange, now: channel.eventLoop.now)
         #expect(!exchange.isOver)
@@ -92,9 +92,9 @@ struct HTTP2BoundsTests {
         for _ in 0..<3 {
             let exchange = try exchange(.bytes([UInt8](repeating: 1, count: 100)))
             handler.start(exchange, now: channel.eventLoop.now)
-            #expect(handler.sending.count == 1)
+            #expect(handler.connection.sending.count == 1)
             handler.abandon(exchange)
-            #expect(handler.sending.isEmpty)
+            #expect(handler.connection.sending.isEmpty)
         }
         _ = try channel.finish(acceptAlreadyClosed: true)
     }

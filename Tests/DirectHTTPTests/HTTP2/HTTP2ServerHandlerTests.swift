@@ -336,7 +336,7 @@ struct HTTP2ServerHandlerTests {
         var places: [UInt] = []
         for _ in 0..<2_000 {
             try wire.send([RawFrame(.data, stream: 1, payload: [1])])
-            let place = handler.streams[1]?.request?.body.withUnsafeBytes { UInt(bitPattern: $0.baseAddress) }
+            let place = handler.pending[1]?.request?.body.withUnsafeBytes { UInt(bitPattern: $0.baseAddress) }
             places.append(try #require(place))
         }
         // It moves where it grows.

@@ -20,13 +20,34 @@ final class HPACKField: Sendable {
         case malformed
         /// `:status` with a number.
         case status(Int)
-        /// Another pseudo field (RFC 9113 §8.3).
-        case pseudo
+        /// A pseudo field of a request, or one without a meaning (RFC 9113 §8.3).
+        case pseudo(Pseudo?)
         /// A field that HTTP/2 has no place for (RFC 9113 §8.2.2).
         case connection
         /// Content-Length; nil where it is no number.
         case contentLength(Int64?)
+        /// `TE`, and whether it says nothing but `trailers` (RFC 9113 §8.2.2).
+        case te(Bool)
         case ordinary
+    }
+
+    /// The pseudo fields of a request (RFC 9113 §8.3.1).
+    struct Pseudo: OptionSet {
+        let rawValue: UInt8
+        static let method = Pseudo(rawValue: 1)
+        static let scheme = Pseudo(rawValue: 2)
+        static let path = Pseudo(rawValue: 4)
+        static let authority = Pseudo(rawValue: 8)
+
+        fileprivate static func named(_ name: String) -> Pseudo? {
+            switch name {
+            case ":method": .method
+            case ":scheme": .scheme
+            case ":path": .path
+            case ":authority": .authority
+            default: nil
+            }
+        }
     }
 
     convenience init(name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer) {
@@ -54,10 +75,11 @@ final class HPACKField: Sendable {
     private static func kind(_ name: HTTPField.Name, _ value: UnsafeRawBufferPointer) -> Kind {
         guard !value.contains(where: { $0 == 0 || $0 == 0x0a || $0 == 0x0d }) else { return .malformed }
         switch name.canonicalName {
-        case ":status": return status(value).map(Kind.status) ?? .pseudo
+        case ":status": return status(value).map(Kind.status) ?? .pseudo(nil)
         case "content-length": return .contentLength(number(value))
+        case "te": return .te(String(decoding: value, as: UTF8.self).lowercased() == "trailers")
         case let text where HTTP2Headers.belongsToConnection(text): return .connection
-        case let text: return text.utf8.first == UInt8(ascii: ":") ? .pseudo : .ordinary
+        case let text: return text.utf8.first == UInt8(ascii: ":") ? .pseudo(.named(text)) : .ordinary
         }
     }
 

@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NIOCore
+
+// What the peer's frames do (RFC 9113 §5.1 and §6).
+extension HTTP2Connection {
+    /// Takes bytes of the peer.
+    mutating func feed(_ bytes: ByteBuffer) throws(HTTP2ConnectionError) {
+        var bytes = bytes
+        let length = min(preface.count, bytes.readableBytes)
+        if length > 0 {
+            // RFC 9113 §3.4.
+            guard let start = bytes.readBytes(length: length), preface.starts(with: start) else {
+                throw HTTP2ConnectionError(.protocolError, "it does not begin as HTTP/2 does")
+            }
+            preface = preface.dropFirst(length)
+        }
+        reader.feed(bytes)
+    }
+
+    /// The next event; nil where more bytes are needed.
+    ///
+    /// - Parameter field: is given the fields of a header block before its event. Where no head or trailers follow, they were those
+    ///   of a stream that has ended, or broke a rule.
+    mutating func next(
+        now: NIODeadline,
+        _ field: (HPACKField) -> Void
+    ) throws(HTTP2ConnectionError) -> Event? {
+        while let frame = try reader.next() {
+            let event: Event?
+            switch frame {
+            case .data(let id, let piece, let charged, let endStream):
+                event = try takeData(id, piece, charged: charged, endStream: endStream, now: now)
+            case .headers(let id, let block, let endStream):
+                event = try takeHeaders(id, block, endStream: endStream, now: now, field)
+            case .frame(let header, let payload):
+                event = try take(header, payload, now: now)
+            }
+            if let event { return event }
+        }
+        return nil
+    }
+
+    // MARK: Heads and bodies
+
+    private mutating func takeHeaders(
+        _ id: UInt32,
+        _ block: ByteBuffer,
+        endStream: Bool,
+        now: NIODeadline,
+        _ field: (HPACKField) -> Void
+    ) throws(HTTP2ConnectionError) -> Event? {
+        var rules = HTTP2HeaderRules(isRequest: role == .server)
+        try decoder.decode(block) {
+            rules.take($0)
+            field($0)
+        }
+        if let index = streams.index(forKey: id) {
+            return try takeHeaders(id, at: index, rules, endStream: endStream, now: now)
+        }
+        try guardian.waste(now: now)
+        guard role == .server, id % 2 == 1, id > lastPeerID else {
+            try checkClosed(id)
+            return nil
+        }
+        lastPeerID = id
+        guard streams.count < limits.streams else {
+            refuse(id, .refusedStream)
+            return nil
+        }
+        guard rules.headFault == nil, rules.allows(endStream: endStream) else {
+            refuse(id, .protocolError)
+            return nil
+        }
+        streams[id] = Stream(
+            hasHead: true,
+            rest: rules.contentLength,
+            isRemoteEnded: endStream,
+            receiveWindow: HTTP2ReceiveWindow(limits.streamWindow),
+            sendWindow: initialSendWindow
+        )
+        guardian.progress()
+        return .head(stream: id, status: nil, endStream: endStream)
+    }
+
+    /// A block of a stream that is open: an informational response, the final head, or trailers.
+    private mutating func takeHeaders(
+        _ id: UInt32,
+        at index: Dictionary<UInt32, Stream>.Index,
+        _ rules: HTTP2HeaderRules,
+        endStream: Bool,
+        now: NIODeadline
+    ) throws(HTTP2ConnectionError) -> Event? {
+        guard !streams.values[index].isRemoteEnded else {
+            return fail(id, .streamClosed, "a header block follows the end of the stream")
+        }
+        guard !streams.values[index].hasHead else {
+            try guardian.waste(now: now)
+            guard endStream else { return fail(id, .protocolError, "a second head stands in the body") }
+            if let fault = rules.trailerFault { return fail(id, .protocolError, fault) }
+            return end(id, at: index) ?? .trailers(stream: id)
+        }
+        if let fault = rules.headFault { return fail(id, .protocolError, fault) }
+        let status = rules.status ?? 0
+        guard status >= 200 else {
+            streams.values[index].informationalCount += 1
+            guard streams.values[index].informationalCount <= Self.maximumInformational, !endStream, status != 101
+            else {
+                return fail(id, .protocolError, "informational responses without an end")
+            }
+            return .informational(stream: id, status: status)
+        }
+        streams.values[index].hasHead = true
+        // No more heads come than requests allow, and a response may have nothing else.
+        guardian.progress()
+        // RFC 9113 §8.1.1: DATA is as long as Content-Length says, where the response can have a body.
+        let hasBody = streams.values[index].mayHaveBody && status != 204 && status != 304
+        streams.values[index].rest = hasBody ? rules.contentLength : 0
+        if endStream, let fault = end(id, at: index) { return fault }
+        return .head(stream: id, status: status, endStream: endStream)
+    }
+
+    private mutating func takeData(
+        _ id: UInt32,
+        _ piece: ByteBuffer,
+        charged: Int,
+        endStream: Bool,
+        now: NIODeadline
+    ) throws(HTTP2ConnectionError) -> Event? {
+        guard id != 0 else { throw HTTP2ConnectionError(.protocolError, "DATA of no stream") }
+        guard charged <= receiveWindow else { throw HTTP2ConnectionError(.flowControl, "more DATA than was allowed") }
+        receiveWindow -= charged
+        uncredited += charged
+        creditConnection()
+        if piece.readableBytes > 0 || endStream { guardian.progress() } else { try guardian.waste(now: now) }
+        guard let index = streams.index(forKey: id) else {
+            try checkClosed(id)
+            return nil
+        }
+        guard !streams.values[index].isRemoteEnded else {
+            return fail(id, .streamClosed, "DATA follows the end of the stream")
+        }
+        guard streams.values[index].hasHead else { return fail(id, .protocolError, "a body stands before its head") }
+        guard streams.values[index].receiveWindow.take(charged) else {
+            throw HTTP2ConnectionError(.flowControl, "more DATA than was allowed for a stream")
+        }
+        if let rest = streams.values[index].rest {
+            guard piece.readableBytes <= rest else {
+                return fail(id, .protocolError, "the body is longer than Content-Length")
+            }
+            streams.values[index].rest = rest - Int64(piece.readableBytes)
+        }
+        if endStream, let fault = end(id, at: index) { return fault }
+        return .data(stream: id, piece, endStream: endStream)
+    }
+
+    /// The peer ended its side: nil where it may.
+    private mutating func end(_ id: UInt32, at index: Dictionary<UInt32, Stream>.Index) -> Event? {
+        guard streams.values[index].rest ?? 0 == 0 else {
+            return fail(id, .protocolError, "the body is shorter than Content-Length")
+        }
+        streams.values[index].isRemoteEnded = true
+        if streams.values[index].isLocalEnded { remove(id) }
+        return nil
+    }
+
+    /// Resets a stream on which the peer broke a rule.
+    private mutating func fail(_ id: UInt32, _ code: HTTP2ErrorCode, _ message: String) -> Event {
+        reset(id, code)
+        return .failed(stream: id, message)
+    }
+
+    /// A frame that only an open stream may have, of one that is not in the table.
+    private func checkClosed(_ id: UInt32) throws(HTTP2ConnectionError) {
+        try checkOpened(id)
+        guard id <= lastReset else {
+            throw HTTP2ConnectionError(.streamClosed, "a frame for a stream that has ended")
+        }
+    }
+
+    /// RFC 9113 §5.1: idle streams have no frames but HEADERS and PRIORITY.
+    private func checkOpened(_ id: UInt32) throws(HTTP2ConnectionError) {
+        guard id % 2 == 1, role == .client ? id < nextID : id <= lastPeerID else {
+            throw HTTP2ConnectionError(.protocolError, "a frame for a stream that is not open")
+        }
+    }
+
+    /// Lets the peer send on the connection what came; how much waits for readers, the streams' windows bound.
+    private mutating func creditConnection() {
+        guard uncredited >= limits.connectionWindow / 2 else { return }
+        out.writeWindowUpdate(uncredited)
+        receiveWindow += uncredited
+        uncredited = 0
+    }
+
+    // MARK: Other frames
+
+    private mutating func take(
+        _ header: HTTP2Frame.Header,
+        _ payload: ByteBuffer,
+        now: NIODeadline
+    ) throws(HTTP2ConnectionError) -> Event? {
+        if header.kind != .goAway { try guardian.waste(now: now) }
+        switch header.kind {
+        case .settings:
+            return try takeSettings(header, payload)
+        case .ping:
+            let value = try header.ping(payload)
+            guard !header.has(HTTP2Frame.Flags.acknowledgement) else { return nil }
+            try noteReply()
+            out.writePing(value, isAcknowledgement: true)
+        case .goAway:
+            let (last, code) = try header.goAway(payload)
+            return .goAway(last: last, code)
+        case .resetStream:
+            let code = try header.resetCode(payload)
+            try checkOpened(header.stream)
+            guard streams[header.stream] != nil else { return nil }
+            if role == .server { try guardian.cancellation(now: now) }
+            remove(header.stream)
+            return .reset(stream: header.stream, code)
+        case .windowUpdate:
+            return try takeWindow(header.stream, header.windowIncrement(payload))
+        case .priority:
+            try header.checkPriority(payload)
+        case .pushPromise:
+            throw HTTP2ConnectionError(.protocolError, "a push that is not allowed")
+        case .data, .headers, .continuation, nil:
+            break
+        }
+        return nil
+    }
+
+    private mutating func takeSettings(
+        _ header: HTTP2Frame.Header,
+        _ payload: ByteBuffer
+    ) throws(HTTP2ConnectionError) -> Event? {
+        guard header.stream == 0 else { throw HTTP2ConnectionError(.protocolError, "SETTINGS of a stream") }
+        guard !header.has(HTTP2Frame.Flags.acknowledgement) else {
+            guard header.length == 0 else {
+                throw HTTP2ConnectionError(.frameSize, "an acknowledgement of SETTINGS has a payload")
+            }
+            return nil
+        }
+        try noteReply()
+        let settings = try HTTP2Settings(payload, mayAllowPush: role == .server)
+        if let size = settings.headerTableSize { encoder.setMaximumTableSize(size) }
+        if let size = settings.maximumFrame { maximumFrame = min(size, HTTP2Frame.largestWritten) }
+        if let window = settings.initialWindow {
+            let change = window - initialSendWindow
+            initialSendWindow = window
+            for index in streams.indices {
+                guard let window = HTTP2Frame.window(streams.values[index].sendWindow, changedBy: change) else {
+                    throw HTTP2ConnectionError(.flowControl, "SETTINGS makes a window too large")
+                }
+                streams.values[index].sendWindow = window
+                queue(at: index)
+            }
+        }
+        out.writeFrame(.settings, flags: HTTP2Frame.Flags.acknowledgement, length: 0)
+        return settings.maximumStreams.map(Event.capacity)
+    }
+
+    private mutating func takeWindow(_ id: UInt32, _ increment: Int) throws(HTTP2ConnectionError) -> Event? {
+        guard id != 0 else {
+            guard increment > 0 else { throw HTTP2ConnectionError(.protocolError, "a window is opened by nothing") }
+            guard let window = HTTP2Frame.window(sendWindow, changedBy: increment) else {
+                throw HTTP2ConnectionError(.flowControl, "a window that cannot be")
+            }
+            sendWindow = window
+            return nil
+        }
+        try checkOpened(id)
+        guard let index = streams.index(forKey: id) else { return nil }
+        guard increment > 0 else { return fail(id, .protocolError, "a window is opened by nothing") }
+        guard let window = HTTP2Frame.window(streams.values[index].sendWindow, changedBy: increment) else {
+            return fail(id, .flowControl, "a window that cannot be")
+        }
+        streams.values[index].sendWindow = window
+        queue(at: index)
+        return nil
+    }
+
+    /// Counts the answers that the socket has no room for: a peer that asks and does not read fills our memory, even where what it
+    /// sends between its questions is of use.
+    private mutating func noteReply() throws(HTTP2ConnectionError) {
+        guard isBlocked else { return }
+        repliesInWait += 1
+        guard repliesInWait <= HTTP2FloodGuard.limit else {
+            throw HTTP2ConnectionError(.enhanceYourCalm, "it does not read the answers that it asks for")
+        }
+    }
+}

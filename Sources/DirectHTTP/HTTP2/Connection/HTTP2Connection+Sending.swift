@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import DequeModule
+import NIOCore
+
+// How heads and bodies leave (RFC 9113 §5.2): as fast as the windows and the owner allow, every stream in its turn.
+extension HTTP2Connection {
+    /// Opens a stream of ours with the header block of a request, and gives its number.
+    ///
+    /// - Parameter mayHaveBody: false where a response has a head alone, as to HEAD.
+    mutating func open(_ block: inout ByteBuffer, endStream: Bool, mayHaveBody: Bool) -> UInt32 {
+        let id = nextID
+        nextID += 2
+        streams[id] = Stream(
+            mayHaveBody: mayHaveBody,
+            receiveWindow: HTTP2ReceiveWindow(limits.streamWindow),
+            sendWindow: initialSendWindow,
+            isWhole: endStream,
+            isLocalEnded: endStream
+        )
+        out.writeHeaderBlock(&block, stream: id, endStream: endStream, maximumLength: maximumFrame)
+        return id
+    }
+
+    /// Answers a stream of the peer with the header block of a response.
+    mutating func reply(_ block: inout ByteBuffer, to id: UInt32, endStream: Bool) {
+        guard let index = streams.index(forKey: id) else { return }
+        out.writeHeaderBlock(&block, stream: id, endStream: endStream, maximumLength: maximumFrame)
+        guard endStream else { return }
+        streams.values[index].isWhole = true
+        streams.values[index].isLocalEnded = true
+        removeIfEnded(id)
+    }
+
+    /// Takes a piece of a body, which leaves by ``writeNextFrame()``.
+    ///
+    /// - Parameter isLast: whether the body ends with it; the piece may be empty then.
+    mutating func send(_ piece: ByteBuffer, on id: UInt32, isLast: Bool) {
+        guard let index = streams.index(forKey: id), !streams.values[index].isWhole else { return }
+        if piece.readableBytes > 0 {
+            streams.values[index].unsent.append(piece)
+            streams.values[index].unsentBytes += piece.readableBytes
+        }
+        streams.values[index].isWhole = isLast
+        queue(at: index)
+    }
+
+    /// Writes one frame of the stream whose turn it is.
+    ///
+    /// - Returns: the stream; nil where nothing can be sent.
+    mutating func writeNextFrame() -> UInt32? {
+        while let id = sending.first {
+            guard let index = streams.index(forKey: id) else {
+                sending.removeFirst()
+                continue
+            }
+            // The end of a body needs no window.
+            let needsWindow = streams.values[index].unsentBytes > 0
+            guard sendWindow > 0 || !needsWindow else { return nil }
+            sending.removeFirst()
+            streams.values[index].isQueued = false
+            // SETTINGS may have taken the window back while it waited (RFC 9113 §6.9.2).
+            guard streams.values[index].sendWindow > 0 || !needsWindow else { continue }
+            writeFrame(of: id, at: index)
+            return id
+        }
+        return nil
+    }
+
+    private mutating func writeFrame(of id: UInt32, at index: Dictionary<UInt32, Stream>.Index) {
+        guard var piece = streams.values[index].unsent.popFirst() else {
+            out.writeFrame(.data, flags: HTTP2Frame.Flags.endStream, stream: id, length: 0)
+            return endLocal(id, at: index)
+        }
+        let length = min(piece.readableBytes, maximumFrame, sendWindow, streams.values[index].sendWindow)
+        streams.values[index].unsentBytes -= length
+        streams.values[index].sendWindow -= length
+        sendWindow -= length
+        let isLast = streams.values[index].unsentBytes == 0 && streams.values[index].isWhole
+        out.writeFrame(.data, flags: isLast ? HTTP2Frame.Flags.endStream : 0, stream: id, length: length)
+        piece.withUnsafeReadableBytes { bytes in
+            _ = out.writeBytes(UnsafeRawBufferPointer(rebasing: bytes[..<length]))
+        }
+        piece.moveReaderIndex(forwardBy: length)
+        if piece.readableBytes > 0 { streams.values[index].unsent.prepend(piece) }
+        guardian.progress()
+        if isLast { endLocal(id, at: index) } else { queue(at: index) }
+    }
+
+    private mutating func endLocal(_ id: UInt32, at index: Dictionary<UInt32, Stream>.Index) {
+        streams.values[index].isLocalEnded = true
+        if streams.values[index].isRemoteEnded { remove(id) }
+    }
+
+    /// Lets a stream take its turn, if it has something to send and a window for it.
+    mutating func queue(at index: Dictionary<UInt32, Stream>.Index) {
+        let stream = streams.values[index]
+        guard !stream.isQueued, !stream.isLocalEnded else { return }
+        guard stream.unsentBytes == 0 ? stream.isWhole : stream.sendWindow > 0 else { return }
+        streams.values[index].isQueued = true
+        sending.append(streams[index].key)
+    }
+
+    // MARK: Windows
+
+    /// Lets the peer send more on a stream whose reader keeps up (``HTTP2ReceiveWindow``).
+    mutating func credit(_ id: UInt32, isStalled: Bool) {
+        guard let index = streams.index(forKey: id), !streams.values[index].isRemoteEnded else { return }
+        guard let credit = streams.values[index].receiveWindow.credit(isStalled: isStalled) else { return }
+        out.writeWindowUpdate(credit, stream: id)
+    }
+
+    /// Lets the peer send so much more on a stream.
+    mutating func allow(_ bytes: Int, on id: UInt32) {
+        guard let index = streams.index(forKey: id), !streams.values[index].isRemoteEnded else { return }
+        streams.values[index].receiveWindow.allow(bytes)
+        out.writeWindowUpdate(bytes, stream: id)
+    }
+}

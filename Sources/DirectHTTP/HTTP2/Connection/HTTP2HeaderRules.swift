@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import HTTPTypes
+
+/// What a header block may hold (RFC 9113 §8.2 and §8.3), checked field by field.
+///
+/// A fault ends the stream; the connection is none the worse for it.
+struct HTTP2HeaderRules {
+    let isRequest: Bool
+    private(set) var status: Int?
+    private(set) var contentLength: Int64?
+    private var fault: String?
+    private var hasFields = false
+    private var pseudo: HPACKField.Pseudo = []
+
+    init(isRequest: Bool) { self.isRequest = isRequest }
+
+    /// Takes the next field of the block.
+    mutating func take(_ field: HPACKField) {
+        switch field.kind {
+        case .ordinary:
+            break
+        case .status(let code):
+            guard !isRequest, status == nil, !hasFields else {
+                return note("a pseudo header field stands where none belongs")
+            }
+            status = code
+            return
+        case .pseudo(let name):
+            guard isRequest, !hasFields, let name, !field.field.value.isEmpty, pseudo.insert(name).inserted else {
+                return note("a pseudo header field stands where none belongs")
+            }
+            return
+        case .malformed:
+            note("a header field's name or value has a character that none has")
+        case .connection:
+            note("the field \(field.field.name) belongs to HTTP/1.1")
+        case .te(let isAllowed):
+            if isRequest, !isAllowed { note("TE may only say trailers") }
+        case .contentLength(let length):
+            guard let length, contentLength ?? length == length else {
+                return note("Content-Length \"\(field.field.value)\" is not one number")
+            }
+            contentLength = length
+        }
+        hasFields = true
+    }
+
+    /// What is wrong with the block as the head of a message.
+    var headFault: String? {
+        if let fault { return fault }
+        guard isRequest else { return status == nil ? "it has no :status" : nil }
+        return pseudo.isSuperset(of: [.method, .scheme, .path]) ? nil : "a pseudo header field is missing"
+    }
+
+    /// What is wrong with the block as trailers; pseudo fields have no place there (RFC 9113 §8.1).
+    var trailerFault: String? {
+        fault ?? (status == nil && pseudo.isEmpty ? nil : "a trailer field is a pseudo field")
+    }
+
+    /// Whether a head may be all of a request: no body follows, so Content-Length must not promise one.
+    func allows(endStream: Bool) -> Bool { !endStream || contentLength ?? 0 == 0 }
+
+    private mutating func note(_ fault: String) {
+        hasFields = true
+        if self.fault == nil { self.fault = fault }
+    }
+}

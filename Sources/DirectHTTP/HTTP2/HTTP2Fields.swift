@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import HTTPTypes
+
+/// The fields of a header block as a client wants them; `HTTP2HeaderRules` checks them.
+struct HTTP2Fields {
+    private var taken: HTTPFields?
+
+    var fields: HTTPFields { taken ?? [:] }
+    var isEmpty: Bool { taken == nil }
+
+    /// Takes the next field of the block.
+    mutating func take(_ field: HPACKField) {
+        switch field.kind {
+        case .status, .pseudo, .malformed: return
+        case .ordinary, .te, .connection, .contentLength: break
+        }
+        if taken == nil {
+            taken = HTTPFields()
+            taken?.reserveCapacity(16)
+        }
+        taken?.append(field.field)
+    }
+
+    /// The head of a response.
+    func response(_ status: Int?) -> HTTPResponse {
+        HTTPResponse(status: HTTPResponse.Status(code: status ?? 0), headerFields: fields)
+    }
+}

@@ -1,0 +1,353 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import BeelineTesting
+import NIOCore
+import Testing
+
+@testable import DirectHTTP
+
+@Suite("The rules of an HTTP/2 connection (RFC 9113), at both ends")
+struct HTTP2ConnectionTests {
+    /// What the peer's frames lead to: events, what we send back, and the error that ends the connection.
+    struct Outcome: Equatable {
+        var events: [String] = []
+        /// RST_STREAM by stream.
+        var resets: [UInt32: HTTP2ErrorCode] = [:]
+        var error: HTTP2ErrorCode?
+    }
+
+    struct Row: Sendable, CustomTestStringConvertible {
+        let testDescription: String
+        let role: HTTP2Connection.Role
+        let frames: [RawFrame]
+        let events: [String]
+        var resets: [UInt32: HTTP2ErrorCode] = [:]
+        var error: HTTP2ErrorCode?
+    }
+
+    static let get = [(":method", "GET"), (":scheme", "https"), (":path", "/"), (":authority", "a.test")]
+
+    static func request(_ id: UInt32, _ more: [(String, String)] = [], ends: Bool = true) -> RawFrame {
+        .headers(get + more, stream: id, flags: ends ? 5 : 4)
+    }
+
+    static func response(_ more: [(String, String)] = [], status: String = "200", ends: Bool = false) -> RawFrame {
+        .headers([(":status", status)] + more, stream: 1, flags: ends ? 5 : 4)
+    }
+
+    static func data(_ count: Int = 1, stream: UInt32 = 1, ends: Bool = false) -> RawFrame {
+        RawFrame(.data, flags: ends ? 1 : 0, stream: stream, payload: [UInt8](repeating: 65, count: count))
+    }
+
+    static func window(_ increment: UInt32, stream: UInt32) -> RawFrame {
+        RawFrame(.windowUpdate, stream: stream, payload: RawFrame.big(increment))
+    }
+
+    static let reset = RawFrame(.reset, stream: 1, payload: RawFrame.big(8))
+
+    static let server: [Row] = [
+        Row("a request", [request(1)], ["head 1 end"]),
+        Row(
+            "a body and trailers",
+            [request(1, ends: false), data(2), .headers([("x", "y")], stream: 1, flags: 5)],
+            ["head 1", "data 1 2", "trailers 1"]
+        ),
+        Row("DATA of an idle stream", [data()], error: .protocolError),
+        Row("RST_STREAM of an idle stream", [reset], error: .protocolError),
+        Row("WINDOW_UPDATE of an idle stream", [window(1, stream: 1)], error: .protocolError),
+        Row("PRIORITY of an idle stream", [RawFrame(.priority, stream: 9, payload: [0, 0, 0, 1, 0])]),
+        Row("DATA after END_STREAM", [request(1), data()], ["head 1 end", "failed 1"], [1: .streamClosed]),
+        Row("HEADERS after END_STREAM", [request(1), request(1)], ["head 1 end", "failed 1"], [1: .streamClosed]),
+        Row(
+            "DATA after RST_STREAM of the client",
+            [request(1, ends: false), reset, data()],
+            ["head 1", "reset 1"],
+            error: .streamClosed
+        ),
+        Row(
+            "HEADERS after RST_STREAM of the client",
+            [request(1), reset, request(1)],
+            ["head 1 end", "reset 1"],
+            error: .streamClosed
+        ),
+        Row(
+            "DATA on a stream that we reset",
+            [request(1, [("te", "gzip")], ends: false), data(), request(3)],
+            ["head 3 end"],
+            [1: .protocolError]
+        ),
+        Row(
+            "WINDOW_UPDATE and RST_STREAM of a closed stream",
+            [request(1), reset, window(1, stream: 1), reset],
+            ["head 1 end", "reset 1"]
+        ),
+        Row("a lower stream that was never opened", [request(5), request(3)], ["head 5 end"], error: .streamClosed),
+        Row("an even stream", [request(2)], error: .protocolError),
+        Row("HEADERS of stream 0", [request(0)], error: .protocolError),
+        Row(
+            "a stream that depends on itself",
+            [RawFrame(.headers, flags: 0x25, stream: 1, payload: [0, 0, 0, 1, 0, 0x82])],
+            error: .protocolError
+        ),
+        Row(
+            "PRIORITY that depends on itself",
+            [RawFrame(.priority, stream: 1, payload: [0, 0, 0, 1, 0])],
+            error: .protocolError
+        ),
+        Row("PRIORITY of stream 0", [RawFrame(.priority, payload: [0, 0, 0, 1, 0])], error: .protocolError),
+        Row("PRIORITY of four octets", [RawFrame(.priority, stream: 1, payload: [0, 0, 0, 1])], error: .frameSize),
+        Row(
+            "SETTINGS that acknowledges with a payload",
+            [RawFrame(.settings, flags: 1, payload: [0, 1, 0, 0, 0, 0])],
+            error: .frameSize
+        ),
+        Row(
+            "GOAWAY of a stream",
+            [RawFrame(.goAway, stream: 1, payload: [0, 0, 0, 0, 0, 0, 0, 0])],
+            error: .protocolError
+        ),
+        Row("PUSH_PROMISE", [RawFrame(.pushPromise, stream: 1, payload: [0, 0, 0, 2])], error: .protocolError),
+        Row("a connection's window beyond 2^31-1", [window(0x7fff_ffff, stream: 0)], error: .flowControl),
+        Row(
+            "a stream's window beyond 2^31-1",
+            [request(1), window(0x7fff_ffff, stream: 1)],
+            ["head 1 end", "failed 1"],
+            [1: .flowControl]
+        ),
+        Row(
+            "a stream's window opened by nothing",
+            [request(1), window(0, stream: 1)],
+            ["head 1 end", "failed 1"],
+            [1: .protocolError]
+        ),
+        Row("a field of HTTP/1.1", [request(1, [("connection", "close")])], resets: [1: .protocolError]),
+        Row(
+            "TE that says more than trailers",
+            [request(1, [("te", "trailers, deflate")])],
+            resets: [1: .protocolError]
+        ),
+        Row("TE that says trailers", [request(1, [("te", "trailers")])], ["head 1 end"]),
+        Row("a name in capitals", [request(1, [("X", "y")])], resets: [1: .protocolError]),
+        Row("a pseudo field behind a field", [request(1, [("x", "y"), (":path", "/")])], resets: [1: .protocolError]),
+        Row("a pseudo field twice", [request(1, [(":path", "/")])], resets: [1: .protocolError]),
+        Row("a pseudo field of responses", [request(1, [(":status", "200")])], resets: [1: .protocolError]),
+        Row("no :path", [.headers(Array(get.prefix(2)), stream: 1, flags: 5)], resets: [1: .protocolError]),
+        Row(
+            "an empty :path",
+            [.headers(get.prefix(2) + [(":path", "")], stream: 1, flags: 5)],
+            resets: [1: .protocolError]
+        ),
+        Row(
+            "a pseudo field in trailers",
+            [request(1, ends: false), request(1)],
+            ["head 1", "failed 1"],
+            [1: .protocolError]
+        ),
+        Row(
+            "trailers without END_STREAM",
+            [request(1, ends: false), .headers([("x", "y")], stream: 1)],
+            ["head 1", "failed 1"],
+            [1: .protocolError]
+        ),
+        Row("Content-Length without a body", [request(1, [("content-length", "1")])], resets: [1: .protocolError]),
+        Row(
+            "a body shorter than Content-Length",
+            [request(1, [("content-length", "2")], ends: false), data(ends: true)],
+            ["head 1", "failed 1"],
+            [1: .protocolError]
+        ),
+        Row(
+            "a body longer than Content-Length",
+            [request(1, [("content-length", "2")], ends: false), data(), data(2, ends: true)],
+            ["head 1", "data 1 1", "failed 1"],
+            [1: .protocolError]
+        ),
+        Row(
+            "two lengths",
+            [request(1, [("content-length", "1"), ("content-length", "2")], ends: false)],
+            resets: [1: .protocolError]
+        ),
+        Row(
+            "more streams than allowed",
+            [request(1), request(3), request(5)],
+            ["head 1 end", "head 3 end"],
+            [5: .refusedStream]
+        ),
+        Row(
+            "more DATA than the stream's window",
+            [request(1, ends: false)] + (0..<2).map { _ in data(60) },
+            ["head 1", "data 1 60"],
+            error: .flowControl
+        ),
+    ]
+
+    static let client: [Row] = [
+        Row("a response", [response(), data(2, ends: true)], ["head 1 200", "data 1 2 end"], role: .client),
+        Row(
+            "informational responses",
+            [response(status: "103"), response(ends: true)],
+            ["informational 1 103", "head 1 200 end"],
+            role: .client
+        ),
+        Row("101", [response(status: "101")], ["failed 1"], [1: .protocolError], role: .client),
+        Row(
+            "an informational response that ends the stream",
+            [response(status: "100", ends: true)],
+            ["failed 1"],
+            [1: .protocolError],
+            role: .client
+        ),
+        Row(
+            "informational responses without an end",
+            (0..<33).map { _ in response(status: "103") },
+            (0..<32).map { _ in "informational 1 103" } + ["failed 1"],
+            [1: .protocolError],
+            role: .client
+        ),
+        Row("DATA before the head", [data()], ["failed 1"], [1: .protocolError], role: .client),
+        Row("no :status", [.headers([("x", "y")], stream: 1)], ["failed 1"], [1: .protocolError], role: .client),
+        Row(
+            "a pseudo field of requests",
+            [response([(":path", "/")])],
+            ["failed 1"],
+            [1: .protocolError],
+            role: .client
+        ),
+        Row(
+            "a second head",
+            [response(), response()],
+            ["head 1 200", "failed 1"],
+            [1: .protocolError],
+            role: .client
+        ),
+        Row(
+            "trailers",
+            [response(), .headers([("x", "y")], stream: 1, flags: 5)],
+            ["head 1 200", "trailers 1"],
+            role: .client
+        ),
+        Row(
+            "a body shorter than Content-Length",
+            [response([("content-length", "2")]), data(ends: true)],
+            ["head 1 200", "failed 1"],
+            [1: .protocolError],
+            role: .client
+        ),
+        Row(
+            "204 with a body",
+            [response(status: "204"), data()],
+            ["head 1 204", "failed 1"],
+            [1: .protocolError],
+            role: .client
+        ),
+        Row(
+            "DATA after END_STREAM",
+            [response(ends: true), data()],
+            ["head 1 200 end"],
+            error: .streamClosed,
+            role: .client
+        ),
+        Row(
+            "a stream that was never opened",
+            [.headers([(":status", "200")], stream: 3)],
+            error: .protocolError,
+            role: .client
+        ),
+        Row(
+            "a stream of the server",
+            [.headers([(":status", "200")], stream: 2)],
+            error: .protocolError,
+            role: .client
+        ),
+        Row(
+            "PUSH_PROMISE",
+            [RawFrame(.pushPromise, stream: 1, payload: [0, 0, 0, 2])],
+            error: .protocolError,
+            role: .client
+        ),
+        Row("SETTINGS that allows push", [.settings([(2, 1)])], error: .protocolError, role: .client),
+        Row("SETTINGS that says how many streams", [.settings([(3, 7)])], ["capacity 7"], role: .client),
+        Row("GOAWAY", [RawFrame(.goAway, payload: RawFrame.big(1) + RawFrame.big(0))], ["goAway 1"], role: .client),
+        Row("RST_STREAM", [reset, response()], ["reset 1"], error: .streamClosed, role: .client),
+    ]
+
+    @Test("each rule, at the server's end", arguments: server)
+    func servers(_ row: Row) { check(row) }
+
+    @Test("each rule, at the client's end", arguments: client)
+    func clients(_ row: Row) { check(row) }
+
+    private func check(_ row: Row) {
+        let outcome = Self.run(row)
+        #expect(outcome.events == row.events)
+        #expect(outcome.resets == row.resets)
+        #expect(outcome.error == row.error)
+    }
+
+    private static func run(_ row: Row) -> Outcome {
+        var limits = HTTP2Connection.Limits()
+        limits.streams = 2
+        limits.streamWindow = 100
+        var connection = HTTP2Connection(role: row.role, limits: limits)
+        if row.role == .client {
+            var block = ByteBuffer(bytes: [0x82])
+            _ = connection.open(&block, endStream: true, mayHaveBody: true)
+        }
+        connection.out.clear()
+        var outcome = Outcome()
+        do throws(HTTP2ConnectionError) {
+            let start = (row.role == .server ? RawFrame.preface : []) + RawFrame(.settings).bytes
+            try connection.feed(ByteBuffer(bytes: start + row.frames.flatMap(\.bytes)))
+            while let event = try connection.next(now: .uptimeNanoseconds(1), { _ in }) {
+                outcome.events.append(text(event))
+            }
+        } catch {
+            outcome.error = error.code
+        }
+        while let (first, _, stream) = connection.out.readMultipleIntegers(as: (UInt32, UInt8, UInt32).self) {
+            guard let payload = connection.out.readSlice(length: Int(first >> 8)) else { break }
+            guard first & 0xff == 3, let code = payload.getInteger(at: payload.readerIndex, as: UInt32.self) else {
+                continue
+            }
+            outcome.resets[stream] = HTTP2ErrorCode(rawValue: code)
+        }
+        return outcome
+    }
+
+    private static func text(_ event: HTTP2Connection.Event) -> String {
+        switch event {
+        case .head(let id, let status, let ends): "head \(id)\(status.map { " \($0)" } ?? "")\(ends ? " end" : "")"
+        case .informational(let id, let status): "informational \(id) \(status)"
+        case .trailers(let id): "trailers \(id)"
+        case .data(let id, let piece, let ends): "data \(id) \(piece.readableBytes)\(ends ? " end" : "")"
+        case .reset(let id, _): "reset \(id)"
+        case .failed(let id, _): "failed \(id)"
+        case .goAway(let last, _): "goAway \(last)"
+        case .capacity(let count): "capacity \(count)"
+        }
+    }
+}
+
+extension HTTP2ConnectionTests.Row {
+    fileprivate init(
+        _ description: String,
+        _ frames: [RawFrame],
+        _ events: [String] = [],
+        _ resets: [UInt32: HTTP2ErrorCode] = [:],
+        error: HTTP2ErrorCode? = nil,
+        role: HTTP2Connection.Role = .server
+    ) {
+        self.init(
+            testDescription: description,
+            role: role,
+            frames: frames,
+            events: events,
+            resets: resets,
+            error: error
+        )
+    }
+
+    fileprivate init(_ description: String, _ frames: [RawFrame], resets: [UInt32: HTTP2ErrorCode]) {
+        self.init(description, frames, [], resets)
+    }
+}
