@@ -3,7 +3,7 @@
 import HTTPTypes
 
 /// The fields of a header block as a client wants them; `HTTP2HeaderRules` checks them.
-struct HTTP2Fields {
+struct HTTP2Fields: HTTP2FieldCollector {
     private var taken: HTTPFields?
 
     var fields: HTTPFields { taken ?? [:] }

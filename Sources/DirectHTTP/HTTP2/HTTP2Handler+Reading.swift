@@ -7,22 +7,18 @@ import NIOCore
 extension HTTP2Handler {
     /// Takes all that came.
     func takeEvents(now: NIODeadline) throws(HTTP2ConnectionError) {
-        while true {
-            var fields = HTTP2Fields()
-            guard let event = try connection.next(now: now, { fields.take($0) }) else { return }
-            take(event, fields, now: now)
-        }
+        while let event = try connection.next(now: now) as HTTP2Connection.Event<HTTP2Fields>? { take(event, now: now) }
     }
 
-    private func take(_ event: HTTP2Connection.Event, _ fields: HTTP2Fields, now: NIODeadline) {
+    private func take(_ event: HTTP2Connection.Event<HTTP2Fields>, now: NIODeadline) {
         switch event {
-        case .head(let id, let status, let endStream):
+        case .head(let id, let status, let fields, let endStream):
             update(id, now) { $0.take(fields.response(status), endStream: endStream, now: now) }
         case .informational(let id, let status):
             guard let stream = streams[id] else { return }
             stream.watch.note(now: now)
             if status == 100 { stream.exchange.gate?.open() }
-        case .trailers(let id):
+        case .trailers(let id, let fields):
             update(id, now) { $0.pendingEnd = .success(fields.isEmpty ? nil : fields.fields) }
         case .data(let id, let piece, let endStream):
             update(id, now) { $0.take(piece, endStream: endStream) }

@@ -3,10 +3,8 @@
 import HTTPTypes
 
 /// What a server reads of the header block of a request (RFC 9113 §8.3.1); `HTTP2HeaderRules` checks it.
-struct HTTP2RequestHead {
-    private(set) var request: HTTP2ServerHandler.Request
-
-    init(stream: UInt32) { request = HTTP2ServerHandler.Request(stream: stream) }
+struct HTTP2RequestHead: HTTP2FieldCollector {
+    private(set) var request = HTTP2ServerHandler.Request(stream: 0)
 
     /// Takes the next field of the block.
     mutating func take(_ field: HPACKField) {

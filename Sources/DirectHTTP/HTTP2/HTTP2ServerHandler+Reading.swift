@@ -6,13 +6,11 @@ import NIOCore
 extension HTTP2ServerHandler {
     /// Takes all that came.
     func takeEvents(now: NIODeadline) throws(HTTP2ConnectionError) {
-        while true {
-            var head = HTTP2RequestHead(stream: 0)
-            guard let event = try connection.next(now: now, { head.take($0) }) else { return }
+        while let event: HTTP2Connection.Event<HTTP2RequestHead> = try connection.next(now: now) {
             switch event {
-            case .head(let id, _, let endStream): take(head.request, of: id, endStream: endStream, now: now)
+            case .head(let id, _, let head, let endStream): take(head.request, of: id, endStream: endStream, now: now)
             case .data(let id, let piece, let endStream): take(piece, of: id, endStream: endStream)
-            case .trailers(let id): finishRequest(id)
+            case .trailers(let id, _): finishRequest(id)
             case .reset(let id, _), .failed(let id, _): forget(id)
             case .informational, .goAway, .capacity: break
             }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import BeelineTesting
+import HTTPTypes
 import NIOCore
 import Testing
 
@@ -277,6 +278,65 @@ struct HTTP2ConnectionTests {
     @Test("each rule, at the client's end", arguments: client)
     func clients(_ row: Row) { check(row) }
 
+    /// Runs frames through a connection and gives the events and the error that ended it.
+    private static func events(
+        _ role: HTTP2Connection.Role,
+        _ frames: [RawFrame],
+        reset: UInt32? = nil
+    ) -> ([HTTP2Connection.Event<HTTP2Fields>], HTTP2ErrorCode?) {
+        var connection = HTTP2Connection(role: role, limits: .init())
+        if role == .client {
+            for _ in 0..<2 {
+                var block = ByteBuffer(bytes: [0x82])
+                _ = connection.open(&block, endStream: true, mayHaveBody: true)
+            }
+        }
+        if let reset { connection.reset(reset, .cancel) }
+        var events: [HTTP2Connection.Event<HTTP2Fields>] = []
+        do throws(HTTP2ConnectionError) {
+            let start = (role == .server ? RawFrame.preface : []) + RawFrame(.settings).bytes
+            try connection.feed(ByteBuffer(bytes: start + frames.flatMap(\.bytes)))
+            while let event: HTTP2Connection.Event<HTTP2Fields> = try connection.next(now: .uptimeNanoseconds(1)) {
+                events.append(event)
+            }
+        } catch {
+            return (events, error.code)
+        }
+        return (events, nil)
+    }
+
+    @Test("the fields of a response that is not wanted any more stay out of the next one")
+    func droppedBlock() throws {
+        let late = RawFrame.headers([(":status", "200"), ("set-cookie", "of=1")], stream: 1)
+        let next = RawFrame.headers([(":status", "200"), ("etag", "3")], stream: 3)
+        let (events, error) = Self.events(.client, [late, next], reset: 1)
+        guard error == nil, events.count == 1, case .head(3, 200, let fields, _) = events[0] else {
+            Issue.record("\(events), \(String(describing: error))")
+            return
+        }
+        #expect(fields.fields == [.eTag: "3"])
+    }
+
+    @Test("a client that has its requests reset by breaking rules is cut off as one that resets them (CVE-2025-8671)")
+    func provokedResets() {
+        let frames = (0..<1_100).flatMap { number -> [RawFrame] in
+            let id = UInt32(2 * number + 1)
+            return [Self.request(id), Self.window(0, stream: id)]
+        }
+        let (events, error) = Self.events(.server, frames)
+        #expect(error == .enhanceYourCalm)
+        #expect(events.count <= 2 * HTTP2FloodGuard.cancellationLimit + 2)
+    }
+
+    @Test("DATA of a stream that is reset hides no flood of frames without use")
+    func floodBetweenData() {
+        let broken = Self.request(1, [("te", "gzip")], ends: false)
+        let flood = (0..<30).flatMap { _ in
+            (0..<100).map { _ in RawFrame(.priority, stream: 9, payload: [0, 0, 0, 0, 0]) } + [Self.data()]
+        }
+        #expect(Self.events(.server, [broken] + flood).1 == .enhanceYourCalm)
+    }
+
     private func check(_ row: Row) {
         let outcome = Self.run(row)
         #expect(outcome.events == row.events)
@@ -298,7 +358,7 @@ struct HTTP2ConnectionTests {
         do throws(HTTP2ConnectionError) {
             let start = (row.role == .server ? RawFrame.preface : []) + RawFrame(.settings).bytes
             try connection.feed(ByteBuffer(bytes: start + row.frames.flatMap(\.bytes)))
-            while let event = try connection.next(now: .uptimeNanoseconds(1), { _ in }) {
+            while let event: HTTP2Connection.Event<HTTP2Fields> = try connection.next(now: .uptimeNanoseconds(1)) {
                 outcome.events.append(text(event))
             }
         } catch {
@@ -314,11 +374,11 @@ struct HTTP2ConnectionTests {
         return outcome
     }
 
-    private static func text(_ event: HTTP2Connection.Event) -> String {
+    private static func text(_ event: HTTP2Connection.Event<HTTP2Fields>) -> String {
         switch event {
-        case .head(let id, let status, let ends): "head \(id)\(status.map { " \($0)" } ?? "")\(ends ? " end" : "")"
+        case .head(let id, let status, _, let ends): "head \(id)\(status.map { " \($0)" } ?? "")\(ends ? " end" : "")"
         case .informational(let id, let status): "informational \(id) \(status)"
-        case .trailers(let id): "trailers \(id)"
+        case .trailers(let id, _): "trailers \(id)"
         case .data(let id, let piece, let ends): "data \(id) \(piece.readableBytes)\(ends ? " end" : "")"
         case .reset(let id, _): "reset \(id)"
         case .failed(let id, _): "failed \(id)"

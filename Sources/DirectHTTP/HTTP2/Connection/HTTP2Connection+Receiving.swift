@@ -20,19 +20,15 @@ extension HTTP2Connection {
 
     /// The next event; nil where more bytes are needed.
     ///
-    /// - Parameter field: is given the fields of a header block before its event. Where no head or trailers follow, they were those
-    ///   of a stream that has ended, or broke a rule.
-    mutating func next(
-        now: NIODeadline,
-        _ field: (HPACKField) -> Void
-    ) throws(HTTP2ConnectionError) -> Event? {
+    /// - Parameter now: the time.
+    mutating func next<Fields>(now: NIODeadline) throws(HTTP2ConnectionError) -> Event<Fields>? {
         while let frame = try reader.next() {
-            let event: Event?
+            let event: Event<Fields>?
             switch frame {
             case .data(let id, let piece, let charged, let endStream):
                 event = try takeData(id, piece, charged: charged, endStream: endStream, now: now)
             case .headers(let id, let block, let endStream):
-                event = try takeHeaders(id, block, endStream: endStream, now: now, field)
+                event = try takeHeaders(id, block, endStream: endStream, now: now)
             case .frame(let header, let payload):
                 event = try take(header, payload, now: now)
             }
@@ -43,33 +39,33 @@ extension HTTP2Connection {
 
     // MARK: Heads and bodies
 
-    private mutating func takeHeaders(
+    private mutating func takeHeaders<Fields>(
         _ id: UInt32,
         _ block: ByteBuffer,
         endStream: Bool,
-        now: NIODeadline,
-        _ field: (HPACKField) -> Void
-    ) throws(HTTP2ConnectionError) -> Event? {
+        now: NIODeadline
+    ) throws(HTTP2ConnectionError) -> Event<Fields>? {
+        let index = streams.index(forKey: id)
+        let isNew = role == .server && id % 2 == 1 && id > lastPeerID
+        let isWanted = index != nil || isNew && streams.count < limits.streams
         var rules = HTTP2HeaderRules(isRequest: role == .server)
-        try decoder.decode(block) {
-            rules.take($0)
-            field($0)
+        var fields = Fields()
+        // A block is decoded whether or not it is wanted: the table is the connection's.
+        try decoder.decode(block) { field in
+            guard isWanted else { return }
+            rules.take(field)
+            fields.take(field)
         }
-        if let index = streams.index(forKey: id) {
-            return try takeHeaders(id, at: index, rules, endStream: endStream, now: now)
-        }
-        try guardian.waste(now: now)
-        guard role == .server, id % 2 == 1, id > lastPeerID else {
+        if let index { return try takeHeaders(id, at: index, rules, fields, endStream: endStream, now: now) }
+        guard isNew else {
+            try guardian.waste(now: now)
             try checkClosed(id)
             return nil
         }
         lastPeerID = id
-        guard streams.count < limits.streams else {
-            refuse(id, .refusedStream)
-            return nil
-        }
-        guard rules.headFault == nil, rules.allows(endStream: endStream) else {
-            refuse(id, .protocolError)
+        guard isWanted, rules.headFault == nil, rules.allows(endStream: endStream) else {
+            try guardian.waste(now: now)
+            refuse(id, isWanted ? .protocolError : .refusedStream)
             return nil
         }
         streams[id] = Stream(
@@ -79,34 +75,35 @@ extension HTTP2Connection {
             receiveWindow: HTTP2ReceiveWindow(limits.streamWindow),
             sendWindow: initialSendWindow
         )
-        guardian.progress()
-        return .head(stream: id, status: nil, endStream: endStream)
+        return .head(stream: id, status: nil, fields, endStream: endStream)
     }
 
     /// A block of a stream that is open: an informational response, the final head, or trailers.
-    private mutating func takeHeaders(
+    private mutating func takeHeaders<Fields>(
         _ id: UInt32,
         at index: Dictionary<UInt32, Stream>.Index,
         _ rules: HTTP2HeaderRules,
+        _ fields: Fields,
         endStream: Bool,
         now: NIODeadline
-    ) throws(HTTP2ConnectionError) -> Event? {
+    ) throws(HTTP2ConnectionError) -> Event<Fields>? {
         guard !streams.values[index].isRemoteEnded else {
-            return fail(id, .streamClosed, "a header block follows the end of the stream")
+            return try fail(id, .streamClosed, "a header block follows the end of the stream", now: now)
         }
         guard !streams.values[index].hasHead else {
             try guardian.waste(now: now)
-            guard endStream else { return fail(id, .protocolError, "a second head stands in the body") }
-            if let fault = rules.trailerFault { return fail(id, .protocolError, fault) }
-            return end(id, at: index) ?? .trailers(stream: id)
+            guard endStream else { return try fail(id, .protocolError, "a second head stands in the body", now: now) }
+            if let fault = rules.trailerFault { return try fail(id, .protocolError, fault, now: now) }
+            if let fault: Event<Fields> = try end(id, at: index, now: now) { return fault }
+            return .trailers(stream: id, fields)
         }
-        if let fault = rules.headFault { return fail(id, .protocolError, fault) }
+        if let fault = rules.headFault { return try fail(id, .protocolError, fault, now: now) }
         let status = rules.status ?? 0
         guard status >= 200 else {
             streams.values[index].informationalCount += 1
             guard streams.values[index].informationalCount <= Self.maximumInformational, !endStream, status != 101
             else {
-                return fail(id, .protocolError, "informational responses without an end")
+                return try fail(id, .protocolError, "informational responses without an end", now: now)
             }
             return .informational(stream: id, status: status)
         }
@@ -116,56 +113,75 @@ extension HTTP2Connection {
         // RFC 9113 §8.1.1: DATA is as long as Content-Length says, where the response can have a body.
         let hasBody = streams.values[index].mayHaveBody && status != 204 && status != 304
         streams.values[index].rest = hasBody ? rules.contentLength : 0
-        if endStream, let fault = end(id, at: index) { return fault }
-        return .head(stream: id, status: status, endStream: endStream)
+        if endStream, let fault: Event<Fields> = try end(id, at: index, now: now) { return fault }
+        return .head(stream: id, status: status, fields, endStream: endStream)
     }
 
-    private mutating func takeData(
+    private mutating func takeData<Fields>(
         _ id: UInt32,
         _ piece: ByteBuffer,
         charged: Int,
         endStream: Bool,
         now: NIODeadline
-    ) throws(HTTP2ConnectionError) -> Event? {
+    ) throws(HTTP2ConnectionError) -> Event<Fields>? {
         guard id != 0 else { throw HTTP2ConnectionError(.protocolError, "DATA of no stream") }
         guard charged <= receiveWindow else { throw HTTP2ConnectionError(.flowControl, "more DATA than was allowed") }
         receiveWindow -= charged
         uncredited += charged
         creditConnection()
-        if piece.readableBytes > 0 || endStream { guardian.progress() } else { try guardian.waste(now: now) }
         guard let index = streams.index(forKey: id) else {
+            // What was on its way when we reset the stream is no progress, and no waste either.
             try checkClosed(id)
+            if piece.readableBytes == 0 { try guardian.waste(now: now) }
             return nil
         }
         guard !streams.values[index].isRemoteEnded else {
-            return fail(id, .streamClosed, "DATA follows the end of the stream")
+            return try fail(id, .streamClosed, "DATA follows the end of the stream", now: now)
         }
-        guard streams.values[index].hasHead else { return fail(id, .protocolError, "a body stands before its head") }
+        guard streams.values[index].hasHead else {
+            return try fail(id, .protocolError, "a body stands before its head", now: now)
+        }
         guard streams.values[index].receiveWindow.take(charged) else {
             throw HTTP2ConnectionError(.flowControl, "more DATA than was allowed for a stream")
         }
         if let rest = streams.values[index].rest {
             guard piece.readableBytes <= rest else {
-                return fail(id, .protocolError, "the body is longer than Content-Length")
+                return try fail(id, .protocolError, "the body is longer than Content-Length", now: now)
             }
             streams.values[index].rest = rest - Int64(piece.readableBytes)
         }
-        if endStream, let fault = end(id, at: index) { return fault }
+        // A client's DATA brings a server nothing before its request is whole and answered.
+        if piece.readableBytes == 0, !endStream {
+            try guardian.waste(now: now)
+        } else if role == .client {
+            guardian.progress()
+        }
+        if endStream, let fault: Event<Fields> = try end(id, at: index, now: now) { return fault }
         return .data(stream: id, piece, endStream: endStream)
     }
 
     /// The peer ended its side: nil where it may.
-    private mutating func end(_ id: UInt32, at index: Dictionary<UInt32, Stream>.Index) -> Event? {
+    private mutating func end<Fields>(
+        _ id: UInt32,
+        at index: Dictionary<UInt32, Stream>.Index,
+        now: NIODeadline
+    ) throws(HTTP2ConnectionError) -> Event<Fields>? {
         guard streams.values[index].rest ?? 0 == 0 else {
-            return fail(id, .protocolError, "the body is shorter than Content-Length")
+            return try fail(id, .protocolError, "the body is shorter than Content-Length", now: now)
         }
         streams.values[index].isRemoteEnded = true
         if streams.values[index].isLocalEnded { remove(id) }
         return nil
     }
 
-    /// Resets a stream on which the peer broke a rule.
-    private mutating func fail(_ id: UInt32, _ code: HTTP2ErrorCode, _ message: String) -> Event {
+    /// Resets a stream on which the peer broke a rule. A client may do so to take a request back (CVE-2025-8671).
+    private mutating func fail<Fields>(
+        _ id: UInt32,
+        _ code: HTTP2ErrorCode,
+        _ message: String,
+        now: NIODeadline
+    ) throws(HTTP2ConnectionError) -> Event<Fields> {
+        if role == .server { try guardian.cancellation(now: now) }
         reset(id, code)
         return .failed(stream: id, message)
     }
@@ -195,11 +211,11 @@ extension HTTP2Connection {
 
     // MARK: Other frames
 
-    private mutating func take(
+    private mutating func take<Fields>(
         _ header: HTTP2Frame.Header,
         _ payload: ByteBuffer,
         now: NIODeadline
-    ) throws(HTTP2ConnectionError) -> Event? {
+    ) throws(HTTP2ConnectionError) -> Event<Fields>? {
         if header.kind != .goAway { try guardian.waste(now: now) }
         switch header.kind {
         case .settings:
@@ -220,7 +236,7 @@ extension HTTP2Connection {
             remove(header.stream)
             return .reset(stream: header.stream, code)
         case .windowUpdate:
-            return try takeWindow(header.stream, header.windowIncrement(payload))
+            return try takeWindow(header.stream, header.windowIncrement(payload), now: now)
         case .priority:
             try header.checkPriority(payload)
         case .pushPromise:
@@ -231,10 +247,10 @@ extension HTTP2Connection {
         return nil
     }
 
-    private mutating func takeSettings(
+    private mutating func takeSettings<Fields>(
         _ header: HTTP2Frame.Header,
         _ payload: ByteBuffer
-    ) throws(HTTP2ConnectionError) -> Event? {
+    ) throws(HTTP2ConnectionError) -> Event<Fields>? {
         guard header.stream == 0 else { throw HTTP2ConnectionError(.protocolError, "SETTINGS of a stream") }
         guard !header.has(HTTP2Frame.Flags.acknowledgement) else {
             guard header.length == 0 else {
@@ -249,7 +265,9 @@ extension HTTP2Connection {
         if let window = settings.initialWindow {
             let change = window - initialSendWindow
             initialSendWindow = window
-            for index in streams.indices {
+            // Over copied keys: a view of the table would make the first change copy all of it.
+            for id in Array(streams.keys) {
+                guard let index = streams.index(forKey: id) else { continue }
                 guard let window = HTTP2Frame.window(streams.values[index].sendWindow, changedBy: change) else {
                     throw HTTP2ConnectionError(.flowControl, "SETTINGS makes a window too large")
                 }
@@ -258,10 +276,14 @@ extension HTTP2Connection {
             }
         }
         out.writeFrame(.settings, flags: HTTP2Frame.Flags.acknowledgement, length: 0)
-        return settings.maximumStreams.map(Event.capacity)
+        return settings.maximumStreams.map(Event<Fields>.capacity)
     }
 
-    private mutating func takeWindow(_ id: UInt32, _ increment: Int) throws(HTTP2ConnectionError) -> Event? {
+    private mutating func takeWindow<Fields>(
+        _ id: UInt32,
+        _ increment: Int,
+        now: NIODeadline
+    ) throws(HTTP2ConnectionError) -> Event<Fields>? {
         guard id != 0 else {
             guard increment > 0 else { throw HTTP2ConnectionError(.protocolError, "a window is opened by nothing") }
             guard let window = HTTP2Frame.window(sendWindow, changedBy: increment) else {
@@ -272,9 +294,9 @@ extension HTTP2Connection {
         }
         try checkOpened(id)
         guard let index = streams.index(forKey: id) else { return nil }
-        guard increment > 0 else { return fail(id, .protocolError, "a window is opened by nothing") }
+        guard increment > 0 else { return try fail(id, .protocolError, "a window is opened by nothing", now: now) }
         guard let window = HTTP2Frame.window(streams.values[index].sendWindow, changedBy: increment) else {
-            return fail(id, .flowControl, "a window that cannot be")
+            return try fail(id, .flowControl, "a window that cannot be", now: now)
         }
         streams.values[index].sendWindow = window
         queue(at: index)

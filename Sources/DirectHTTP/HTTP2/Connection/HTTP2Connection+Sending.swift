@@ -26,6 +26,7 @@ extension HTTP2Connection {
     mutating func reply(_ block: inout ByteBuffer, to id: UInt32, endStream: Bool) {
         guard let index = streams.index(forKey: id) else { return }
         out.writeHeaderBlock(&block, stream: id, endStream: endStream, maximumLength: maximumFrame)
+        guardian.progress()
         guard endStream else { return }
         streams.values[index].isWhole = true
         streams.values[index].isLocalEnded = true

@@ -3,6 +3,13 @@
 import DequeModule
 import NIOCore
 
+/// What the owner of a connection keeps of the fields of one header block; `HTTP2HeaderRules` checks them.
+protocol HTTP2FieldCollector {
+    init()
+    /// Takes the next field of the block.
+    mutating func take(_ field: HPACKField)
+}
+
 /// One HTTP/2 connection, either end of it, as a value (RFC 9113).
 ///
 /// The owner feeds it the peer's bytes and takes events (`HTTP2Connection+Receiving.swift`), tells it what to send
@@ -30,13 +37,13 @@ struct HTTP2Connection {
         var fields = 128
     }
 
-    enum Event {
-        /// The head of a request or the final head of a response. Its fields went to the closure of `next`.
-        case head(stream: UInt32, status: Int?, endStream: Bool)
+    enum Event<Fields: HTTP2FieldCollector> {
+        /// The head of a request or the final head of a response.
+        case head(stream: UInt32, status: Int?, Fields, endStream: Bool)
         /// An informational response (RFC 9110 §15.2).
         case informational(stream: UInt32, status: Int)
         /// Trailers, which end the peer's side of the stream.
-        case trailers(stream: UInt32)
+        case trailers(stream: UInt32, Fields)
         case data(stream: UInt32, ByteBuffer, endStream: Bool)
         /// The peer reset the stream.
         case reset(stream: UInt32, HTTP2ErrorCode)
