@@ -26,6 +26,10 @@ extension HTTP2Handler {
             takeReset(id, code, now)
         case .failed(let id, let message):
             update(id, now) { $0.pendingEnd = .failure(.malformed(message)) }
+        case .window(let id):
+            // A peer that takes an upload is not silent.
+            if id == 0 { for stream in streams.values { stream.watch.note(now: now) } }
+            streams[id]?.watch.note(now: now)
         case .goAway(let last, let code):
             refuse(after: last, code)
         case .capacity(let streams):

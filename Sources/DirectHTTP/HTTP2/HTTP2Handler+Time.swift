@@ -16,21 +16,27 @@ extension HTTP2Handler {
         timer = context.eventLoop.assumeIsolated().scheduleTask(deadline: due) { [weak self] in self?.timerFired() }
     }
 
-    /// Asks by PING whether the peer is there, or finds that it is not.
-    func check(_ now: NIODeadline, _ context: ChannelHandlerContext) {
+    /// Asks by PING whether the peer is there, or finds that it is not: false.
+    @discardableResult
+    func check(_ now: NIODeadline, _ context: ChannelHandlerContext) -> Bool {
         // A PING would wait behind the bytes that the socket does not take yet, and the silence would be ours. The streams' own limits
         // find a peer that takes none of them.
-        guard context.channel.isWritable else { return liveness.hear(now: now) }
+        guard context.channel.isWritable else {
+            liveness.hear(now: now)
+            return true
+        }
         switch liveness.check(now: now) {
         case .alive:
-            break
+            return true
         case .ping:
             connection.out.writePing(0, isAcknowledgement: false)
+            return true
         case .dead:
             failAll(
                 DirectHTTPError(.connectionLost, "the server did not answer a PING in \(Duration(liveness.patience))")
             )
             closeNow()
+            return false
         }
     }
 

@@ -82,7 +82,9 @@ final class HTTP2Handler: ChannelDuplexHandler, ConnectionHandler {
 
     func start(_ exchange: Exchange, now: NIODeadline) {
         guard !exchange.isOver else { return notify(.free(now)) }
-        guard let context, context.channel.isActive, !isDraining, connection.nextID <= HTTP2Connection.lastID
+        // A connection that is found dead before anything is sent has not processed the request.
+        guard let context, context.channel.isActive, !isDraining, connection.nextID <= HTTP2Connection.lastID,
+            check(now, context)
         else {
             notify(.free(now))
             var error = ruin ?? .unprocessed("the connection takes no further request")
@@ -106,7 +108,6 @@ final class HTTP2Handler: ChannelDuplexHandler, ConnectionHandler {
         ids[ObjectIdentifier(exchange)] = id
         if body.readableBytes > 0 { connection.send(body, on: id, isLast: true) }
         sendQueued(context)
-        check(now, context)
         planFlush(context)
         stream.watch.begin(now: now, idle: exchange.limits.idle, deadline: exchange.limits.deadline)
         arm(stream.watch.due, context)

@@ -12,7 +12,7 @@ extension HTTP2ServerHandler {
             case .data(let id, let piece, let endStream): take(piece, of: id, endStream: endStream)
             case .trailers(let id, _): finishRequest(id)
             case .reset(let id, _), .failed(let id, _): forget(id)
-            case .informational, .goAway, .capacity: break
+            case .informational, .window, .goAway, .capacity: break
             }
         }
     }

@@ -269,7 +269,7 @@ struct HTTP2ConnectionTests {
         Row("SETTINGS that allows push", [.settings([(2, 1)])], error: .protocolError, role: .client),
         Row("SETTINGS that says how many streams", [.settings([(3, 7)])], ["capacity 7"], role: .client),
         Row("GOAWAY", [RawFrame(.goAway, payload: RawFrame.big(1) + RawFrame.big(0))], ["goAway 1"], role: .client),
-        Row("RST_STREAM", [reset, response()], ["reset 1"], error: .streamClosed, role: .client),
+        Row("RST_STREAM, and what a proxy had for the stream still", [reset, response()], ["reset 1"], role: .client),
     ]
 
     @Test("each rule, at the server's end", arguments: server)
@@ -337,6 +337,22 @@ struct HTTP2ConnectionTests {
         #expect(Self.events(.server, [broken] + flood).1 == .enhanceYourCalm)
     }
 
+    @Test("the end of one body does not wait for the window that another one needs")
+    func endWithoutWindow() {
+        var connection = HTTP2Connection(role: .client, limits: .init())
+        let ids = (0..<2).map { _ in
+            var block = ByteBuffer(bytes: [0x83])
+            return connection.open(&block, endStream: false, mayHaveBody: true)
+        }
+        connection.send(ByteBuffer(repeating: 65, count: HTTP2Frame.defaultWindow + 1), on: ids[0], isLast: true)
+        while connection.writeNextFrame() != nil {}
+        #expect(connection.sendWindow == 0)
+        connection.send(ByteBuffer(), on: ids[1], isLast: true)
+        #expect(connection.writeNextFrame() == ids[1])
+        #expect(connection.streams[ids[1]]?.isLocalEnded == true)
+        #expect(connection.writeNextFrame() == nil)
+    }
+
     private func check(_ row: Row) {
         let outcome = Self.run(row)
         #expect(outcome.events == row.events)
@@ -382,6 +398,7 @@ struct HTTP2ConnectionTests {
         case .data(let id, let piece, let ends): "data \(id) \(piece.readableBytes)\(ends ? " end" : "")"
         case .reset(let id, _): "reset \(id)"
         case .failed(let id, _): "failed \(id)"
+        case .window(let id): "window \(id)"
         case .goAway(let last, _): "goAway \(last)"
         case .capacity(let count): "capacity \(count)"
         }

@@ -227,12 +227,19 @@ extension HTTP2Connection {
             out.writePing(value, isAcknowledgement: true)
         case .goAway:
             let (last, code) = try header.goAway(payload)
+            // The owner forgets the streams after the last one.
+            lastReset = max(lastReset, nextID - 1)
             return .goAway(last: last, code)
         case .resetStream:
             let code = try header.resetCode(payload)
             try checkOpened(header.stream)
             guard streams[header.stream] != nil else { return nil }
-            if role == .server { try guardian.cancellation(now: now) }
+            if role == .server {
+                try guardian.cancellation(now: now)
+            } else {
+                // Proxies may send what they have for it still.
+                lastReset = max(lastReset, header.stream)
+            }
             remove(header.stream)
             return .reset(stream: header.stream, code)
         case .windowUpdate:
@@ -290,7 +297,7 @@ extension HTTP2Connection {
                 throw HTTP2ConnectionError(.flowControl, "a window that cannot be")
             }
             sendWindow = window
-            return nil
+            return .window(stream: 0)
         }
         try checkOpened(id)
         guard let index = streams.index(forKey: id) else { return nil }
@@ -300,7 +307,7 @@ extension HTTP2Connection {
         }
         streams.values[index].sendWindow = window
         queue(at: index)
-        return nil
+        return .window(stream: id)
     }
 
     /// Counts the answers that the socket has no room for: a peer that asks and does not read fills our memory, even where what it

@@ -50,22 +50,21 @@ extension HTTP2Connection {
     ///
     /// - Returns: the stream; nil where nothing can be sent.
     mutating func writeNextFrame() -> UInt32? {
-        while let id = sending.first {
-            guard let index = streams.index(forKey: id) else {
-                sending.removeFirst()
-                continue
-            }
-            // The end of a body needs no window.
-            let needsWindow = streams.values[index].unsentBytes > 0
-            guard sendWindow > 0 || !needsWindow else { return nil }
-            sending.removeFirst()
+        while let place = sendWindow > 0 ? sending.indices.first : sending.firstIndex(where: needsNoWindow) {
+            let id = sending.remove(at: place)
+            guard let index = streams.index(forKey: id) else { continue }
             streams.values[index].isQueued = false
             // SETTINGS may have taken the window back while it waited (RFC 9113 §6.9.2).
-            guard streams.values[index].sendWindow > 0 || !needsWindow else { continue }
+            guard streams.values[index].sendWindow > 0 || needsNoWindow(id) else { continue }
             writeFrame(of: id, at: index)
             return id
         }
         return nil
+    }
+
+    /// Whether only the end of a body is left to send.
+    private func needsNoWindow(_ id: UInt32) -> Bool {
+        streams[id]?.unsentBytes == 0
     }
 
     private mutating func writeFrame(of id: UInt32, at index: Dictionary<UInt32, Stream>.Index) {

@@ -49,6 +49,8 @@ struct HTTP2Connection {
         case reset(stream: UInt32, HTTP2ErrorCode)
         /// The peer broke a rule on the stream, which was reset for it (RFC 9113 §5.4.2).
         case failed(stream: UInt32, String)
+        /// The peer lets us send more on a stream; 0 is the connection.
+        case window(stream: UInt32)
         /// The peer takes no streams after `last` (RFC 9113 §6.8).
         case goAway(last: UInt32, HTTP2ErrorCode)
         /// How many streams the peer takes at a time, where SETTINGS says so.
@@ -97,7 +99,7 @@ struct HTTP2Connection {
     var nextID: UInt32 = 1
     /// The last stream that the peer opened.
     var lastPeerID: UInt32 = 0
-    /// The last stream that we reset. The peer may not know of it yet: what it sends on closed streams up to this one is passed
+    /// The last stream that we reset or forgot. The peer may not know of it yet: what it sends on closed streams up to this one is passed
     /// over, and on later ones it is an error (RFC 9113 §5.1).
     var lastReset: UInt32 = 0
 
