@@ -13,8 +13,8 @@ struct HTTP2ConnectionTests {
     struct Outcome: Equatable {
         var events: [String] = []
         /// RST_STREAM by stream.
-        var resets: [UInt32: HTTP2ErrorCode] = [:]
-        var error: HTTP2ErrorCode?
+        var resets: [UInt32: DirectHTTP.HTTP2ErrorCode] = [:]
+        var error: DirectHTTP.HTTP2ErrorCode?
     }
 
     struct Row: Sendable, CustomTestStringConvertible {
@@ -22,8 +22,8 @@ struct HTTP2ConnectionTests {
         let role: HTTP2Connection.Role
         let frames: [RawFrame]
         let events: [String]
-        var resets: [UInt32: HTTP2ErrorCode] = [:]
-        var error: HTTP2ErrorCode?
+        var resets: [UInt32: DirectHTTP.HTTP2ErrorCode] = [:]
+        var error: DirectHTTP.HTTP2ErrorCode?
     }
 
     static let get = [(":method", "GET"), (":scheme", "https"), (":path", "/"), (":authority", "a.test")]
@@ -283,7 +283,7 @@ struct HTTP2ConnectionTests {
         _ role: HTTP2Connection.Role,
         _ frames: [RawFrame],
         reset: UInt32? = nil
-    ) -> ([HTTP2Connection.Event<HTTP2Fields>], HTTP2ErrorCode?) {
+    ) -> ([HTTP2Connection.Event<HTTP2Fields>], DirectHTTP.HTTP2ErrorCode?) {
         var connection = HTTP2Connection(role: role, limits: .init())
         if role == .client {
             for _ in 0..<2 {
@@ -385,7 +385,7 @@ struct HTTP2ConnectionTests {
             guard first & 0xff == 3, let code = payload.getInteger(at: payload.readerIndex, as: UInt32.self) else {
                 continue
             }
-            outcome.resets[stream] = HTTP2ErrorCode(rawValue: code)
+            outcome.resets[stream] = DirectHTTP.HTTP2ErrorCode(rawValue: code)
         }
         return outcome
     }
@@ -410,8 +410,8 @@ extension HTTP2ConnectionTests.Row {
         _ description: String,
         _ frames: [RawFrame],
         _ events: [String] = [],
-        _ resets: [UInt32: HTTP2ErrorCode] = [:],
-        error: HTTP2ErrorCode? = nil,
+        _ resets: [UInt32: DirectHTTP.HTTP2ErrorCode] = [:],
+        error: DirectHTTP.HTTP2ErrorCode? = nil,
         role: HTTP2Connection.Role = .server
     ) {
         self.init(
@@ -424,7 +424,7 @@ extension HTTP2ConnectionTests.Row {
         )
     }
 
-    fileprivate init(_ description: String, _ frames: [RawFrame], resets: [UInt32: HTTP2ErrorCode]) {
+    fileprivate init(_ description: String, _ frames: [RawFrame], resets: [UInt32: DirectHTTP.HTTP2ErrorCode]) {
         self.init(description, frames, [], resets)
     }
 }
