@@ -27,9 +27,12 @@ extension HTTP2Handler {
         case .failed(let id, let message):
             update(id, now) { $0.pendingEnd = .failure(.malformed(message)) }
         case .window(let id):
-            // A peer that takes an upload is not silent.
-            if id == 0 { for stream in streams.values { stream.watch.note(now: now) } }
-            streams[id]?.watch.note(now: now)
+            // A peer that takes an upload is not silent. The connection's window says nothing of streams without one.
+            if id == 0 {
+                for stream in streams.values where stream.isUploading { stream.watch.note(now: now) }
+            } else {
+                streams[id]?.watch.note(now: now)
+            }
         case .goAway(let last, let code):
             refuse(after: last, code)
         case .capacity(let streams):

@@ -58,6 +58,9 @@ package final class HTTP2ServerHandler: ChannelInboundHandler {
         var since: NIODeadline
     }
 
+    /// What a connection keeps for its next replies.
+    private static let keptCapacity = 128 * 1024
+
     let limits: Limits
     private let onRequest: (Request) -> Void
     let onCancel: (UInt32) -> Void
@@ -253,7 +256,12 @@ package final class HTTP2ServerHandler: ChannelInboundHandler {
 
     private func flush(_ context: ChannelHandlerContext) {
         guard connection.out.readableBytes > 0 else { return }
-        context.writeAndFlush(wrapOutboundOut(connection.out), promise: nil)
-        connection.out.clear()
+        var frames = ByteBuffer()
+        swap(&frames, &connection.out)
+        context.writeAndFlush(wrapOutboundOut(frames), promise: nil)
+        // The memory is used again where the socket or TLS is done with it, unless there was much to say once.
+        guard connection.out.readableBytes == 0, frames.storageCapacity <= Self.keptCapacity else { return }
+        frames.clear()
+        swap(&frames, &connection.out)
     }
 }

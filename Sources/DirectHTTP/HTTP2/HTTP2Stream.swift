@@ -36,6 +36,9 @@ final class HTTP2Stream {
         self.exchange = exchange
     }
 
+    /// Whether a body was sent, or is being sent, and nothing was answered yet.
+    var isUploading: Bool { !hasHead && exchange.request.framing != .none && exchange.request.framing != .length(0) }
+
     func take(_ response: HTTPResponse, endStream: Bool, now: NIODeadline) {
         hasHead = true
         if exchange.gate?.refuse() == true { isBodyRefused = true }

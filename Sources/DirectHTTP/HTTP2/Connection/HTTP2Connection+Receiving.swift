@@ -216,7 +216,7 @@ extension HTTP2Connection {
         _ payload: ByteBuffer,
         now: NIODeadline
     ) throws(HTTP2ConnectionError) -> Event<Fields>? {
-        if header.kind != .goAway { try guardian.waste(now: now) }
+        try guardian.waste(now: now)
         switch header.kind {
         case .settings:
             return try takeSettings(header, payload)
