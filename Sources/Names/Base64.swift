@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Base64 (RFC 4648); Foundation is no dependency here. How much a reader lets pass is for the protocol to say, so there are
-/// several.
+/// Base64 (RFC 4648), written here so that the module does not need Foundation. Protocols differ in how strict a decoder must
+/// be, so there are three decoders.
 package enum Base64 {
     private static let letters = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789".utf8)
     private static let standardAlphabet = letters + Array("+/".utf8)
     private static let urlAlphabet = letters + Array("-_".utf8)
     private static let padding = UInt8(ascii: "=")
 
-    /// The ordinary form (§4), with padding.
+    /// The standard alphabet (§4), with padding.
     package static func encode(_ octets: some Collection<UInt8>) -> String {
         text(of: Array(octets), standardAlphabet, isPadded: true)
     }
 
-    /// The form for URLs (§5), without padding, behind a prefix.
+    /// The URL-safe alphabet (§5), without padding, after `prefix`.
     package static func urlSafe(_ octets: some Collection<UInt8>, after prefix: String = "") -> String {
         text(of: Array(octets), urlAlphabet, isPadded: false, after: prefix)
     }
 
-    // What loops over octets takes arrays: generic code of another module is slow.
+    // The loops take arrays because unspecialized generic code across modules is slow.
     private static func text(
         of octets: [UInt8],
         _ alphabet: [UInt8],
@@ -45,7 +45,7 @@ package enum Base64 {
             text.append(alphabet[Int(bits & 63)])
             place += 3
         }
-        // What the last digit is short of is zero.
+        // The unused bits of the last digit are zero.
         switch octets.count - place {
         case 1:
             text.append(alphabet[Int(octets[place] >> 2)])
@@ -59,8 +59,8 @@ package enum Base64 {
         }
     }
 
-    /// The octets of a text in the ordinary form or the form for URLs, with or without padding; nil where a character
-    /// belongs to neither or bits are left over.
+    /// Decodes the standard or the URL-safe alphabet, with or without padding. Returns nil for a character outside both
+    /// alphabets and for nonzero leftover bits.
     package static func decode(_ text: some StringProtocol) -> [UInt8]? {
         decode(Array(String(text).utf8))
     }
@@ -72,14 +72,13 @@ package enum Base64 {
         return exact(octets(of: digits, urlSafe: true))
     }
 
-    /// The octets of a text in the ordinary form with all of its padding; nil for anything else.
+    /// Decodes the standard alphabet with complete padding. Returns nil for any other text.
     package static func decodePadded(_ text: some StringProtocol) -> [UInt8]? {
         guard text.utf8.count % 4 == 0, let (digits, _) = parted(Array(text.utf8)) else { return nil }
         return exact(octets(of: digits, urlSafe: false))
     }
 
-    /// The octets of what a client shows as Basic credentials: the ordinary form, where the padding may be left out and the bits
-    /// that are left over are not looked at; nil for anything else.
+    /// Decodes Basic credentials: the standard alphabet, padded or not. Ignores leftover bits. Returns nil for any other text.
     package static func decodeCredentials(_ text: some Collection<UInt8>) -> [UInt8]? {
         guard let (digits, paddings) = parted(Array(text)), paddings == 0 || (digits.count + paddings) % 4 == 0 else {
             return nil
@@ -87,7 +86,8 @@ package enum Base64 {
         return octets(of: digits, urlSafe: false)?.octets
     }
 
-    /// The digits before the padding, and how much of that there is; nil where it is more than two or not the end.
+    /// The digits before the padding and the number of padding characters; nil if there are more than two or if other
+    /// characters follow.
     private static func parted(_ text: [UInt8]) -> (digits: ArraySlice<UInt8>, paddings: Int)? {
         let digits = text.prefix { $0 != padding }
         let rest = text[digits.endIndex...]
@@ -99,7 +99,7 @@ package enum Base64 {
         read.flatMap { $0.leftOver == 0 ? $0.octets : nil }
     }
 
-    /// The octets, and the bits that fill none; nil where a character is no digit, or one alone is left.
+    /// The decoded octets and the leftover bits; nil if a character is not a digit or a single digit is left over.
     private static func octets(of digits: ArraySlice<UInt8>, urlSafe: Bool) -> (octets: [UInt8], leftOver: UInt32)? {
         var octets: [UInt8] = []
         octets.reserveCapacity(digits.count * 3 / 4)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The Gregorian calendar, before its introduction too.
+/// The proleptic Gregorian calendar.
 package enum Calendar {
-    /// How many days a month has; `month` is 1…12.
+    /// The number of days in a month; `month` is 1…12.
     package static func days(in month: Int, of year: Int) -> Int {
         switch month {
         case 2: year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28
@@ -13,7 +13,7 @@ package enum Calendar {
 
     /// Days from 1 January 1970 to a date.
     package static func daysSince1970(year: Int, month: Int, day: Int) -> Int {
-        // Years that begin in March end with the day that leap years add, so a day of the year needs no table.
+        // Shift the year to start in March so that the leap day comes last; the day of the year then needs no table.
         let year = month > 2 ? year : year - 1
         let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
         return 365 * year + floored(year, 4) - floored(year, 100) + floored(year, 400) + dayOfYear - 719_468

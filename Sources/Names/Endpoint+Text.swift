@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension Endpoint: LosslessStringConvertible {
-    /// Reads `192.0.2.1:443` or `[2001:db8::1]:443`; nil for everything else. Port 0, by which a listener lets the system
-    /// choose, is read too.
+    /// Reads `192.0.2.1:443` or `[2001:db8::1]:443`; nil for any other text. Accepts port 0, which tells the system to choose a
+    /// listener's port.
     public init?(_ text: String) {
         guard let endpoint = try? Endpoint(parsing: text, defaultPort: nil) else { return nil }
         self = endpoint
@@ -12,8 +12,8 @@ extension Endpoint: LosslessStringConvertible {
     /// `[2001:db8::1]:443`, `[fe80::1%2]:443` with the index of an interface.
     ///
     /// - Parameters:
-    ///   - text: The address, and a port after a colon.
-    ///   - defaultPort: The port where the text has none; nil where it must have one.
+    ///   - text: The address, with an optional port after a colon.
+    ///   - defaultPort: The port if the text has none; nil if the text must have one.
     /// - Throws: ``NameError`` with code `malformedAddress` or `malformedPort`.
     public init(parsing text: String, defaultPort: UInt16?) throws(NameError) {
         let (host, portText) = Self.split(text)
@@ -34,8 +34,8 @@ extension Endpoint: LosslessStringConvertible {
         self.init(address, port: port, scope: scope)
     }
 
-    /// The scope behind a percent sign (RFC 4007 §11.2) as the number of an interface, 0 where there is none; nil where it is
-    /// no such number. What an interface is called is the system's business.
+    /// Splits off the scope after the percent sign (RFC 4007 §11.2). The scope is 0 if there is none, and nil if it is not an
+    /// interface index of 1 or more. Interface names are not accepted.
     private static func splitScope(_ host: Substring) -> (address: Substring, scope: UInt32?) {
         guard let percent = host.utf8.firstIndex(of: UInt8(ascii: "%")) else { return (host, 0) }
         let digits = host[host.utf8.index(after: percent)...]
@@ -44,12 +44,12 @@ extension Endpoint: LosslessStringConvertible {
     }
 
     private static func split(_ text: String) -> (host: Substring, port: Substring?) {
-        // No address and port are so long; the reading below need not go over a text that is.
+        // No valid endpoint is longer; do not parse a longer text.
         guard text.utf8.count <= 64 else { return ("", nil) }
         if text.utf8.first == UInt8(ascii: "["), let end = text.utf8.firstIndex(of: UInt8(ascii: "]")) {
             let host = text[text.utf8.index(after: text.startIndex)..<end]
             let rest = text[text.utf8.index(after: end)...]
-            // An IPv4 address has no brackets, and nothing but a port may follow them.
+            // Only IPv6 addresses have brackets, and only a port may follow them.
             guard host.utf8.contains(UInt8(ascii: ":")), rest.isEmpty || rest.hasPrefix(":") else { return ("", nil) }
             return (host, rest.isEmpty ? nil : rest.dropFirst())
         }
@@ -58,7 +58,7 @@ extension Endpoint: LosslessStringConvertible {
         return (text[..<colon], text[text.utf8.index(after: colon)...])
     }
 
-    /// A port in decimal digits; nil where it is over 65535 or anything else.
+    /// A port in decimal digits; nil if it is over 65535 or not a number.
     static func port(_ digits: some Collection<UInt8>) -> UInt16? {
         guard !digits.isEmpty else { return nil }
         var value = 0

@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Address and port that a socket goes to. It is never part of a URL, a Host header, a cookie or a TLS server name.
+/// The address and port that a socket connects to. An endpoint is never part of a URL, a Host header, a cookie or a TLS server
+/// name.
 public struct Endpoint: Hashable, Sendable, CustomStringConvertible {
     /// The address.
     public let address: IPAddress
     /// The port.
     public let port: UInt16
-    /// The index of the interface behind which a link-local IPv6 address is meant (RFC 4007 §6); 0: none is named.
+    /// The interface index of a link-local IPv6 address (RFC 4007 §6). 0 means that there is none.
     public let scope: UInt32
 
-    /// An endpoint of address and port.
+    /// Creates an endpoint from an address and a port.
     ///
     /// - Parameters:
-    ///   - address: the address.
-    ///   - port: the port.
-    ///   - scope: the interface's index, as `if_nametoindex` tells it, for a link-local IPv6 address. Default 0: none.
+    ///   - address: The address.
+    ///   - port: The port.
+    ///   - scope: The interface index, as `if_nametoindex` returns it, for an IPv6 address. Ignored for IPv4. Default 0: none.
     public init(_ address: IPAddress, port: UInt16, scope: UInt32 = 0) {
         self.address = address
         self.port = port

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A date as HTTP writes it (RFC 9110 §5.6.7): `Sun, 06 Nov 1994 08:49:37 GMT`, and the two old forms.
+/// The HTTP date formats (RFC 9110 §5.6.7): `Sun, 06 Nov 1994 08:49:37 GMT` and the two obsolete forms.
 package enum HTTPDate {
-    /// Seconds since 1970; nil where the text is none of the three forms.
+    /// Reads any of the three forms. Returns seconds since 1970, or nil for any other text.
     package static func parse(_ text: String) -> Int64? {
         var words = text.split { $0 == " " || $0 == "," || $0 == "-" }[...]
         guard words.count == 5 || words.count == 6, words.removeFirst().allSatisfy(\.isLetter) else { return nil }
@@ -35,14 +35,15 @@ package enum HTTPDate {
         return Int(text)
     }
 
-    /// Two digits are those of RFC 850: within fifty years of now, which 1970…2069 is for the time of this code.
+    /// RFC 850 dates have a two-digit year. RFC 9110 §5.6.7 reads a year over 50 years ahead as past; this code instead reads
+    /// 1970…2069 always.
     private static func year(_ text: Substring) -> Int? {
         if let year = number(text, 4...4) { return year >= 1601 ? year : nil }
         return number(text, 2...2).map { $0 < 70 ? 2000 + $0 : 1900 + $0 }
     }
 
-    /// Seconds since 1970 of the one form that may still be sent, as it is written in the standard; nil for anything else, the
-    /// old forms included: a service that signs its answers sends no such dates.
+    /// Reads the preferred form (IMF-fixdate) only. Returns seconds since 1970, or nil for any other text. Services that sign
+    /// their answers do not send the obsolete forms.
     package static func seconds(_ text: String) -> Int64? {
         let parts = text.split(whereSeparator: { $0 == " " || $0 == ":" })
         guard parts.count == 8, parts[7] == "GMT", let day = Int(parts[1]), let year = Int(parts[3]),
@@ -54,7 +55,7 @@ package enum HTTPDate {
         return Int64(days) * 86_400 + Int64(hour * 3600 + minute * 60 + second)
     }
 
-    /// The date of a number of seconds since 1970, brought into the years 1601 to 9999.
+    /// Formats seconds since 1970 as an IMF-fixdate. Clamps the date to the years 1601 to 9999.
     package static func text(_ seconds: Int64) -> String {
         let first = Int64(Calendar.daysSince1970(year: 1601, month: 1, day: 1)) * 86_400
         let last = Int64(Calendar.daysSince1970(year: 10_000, month: 1, day: 1)) * 86_400 - 1

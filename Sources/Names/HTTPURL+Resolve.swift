@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension HTTPURL {
-    /// The URL that a reference means when it stands at this one (RFC 3986 §5.2): where a Location header leads.
+    /// Resolves a reference, such as a Location header, against this URL (RFC 3986 §5.2).
     ///
-    /// References are read as by browsers, since servers write what browsers forgive: white space around is dropped,
-    /// spaces and characters beyond ASCII are encoded, backslashes before the query are slashes, slashes after a scheme
-    /// may be missing or too many. A reference without a fragment inherits this URL's (RFC 9110 §10.2.2); one that names
-    /// no host inherits user and password with it.
+    /// Accepts the malformed references that browsers accept: surrounding white space is dropped, spaces and non-ASCII
+    /// characters are encoded, backslashes before the query become slashes, and missing or extra slashes after a scheme are
+    /// accepted. A reference without a fragment inherits this URL's fragment (RFC 9110 §10.2.2). A reference without a host
+    /// also inherits user and password.
     ///
-    /// - Throws: ``NameError``; its code is `unsupportedScheme` where the reference leads out of HTTP (`file:`,
+    /// - Throws: ``NameError``; its code is `unsupportedScheme` if the scheme is not an HTTP or WebSocket scheme (`file:`,
     ///   `javascript:`, `data:`).
     public func resolving(_ reference: String) throws(NameError) -> HTTPURL {
         var reference = reference
@@ -24,7 +24,7 @@ extension HTTPURL {
 }
 
 extension URLReader {
-    /// The URL of a reference (RFC 3986 §5.2.2).
+    /// Resolves the reference (RFC 3986 §5.2.2).
     fileprivate func relative(to base: HTTPURL) throws(NameError) -> HTTPURL {
         try checkCharacters()
         var rest = text
@@ -71,7 +71,7 @@ extension URLReader {
         )
     }
 
-    /// RFC 3986 §5.2.3.
+    /// Merges the paths (RFC 3986 §5.2.3).
     private func merged(_ path: Bytes, with base: HTTPURL) -> String {
         let directory = base.path.utf8.prefix(
             through: base.path.utf8.lastIndex(of: UInt8(ascii: "/")) ?? base.path.startIndex

@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A URL that HTTP or WebSocket serves: scheme, host, port, path and query, all in the form that goes on the wire.
+/// An `http`, `https`, `ws` or `wss` URL, normalized to the form that is sent.
 ///
 ///     let url = try HTTPURL("https://Bücher.example/a/../ü?q=1")
 ///     url.origin          // https://xn--bcher-kva.example
 ///     url.target          // /%C3%BC?q=1
 ///     try url.resolving("//cdn.example/x y")  // https://cdn.example/x%20y
 ///
-/// Two URLs are equal if they are of one origin and have the same path, query, fragment, user and password. Percent-encoded
-/// octets stay as they were written, since servers may tell `%7E` from `~`.
+/// Two URLs are equal if their origin, path, query, fragment, user and password are equal. Percent-encoded octets stay as
+/// written, because a server may treat `%7E` and `~` differently.
 public struct HTTPURL: Hashable, Sendable, CustomStringConvertible {
-    /// How many octets the text of a URL may have: 64 KiB.
+    /// The longest URL text that is accepted: 65536 octets (64 KiB).
     public static let maximumLength = 65_536
 
     /// Scheme, host and port.
     public let origin: Origin
-    /// Path and query as the request line and `:path` carry them.
+    /// The path and query, as the request line and `:path` carry them.
     public let target: String
     private let extras: Extras?
-    /// How many octets of ``target`` are the path.
+    /// The length of the path in ``target``, in octets.
     package let pathCount: Int
 
-    /// What few URLs have. It lies apart: a URL is copied many times, and each of its texts is counted with it.
+    /// The parts that few URLs have. They are in a separate object so that copying a URL retains fewer strings.
     private final class Extras: Hashable, Sendable {
         let fragment: String?
         let user: String?
@@ -44,7 +44,7 @@ public struct HTTPURL: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// A URL of parts that are in their final form.
+    /// Creates a URL from normalized parts.
     init(
         origin: Origin,
         checkedTarget target: String,
@@ -60,13 +60,13 @@ public struct HTTPURL: Hashable, Sendable, CustomStringConvertible {
         extras = hasExtras ? Extras(fragment: fragment, user: user, password: password) : nil
     }
 
-    /// Reads an absolute URL (RFC 3986 §3, with the schemes of ``Scheme``).
+    /// Reads an absolute URL (RFC 3986 §3) with one of the schemes of ``Scheme``.
     ///
-    /// The host is read as by browsers (see ``Host``). Characters beyond ASCII in path, query and fragment are
-    /// percent-encoded as UTF-8, and dot segments of the path are removed, `%2e` among them (WHATWG URL §4.4). Spaces,
-    /// control characters and backslashes before the query are refused, not repaired.
+    /// The host is read as browsers read it (see ``Host``). Non-ASCII characters in the path, query and fragment are
+    /// percent-encoded as UTF-8. Dot segments of the path are removed, including `%2e` (WHATWG URL §4.4). Spaces, control
+    /// characters, and backslashes before the query are errors.
     ///
-    /// - Throws: ``NameError`` that names the part at fault and the remedy. It never holds the password.
+    /// - Throws: ``NameError`` that names the invalid part and the remedy. The message does not contain the password.
     public init(_ text: String) throws(NameError) {
         var text = text
         self = try text.withOctets { bytes in
@@ -74,21 +74,22 @@ public struct HTTPURL: Hashable, Sendable, CustomStringConvertible {
         }.get()
     }
 
-    /// The same for parts of a string.
+    /// Reads an absolute URL from a substring or another string type.
     ///
-    /// - Throws: ``NameError`` that names the part at fault and the remedy.
+    /// - Throws: ``NameError`` that names the invalid part and the remedy.
     public init(_ text: some StringProtocol) throws(NameError) {
         try self.init(String(text))
     }
 
-    /// A URL of parts. What would be encoded in the text of a URL is encoded here.
+    /// Creates a URL from parts. The parts are checked and encoded like the text of a URL.
     ///
     /// - Parameters:
-    ///   - origin: Scheme, host and port.
-    ///   - path: The path; empty, or beginning with `/`.
+    ///   - origin: The scheme, host and port.
+    ///   - path: The path; empty, or starting with `/`.
     ///   - query: The query without its question mark.
     ///   - fragment: The fragment without its number sign.
-    /// - Throws: ``NameError`` with code `malformedURL` where a part has a character that would end it.
+    /// - Throws: ``NameError`` with code `malformedURL` if the path does not start with `/`, a part contains the delimiter of the
+    ///   next part, or a character is not allowed.
     public init(origin: Origin, path: String = "/", query: String? = nil, fragment: String? = nil) throws(NameError) {
         guard path.isEmpty || path.utf8.first == UInt8(ascii: "/") else {
             throw NameError(.malformedURL, "path \(NameError.quoted(path.utf8)): a path begins with /")
@@ -106,13 +107,13 @@ public struct HTTPURL: Hashable, Sendable, CustomStringConvertible {
         try self.init("\(origin)\(target)" + (fragment.map { "#\($0)" } ?? ""))
     }
 
-    /// The URL of a request in the fields of RFC 9113 §8.3.1, which are also those of swift-http-types.
+    /// Creates the URL of a request from the pseudo-header fields of RFC 9113 §8.3.1, which swift-http-types also uses.
     ///
     /// - Parameters:
     ///   - scheme: The scheme without its colon.
-    ///   - authority: Host and port; it has no user.
-    ///   - path: Path and query; empty, or beginning with `/`.
-    /// - Throws: ``NameError`` that names the part at fault and the remedy.
+    ///   - authority: The host and port, without user information.
+    ///   - path: The path and query; empty, or starting with `/`.
+    /// - Throws: ``NameError`` that names the invalid part and the remedy.
     public init(scheme: String, authority: String, path: String) throws(NameError) {
         guard let scheme = Scheme(scheme) else {
             throw NameError(
@@ -135,9 +136,9 @@ public struct HTTPURL: Hashable, Sendable, CustomStringConvertible {
         try self.init("\(scheme.name)://\(authority)\(path)")
     }
 
-    /// The URL of a request to an origin; that is not read again.
+    /// Creates the URL of a request target on an origin that is already parsed.
     ///
-    /// - Parameter target: Path and query; it begins with `/`.
+    /// - Parameter target: The path and query; starts with `/`.
     /// - Throws: ``NameError`` with code `malformedURL`.
     package init(origin: Origin, target: String) throws(NameError) {
         var target = target
@@ -146,7 +147,7 @@ public struct HTTPURL: Hashable, Sendable, CustomStringConvertible {
         }.get()
     }
 
-    /// Path and query of a request to an origin, in the form that goes on the wire.
+    /// Normalizes the path and query of a request to `origin`.
     ///
     /// - Throws: ``NameError`` with code `malformedURL`.
     package static func target(_ text: String, of origin: Origin) throws(NameError) -> String {
@@ -158,27 +159,27 @@ public struct HTTPURL: Hashable, Sendable, CustomStringConvertible {
     /// The host.
     public var host: Host { origin.host }
 
-    /// The percent-encoded path without dot segments; at least `/`.
+    /// The percent-encoded path without dot segments. It is at least `/`.
     public var path: String { String(target[..<pathEnd]) }
 
-    /// The percent-encoded query without `?`; nil where the URL has none.
+    /// The percent-encoded query without `?`; nil if the URL has none.
     public var query: String? {
         let mark = pathEnd
         return mark < target.endIndex ? String(target[target.utf8.index(after: mark)...]) : nil
     }
 
-    /// The percent-encoded fragment without `#`; nil where the URL has none. It is never sent.
+    /// The percent-encoded fragment without `#`; nil if the URL has none. Requests do not send it.
     public var fragment: String? { extras?.fragment }
 
-    /// The percent-decoded user of `user:password@`; nil where the URL has none.
+    /// The percent-decoded user of `user:password@`; nil if the URL has none.
     public var user: String? { extras?.user }
 
-    /// The percent-decoded password of `user:password@`; nil where the URL has none.
+    /// The percent-decoded password of `user:password@`; nil if the URL has none.
     public var password: String? { extras?.password }
 
     private var pathEnd: String.Index { target.utf8.index(target.startIndex, offsetBy: pathCount) }
 
-    /// The whole URL, without user and password (they must not reach logs) and with the fragment.
+    /// The URL with its fragment, but without user and password so that logs do not expose them.
     public var description: String {
         "\(origin)\(target)" + (fragment.map { "#\($0)" } ?? "")
     }

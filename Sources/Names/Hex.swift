@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Hexadecimal text, as upstreams write signatures and encrypted names.
+/// Hexadecimal text, as upstreams use it for signatures and encrypted names.
 package enum Hex {
     private static let digits = Array("0123456789abcdef".utf8)
 
-    /// Two lower-case digits an octet.
+    /// Encodes each octet as two lower-case digits.
     package static func encode(_ octets: some Sequence<UInt8>) -> String {
         var text: [UInt8] = []
         for octet in octets {
@@ -14,7 +14,7 @@ package enum Hex {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// The octets of a text in either case; nil where a character is no digit or one is missing.
+    /// Decodes digits of either case. Returns nil if a character is not a digit or the number of digits is odd.
     package static func decode(_ text: some StringProtocol) -> [UInt8]? {
         var octets: [UInt8] = []
         var high: UInt8?

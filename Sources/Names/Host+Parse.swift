@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension Host {
-    /// What a text is as a host.
+    /// The parsed parts of a host.
     typealias Parts = (text: String, address: IPAddress?, zone: String?)
 
-    /// The host parser of the WHATWG URL standard (§3.5), with four differences: octets that are no UTF-8 are refused and
-    /// not replaced, labels and names over the lengths of DNS are refused, an IPv6 address may stand without brackets, and a link-local
-    /// one may name its zone.
+    /// The host parser of the WHATWG URL standard (§3.5), with four differences. Octets that are not UTF-8 are an error and are
+    /// not replaced. Labels and names over the DNS length limits are errors. An IPv6 address may omit its brackets. A
+    /// link-local IPv6 address may have a zone.
     static func parse(_ bytes: Octets) throws(NameError) -> Parts {
         guard let first = bytes.first else {
             throw NameError(.malformedHost, "the host is empty: write a domain or an IP address")
@@ -18,7 +18,7 @@ extension Host {
             let (address, zone) = try parseV6(bytes)
             return (address.description, address, zone)
         }
-        // Nearly every host ends here: one pass, and no allocation but the text's own.
+        // The fast path for most hosts: one pass, and no allocation except for the text.
         if let text = plainDomain(bytes) { return (text, nil, nil) }
         if let address = IPAddress(v4: bytes[...]) { return (address.description, address, nil) }
         let domain = try toASCII(bytes)
@@ -45,7 +45,7 @@ extension Host {
         }
         guard percent < inner.endIndex else { return (address, nil) }
         var zone = inner[(percent + 1)...]
-        // RFC 6874 §2 writes the percent sign as %25; without it is how all else writes a zone.
+        // RFC 6874 §2 writes the percent sign as %25; other formats write a plain %.
         if zone.count > 2, zone.starts(with: "25".utf8) { zone = zone.dropFirst(2) }
         guard address.isLinkLocal, !address.isV4Mapped, (1...15).contains(zone.count), zone.allSatisfy(isZoneOctet)
         else {
@@ -57,13 +57,13 @@ extension Host {
         return (address, String(decoding: zone, as: UTF8.self))
     }
 
-    /// The unreserved characters of RFC 3986 §2.3.
+    /// Whether the octet is an unreserved character of RFC 3986 §2.3.
     private static func isZoneOctet(_ byte: UInt8) -> Bool {
         PercentEncoding.Allowed.unreserved.contains(byte)
     }
 
-    /// The domain, if it is plain: letters, digits, hyphens and underscores in labels that are no A-labels, the last of
-    /// which cannot begin a number. Nil says only that the domain needs the long way.
+    /// The lower-case domain if it needs no conversion: letters, digits, hyphens and underscores, no A-labels, and a last label
+    /// that does not start with a digit. Nil means that the full parser must read it.
     private static func plainDomain(_ bytes: Octets) -> String? {
         guard bytes.count <= maximumLength else { return nil }
         var labelStart = 0
@@ -81,7 +81,7 @@ extension Host {
             default:
                 return nil
             }
-            // "xn--", and the few other labels with hyphens in these places.
+            // "xn--", and the few other labels with hyphens in both positions.
             if index == labelStart + 3, byte == UInt8(ascii: "-"), bytes[index - 1] == byte { return nil }
         }
         guard labelStart < bytes.count, bytes.count - labelStart <= maximumLabelLength,
@@ -93,7 +93,7 @@ extension Host {
         }
     }
 
-    /// Percent-decoding, then UTS #46.
+    /// Percent-decodes the host, then applies UTS #46.
     private static func toASCII(_ bytes: Octets) throws(NameError) -> [UInt8] {
         var decoded = Array(bytes)
         if bytes.contains(UInt8(ascii: "%")) {
@@ -118,7 +118,7 @@ extension Host {
         domain.split(separator: UInt8(ascii: ".")).contains { $0.prefix(4).map(lowercased).elementsEqual("xn--".utf8) }
     }
 
-    /// The forbidden domain code points (WHATWG URL §3.1); a control or space among them would be a header injection.
+    /// Rejects the forbidden domain code points (WHATWG URL §3.1). A control character or space would allow header injection.
     private static func checkOctets(_ domain: [UInt8], of bytes: Octets) throws(NameError) {
         let wrong = domain.first { $0 <= 0x20 || $0 >= 0x7f || "#/:<>?@[\\]^|%".utf8.contains($0) }
         guard let wrong else { return }

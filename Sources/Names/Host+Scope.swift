@@ -9,8 +9,8 @@ import Glibc
 #endif
 
 extension Host {
-    /// The index of the interface that ``zone`` means on this machine now; 0 where there is no zone, nil where no interface has
-    /// that name.
+    /// The current interface index of ``zone`` on this machine. 0 if there is no zone; nil if no interface has that name and it
+    /// is not a positive number.
     package var scope: UInt32? {
         guard let zone else { return 0 }
         let index = unsafe if_nametoindex(zone)

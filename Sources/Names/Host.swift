@@ -1,29 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The host of a URL, canonical: a domain in lower-case A-labels (RFC 5890) or an IP address.
+/// The canonical host of a URL: a domain in lower-case A-labels (RFC 5890) or an IP address.
 ///
 ///     try Host("Bücher.example").text        // xn--bcher-kva.example
 ///     try Host("0x7f.1").address             // 127.0.0.1, as browsers read it
 ///     try Host("www.example.com.") == Host("www.example.com")  // false: see ``hasTrailingDot``
 public struct Host: Hashable, Sendable, CustomStringConvertible {
-    /// How many octets a text may have before it is read as a host: every domain of 253 octets fits, percent-encoded.
+    /// The longest text that is parsed as a host, in octets. A percent-encoded domain of 253 octets fits.
     public static let maximumInputLength = 4096
-    /// The octets of a domain without the dot that may trail it: the 255 of RFC 1035 §2.3.4 less what only the wire has.
+    /// The longest domain without a trailing dot, in octets: the 255 of RFC 1035 §2.3.4 minus two octets that only the wire
+    /// format has.
     static let maximumLength = 253
-    /// RFC 1035 §2.3.4.
+    /// The longest label, in octets (RFC 1035 §2.3.4).
     static let maximumLabelLength = 63
 
     /// `www.example.com`, `xn--bcher-kva.example`, `192.0.2.1` or `2001:db8::1` (no brackets).
     public let text: String
-    /// The address, where the host is one; nil for a domain.
+    /// The address if the host is one; nil for a domain.
     public var address: IPAddress? { literal?.address }
-    /// The interface behind which a link-local IPv6 address is meant, by its name or number: `eth0` of `[fe80::1%25eth0]`
-    /// (RFC 6874); nil where none is named. It says something to this machine only: it tells two hosts apart here, and no
-    /// header, cookie or proxy hears of it.
+    /// The interface name or number of a link-local IPv6 address: `eth0` in `[fe80::1%25eth0]` (RFC 6874); nil if there is
+    /// none. The zone is meaningful on this machine only. It is part of the host's identity but is not sent in headers, cookies
+    /// or proxy requests.
     public var zone: String? { literal?.zone }
     private let literal: Literal?
 
-    /// What an address has and a domain has not. It lies apart: most hosts are domains, and each is copied many times.
+    /// The parts that only an address has. They are in a separate object because most hosts are domains, and hosts are copied
+    /// often.
     private final class Literal: Sendable {
         let address: IPAddress
         let zone: String?
@@ -34,12 +36,12 @@ public struct Host: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Reads the host of a URL (WHATWG URL §3.5): a domain (other scripts become A-labels by UTS #46), an IPv4 address
-    /// in any form that browsers read, an IPv6 address with or without brackets. Percent-encoded octets are decoded.
+    /// Reads the host of a URL (WHATWG URL §3.5): a domain (UTS #46 converts other scripts to A-labels), an IPv4 address in any
+    /// form that browsers read, or an IPv6 address with or without brackets. Percent-encoded octets are decoded.
     ///
-    /// A label of a domain has at most 63 octets, a domain 253 and a dot that may trail it. Empty labels (`a..b`) are let
-    /// through as by browsers and curl, since cookies are filed under such names; ``dnsName`` is nil for them. A link-local IPv6
-    /// address may name a ``zone`` (`[fe80::1%25eth0]`, and `%eth0` as by curl); others may not.
+    /// A label has at most 63 octets. A domain has at most 253 octets, plus an optional trailing dot. Empty labels (`a..b`) are
+    /// accepted, as in browsers and curl, because cookies may be stored under such names; ``dnsName`` is nil for them. Only a
+    /// link-local IPv6 address may have a ``zone`` (`[fe80::1%25eth0]`, or `%eth0` as in curl).
     ///
     /// - Throws: ``NameError`` with code `malformedHost`.
     public init(_ text: String) throws(NameError) {
@@ -50,14 +52,14 @@ public struct Host: Hashable, Sendable, CustomStringConvertible {
         self.init(try parts.get())
     }
 
-    /// The same for parts of a string.
+    /// Reads a host from a substring or another string type.
     ///
     /// - Throws: ``NameError`` with code `malformedHost`.
     public init(_ text: some StringProtocol) throws(NameError) {
         try self.init(String(text))
     }
 
-    /// The host that is an address.
+    /// Creates a host from an IP address.
     public init(_ address: IPAddress) {
         self.init((address.description, address, nil))
     }
@@ -71,16 +73,17 @@ public struct Host: Hashable, Sendable, CustomStringConvertible {
         literal = parts.address.map { Literal($0, zone: parts.zone) }
     }
 
-    /// The host as a URL and the Host header write it: an IPv6 address in brackets, without its ``zone``.
+    /// The host as a URL and the Host header contain it: an IPv6 address is in brackets, without its ``zone``.
     public var urlForm: String { address?.family == .v6 ? "[\(text)]" : text }
 
-    /// Whether the domain is written as fully qualified, `www.example.com.`.
+    /// Whether the domain ends with a dot, `www.example.com.`.
     ///
-    /// To DNS it is the same name; to URLs, the Host header and cookies it is another one, as in browsers and curl.
+    /// DNS treats both forms as the same name. URLs, the Host header and cookies treat them as different, as browsers and curl
+    /// do.
     public var hasTrailingDot: Bool { text.utf8.last == UInt8(ascii: ".") }
 
-    /// What DNS is asked for, and what TLS server names and certificates carry (RFC 6066 §3): the domain without the dot
-    /// that may trail it. Nil for an address, and for a domain with an empty label, which DNS cannot carry.
+    /// The name for DNS queries, TLS server names and certificates (RFC 6066 §3): the domain without its trailing dot. Nil for
+    /// an address and for a domain with an empty label, which DNS cannot encode.
     public var dnsName: String? {
         guard address == nil else { return nil }
         let name = hasTrailingDot ? text.dropLast() : text[...]
@@ -92,7 +95,7 @@ public struct Host: Hashable, Sendable, CustomStringConvertible {
         return label > 0 ? String(name) : nil
     }
 
-    /// Whether the name is `localhost` or below it (RFC 6761 §6.3), with or without a trailing dot.
+    /// Whether the name is `localhost` or a subdomain of it (RFC 6761 §6.3), with or without a trailing dot.
     public var isLocalhost: Bool {
         var text = text
         return text.withOctets { octets in
@@ -102,12 +105,12 @@ public struct Host: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// ``urlForm``, with the ``zone`` where there is one.
+    /// ``urlForm``, with the ``zone`` if there is one.
     public var description: String { zone.map { "[\(text)%25\($0)]" } ?? urlForm }
 
-    /// The text says which address it is, if any, and only the zone is no part of it.
+    /// Compares text and zone. The text determines the address.
     public static func == (one: Host, other: Host) -> Bool { one.text == other.text && one.zone == other.zone }
 
-    /// See ``==(_:_:)``.
+    /// Hashes the text only; hosts that differ only in their zone collide.
     public func hash(into hasher: inout Hasher) { hasher.combine(text) }
 }

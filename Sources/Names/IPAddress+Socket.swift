@@ -8,10 +8,10 @@ package import Musl
 package import Glibc
 #endif
 
-// The fields of the C library's socket addresses are read and written here alone: which module declares them differs by
-// what else a target imports, and this one imports nothing.
+// Only this file accesses the fields of the C library's socket addresses. The module that declares them depends on what else a
+// target imports, and this target imports nothing else.
 extension IPAddress {
-    /// The address in a socket address; nil where it is of neither family.
+    /// The address in a socket address; nil for any other family.
     package init?(_ address: UnsafePointer<sockaddr>) {
         switch Int32(unsafe address.pointee.sa_family) {
         case AF_INET:
@@ -29,7 +29,7 @@ extension IPAddress {
         }
     }
 
-    /// Calls `body` with a socket address of this address, which it may overwrite, and its length in octets.
+    /// Calls `body` with a socket address for this address and its length in octets. `body` may overwrite the socket address.
     package func withSocketAddress<Result>(
         port: UInt16,
         _ body: (UnsafeMutablePointer<sockaddr>, socklen_t) throws -> Result

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension IPAddress: CustomStringConvertible, LosslessStringConvertible {
-    /// Reads the dotted form of IPv4 (four decimal parts, no leading zeros) or any RFC 4291 form of IPv6 without
-    /// brackets and without a zone; nil for everything else.
+    /// Reads the dotted form of IPv4 (four decimal parts, no leading zeros) or any RFC 4291 form of IPv6 without brackets or
+    /// zone; nil for any other text.
     public init?(_ text: String) {
         var text = text
         let parsed = text.withOctets { bytes -> IPAddress? in
@@ -13,7 +13,7 @@ extension IPAddress: CustomStringConvertible, LosslessStringConvertible {
         self = parsed
     }
 
-    /// Dotted decimal, or the form of RFC 5952: lower case, the longest run of zeros as `::`.
+    /// Dotted decimal, or the form of RFC 5952: lower case, with the longest run of zeros as `::`.
     public var description: String {
         switch family {
         case .v4:
@@ -23,7 +23,7 @@ extension IPAddress: CustomStringConvertible, LosslessStringConvertible {
         }
     }
 
-    /// "ffff:" six times, and dotted decimal at its longest.
+    /// Six times "ffff:" plus the longest dotted decimal.
     private static let longestText = 45
 
     typealias Bytes = Octets
@@ -34,7 +34,7 @@ extension IPAddress: CustomStringConvertible, LosslessStringConvertible {
         self = address
     }
 
-    /// Reads any RFC 4291 form of IPv6, without brackets and without a zone.
+    /// Reads any RFC 4291 form of IPv6, without brackets or zone.
     init?(v6 bytes: Bytes) {
         guard let address = Self.parseV6(bytes) else { return nil }
         self = address
@@ -53,7 +53,7 @@ extension IPAddress: CustomStringConvertible, LosslessStringConvertible {
                 continue
             }
             guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) else { return nil }
-            // 012 is octal to some readers and decimal to others, so it is an address to none.
+            // Some parsers read 012 as octal and others as decimal, so leading zeros are rejected.
             guard digits == 0 || part > 0 else { return nil }
             part = part * 10 + UInt32(byte - UInt8(ascii: "0"))
             digits += 1
@@ -75,7 +75,7 @@ extension IPAddress: CustomStringConvertible, LosslessStringConvertible {
             guard groups.count < 8 else { return nil }
             let group = rest.prefix { $0 != UInt8(ascii: ":") }
             if group.contains(UInt8(ascii: ".")) {
-                // The last 32 bits may stand in dotted form (RFC 4291 §2.2 form 3).
+                // The last 32 bits may be in dotted form (RFC 4291 §2.2 form 3).
                 guard group.endIndex == rest.endIndex, groups.count <= 6, let v4 = parseV4(group) else { return nil }
                 groups += [UInt16(truncatingIfNeeded: v4.low >> 16), UInt16(truncatingIfNeeded: v4.low)]
                 rest = rest[rest.endIndex...]
@@ -113,7 +113,7 @@ extension IPAddress: CustomStringConvertible, LosslessStringConvertible {
         return value
     }
 
-    /// "255." four times, without the last dot: it fits into a string that needs no memory of its own.
+    /// Four times "255." without the last dot. A string of this length needs no heap allocation.
     private static let longestV4 = 15
 
     private func describeV4(to text: inout OctetWriter) {
@@ -130,7 +130,7 @@ extension IPAddress: CustomStringConvertible, LosslessStringConvertible {
         let groups = (0..<8).map { index in
             UInt16(truncatingIfNeeded: (index < 4 ? high : low) >> (UInt64(3 - index & 3) * 16))
         }
-        // RFC 5952 §4.2: the first longest run of two or more zero groups is shortened.
+        // RFC 5952 §4.2: shorten the first longest run of two or more zero groups.
         var best = 0..<0
         var start = 0
         while start < 8 {

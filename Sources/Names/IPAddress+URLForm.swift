@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension IPAddress {
-    /// The IPv4 address of a host in any form that browsers read (WHATWG URL §3.5): one to four parts, each decimal,
-    /// octal after `0` or hexadecimal after `0x`, the last one filling what is left; one dot may trail it.
+    /// Reads an IPv4 address in any form that browsers read (WHATWG URL §3.5): one to four parts, each decimal, octal after `0`
+    /// or hexadecimal after `0x`. The last part fills the remaining octets. A trailing dot is allowed.
     init?(urlForm host: [UInt8]) {
         var parts = host.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         if parts.count > 1, parts.last?.isEmpty == true { parts.removeLast() }
@@ -17,7 +17,7 @@ extension IPAddress {
         self.init(v4: UInt32(truncatingIfNeeded: bits << left | last))
     }
 
-    /// The number of a part; nil where it is none. Numbers over 32 bits are held at 2^32, which fits in no part.
+    /// The value of a part; nil if it is not a number. Values over 32 bits are clamped to 2^32, which no part can hold.
     static func number(_ part: ArraySlice<UInt8>) -> UInt64? {
         guard !part.isEmpty else { return nil }
         var digits = part

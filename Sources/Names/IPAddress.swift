@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// An IPv4 or IPv6 address: a value of 128 bits that is parsed, compared and printed without a system call.
+/// An IPv4 or IPv6 address, stored as 128 bits. Parsing, comparing and printing need no system call.
 public struct IPAddress: Hashable, Sendable {
-    /// The two families.
+    /// The address families.
     public enum Family: Hashable, Sendable, CaseIterable {
         /// 32 bits.
         case v4
@@ -23,17 +23,17 @@ public struct IPAddress: Hashable, Sendable {
         self.low = low
     }
 
-    /// The IPv4 address whose bits these are, most significant octet first.
+    /// Creates an IPv4 address from 32 bits, most significant octet first.
     public init(v4 bits: UInt32) {
         self.init(family: .v4, high: 0, low: UInt64(bits))
     }
 
-    /// The IPv6 address of two halves, most significant first.
+    /// Creates an IPv6 address from two halves, most significant first.
     public init(v6 high: UInt64, _ low: UInt64) {
         self.init(family: .v6, high: high, low: low)
     }
 
-    /// The address of 4 or 16 octets in network order; nil for any other count.
+    /// Creates an address from 4 or 16 octets in network order; nil for any other count.
     public init?(octets: some Collection<UInt8>) {
         switch octets.count {
         case 4:

@@ -7,10 +7,10 @@
 public struct IPNetwork: Hashable, Sendable {
     /// The first address of the block; its bits after the prefix are zero.
     public let first: IPAddress
-    /// How many bits all addresses of the block share: 0 to 32 or 0 to 128.
+    /// The number of prefix bits: 0 to 32 or 0 to 128.
     public let prefixLength: Int
 
-    /// The block around an address; nil where its family has fewer bits than `prefixLength`.
+    /// The block that contains `address`; nil if `prefixLength` is negative or larger than the family's number of bits.
     public init?(_ address: IPAddress, prefixLength: Int) {
         guard (0...address.family.bits).contains(prefixLength) else { return nil }
         self.prefixLength = prefixLength
@@ -24,14 +24,14 @@ public struct IPNetwork: Hashable, Sendable {
         return IPAddress(family: first.family, high: first.high | high, low: first.low | low)
     }
 
-    /// Whether the address lies in the block. An IPv4-mapped address (`::ffff:10.1.2.3`) lies in no IPv4 block; ask with
-    /// ``IPAddress/unmapped`` where it should.
+    /// Whether the block contains the address. An IPv4 block does not contain IPv4-mapped addresses (`::ffff:10.1.2.3`); pass
+    /// ``IPAddress/unmapped`` to match them.
     public func contains(_ address: IPAddress) -> Bool {
         let (high, low) = Self.hostBits(first.family, prefixLength)
         return address.family == first.family && address.high & ~high == first.high && address.low & ~low == first.low
     }
 
-    /// The bits that differ between addresses of a block.
+    /// The mask of the bits after the prefix.
     private static func hostBits(_ family: IPAddress.Family, _ prefixLength: Int) -> (high: UInt64, low: UInt64) {
         let count = family.bits - prefixLength
         let low = count >= 64 ? UInt64.max : (1 << UInt64(count)) - 1
@@ -40,8 +40,8 @@ public struct IPNetwork: Hashable, Sendable {
 }
 
 extension IPNetwork: CustomStringConvertible, LosslessStringConvertible {
-    /// Reads `10.0.0.0/8`, `2001:db8::/32`, or an address alone, which is a block of one. Bits after the prefix are
-    /// cleared, as by most tools that read such lists. Nil for everything else.
+    /// Reads `10.0.0.0/8`, `2001:db8::/32`, or a single address, which is a block of one. Bits after the prefix are cleared, as
+    /// most tools do. Nil for any other text.
     public init?(_ text: String) {
         guard text.utf8.count <= 64 else { return nil }
         let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
@@ -50,7 +50,7 @@ extension IPNetwork: CustomStringConvertible, LosslessStringConvertible {
             self.init(address, prefixLength: address.family.bits)
             return
         }
-        // Int() alone would let a sign and more digits than three pass.
+        // Int() alone would accept a sign and more than three digits.
         guard (1...3).contains(parts[1].utf8.count), parts[1].utf8.allSatisfy({ (0x30...0x39).contains($0) }),
             let length = Int(parts[1])
         else { return nil }
@@ -62,6 +62,6 @@ extension IPNetwork: CustomStringConvertible, LosslessStringConvertible {
 }
 
 extension IPAddress.Family {
-    /// 32 or 128.
+    /// The size of an address in bits: 32 or 128.
     public var bits: Int { self == .v4 ? 32 : 128 }
 }

@@ -1,29 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Why a text is not a URL, a host or an address. `description` names the text and the remedy in one line.
+/// The error for a text that is not a valid URL, host or address. `description` names the text and the remedy in one line.
 public struct NameError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// What is wrong, to branch on.
+    /// The kind of error, for use in a switch or comparison.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         /// The code's name, for logs.
         public let description: String
-        /// The text is not a URL that HTTP can be asked for.
+        /// The text is not a URL that HTTP or WebSocket can request.
         public static let malformedURL = Code(description: "malformedURL")
-        /// The scheme is none of `http`, `https`, `ws`, `wss`.
+        /// The scheme is not `http`, `https`, `ws` or `wss`.
         public static let unsupportedScheme = Code(description: "unsupportedScheme")
-        /// The host is empty, too long or has a character that no host has.
+        /// The host is empty, too long or has an invalid character.
         public static let malformedHost = Code(description: "malformedHost")
-        /// The port is not a number between 1 and 65535 (0 is allowed nowhere in a URL).
+        /// The port is missing or not a number from 1 to 65535. An ``Endpoint`` may also have port 0.
         public static let malformedPort = Code(description: "malformedPort")
         /// The text is not an IPv4 or IPv6 address.
         public static let malformedAddress = Code(description: "malformedAddress")
     }
 
-    /// What is wrong.
+    /// The kind of error.
     public let code: Code
-    /// One line that names the text and what to do about it.
+    /// One line that names the text and the remedy.
     public let message: String
 
-    /// Makes an error; for the types of this module and those that read names themselves.
+    /// Creates an error. Other modules that parse names may use it too.
     public init(_ code: Code, _ message: String) {
         self.code = code
         self.message = message
@@ -34,8 +34,8 @@ public struct NameError: Error, Hashable, Sendable, CustomStringConvertible {
 }
 
 extension NameError {
-    /// A text as messages quote it: whatever does not show is escaped, so that it cannot forge a line of a log, and it is
-    /// cut at 80 octets.
+    /// Quotes a text for a message. Escapes characters that are not printable, so that the text cannot forge a log line, and
+    /// cuts the text at 80 octets.
     static func quoted(_ bytes: some Collection<UInt8>) -> String {
         var result = "\""
         for scalar in String(decoding: bytes.prefix(80), as: UTF8.self).unicodeScalars {
@@ -44,7 +44,7 @@ extension NameError {
         return result + (bytes.count > 80 ? "…\"" : "\"")
     }
 
-    /// An octet as messages name it: the character, or its name where it does not show.
+    /// Names an octet in a message: the character, or its name if it is not printable.
     static func name(of octet: UInt8) -> String {
         switch octet {
         case 0: "NUL"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The octets of a text where they lie, for as long as a closure runs (``Swift/String/withOctets(_:)``). Every access is checked,
-/// in release builds too; only what keeps a value beyond its closure could misuse the memory, so nothing stores one.
+/// Borrows the octets of a text while a closure runs (``Swift/String/withOctets(_:)``). Every access is bounds-checked, also in
+/// release builds. A value must not outlive its closure, so no type stores one.
 @safe struct Octets: RandomAccessCollection {
     typealias SubSequence = Octets
 
@@ -31,10 +31,10 @@
         return unsafe Octets(base, range)
     }
 
-    /// The same octets, counted from 0.
+    /// The same octets with a start index of 0.
     var rebased: Octets { unsafe Octets(UnsafeBufferPointer(rebasing: base[startIndex..<endIndex])) }
 
-    /// Eight octets from a place on, as they lie in memory.
+    /// Eight octets from `position`, in memory order.
     func eight(at position: Int) -> UInt64 {
         precondition(position >= startIndex && position <= endIndex - 8, "outside of the text")
         return unsafe UnsafeRawBufferPointer(base).loadUnaligned(fromByteOffset: position, as: UInt64.self)
@@ -47,14 +47,14 @@
 }
 
 extension String {
-    /// Calls `body` with the octets of this text.
+    /// Calls `body` with the UTF-8 octets of this text.
     mutating func withOctets<R>(_ body: (Octets) throws -> R) rethrows -> R {
         try withUTF8 { try body(unsafe Octets($0)) }
     }
 
-    /// A text of ASCII that `write` appends, made in one allocation, or none where it is short.
+    /// Creates a string from the ASCII octets that `write` appends. It needs one allocation, or none if the string is short.
     ///
-    /// - Parameter capacity: The most octets that it may have.
+    /// - Parameter capacity: The maximum number of octets.
     init(capacity: Int, _ write: (inout OctetWriter) -> Void) {
         unsafe self.init(unsafeUninitializedCapacity: capacity) { buffer in
             var writer = unsafe OctetWriter(buffer)
@@ -71,10 +71,10 @@ extension [UInt8] {
     }
 }
 
-/// Writes the octets of a text one after the other, for as long as ``Swift/String/init(capacity:_:)`` runs.
+/// Appends the octets of a text while ``Swift/String/init(capacity:_:)`` runs.
 @safe struct OctetWriter {
     private let buffer: UnsafeMutableBufferPointer<UInt8>
-    /// Octets that were written.
+    /// The number of octets written.
     private(set) var count = 0
 
     fileprivate init(_ buffer: UnsafeMutableBufferPointer<UInt8>) { unsafe self.buffer = buffer }

@@ -1,34 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Scheme, host and port that a request is for (RFC 9110 §4.3.1, RFC 6454).
+/// The scheme, host and port of a request's target (RFC 9110 §4.3.1, RFC 6454).
 ///
-/// The origin decides the Host header, the TLS server name, the certificate check, the cookies and which connections a
-/// request may use. It never holds an address that was merely dialled: that is an ``Endpoint``.
+/// The origin decides the Host header, the TLS server name, the certificate check, the cookies and which connections a request
+/// may use. The address that a socket connects to is not part of it; that is an ``Endpoint``.
 ///
-/// Two URLs are of the same origin if their origins are equal (RFC 6454 §5).
+/// Two URLs have the same origin if their origins are equal (RFC 6454 §5).
 public struct Origin: Hashable, Sendable, CustomStringConvertible {
     /// The scheme of the URL, without the colon.
     public let scheme: Scheme
-    // In this order there is no gap.
-    /// The port of the URL, or the scheme's own.
+    // This order of fields leaves no padding between them.
+    /// The port of the URL, or the scheme's default port.
     public let port: UInt16
-    /// The host of the URL, canonical.
+    /// The canonical host of the URL.
     public let host: Host
 
-    /// An origin of parts; `port` nil means the scheme's own.
+    /// Creates an origin; a nil `port` means the scheme's default port.
     public init(scheme: Scheme, host: Host, port: UInt16? = nil) {
         self.scheme = scheme
         self.host = host
         self.port = port ?? scheme.defaultPort
     }
 
-    /// `host` or `host:port`, as the Host header and `:authority` carry it; the scheme's own port and the
-    /// host's zone are left out.
+    /// `host` or `host:port`, as the Host header and `:authority` carry it. The scheme's default port and the host's zone are
+    /// omitted.
     public var authority: String {
         var host = host.urlForm
         guard port != scheme.defaultPort else { return host }
         return host.withOctets { host in
-            // In one piece: every text that is appended to another costs as much as this.
+            // Build the string at once; each append to a string costs as much as this whole block.
             String(capacity: host.count + 6) { text in
                 text.append(host)
                 text.append(UInt8(ascii: ":"))
@@ -42,12 +42,12 @@ public struct Origin: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// The origin as the `Origin` header carries it (RFC 6454 §6.2): `https://www.example.com`, or with the port where it
-    /// is not the scheme's own.
+    /// The origin as the `Origin` header carries it (RFC 6454 §6.2): `https://www.example.com`, with the port if it is not the
+    /// scheme's default.
     public var serialized: String { "\(scheme.name)://\(authority)" }
 
-    /// The origin of the HTTP request that opens a WebSocket (RFC 6455 §4.1): `https` for `wss` and `http` for `ws`; every
-    /// other origin as it is. Cookies, connections and stored credentials go by this one.
+    /// The origin of the HTTP request that opens a WebSocket (RFC 6455 §4.1): `https` for `wss` and `http` for `ws`. HTTP
+    /// origins are unchanged. Cookies, connections and stored credentials use this origin.
     public var httpEquivalent: Origin {
         switch scheme {
         case .ws: Origin(scheme: .http, host: host, port: port)
@@ -56,25 +56,25 @@ public struct Origin: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// ``serialized``, with the host's zone where it has one.
+    /// ``serialized``, with the host's zone if it has one.
     public var description: String {
         guard host.zone != nil else { return serialized }
         return "\(scheme.name)://\(host)" + (port == scheme.defaultPort ? "" : ":\(port)")
     }
 }
 
-/// A URL scheme that HTTP serves.
+/// A URL scheme that uses HTTP.
 public enum Scheme: Hashable, Sendable, CaseIterable {
-    /// HTTP in the clear.
+    /// HTTP without TLS.
     case http
     /// HTTP over TLS.
     case https
-    /// WebSocket in the clear (RFC 6455).
+    /// WebSocket without TLS (RFC 6455).
     case ws
     /// WebSocket over TLS.
     case wss
 
-    /// The scheme as a URL writes it.
+    /// The scheme's name in a URL.
     public var name: String {
         switch self {
         case .http: "http"
@@ -84,19 +84,19 @@ public enum Scheme: Hashable, Sendable, CaseIterable {
         }
     }
 
-    /// 443 over TLS, else 80.
+    /// 443 with TLS, else 80.
     public var defaultPort: UInt16 { isSecure ? 443 : 80 }
 
-    /// Whether TLS carries it.
+    /// Whether the scheme uses TLS.
     public var isSecure: Bool { self == .https || self == .wss }
 
-    /// The scheme of a name, whatever its case.
+    /// Reads a scheme's name in any case; nil if the scheme is not supported.
     public init?(_ name: some StringProtocol) {
         self.init(bytes: name.utf8)
     }
 
     init?(bytes: some Collection<UInt8>) {
-        // A letter differs from its capital in one bit, and no other character becomes one of these letters by it.
+        // Setting bit 0x20 maps an upper-case letter to lower case. It maps no other character to one of these letters.
         func reads(_ name: String) -> Bool { bytes.elementsEqual(name.utf8) { $0 | 0x20 == $1 } }
         if reads("https") {
             self = .https

@@ -1,32 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension PercentEncoding {
-    /// Which ASCII octets stay as they are; all others become `%XX`.
+    /// A set of ASCII octets that are not encoded. All other octets become `%XX`.
     public struct Allowed: Hashable, Sendable {
         private let low: UInt64
         private let high: UInt64
 
-        /// Letters, digits and `-._~` (RFC 3986 §2.3): for a value of any part, `/` and `%` encoded.
+        /// Letters, digits and `-._~` (RFC 3986 §2.3). Suitable for a value in any part of a URL: `/` and `%` are encoded.
         public static let unreserved = Allowed("-._~")
-        /// What a path keeps (RFC 3986 §3.3), `/` and `%` among it.
+        /// The characters of a path (RFC 3986 §3.3), including `/` and `%`.
         public static let path = Allowed("-._~!$&'()*+,;=:@/%")
-        /// What a query keeps (RFC 3986 §3.4).
+        /// The characters of a query (RFC 3986 §3.4), including `%`.
         public static let query = Allowed("-._~!$&'()*+,;=:@/?%")
-        /// What a fragment keeps (RFC 3986 §3.5).
+        /// The characters of a fragment (RFC 3986 §3.5), including `%`.
         public static let fragment = query
-        /// What a user or a password keeps (RFC 3986 §3.2.1), without the colon between them and without `%`.
+        /// The characters of a user or a password (RFC 3986 §3.2.1), without `:` and `%`.
         public static let userInfo = Allowed("-._~!$&'()*+,;=")
 
-        /// What browsers send of a path as it is (the complement of WHATWG URL §1.3's path set).
+        /// The characters of a path that browsers do not encode (the complement of WHATWG URL §1.3's path set).
         static let pathOfURL = Allowed("!$%&'()*+,-./:;=@[\\]_|~")
-        /// Of that, what neither begins a dot segment nor is taken for a slash by anybody.
+        /// The subset of ``pathOfURL`` without `.` and `%`, which may form a dot segment, and without the backslash.
         static let plainPath = Allowed("!$&'()*+,-/:;=@[]_|~")
-        /// What browsers send of a query as it is (the special-query set).
+        /// The characters of a query that browsers do not encode (the complement of the special-query set).
         static let queryOfURL = Allowed("!$%&()*+,-./:;=?@[\\]^_`{|}~")
-        /// What browsers keep of a fragment as it is (the fragment set).
+        /// The characters of a fragment that browsers do not encode (the complement of the fragment set).
         static let fragmentOfURL = Allowed("!#$%&'()*+,-./:;=?@[\\]^_{|}~")
 
-        /// Letters and digits, and these.
+        /// Creates the set of letters, digits and `others`.
         package init(_ others: StaticString) {
             var low: UInt64 = 0
             var high: UInt64 = 0
@@ -38,17 +38,17 @@ extension PercentEncoding {
             self.high = high
         }
 
-        /// Whether the octet stays as it is.
+        /// Whether the octet is not encoded.
         public func contains(_ octet: UInt8) -> Bool {
-            // A shift looks at the lowest six bits alone.
+            // The masking shift uses the lowest six bits only.
             octet < 128 && (octet < 64 ? low : high) &>> UInt64(octet) & 1 == 1
         }
 
-        /// The place of the first octet that does not stay as it is; behind the last one where all do.
+        /// The position of the first octet that is not in the set; the number of octets if all are.
         func firstOther(in octets: Octets) -> Int {
             var place = 0
             while place < octets.count {
-                // Eight at a time while they are letters and digits, which stay in all of these sets.
+                // Skip eight octets at a time while they are letters and digits, which every set contains.
                 let end = min(place + 8, octets.count)
                 if end == place + 8, Self.areAlphanumeric(octets, place) {
                     place = end
@@ -62,15 +62,15 @@ extension PercentEncoding {
             return place
         }
 
-        /// Whether all of the octets stay as they are.
+        /// Whether the set contains all octets.
         func keepsAll(of octets: Octets) -> Bool { firstOther(in: octets) == octets.count }
 
-        /// Whether the eight octets from `place` on are letters and digits.
+        /// Whether the eight octets from `place` are letters and digits.
         private static func areAlphanumeric(_ octets: Octets, _ place: Int) -> Bool {
             let eight = octets.eight(at: place)
             let (each, tops): (UInt64, UInt64) = (0x0101_0101_0101_0101, 0x8080_8080_8080_8080)
             guard eight & tops == 0 else { return false }
-            // The top bit of an octet to which 128 - n was added says whether it was n or more.
+            // After adding 128 - n to an octet, its top bit is set if the octet was n or more.
             let lowered = eight | 0x20 &* each
             let letters = (lowered &+ (128 - 97) &* each) & ~(lowered &+ (128 - 123) &* each)
             let digits = (eight &+ (128 - 48) &* each) & ~(eight &+ (128 - 58) &* each)

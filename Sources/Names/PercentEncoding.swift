@@ -5,16 +5,16 @@
 ///     PercentEncoding.encode("a b/ü", keeping: .unreserved)  // "a%20b%2F%C3%BC"
 ///     PercentEncoding.decode("a%20b")                        // "a b"
 public enum PercentEncoding {
-    /// The text with every octet of its UTF-8 form that is not in `allowed` as `%XX`, in upper-case digits.
+    /// Encodes the UTF-8 octets of `text` that are not in `allowed` as `%XX` with upper-case digits.
     ///
-    /// An octet that is already percent-encoded is encoded again unless `allowed` holds the percent sign, as ``Allowed/path``
-    /// and its siblings do and ``Allowed/unreserved`` does not.
+    /// An existing `%XX` is encoded again unless `allowed` contains `%`. ``Allowed/path``, ``Allowed/query`` and
+    /// ``Allowed/fragment`` contain it; ``Allowed/unreserved`` and ``Allowed/userInfo`` do not.
     public static func encode(_ text: some StringProtocol, keeping allowed: Allowed) -> String {
         var text = String(text)
         return text.withOctets { encode($0, keeping: allowed) }
     }
 
-    /// The octets as text, each that is not in `allowed` as `%XX`.
+    /// Encodes the octets that are not in `allowed` as `%XX`.
     public static func encode(_ octets: some Collection<UInt8>, keeping allowed: Allowed) -> String {
         guard !octets.allSatisfy(allowed.contains) else { return String(decoding: octets, as: UTF8.self) }
         var result: [UInt8] = []
@@ -23,18 +23,18 @@ public enum PercentEncoding {
         return String(decoding: result, as: UTF8.self)
     }
 
-    /// The text that a percent-encoded one stands for; nil where a `%` lacks its two digits or the octets are not UTF-8.
+    /// Decodes a percent-encoded text. Nil if two hexadecimal digits do not follow a `%` or the octets are not UTF-8.
     public static func decode(_ text: some StringProtocol) -> String? {
         octets(of: text).flatMap(validated)
     }
 
-    /// The octets that a percent-encoded text stands for; nil where a `%` lacks its two digits.
+    /// Decodes a percent-encoded text to octets. Nil if two hexadecimal digits do not follow a `%`.
     public static func octets(of text: some StringProtocol) -> [UInt8]? {
         var text = String(text)
         return text.withOctets { decode($0) }
     }
 
-    /// - Parameter keepsStray: takes a `%` without its two digits for itself, as browsers and curl do.
+    /// - Parameter keepsStray: Whether to keep a `%` without two digits, as browsers and curl do, instead of returning nil.
     static func decode(_ bytes: some Collection<UInt8>, keepsStray: Bool = false) -> [UInt8]? {
         var result: [UInt8] = []
         result.reserveCapacity(bytes.count)
@@ -57,9 +57,9 @@ public enum PercentEncoding {
         return result
     }
 
-    /// The text of octets; nil where they are not UTF-8.
+    /// Decodes UTF-8; nil if the octets are not valid.
     static func validated(_ octets: [UInt8]) -> String? {
-        // String(validating:) needs macOS 15; decoding repairs, and what it repaired differs.
+        // String(validating:) needs macOS 15. Decoding repairs invalid input, so the result then differs from the input.
         let text = String(decoding: octets, as: UTF8.self)
         return text.utf8.elementsEqual(octets) ? text : nil
     }
@@ -76,7 +76,7 @@ public enum PercentEncoding {
         }
     }
 
-    /// The value of a hexadecimal digit in either case; nil for anything else.
+    /// The value of a hexadecimal digit in either case; nil for any other octet.
     package static func hexValue(_ digit: UInt8) -> UInt8? {
         switch digit {
         case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension URLReader {
-    /// Refuses what must never reach a request line, and what is too long to be read at all.
+    /// Throws for a URL that is too long or has a character that must not reach a request line.
     func checkCharacters() throws(NameError) {
         guard text.count <= HTTPURL.maximumLength else {
             throw malformed("a URL has at most \(HTTPURL.maximumLength) octets, this one has \(text.count)")
@@ -13,7 +13,7 @@ extension URLReader {
             case 0x20: throw malformed("a space cannot stand in it; write %20")
             case 0x00..<0x20, 0x7f: throw malformed("\(NameError.name(of: byte)) cannot stand in it; remove it")
             case UInt8(ascii: "?"), UInt8(ascii: "#"): isBeforeQuery = false
-            // Where one reader takes it for a slash and another does not, they disagree about the host.
+            // Some parsers read a backslash as a slash, so parsers would disagree about the host.
             case UInt8(ascii: "\\") where isBeforeQuery && !isLenient:
                 throw malformed("a backslash cannot stand in it; write / or %5C")
             default: break
@@ -26,12 +26,12 @@ extension URLReader {
         let text = text.prefix(HTTPURL.maximumLength)
         let slashes = text.firstIndex(where: isAnySlash) ?? text.startIndex
         let isAfterColon = slashes > text.startIndex && text[slashes - 1] == UInt8(ascii: ":")
-        // A text without a scheme may still begin with a password.
+        // A text without a scheme may start with a user and password.
         let start = isAfterColon ? text[slashes...].drop(while: isAnySlash).startIndex : text.startIndex
         let authority = text[start...].prefix { !isAnySlash($0) && $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }
         var secretEnd = authority.lastIndex(of: UInt8(ascii: "@"))
         if secretEnd == nil, code == .malformedPort {
-            // What was read as a port may be a password with a slash in it.
+            // The text read as a port may be part of a password that contains a slash.
             secretEnd = text.lastIndex(of: UInt8(ascii: "@"))
         }
         guard let secretEnd else { return NameError(code, "URL \(NameError.quoted(text)): \(reason)") }

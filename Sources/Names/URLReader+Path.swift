@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension URLReader {
-    /// Path and query in their final form, and how many octets of it are the path.
+    /// Normalizes path and query. Also returns the length of the path in octets.
     ///
     /// - Parameters:
-    ///   - path: The path as it was written; it may be empty.
-    ///   - query: What was written behind the question mark that follows it.
+    ///   - path: The path as written; may be empty.
+    ///   - query: The query as written, without its question mark. It follows the path in the text.
     func target(_ path: Bytes, _ query: Bytes?) -> (text: String, pathCount: Int) {
         let queryIsFinal = query.map { PercentEncoding.Allowed.queryOfURL.keepsAll(of: $0.rebased) }
         if queryIsFinal != false, isPlain(path) {
@@ -15,12 +15,13 @@ extension URLReader {
         return joined(normalizedPath(path), query)
     }
 
-    /// A path in its final form, and a query as it was written.
+    /// Appends an encoded query to a normalized path.
     func joined(_ path: String, _ query: Bytes?) -> (text: String, pathCount: Int) {
         (query.map { "\(path)?\(encoded($0, keeping: .queryOfURL))" } ?? path, path.utf8.count)
     }
 
-    /// The path without dot segments (RFC 3986 §5.2.4; `%2e` is a dot, WHATWG URL §4.1), encoded, at least `/`.
+    /// Removes dot segments from the path (RFC 3986 §5.2.4; `%2e` is a dot, WHATWG URL §4.1) and encodes it. Returns at least
+    /// `/`.
     func normalizedPath(_ path: Bytes) -> String {
         guard !path.isEmpty else { return "/" }
         guard !isPlain(path) else { return String(decoding: path, as: UTF8.self) }
@@ -50,12 +51,12 @@ extension URLReader {
         PercentEncoding.encode(part, keeping: allowed)
     }
 
-    /// Whether a path is in its final form: one pass, for it is so in nearly every URL.
+    /// Whether a path is already normalized, as most are. Takes one pass; may return false for a normalized path.
     private func isPlain(_ path: Bytes) -> Bool {
         let allowed = PercentEncoding.Allowed.pathOfURL
         var previous: UInt8 = 0
         for byte in path {
-            // A dot or a percent sign after a slash may begin a dot segment.
+            // A dot or a percent sign after a slash may start a dot segment.
             if previous == UInt8(ascii: "/"), byte == UInt8(ascii: ".") || byte == UInt8(ascii: "%") { return false }
             guard allowed.contains(byte), !isBackslash(byte) else { return false }
             previous = byte
@@ -63,7 +64,7 @@ extension URLReader {
         return path.first == UInt8(ascii: "/")
     }
 
-    /// 1 or 2 for a segment of so many dots, each written `.` or `%2e`; 0 for every other.
+    /// 1 or 2 if the segment is that many dots, each written `.` or `%2e`; 0 for any other segment.
     private func dots(_ segment: Bytes) -> Int {
         var count = 0
         var rest = segment

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Reads the octets of one URL, part by part. Lenient is how browsers read a Location header; strict is all else.
+/// Parses the octets of one URL. Lenient mode follows browsers and is for Location headers; strict mode is for all other input.
 struct URLReader {
     typealias Bytes = Octets
 
@@ -12,7 +12,7 @@ struct URLReader {
         self.isLenient = isLenient
     }
 
-    /// An absolute URL.
+    /// Parses an absolute URL.
     func absolute() throws(NameError) -> HTTPURL {
         try checkCharacters()
         guard let colon = schemeEnd else {
@@ -26,7 +26,7 @@ struct URLReader {
         return try afterSlashes(scheme, rest.dropFirst(2))
     }
 
-    /// What follows `scheme://`.
+    /// Parses the rest of a URL after `scheme://`.
     func afterSlashes(_ scheme: Scheme, _ rest: Bytes) throws(NameError) -> HTTPURL {
         let authority = rest.prefix { byte in
             !(byte == UInt8(ascii: "/") || byte == UInt8(ascii: "?") || byte == UInt8(ascii: "#") || isBackslash(byte))
@@ -44,7 +44,7 @@ struct URLReader {
         return url(origin, rest[authority.endIndex...], user: user, password: password)
     }
 
-    /// Path and query of a request to an origin.
+    /// Parses the path and query of a request to `origin`.
     func target(of origin: Origin) throws(NameError) -> HTTPURL {
         if let count = plainPathCount {
             return HTTPURL(origin: origin, checkedTarget: String(decoding: text, as: UTF8.self), pathCount: count)
@@ -56,8 +56,7 @@ struct URLReader {
         return url(origin, text)
     }
 
-    /// How many octets the path has in a target that is in its final form beyond doubt, as nearly all are that programs make; nil
-    /// where it may not be.
+    /// The length of the path in octets if the target is certainly normalized, as most generated targets are; otherwise nil.
     var plainPathCount: Int? {
         let bytes = text.rebased
         guard bytes.first == UInt8(ascii: "/"), bytes.count <= HTTPURL.maximumLength else { return nil }
@@ -69,7 +68,7 @@ struct URLReader {
         return end
     }
 
-    /// The URL of an origin and what follows its authority.
+    /// Builds the URL from its origin and the text after the authority.
     private func url(_ origin: Origin, _ rest: Bytes, user: String? = nil, password: String? = nil) -> HTTPURL {
         let (path, query, fragment) = parts(rest)
         let (target, pathCount) = target(path, query)
@@ -83,7 +82,7 @@ struct URLReader {
         )
     }
 
-    /// Path, query and fragment of what follows the authority.
+    /// Splits the text after the authority into path, query and fragment.
     func parts(_ rest: Bytes) -> (path: Bytes, query: Bytes?, fragment: Bytes?) {
         var rest = rest
         var query: Bytes?
@@ -99,7 +98,7 @@ struct URLReader {
         return (rest, query, fragment)
     }
 
-    /// The colon after the scheme; nil where the text begins with no scheme (RFC 3986 §3.1).
+    /// The index of the colon after the scheme; nil if the text does not start with a scheme (RFC 3986 §3.1).
     var schemeEnd: Bytes.Index? {
         guard let first = text.first, (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(first | 0x20) else { return nil }
         let end = text.firstIndex { byte in
@@ -121,7 +120,7 @@ struct URLReader {
         return scheme
     }
 
-    /// User and password, decoded. Both nil where there is nothing before the `@`, as in browsers.
+    /// The decoded user and password. Both are nil if the text before `@` is empty, as in browsers.
     private func userInfo(_ bytes: Bytes) throws(NameError) -> (user: String?, password: String?) {
         guard !bytes.isEmpty else { return (nil, nil) }
         let colon = bytes.firstIndex(of: UInt8(ascii: ":"))
@@ -131,7 +130,7 @@ struct URLReader {
     }
 
     private func decoded(_ bytes: Bytes, _ part: String) throws(NameError) -> String {
-        // RFC 7617 §2 allows no control characters; they would also be a way into headers.
+        // RFC 7617 §2 does not allow control characters, which would also allow header injection.
         guard let octets = PercentEncoding.decode(bytes, keepsStray: true),
             let text = PercentEncoding.validated(octets),
             octets.allSatisfy({ $0 >= 0x20 && $0 != 0x7f })
@@ -146,7 +145,7 @@ struct URLReader {
             !hostAndPort[colon...].contains(UInt8(ascii: "]"))
         else { return (hostAndPort, nil) }
         let host = hostAndPort[..<colon]
-        // An IPv6 address stands in brackets here (RFC 3986 §3.2.2): its last group would be read as a port.
+        // An IPv6 address must be in brackets here (RFC 3986 §3.2.2); otherwise its last group would be read as a port.
         guard host.first == UInt8(ascii: "[") || !host.contains(UInt8(ascii: ":")) else {
             throw malformed("an IPv6 address stands in brackets, and a port is one number", .malformedHost)
         }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension IDNA {
-    /// Unicode's normalization form C (UAX #15), by the compiled data and not by the system's, whose version varies.
+    /// Unicode's normalization form C (UAX #15). Uses the compiled data because the system's Unicode version varies.
     static func normalized(_ text: [UInt32]) -> [UInt32] {
         guard text.contains(where: { $0 >= 0x300 }) else { return text }
         return compose(decompose(text))
@@ -33,7 +33,7 @@ extension IDNA {
         return result
     }
 
-    /// The canonical ordering: marks between two starters by class, equal ones as they stood.
+    /// Applies the canonical ordering: sorts the marks between two starters by class and keeps the order of equal classes.
     private static func sortMarks(_ text: inout [Element]) {
         var start = 0
         while start < text.count {
@@ -42,7 +42,7 @@ extension IDNA {
                 continue
             }
             let end = text[start...].firstIndex { $0.combiningClass == 0 } ?? text.count
-            // The standard library's sort is stable, and the length of a host bounds the run.
+            // The standard library's sort is stable. The host's maximum length bounds the run.
             text[start..<end].sort { $0.combiningClass < $1.combiningClass }
             start = end
         }
@@ -52,7 +52,7 @@ extension IDNA {
         var result: [UInt32] = []
         result.reserveCapacity(text.count)
         var starter: Int?
-        // The class of the last scalar kept after the starter; nil where none was, so that nothing blocks.
+        // The class of the last scalar kept after the starter; nil if there is none, so that nothing blocks composition.
         var blocker: UInt32?
         for element in text {
             let isBlocked = blocker.map { $0 >= element.combiningClass } ?? false
@@ -81,10 +81,10 @@ private struct Hangul {
     private static let syllables: Range<UInt32> = 0xac00..<0xd7a4
     private static let leading: Range<UInt32> = 0x1100..<0x1113
     private static let vowels: Range<UInt32> = 0x1161..<0x1176
-    /// The first trailing consonant is one above: index 0 means that there is none.
+    /// The first trailing consonant is at index 1; index 0 means that there is none.
     private static let trailing: Range<UInt32> = 0x11a7..<0x11c3
 
-    /// The jamo of a syllable: two, or three.
+    /// The two or three jamo of a syllable.
     let parts: [UInt32]
 
     init?(syllable: UInt32) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension IDNA {
-    /// The validity criteria of a label (UTS #46 §4.1) but for the bidi rule, which needs the whole domain.
+    /// Checks the validity criteria of a label (UTS #46 §4.1), except for the bidi rule, which depends on the whole domain.
     static func checkLabel(_ label: [UInt32]) throws(Failure) {
         guard label.contains(where: { $0 >= 0x80 }) else { return }
         if label.starts(with: prefix) {
@@ -11,7 +11,8 @@ extension IDNA {
             throw Failure("its label \(quoted(label)) starts with a combining mark (\(name(first)))")
         }
         for (index, scalar) in label.enumerated() where scalar >= 0x80 {
-            // Decoded labels were never mapped, so a scalar that mapping would change is as wrong as a disallowed one.
+            // Decoded labels are not mapped, so every scalar must be valid by itself; a scalar that mapping would change is
+            // also an error.
             guard case .valid = IDNATables.mapping(of: scalar) else {
                 throw Failure("\(name(scalar)) cannot stand in a domain")
             }
@@ -21,7 +22,7 @@ extension IDNA {
         }
     }
 
-    /// RFC 5892 Appendix A.1 (U+200C) and A.2 (U+200D).
+    /// The joiner rules of RFC 5892 Appendix A.1 (U+200C) and A.2 (U+200D).
     private static func isJoinerAllowed(_ label: [UInt32], at index: Int) -> Bool {
         if index > 0, IDNATables.properties(of: label[index - 1]).isVirama { return true }
         guard label[index] == 0x200c else { return false }
@@ -31,7 +32,7 @@ extension IDNA {
         return (before == .left || before == .dual) && (after == .right || after == .dual)
     }
 
-    /// Whether a label makes its domain a Bidi domain name (RFC 5893 §1.4).
+    /// Whether the label makes its domain a Bidi domain name (RFC 5893 §1.4).
     static func isRightToLeft(_ label: [UInt32]) -> Bool {
         label.contains { scalar in
             switch IDNATables.properties(of: scalar).bidi {
@@ -41,7 +42,7 @@ extension IDNA {
         }
     }
 
-    /// The bidi rule (RFC 5893 §2) for one label of a Bidi domain name.
+    /// Checks the bidi rule (RFC 5893 §2) for one label of a Bidi domain name.
     static func checkBidi(_ label: [UInt32]) throws(Failure) {
         let classes = label.map { IDNATables.properties(of: $0).bidi }
         guard let first = classes.first else { return }

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Domains of other scripts as DNS carries them: UTS #46 ToASCII as the WHATWG URL standard §3.3 calls it
-/// (non-transitional, CheckBidi and CheckJoiners on, CheckHyphens and UseSTD3ASCIIRules off).
+/// Converts internationalized domain names to ASCII: UTS #46 ToASCII as the WHATWG URL standard §3.3 uses it (non-transitional,
+/// CheckBidi and CheckJoiners on, CheckHyphens and UseSTD3ASCIIRules off).
 ///
-/// Lengths are left to ``Host``, which checks them for every domain.
+/// ``Host`` checks lengths for every domain, so this type does not.
 package enum IDNA {
-    /// The Unicode version of the compiled data; `Scripts/update-idna-data` writes it.
+    /// The Unicode version of the compiled data, which `Scripts/update-idna-data` generates.
     package static var unicodeVersion: String { IDNAData.unicodeVersion.description }
 
-    /// What is wrong with a domain, as the end of a sentence.
+    /// The reason why a domain is invalid, worded to end a sentence.
     struct Failure: Error {
         let reason: String
 
@@ -19,7 +19,7 @@ package enum IDNA {
 
     static let prefix: [UInt32] = [0x78, 0x6e, 0x2d, 0x2d]
 
-    /// The domain in lower-case A-labels (UTS #46 §4.2).
+    /// Converts the domain to lower-case A-labels (UTS #46 §4.2).
     static func toASCII(_ domain: some Sequence<Unicode.Scalar>) throws(Failure) -> [UInt8] {
         let mapped = normalized(try map(domain))
         let labels = mapped.split(separator: 0x2e, omittingEmptySubsequences: false)
@@ -29,7 +29,7 @@ package enum IDNA {
             try checkLabel(decodedLabel)
             decoded.append(decodedLabel)
         }
-        // RFC 5893 §1.4: one right-to-left label puts all of them under the rule.
+        // RFC 5893 §1.4: one right-to-left label subjects all labels to the bidi rule.
         if decoded.contains(where: isRightToLeft) {
             for label in decoded { try checkBidi(label) }
         }
@@ -46,7 +46,7 @@ package enum IDNA {
         return result
     }
 
-    /// UTS #46 §4 step 1. Scalars that no domain may hold end it at once.
+    /// Maps the scalars (UTS #46 §4 step 1). Throws at the first disallowed scalar.
     private static func map(_ domain: some Sequence<Unicode.Scalar>) throws(Failure) -> [UInt32] {
         var result: [UInt32] = []
         for scalar in domain {
@@ -61,11 +61,11 @@ package enum IDNA {
         return result
     }
 
-    /// The U-label of an A-label; every other label as it is.
+    /// Converts an A-label to its U-label; returns any other label unchanged.
     private static func decode(_ label: some Collection<UInt32>) throws(Failure) -> [UInt32] {
         guard label.starts(with: prefix) else { return Array(label) }
         let decoded = try Punycode.decode(label.dropFirst(prefix.count))
-        // An A-label of plain ASCII would be a second spelling of a name (UTS #46 §4 step 4.1).
+        // A plain ASCII A-label would be a second spelling of a name (UTS #46 §4 step 4.1).
         guard decoded.contains(where: { $0 >= 0x80 }) else {
             throw Failure("its label \(quoted(label)) encodes nothing that needs xn--")
         }
@@ -75,7 +75,7 @@ package enum IDNA {
         return decoded
     }
 
-    /// A label as messages quote it.
+    /// Quotes a label for a message.
     static func quoted(_ label: some Sequence<UInt32>) -> String {
         var text = String.UnicodeScalarView()
         text.append(contentsOf: label.lazy.compactMap(Unicode.Scalar.init))

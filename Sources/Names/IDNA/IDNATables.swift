@@ -1,30 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Look-ups in the packed Unicode data of `IDNAData`: a binary search in read-only memory each, with no start-up cost.
+/// Looks up the packed Unicode data of `IDNAData`. Each lookup is a binary search in read-only memory and needs no setup.
 enum IDNATables {
-    /// What UTS #46 does with a scalar.
+    /// The UTS #46 status of a scalar.
     enum Mapping {
         case valid
         case disallowed
         case ignored
-        /// Replaced by the scalars of the pool that begin here.
+        /// Replaced by this text of the pool.
         case mapped(PoolText)
         /// Replaced by one scalar.
         case scalar(UInt32)
     }
 
-    /// The bidirectional classes that RFC 5893 tells apart; every other class counts as `otherNeutral`.
+    /// The bidirectional classes that RFC 5893 distinguishes; all other classes are `otherNeutral`.
     enum BidiClass: UInt32 {
         case left, right, arabicLetter, arabicNumber, europeanNumber, europeanSeparator, commonSeparator
         case europeanTerminator, otherNeutral, boundaryNeutral, nonspacingMark
     }
 
-    /// The joining types of RFC 5892 Appendix A.1; `other` stands for the non-joining and the join-causing ones.
+    /// The joining types of RFC 5892 Appendix A.1; `other` includes non-joining and join-causing.
     enum JoiningType: UInt32 {
         case other, left, right, dual, transparent
     }
 
-    /// What the rules of a label ask about one of its scalars.
+    /// The properties of a scalar that the label rules use.
     struct Properties {
         fileprivate let bits: UInt32
 
@@ -44,7 +44,7 @@ enum IDNATables {
         case 0: .valid
         case 2: .ignored
         case 3: .mapped(PoolText(offset: Int(value)))
-        // A shift backwards is stored modulo 2^24.
+        // A negative offset is stored modulo 2^24.
         case 4: .scalar((scalar &+ value) & 0xff_ffff)
         default: .disallowed
         }
@@ -56,7 +56,7 @@ enum IDNATables {
         return Properties(bits: table.value(row, at: 4, digits: 3))
     }
 
-    /// The full canonical decomposition of a scalar that is no Hangul syllable; nil where it is its own.
+    /// The full canonical decomposition of a scalar; nil if it has none. Does not cover Hangul syllables.
     static func decomposition(of scalar: UInt32) -> PoolText? {
         let table = PackedTable(IDNAData.decompositions, width: 7)
         let row = table.lastRow { table.value($0, at: 0, digits: 4) <= scalar }
@@ -64,7 +64,7 @@ enum IDNATables {
         return PoolText(offset: Int(table.value(row, at: 4, digits: 3)))
     }
 
-    /// The primary composite of two scalars that are no Hangul; nil where there is none.
+    /// The primary composite of two scalars; nil if there is none. Does not cover Hangul.
     static func composition(of first: UInt32, _ second: UInt32) -> UInt32? {
         let table = PackedTable(IDNAData.compositions, width: 12)
         let pair = { (row: Int) in
@@ -76,7 +76,7 @@ enum IDNATables {
     }
 }
 
-/// A text of the pool: 24 bits a scalar, bit 23 set on the last one.
+/// A sequence of scalars in the pool: 24 bits for each scalar; bit 23 marks the last one.
 struct PoolText: Sequence, IteratorProtocol {
     private var offset: Int?
 
@@ -92,7 +92,7 @@ struct PoolText: Sequence, IteratorProtocol {
     }
 }
 
-/// Rows of fixed width in a literal, six bits a character.
+/// Fixed-width rows in a string literal, with six bits in each character.
 private struct PackedTable {
     private let text: StaticString
     private let width: Int
@@ -104,8 +104,8 @@ private struct PackedTable {
         count = text.utf8CodeUnitCount / width
     }
 
-    /// The number of `digits` characters at a column of a row. A literal is never freed, so that its octets may be read where they
-    /// lie; the places are checked.
+    /// Reads a number of `digits` characters at a column of a row. Reading in place is safe because a literal is never freed
+    /// and the bounds are checked.
     func value(_ row: Int, at column: Int, digits: Int) -> UInt32 {
         var value: UInt32 = 0
         let first = row * width + column
@@ -117,7 +117,8 @@ private struct PackedTable {
         return value
     }
 
-    /// The last row that holds, where every row before it holds too; the first one where none does.
+    /// The last row for which `holds` is true, or the first row if there is none. `holds` must be true for every row before
+    /// that row.
     func lastRow(where holds: (Int) -> Bool) -> Int {
         var low = 0
         var high = count

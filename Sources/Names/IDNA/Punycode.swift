@@ -8,13 +8,13 @@ enum Punycode {
     private static let initialBias: UInt32 = 72
     private static let initialScalar: UInt32 = 128
 
-    /// The scalars of a label without its `xn--` (RFC 3492 §6.2).
+    /// Decodes a label without its `xn--` prefix (RFC 3492 §6.2).
     static func decode(_ label: some Collection<UInt32>) throws(IDNA.Failure) -> [UInt32] {
         let malformed = IDNA.Failure("its label \(IDNA.quoted(IDNA.prefix + label)) is not Punycode (RFC 3492)")
-        // A DNS label ends at 63 octets; the insertions below are quadratic without a bound.
+        // A DNS label has at most 63 octets. Without this bound, the quadratic insertions below could take too long.
         guard label.count <= 59, label.allSatisfy({ $0 < 0x80 }) else { throw malformed }
         let code = Array(label)
-        // A hyphen in front delimits nothing, and is then no digit either.
+        // A leading hyphen is not a delimiter; it is then an invalid digit.
         let delimiter = code.lastIndex(of: 0x2d).flatMap { $0 > 0 ? $0 : nil }
         var output = delimiter.map { Array(code[..<$0]) } ?? []
         var rest = code[(delimiter.map { $0 + 1 } ?? 0)...]
@@ -48,7 +48,7 @@ enum Punycode {
         return output
     }
 
-    /// The A-label of scalars, without `xn--` (RFC 3492 §6.3).
+    /// Encodes scalars as an A-label without the `xn--` prefix (RFC 3492 §6.3).
     static func encode(_ label: [UInt32]) throws(IDNA.Failure) -> [UInt8] {
         var output = label.filter { $0 < 0x80 }.map { UInt8(truncatingIfNeeded: $0) }
         let basic = UInt32(output.count)
@@ -61,7 +61,7 @@ enum Punycode {
             guard let next = label.lazy.filter({ $0 >= scalar }).min() else { break }
             let (product, tooLong) = (next - scalar).multipliedReportingOverflow(by: handled + 1)
             let (sum, tooLarge) = delta.addingReportingOverflow(product)
-            // A label that is so far over 63 octets has no A-label; the loop must not run on it.
+            // A label with this many octets cannot fit in 63; stop early to bound the loop.
             guard !tooLong, !tooLarge, output.count <= 63 else { throw IDNA.Failure("one of its labels is too long") }
             delta = sum
             scalar = next
