@@ -1,40 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Why a double could not do its part. `description` says in one line what it waited for or what it was given.
+/// The error of a test double. `description` names, in one line, the condition it waited for or the invalid input.
 public struct TestingError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// What went wrong, to branch on.
+    /// The kind of error, for use in a switch or comparison.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         /// The code's name, for logs.
         public let description: String
-        /// What was waited for did not happen within the limit.
+        /// A condition was not met within its time limit.
         public static let timedOut = Code(description: "timedOut")
         /// An address is not a loopback address, or the machine has no such address.
         public static let badAddress = Code(description: "badAddress")
-        /// No port was free on all of the addresses that were asked for.
+        /// No port is free on all of the given addresses.
         public static let noPort = Code(description: "noPort")
-        /// The peer closed the connection while bytes were awaited.
+        /// The peer closed the connection while the double was reading, or the server stopped.
         public static let closed = Code(description: "closed")
-        /// The peer sent what the double does not understand, or more than it takes.
+        /// The peer sent invalid data or exceeded a limit.
         public static let badInput = Code(description: "badInput")
-        /// A double was asked for something that its script does not hold.
+        /// A request has no scripted reply.
         public static let unscripted = Code(description: "unscripted")
-        /// What was checked does not keep a duty of its protocol.
+        /// The tested code violates its protocol's requirements.
         public static let violation = Code(description: "violation")
-        /// Descriptors or connections were left over.
+        /// Descriptors or connections were left open.
         public static let leaked = Code(description: "leaked")
     }
 
-    /// What went wrong.
+    /// The kind of error.
     public let code: Code
-    /// One line that names the thing.
+    /// One line that describes the error.
     public let message: String
 
-    /// Makes an error; for handlers that want to end a connection with one.
+    /// Creates an error. A handler may throw one to end its connection.
     public init(_ code: Code, _ message: String) {
         self.code = code
         self.message = message
     }
 
-    /// Code and message.
+    /// The code and the message.
     public var description: String { "\(code): \(message)" }
 }

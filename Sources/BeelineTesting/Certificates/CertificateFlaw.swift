@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What is wrong with a certificate that ``TestAuthority`` signs.
+/// A defect of a certificate that ``TestAuthority`` signs.
 ///
-/// Two more flaws need no case: a certificate for another name is one that was asked for with that name, and one from
-/// an authority that nobody trusts is one of a second ``TestAuthority``.
+/// Two more defects need no case. For a wrong name, request a certificate for that name. For an untrusted issuer, sign with a
+/// second ``TestAuthority``.
 public struct CertificateFlaw: Hashable, Sendable, CaseIterable, CustomStringConvertible {
     enum Kind: String, CaseIterable {
         case none, expired, notYetValid, selfSigned, incompleteChain
@@ -11,20 +11,20 @@ public struct CertificateFlaw: Hashable, Sendable, CaseIterable, CustomStringCon
 
     let kind: Kind
 
-    /// Nothing: valid from yesterday for three months.
+    /// No defect. The certificate is valid from yesterday for three months.
     public static let none = CertificateFlaw(kind: .none)
-    /// It ended yesterday.
+    /// The certificate expired yesterday.
     public static let expired = CertificateFlaw(kind: .expired)
-    /// It begins tomorrow.
+    /// The certificate becomes valid tomorrow.
     public static let notYetValid = CertificateFlaw(kind: .notYetValid)
-    /// Its own key signed it.
+    /// The certificate is signed with its own key.
     public static let selfSigned = CertificateFlaw(kind: .selfSigned)
-    /// An intermediate signed it whose certificate the server does not send.
+    /// The certificate is signed by an intermediate whose certificate the server does not send.
     public static let incompleteChain = CertificateFlaw(kind: .incompleteChain)
 
-    /// Every one, ``none`` included.
+    /// All cases, including ``none``.
     public static var allCases: [CertificateFlaw] { Kind.allCases.map(CertificateFlaw.init) }
 
-    /// The flaw's name, for the titles of tests.
+    /// The name of the flaw, for test titles.
     public var description: String { kind.rawValue }
 }

@@ -12,18 +12,18 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// A certificate authority that lives in memory: it signs server certificates for any name, good ones and bad ones.
+/// An in-memory certificate authority. It signs valid and flawed server certificates for any name.
 ///
 /// ```swift
 /// let authority = try TestAuthority()
 /// let certificate = try authority.certificate(for: "a.test", "*.b.test", "127.0.0.1")
 /// let expired = try authority.certificate(for: "a.test", flaw: .expired)
 /// var tls = TLSConfiguration.makeClientConfiguration()
-/// tls.trustRoots = authority.trustRoots           // a client that trusts it
-/// let impostor = try TestAuthority()              // another one: nobody above trusts it
+/// tls.trustRoots = authority.trustRoots           // the client trusts this authority
+/// let impostor = try TestAuthority()              // the client does not trust this one
 /// ```
 ///
-/// Keys are P-256, so an authority or a certificate costs well under a millisecond.
+/// Keys are P-256. Creating an authority or a certificate takes well under a millisecond.
 public final class TestAuthority: Sendable {
     /// The root certificate in PEM, for clients that read a file (`--cacert`).
     public let rootPEM: String
@@ -31,12 +31,12 @@ public final class TestAuthority: Sendable {
     public let root: NIOSSLCertificate
 
     private let signer: Signer
-    /// Signs the certificates whose chain is cut; its own certificate is never sent.
+    /// Signs the certificates with an incomplete chain. The server never sends the intermediate's own certificate.
     private let unsentIntermediate: Signer
 
-    /// Makes an authority with a key of its own. Two authorities never trust each other, not even under one name.
+    /// Creates an authority with its own key. Two authorities never trust each other, even if they have the same name.
     ///
-    /// - Parameter name: the common name of the root, seen in the messages of clients.
+    /// - Parameter name: The root's common name, which clients show in messages.
     public init(name: String = "Beeline test authority") throws {
         signer = try Signer(name: name, issuer: nil)
         unsentIntermediate = try Signer(name: "\(name), intermediate", issuer: signer)
@@ -44,25 +44,25 @@ public final class TestAuthority: Sendable {
         root = try NIOSSLCertificate(bytes: Array(rootPEM.utf8), format: .pem)
     }
 
-    /// What a client's `TLSConfiguration.trustRoots` is set to so that it trusts this authority and no other.
+    /// The value for a client's `TLSConfiguration.trustRoots` that trusts only this authority.
     public var trustRoots: NIOSSLTrustRoots { .certificates([root]) }
 
     /// Signs a certificate for server names.
     ///
     /// - Parameters:
-    ///   - names: domains (a first label `*` is a wildcard) and IP addresses: the subject alternative names.
-    ///   - flaw: what is wrong with it; by default nothing is.
+    ///   - names: The subject alternative names: domains (the first label may be the wildcard `*`) and IP addresses.
+    ///   - flaw: The defect. Default: none.
     public func certificate(for names: String..., flaw: CertificateFlaw = .none) throws -> TestCertificate {
         try certificate(for: names, flaw: flaw)
     }
 
-    /// Signs a certificate for server names that are in an array.
+    /// Signs a certificate for an array of server names.
     public func certificate(for names: [String], flaw: CertificateFlaw = .none) throws -> TestCertificate {
         let key = P256.Signing.PrivateKey()
         let subject = try DistinguishedName { CommonName(names.first ?? "no name") }
         let now = Date()
         let day: Double = 86_400
-        // Apple's platforms refuse server certificates of over 825 days, so a good one lives 90.
+        // Apple's platforms reject server certificates that are valid for over 825 days; use 90.
         let validity =
             switch flaw.kind {
             case .expired: (now - 30 * day, now - day)
@@ -98,7 +98,7 @@ public final class TestAuthority: Sendable {
         }
     }
 
-    /// A key and the certificate that says it may sign others.
+    /// A CA key and its certificate.
     private struct Signer {
         let key: P256.Signing.PrivateKey
         let subject: DistinguishedName

@@ -11,11 +11,11 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// A certificate with its key, signed by a ``TestAuthority``.
+/// A certificate and its key, signed by a ``TestAuthority``.
 public struct TestCertificate: Sendable {
-    /// The names it is for, as they were asked for; the first one names it in messages.
+    /// The requested names. Messages show the first one.
     public let names: [String]
-    /// What a server sends: the certificate alone, because the root that signed it is known to whoever trusts it.
+    /// The certificates that a server sends. Contains the leaf only; clients already have the root.
     public let chain: [NIOSSLCertificate]
     /// The private key.
     public let key: NIOSSLPrivateKey
@@ -23,7 +23,7 @@ public struct TestCertificate: Sendable {
     public let chainPEM: String
     /// ``key`` in PEM (PKCS #8).
     public let keyPEM: String
-    /// SHA-256 of the DER form of the public key (its SubjectPublicKeyInfo), as pins are written (RFC 7469 §2.4).
+    /// The SHA-256 hash of the DER-encoded public key (SubjectPublicKeyInfo), as used in pins (RFC 7469 §2.4).
     public let publicKeyHash: [UInt8]
 
     init(names: [String], certificate: Certificate, key: P256.Signing.PrivateKey) throws {
@@ -35,7 +35,7 @@ public struct TestCertificate: Sendable {
         publicKeyHash = Array(SHA256.hash(data: key.publicKey.derRepresentation))
     }
 
-    /// Whether the certificate covers a server name: exactly, or by a wildcard in the first label (RFC 9525 §6.3).
+    /// Whether the certificate covers a server name, exactly or by a wildcard in the first label (RFC 9525 §6.3).
     public func covers(_ name: String) -> Bool {
         let name = name.lowercased()
         return names.contains { pattern in
@@ -46,12 +46,12 @@ public struct TestCertificate: Sendable {
         }
     }
 
-    /// Writes chain and key as PEM files for servers that are programs of their own, such as nginx.
+    /// Writes chain and key as PEM files for external servers such as nginx.
     ///
     /// - Parameters:
-    ///   - directory: where to; it must exist.
-    ///   - stem: the files' name before `.pem` and `.key`.
-    /// - Returns: the two paths. The key's file is readable for its owner only.
+    ///   - directory: The directory; it must exist.
+    ///   - stem: The file name before `.pem` and `.key`.
+    /// - Returns: The two paths. Only the owner can read the key file.
     public func write(to directory: String, stem: String = "server") throws -> (chain: String, key: String) {
         let chainPath = "\(directory)/\(stem).pem"
         let keyPath = "\(directory)/\(stem).key"

@@ -2,37 +2,37 @@
 
 import NIOConcurrencyHelpers
 
-/// A clock that stands still until a test moves it.
+/// A clock that moves only when a test advances it.
 ///
 /// ```swift
 /// let clock = ManualClock()
-/// async let result = dial(clock: clock)           // sleeps 250 ms by the clock between two attempts
-/// try await clock.sleepers(atLeast: 1)            // it sleeps now
-/// clock.advance(by: .milliseconds(250))           // and wakes
+/// async let result = dial(clock: clock)           // sleeps 250 ms on the clock between two attempts
+/// try await clock.sleepers(atLeast: 1)            // the dial is sleeping
+/// clock.advance(by: .milliseconds(250))           // the dial wakes up
 /// ```
 ///
-/// Sleepers wake in the order of their deadlines. A sleeper ends at once with `CancellationError` when its task is
-/// cancelled.
+/// Sleepers wake in the order of their deadlines. If a sleeper's task is cancelled, its sleep throws `CancellationError` at
+/// once.
 public final class ManualClock: Clock {
     /// A point in the clock's time.
     public struct Instant: InstantProtocol, CustomStringConvertible {
         /// The time since the clock's start.
         public let sinceStart: Duration
 
-        /// The start, from which instants are counted.
+        /// The start of the clock, which instants are relative to.
         public static let start = Instant(sinceStart: .zero)
 
-        /// The instant that is later by `duration` (earlier, where it is negative).
+        /// The instant `duration` later, or earlier if `duration` is negative.
         public func advanced(by duration: Duration) -> Instant {
             Instant(sinceStart: sinceStart + duration)
         }
 
-        /// How long it is from this instant until `other`: positive where `other` is later.
+        /// The duration from this instant to `other`; positive if `other` is later.
         public func duration(to other: Instant) -> Duration {
             other.sinceStart - sinceStart
         }
 
-        /// Whether `left` is earlier.
+        /// Whether `left` is earlier than `right`.
         public static func < (left: Instant, right: Instant) -> Bool {
             left.sinceStart < right.sinceStart
         }
@@ -56,30 +56,30 @@ public final class ManualClock: Clock {
     private let state = Watched(State())
     private let limit: Int
 
-    /// A clock at ``Instant/start``.
+    /// Creates a clock at ``Instant/start``.
     ///
-    /// - Parameter sleeperLimit: how many may sleep at once; one more gets a ``TestingError``.
+    /// - Parameter sleeperLimit: The maximum number of concurrent sleepers. One more throws a ``TestingError``. Default 10,000.
     public init(sleeperLimit: Int = 10_000) {
         limit = sleeperLimit
     }
 
-    /// Where the clock stands.
+    /// The current instant.
     public var now: Instant { state.value.now }
 
-    /// The finest step; a manual clock can do any.
+    /// One nanosecond. The clock itself accepts any step.
     public var minimumResolution: Duration { .nanoseconds(1) }
 
-    /// How many sleep now.
+    /// The number of current sleepers.
     public var sleeperCount: Int { state.value.sleepers.count }
 
-    /// The earliest deadline of those who sleep; nil where nobody does.
+    /// The earliest deadline of the current sleepers; nil if there are none.
     public var nextDeadline: Instant? { state.value.sleepers.values.map(\.deadline).min() }
 
-    /// Sleeps until a test has moved the clock to the deadline. A deadline that has passed returns at once.
+    /// Sleeps until a test advances the clock to the deadline. Returns at once if the deadline has passed.
     ///
-    /// - Parameter tolerance: ignored; sleepers wake exactly.
-    /// - Parameter deadline: when to wake.
-    /// - Throws: `CancellationError`, or ``TestingError`` when too many sleep.
+    /// - Parameter tolerance: Ignored; sleepers wake at the deadline.
+    /// - Parameter deadline: The instant to wake at.
+    /// - Throws: `CancellationError`, or ``TestingError`` if there are too many sleepers.
     public func sleep(until deadline: Instant, tolerance: Duration? = nil) async throws {
         let id = state.update { state in
             state.slept += 1
@@ -88,7 +88,7 @@ public final class ManualClock: Clock {
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
                 let now: Result<Void, any Error>? = state.update { state in
-                    // A cancellation that came before this point found no sleeper to end.
+                    // Cancellation may have arrived before the sleeper was registered; check again.
                     if Task.isCancelled { return .failure(CancellationError()) }
                     if deadline <= state.now { return .success(()) }
                     guard state.sleepers.count < limit else {
@@ -105,14 +105,14 @@ public final class ManualClock: Clock {
         }
     }
 
-    /// Moves the clock on and wakes those whose deadline has come. A negative duration moves nothing.
+    /// Advances the clock and wakes the sleepers whose deadline has passed. A negative duration has no effect.
     ///
-    /// What they do next runs after this returns: before moving on, wait for its sign, such as `sleepers(atLeast:)`.
+    /// The woken tasks run after this returns. Before the next advance, wait for a sign of them, such as `sleepers(atLeast:)`.
     public func advance(by duration: Duration) {
         advance(to: now.advanced(by: duration))
     }
 
-    /// Moves the clock to an instant; back it does not go.
+    /// Advances the clock to an instant. An earlier instant has no effect on the time.
     public func advance(to instant: Instant) {
         let woken = state.update { state in
             state.now = max(state.now, instant)
@@ -123,16 +123,16 @@ public final class ManualClock: Clock {
         for sleeper in woken { sleeper.continuation.resume() }
     }
 
-    /// Returns when at least `count` sleep.
+    /// Waits until there are at least `count` sleepers.
     ///
-    /// - Parameter limit: how long to wait, in real time.
-    /// - Parameter count: how many sleepers are waited for.
+    /// - Parameter limit: The maximum wait, in real time.
+    /// - Parameter count: The number of sleepers.
     /// - Throws: ``TestingError`` with code `timedOut`.
     public func sleepers(atLeast count: Int, within limit: Duration = .seconds(10)) async throws {
         try await sleepers(within: limit) { $0 >= count }
     }
 
-    /// Returns when the number of those who sleep fulfils `condition`, such as `{ $0 == 0 }`.
+    /// Waits until the number of sleepers fulfils `condition`, such as `{ $0 == 0 }`.
     ///
     /// - Throws: ``TestingError`` with code `timedOut`.
     public func sleepers(

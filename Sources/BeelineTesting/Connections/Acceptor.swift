@@ -6,7 +6,7 @@ import NIOSSL
 import NIOTLS
 import Names
 
-/// Sets up each accepted channel: counts it, takes it through TLS where there is any, and hands its work out.
+/// Sets up each accepted channel: counts it, does the TLS handshake if TLS is on, and yields its work.
 struct Acceptor: Sendable {
     let settings: LoopbackListener.Settings
     let contexts: TLSContexts?
@@ -26,7 +26,7 @@ struct Acceptor: Sendable {
             }
     }
 
-    /// Runs on the channel's event loop.
+    /// Must run on the channel's event loop.
     private func accept(_ channel: any Channel) throws {
         guard let local = Endpoint(channel.localAddress), let remote = Endpoint(channel.remoteAddress) else {
             throw TestingError(.badAddress, "a connection without addresses")
@@ -52,7 +52,7 @@ struct Acceptor: Sendable {
 
     private func startTLS(_ channel: any Channel, _ info: ConnectionInfo, _ contexts: TLSContexts) throws {
         let pipeline = channel.pipeline.syncOperations
-        // The greeting is read before TLS sees it, so that the name decides the certificate and can be reported.
+        // Read the ClientHello before the TLS handler does, to choose the certificate by server name and to record the name.
         let greeting = ByteToMessageHandler(
             SNIHandler { result in
                 var info = info

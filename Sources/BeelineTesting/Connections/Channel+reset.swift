@@ -3,15 +3,15 @@
 import NIOCore
 
 extension Channel {
-    /// Makes the coming close a reset (RST): the linger time becomes zero.
+    /// Makes the next close send a reset (RST) by setting the linger time to zero.
     func resetAtClose() -> EventLoopFuture<Void> {
         guard let socket = self as? any SocketOptionProvider else { return eventLoop.makeSucceededVoidFuture() }
         return socket.unsafeSetSocketOption(level: .socket, name: .so_linger, value: Linger())
     }
 }
 
-/// `struct linger` of POSIX: two C ints on every platform. The C type itself cannot be initialised here, because the
-/// module that NIO imports it from is not a product.
+/// `struct linger` of POSIX: two C ints on every platform. The C type is not usable here, because NIO imports it from a module
+/// that is not a product.
 private struct Linger: Sendable {
     let isOn: CInt = 1
     let seconds: CInt = 0

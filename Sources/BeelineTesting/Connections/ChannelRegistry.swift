@@ -3,7 +3,7 @@
 import NIOConcurrencyHelpers
 import NIOCore
 
-/// The channels of a server that are open, so that its end can close them all.
+/// The open channels of a server, so that stopping the server can close them all.
 final class ChannelRegistry: Sendable {
     private struct State {
         var channels: [ObjectIdentifier: any Channel] = [:]
@@ -12,7 +12,8 @@ final class ChannelRegistry: Sendable {
 
     private let state = NIOLockedValueBox(State())
 
-    /// Keeps the channel until it closes; false when the registry is shut or full, and the channel is to be closed.
+    /// Registers the channel until it closes. Returns false if the registry is shut or full; the caller then closes the
+    /// channel.
     func add(_ channel: any Channel, limit: Int) -> Bool {
         let id = ObjectIdentifier(channel)
         let added = state.withLockedValue { state in
@@ -26,7 +27,7 @@ final class ChannelRegistry: Sendable {
         return added
     }
 
-    /// Closes every channel without ceremony, takes no more, and returns when they are closed.
+    /// Closes every channel without a TLS or HTTP/2 shutdown, rejects new ones, and returns when all are closed.
     func cutAll() async {
         let channels = state.withLockedValue { state in
             state.isShut = true

@@ -3,19 +3,19 @@
 import NIOCore
 public import Names
 
-/// Where a connection came from and what its handshake said.
+/// The addresses of a connection and the results of its handshake.
 public struct ConnectionInfo: Hashable, Sendable {
-    /// Which connection of its server it is, counted from 1 in the order of acceptance.
+    /// The number of the connection on its server, from 1 in order of acceptance.
     public let number: Int
-    /// The endpoint at which it arrived: tells which of a server's addresses was dialled.
+    /// This side's endpoint. On a server, it is the endpoint that the client connected to.
     public let local: Endpoint
-    /// The client's endpoint.
+    /// The peer's endpoint.
     public let remote: Endpoint
-    /// The server name of the client's TLS greeting (SNI, RFC 6066 §3); nil where it sent none or there is no TLS.
+    /// The server name in the client's TLS ClientHello (SNI, RFC 6066 §3); nil if there is none or no TLS.
     public internal(set) var serverName: String?
-    /// The protocol that ALPN settled on (RFC 7301), such as `h2`; nil where there was no choice.
+    /// The protocol that ALPN negotiated (RFC 7301), such as `h2`; nil if none was negotiated.
     public internal(set) var applicationProtocol: String?
-    /// Whether TLS carries it.
+    /// Whether the connection uses TLS.
     public internal(set) var isSecure = false
 
     init(number: Int, local: Endpoint, remote: Endpoint) {

@@ -2,20 +2,20 @@
 
 import NIOCore
 
-/// Marks the end of a pipeline that is next to the socket, so that a close can be sent past the TLS handler.
+/// Marks the position next to the socket in a pipeline, so that a close can bypass the TLS handler.
 final class CutHandler: ChannelInboundHandler, Sendable {
     typealias InboundIn = Any
 }
 
 extension Channel {
-    /// Closes the socket without a word to TLS or HTTP/2.
+    /// Closes the socket without a TLS or HTTP/2 shutdown.
     func cut() -> EventLoopFuture<Void> {
         let promise = eventLoop.makePromise(of: Void.self)
         eventLoop.execute {
             do {
                 try self.pipeline.syncOperations.context(handlerType: CutHandler.self).close(promise: promise)
             } catch {
-                // The pipeline is gone, and with it the socket.
+                // The pipeline is gone, so the socket is closed.
                 promise.succeed()
             }
         }

@@ -3,13 +3,14 @@
 import NIOCore
 import NIOTLS
 
-/// Stands behind the TLS handler until the handshake is over, and then turns into what the connection needs.
+/// Waits behind the TLS handler until the handshake ends, then lets `onCompletion` add the protocol's handlers and removes
+/// itself.
 final class HandshakeHandler: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = Any
 
-    /// Adds the handlers of the protocol that ALPN settled on; called once, on the event loop.
+    /// Adds the handlers of the protocol that ALPN negotiated. Called once, on the event loop.
     private var onCompletion: ((ChannelHandlerContext, String?) throws -> Void)?
-    /// Called once when the handshake cannot succeed any more.
+    /// Called once if the handshake fails.
     private var onFailure: ((any Error) -> Void)?
 
     init(

@@ -3,25 +3,25 @@
 import NIOConcurrencyHelpers
 import NIOCore
 
-/// What a channel has read and its one consumer has not yet taken.
+/// A queue of channel reads for one consumer.
 final class Inbox<Element: Sendable>: Sendable {
     private struct State {
         var queue = CircularBuffer<Element>()
         var end: Result<Void, any Error>?
         var waiter: CheckedContinuation<Element?, any Error>?
-        /// Whether the socket was left unread because the inbox was full.
+        /// Whether reading stopped because the inbox was full.
         var isStopped = false
     }
 
     private let state = NIOLockedValueBox(State())
-    /// From how many waiting elements on the channel is to read no more.
+    /// The number of queued elements at which the channel stops reading.
     private let capacity: Int
 
     init(capacity: Int = 16) {
         self.capacity = capacity
     }
 
-    /// Whether the socket may be read; where it may not, ``startsAgain()`` says when it may.
+    /// Whether the channel may read. If false, ``startsAgain()`` later tells when reading resumes.
     func admits() -> Bool {
         state.withLockedValue { state in
             state.isStopped = state.queue.count >= capacity
@@ -29,8 +29,8 @@ final class Inbox<Element: Sendable>: Sendable {
         }
     }
 
-    /// Whether the socket was left unread and is to be read now, for there is room. Asked after each ``next()``: the answer
-    /// is taken under the same lock as the stop, so neither can miss the other.
+    /// Whether a stopped channel must read again because there is room. Call it after each ``next()``. It uses the same lock as
+    /// ``admits()``, so a stop and a restart cannot miss each other.
     func startsAgain() -> Bool {
         state.withLockedValue { state in
             guard state.isStopped, state.queue.count < capacity else { return false }
@@ -52,7 +52,7 @@ final class Inbox<Element: Sendable>: Sendable {
         waiter?.resume(returning: element)
     }
 
-    /// Ends the inbox; the first end counts. What is queued is still handed out before it.
+    /// Ends the inbox; only the first call counts. Queued elements are delivered before the end.
     func finish(_ error: (any Error)? = nil) {
         let end: Result<Void, any Error> = error.map { .failure($0) } ?? .success(())
         let waiter = state.withLockedValue { state in
@@ -63,14 +63,14 @@ final class Inbox<Element: Sendable>: Sendable {
         waiter?.resume(with: end.map { nil })
     }
 
-    /// The next element, or nil at the end. At most one task may wait.
+    /// The next element, or nil at the end. Only one task may wait at a time.
     func next() async throws -> Element? {
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 let ready: Result<Element?, any Error>? = state.withLockedValue { state in
                     if let element = state.queue.popFirst() { return .success(element) }
                     if let end = state.end { return end.map { nil } }
-                    // A cancellation that came before this point found no waiter to end.
+                    // Cancellation may have arrived before the waiter was registered; check again.
                     if Task.isCancelled { return .failure(CancellationError()) }
                     guard state.waiter == nil else {
                         return .failure(TestingError(.badInput, "two tasks read one connection"))
@@ -90,7 +90,7 @@ final class Inbox<Element: Sendable>: Sendable {
     }
 }
 
-/// Fills an ``Inbox`` and stops reading from the socket while it is full.
+/// Fills an ``Inbox`` and stops reading from the socket while the inbox is full.
 final class InboxHandler<Element: Sendable>: ChannelDuplexHandler {
     typealias InboundIn = Element
     typealias OutboundIn = Any
@@ -107,7 +107,7 @@ final class InboxHandler<Element: Sendable>: ChannelDuplexHandler {
     }
 
     func read(context: ChannelHandlerContext) {
-        // The consumer reads again when it has made room.
+        // The consumer triggers the next read when there is room.
         if inbox.admits() { context.read() }
     }
 

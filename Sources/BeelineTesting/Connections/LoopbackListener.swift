@@ -7,23 +7,23 @@ import NIOSSL
 import NIOTLS
 import Names
 
-/// Listens on loopback and runs one piece of work for each connection: the ground of every server in this module.
+/// Listens on loopback and runs one task for each connection. All servers of this module use it.
 final class LoopbackListener: Sendable {
     struct Settings: Sendable {
-        /// 127.0.0.0/8 or ::1, at least one.
+        /// The addresses to listen on, at least one, in 127.0.0.0/8 or ::1.
         var addresses: [String] = ["127.0.0.1"]
-        /// One port on all of them; 0: one that is free on all of them.
+        /// The port for all addresses. 0 chooses a port that is free on all of them.
         var port: UInt16 = 0
         var tls: ServerTLS?
-        /// Whether the client's FIN ends only its own direction.
+        /// Whether the client's FIN closes only its own direction.
         var allowsHalfClosure = false
-        /// From how many open connections on a new one is closed at once.
+        /// The maximum number of open connections. Further connections are closed at once.
         var connectionLimit = 4096
-        /// Turns a connection that settled on `h2` into streams; nil: it stays bytes.
+        /// Splits a connection that negotiated `h2` into streams; nil: the connection is served as bytes.
         var multiplex: (@Sendable (any Channel, ConnectionInfo, Works) throws -> Void)?
     }
 
-    /// A piece of work, and what must not outlive it.
+    /// The work for one connection or stream, and its channel. The work is cancelled when the channel closes.
     struct Work: Sendable {
         let channel: any Channel
         let run: @Sendable () async throws -> Void
@@ -36,7 +36,7 @@ final class LoopbackListener: Sendable {
     private let servers: [any Channel]
     private let registry: ChannelRegistry
     private let works: Works
-    /// Runs the work of all connections; ended by `stop()`.
+    /// Runs the work of all connections until `stop()`.
     private let runner: Task<Void, Never>
 
     static func start(
@@ -82,7 +82,7 @@ final class LoopbackListener: Sendable {
         endpoints = servers.compactMap { Endpoint($0.localAddress) }
     }
 
-    /// Stops listening, cuts every connection, cancels its work and returns when all of it is gone.
+    /// Stops listening, closes every connection, cancels its work and returns when all work has ended.
     func stop() async {
         for server in servers { try? await server.close().get() }
         await registry.cutAll()
@@ -91,7 +91,7 @@ final class LoopbackListener: Sendable {
         await runner.value
     }
 
-    /// Binds all addresses to one port.
+    /// Binds all addresses to the same port.
     private static func bind(_ settings: Settings, _ acceptor: Acceptor) async throws -> [any Channel] {
         let addresses = try settings.addresses.map { text in
             guard let address = IPAddress(text), address.isLoopback else {
@@ -101,7 +101,7 @@ final class LoopbackListener: Sendable {
         }
         guard !addresses.isEmpty else { throw TestingError(.badAddress, "no address to listen on") }
         var last: any Error = TestingError(.noPort, "no port")
-        // A port that is free on the first address may be taken on the second.
+        // A port that is free on the first address may be in use on the second.
         for _ in 0..<(settings.port == 0 ? 16 : 1) {
             var channels: [any Channel] = []
             do {
@@ -111,7 +111,7 @@ final class LoopbackListener: Sendable {
                     channels.append(channel)
                     port = channel.localAddress?.port ?? port
                 }
-                // Other stacks keep dead connections: one to an earlier server of this port would be taken for a leak.
+                // Some systems keep the sockets of an earlier server of this port. They would be mistaken for a leak.
                 guard settings.port != 0 || !isRemembered(channels) else {
                     throw TestingError(.noPort, "port \(port) has connections of an earlier server")
                 }
@@ -132,14 +132,14 @@ extension LoopbackListener {
 }
 
 extension LoopbackListener.Work {
-    /// Runs the work, cancels it when the channel closes, and closes the channel when it has ended.
+    /// Runs the work, cancels it when the channel closes, and closes the channel when the work ends.
     func runWhileOpen() async {
         await withTaskGroup(of: Void.self) { group in
             group.addTask { [channel] in
                 try? await channel.closeFuture.get()
             }
             group.addTask { [channel, run] in
-                // An error of a connection ends that connection; the client sees a close.
+                // An error ends only its own connection; the client sees a close.
                 try? await run()
                 try? await channel.close().get()
             }
@@ -150,7 +150,7 @@ extension LoopbackListener.Work {
 }
 
 extension IPAddress {
-    /// Whether it never leaves the machine: 127.0.0.0/8 (RFC 1122 §3.2.1.3) or ::1 (RFC 4291 §2.5.3).
+    /// Whether the address is a loopback address: 127.0.0.0/8 (RFC 1122 §3.2.1.3) or ::1 (RFC 4291 §2.5.3).
     var isLoopback: Bool {
         switch family {
         case .v4: octets[0] == 127

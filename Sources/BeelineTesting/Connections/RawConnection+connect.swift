@@ -7,18 +7,18 @@ import NIOTLS
 public import Names
 
 extension RawConnection {
-    /// The client's side of TLS for ``RawConnection/connect(to:tls:within:)``.
+    /// The client TLS settings for ``RawConnection/connect(to:tls:within:)``.
     public struct ClientTLS: Sendable {
-        /// The name that is sent as SNI and that the certificate must be for; nil: no SNI, and any name will do.
+        /// The name to send as SNI and to check in the certificate. Nil sends no SNI and accepts any name.
         public var serverName: String?
-        /// The authority whose signature the server must show.
+        /// The authority that must have signed the server's certificate.
         public var authority: TestAuthority
-        /// The protocols offered by ALPN, best first.
+        /// The protocols to offer by ALPN, best first.
         public var applicationProtocols: [String] = []
-        /// A certificate for servers that ask for one.
+        /// The certificate for servers that request one.
         public var certificate: TestCertificate?
 
-        /// TLS to a named server that the authority vouches for.
+        /// Creates settings for a server whose certificate `authority` signed.
         public init(_ serverName: String?, trusting authority: TestAuthority) {
             self.serverName = serverName
             self.authority = authority
@@ -42,7 +42,7 @@ extension RawConnection {
         }
     }
 
-    /// Opens a connection as a client that can send anything: to test servers, one's own or these.
+    /// Opens a client connection that sends arbitrary bytes, to test a server.
     ///
     /// ```swift
     /// let connection = try await RawConnection.connect(to: proxy.endpoint)
@@ -52,10 +52,10 @@ extension RawConnection {
     /// ```
     ///
     /// - Parameters:
-    ///   - endpoint: where to.
-    ///   - tls: TLS, whose handshake is over when this returns; nil: none.
-    ///   - limit: how long TCP may take, and the handshake once more.
-    /// - Throws: the error of the socket or of the handshake.
+    ///   - endpoint: The endpoint to connect to.
+    ///   - tls: The TLS settings; nil: no TLS. The handshake is complete when this returns.
+    ///   - limit: The time limit for the TCP connection, and again for the handshake.
+    /// - Throws: The error of the socket or of the handshake.
     public static func connect(
         to endpoint: Endpoint,
         tls: ClientTLS? = nil,
@@ -63,12 +63,11 @@ extension RawConnection {
     ) async throws -> RawConnection {
         let inbox = Inbox<ByteBuffer>()
         let opened = MultiThreadedEventLoopGroup.singleton.any().makePromise(of: RawConnection.self)
-        // Everything is in the pipeline before the socket connects: a server may speak, and close, before anybody here
-        // has heard of the connection.
+        // Add all handlers before the socket connects: the server may send and close at once.
         let channel = ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .connectTimeout(TimeAmount(limit))
             .channelOption(.tcpOption(.tcp_nodelay), value: 1)
-            // NIOSSL, told to allow it, waits out its shutdown timeout when it closes first.
+            // With half-closure, NIOSSL waits for its whole shutdown timeout when it closes first.
             .channelOption(.allowRemoteHalfClosure, value: tls == nil)
             .channelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
@@ -94,7 +93,7 @@ extension RawConnection {
         return try await opened.futureResult.get()
     }
 
-    /// Runs on the channel's event loop.
+    /// Must run on the channel's event loop.
     private static func wrap(
         _ channel: any Channel,
         _ inbox: Inbox<ByteBuffer>,
@@ -111,7 +110,7 @@ extension RawConnection {
         return RawConnection(info: info, channel: channel, inbox: inbox)
     }
 
-    /// Tells of a connection without TLS when it is there.
+    /// Delivers a connection without TLS when it becomes active.
     private final class OpeningHandler: ChannelInboundHandler {
         typealias InboundIn = ByteBuffer
 

@@ -3,7 +3,7 @@
 import NIOConcurrencyHelpers
 import NIOCore
 
-/// One accepted connection as bytes, for the code that plays the server's part on it.
+/// The bytes of one connection, for code that plays the server, or the client of ``connect(to:tls:within:)``.
 ///
 /// ```swift
 /// let server = try await RawServer.start { connection in
@@ -13,14 +13,14 @@ import NIOCore
 /// }
 /// ```
 ///
-/// Where the server has TLS, these are the bytes inside it. At most one task may receive at a time.
+/// With TLS, these are the decrypted bytes. Only one task may receive at a time.
 public final class RawConnection: Sendable {
-    /// Where it came from.
+    /// The addresses of the connection and the results of its handshake.
     public let info: ConnectionInfo
 
     let channel: any Channel
     private let inbox: Inbox<ByteBuffer>
-    /// What was read from the inbox and not asked for yet. Locked, because only the type's rule keeps two tasks apart.
+    /// The bytes taken from the inbox and not yet returned. Locked because the compiler cannot enforce a single receiver.
     private let rest = NIOLockedValueBox(ByteBuffer())
 
     init(info: ConnectionInfo, channel: any Channel, inbox: Inbox<ByteBuffer>) {
@@ -31,7 +31,7 @@ public final class RawConnection: Sendable {
 
     // MARK: Receiving
 
-    /// The next bytes, as many as have come; nil when the peer has closed.
+    /// All bytes received so far, at least one; nil if the peer has closed.
     public func receive() async throws -> [UInt8]? {
         guard try await fill() else { return nil }
         return rest.withLockedValue { $0.readBytes(length: $0.readableBytes) }
@@ -39,7 +39,7 @@ public final class RawConnection: Sendable {
 
     /// Exactly `count` bytes.
     ///
-    /// - Throws: ``TestingError`` with code `closed` when the peer closes before.
+    /// - Throws: ``TestingError`` with code `closed` if the peer closes before that.
     public func receive(count: Int) async throws -> [UInt8] {
         while rest.withLockedValue({ $0.readableBytes }) < count {
             guard try await more() else {
@@ -49,11 +49,11 @@ public final class RawConnection: Sendable {
         return rest.withLockedValue { $0.readBytes(length: count) ?? [] }
     }
 
-    /// All bytes up to the end of `mark`, which is part of the result; nil when the peer closes before the first one.
+    /// All bytes up to and including `mark`; nil if the peer closes before the first byte.
     ///
-    /// - Parameter limit: how many bytes may come before the mark.
-    /// - Parameter mark: the text at which to stop; it is part of what is returned.
-    /// - Throws: ``TestingError`` with code `closed` or, beyond the limit, `badInput`.
+    /// - Parameter limit: The maximum number of bytes before the mark. Default 1 MiB.
+    /// - Parameter mark: The text to stop at, which the result includes.
+    /// - Throws: ``TestingError`` with code `closed`, or `badInput` beyond the limit.
     public func receive(until mark: String, limit: Int = 1 << 20) async throws -> [UInt8]? {
         let mark = Array(mark.utf8)
         var searched = 0
@@ -81,7 +81,7 @@ public final class RawConnection: Sendable {
         }
     }
 
-    /// Reads and forgets until the peer closes; returns how many bytes came.
+    /// Reads and discards until the peer closes. Returns the number of bytes.
     @discardableResult
     public func drain() async throws -> Int {
         var count = 0
@@ -89,28 +89,29 @@ public final class RawConnection: Sendable {
         return count
     }
 
-    /// Neither reads nor writes until the client closes or the server stops. A client that sends much is stopped by
-    /// full socket buffers.
+    /// Waits without reading or writing until the client closes or the server stops. Full socket buffers block a client that
+    /// sends much.
     public func hold() async throws {
         _ = try await Watched(false).wait { $0 }
     }
 
     // MARK: Sending
 
-    /// Sends bytes, and returns when the kernel has taken them.
+    /// Sends bytes and returns when the kernel has accepted them.
     public func send(_ bytes: some Sequence<UInt8> & Sendable) async throws {
         try await channel.writeAndFlush(ByteBuffer(bytes: bytes))
     }
 
-    /// Sends text in UTF-8.
+    /// Sends text as UTF-8.
     public func send(_ text: String) async throws {
         try await channel.writeAndFlush(ByteBuffer(string: text))
     }
 
-    /// Sends the same bytes again and again until `total` bytes are out or the client closes.
+    /// Sends the same text repeatedly until `total` bytes are sent or the client closes.
     ///
-    /// - Parameter total: the bound, so that a client without limits ends the test and not the machine.
-    /// - Parameter text: what is sent, in UTF-8.
+    /// - Parameter total: The maximum number of bytes, so that a client without limits cannot exhaust the machine. Default 64
+    ///   MiB.
+    /// - Parameter text: The text, sent as UTF-8.
     public func sendEndlessly(_ text: String, total: Int = 64 << 20) async throws {
         let text = text.isEmpty ? " " : text
         let block = ByteBuffer(string: String(repeating: text, count: max(1, 65_536 / text.utf8.count)))
@@ -123,29 +124,28 @@ public final class RawConnection: Sendable {
 
     // MARK: Ending
 
-    /// Ends the sending side only (FIN); the client can still send. Needs a server with `allowsHalfClosure`.
+    /// Closes the sending side only (FIN); the peer can still send. The server must have set `allowsHalfClosure`.
     public func finishSending() async throws {
         try await channel.close(mode: .output)
     }
 
-    /// Closes: over TLS with a `close_notify`, then FIN.
+    /// Closes the connection; sends `close_notify` over TLS, then FIN.
     public func close() async {
         try? await channel.close().get()
     }
 
-    /// Closes the socket (FIN) and, over TLS, sends no `close_notify`: to the client the stream is truncated
-    /// (RFC 8446 §6.1).
+    /// Closes the socket (FIN) without `close_notify`. Over TLS, the client sees a truncated stream (RFC 8446 §6.1).
     public func cut() async {
         try? await channel.cut().get()
     }
 
-    /// Resets the connection (RST), by a linger time of zero.
+    /// Resets the connection (RST) by a linger time of zero.
     public func reset() async {
         try? await channel.resetAtClose().get()
         await cut()
     }
 
-    /// Makes sure that there is an unread byte; false at the end.
+    /// Waits for at least one unread byte; false at the end.
     private func fill() async throws -> Bool {
         if rest.withLockedValue({ $0.readableBytes > 0 }) { return true }
         return try await more()

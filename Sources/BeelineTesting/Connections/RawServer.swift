@@ -2,7 +2,7 @@
 
 public import Names
 
-/// A loopback server that runs a closure for each connection: the tool for everything a well-behaved server never does.
+/// A loopback server that runs a closure for each connection. Use it to simulate broken servers.
 ///
 /// ```swift
 /// let server = try await RawServer.start { connection in
@@ -14,20 +14,20 @@ public import Names
 /// await server.stop()
 /// ```
 ///
-/// A connection is closed when its closure returns or throws. The closure is cancelled when the client closes and when
-/// the server stops, so it needs no time limits of its own. ``Fault`` has a table of such closures.
+/// A connection closes when its closure returns or throws. The closure is cancelled when the client closes or the server stops,
+/// so it needs no time limit of its own. ``Fault`` has a table of such closures.
 public final class RawServer: Sendable {
     private let listener: LoopbackListener
 
     /// Starts a server.
     ///
     /// - Parameters:
-    ///   - addresses: loopback addresses; all of them get the same port.
-    ///   - port: the port; 0, the default, takes one that is free on all addresses.
-    ///   - tls: TLS, whose handshake is over before `serve` is called; nil: the bytes are the socket's.
-    ///   - allowsHalfClosure: whether a client's FIN ends only its own direction. Otherwise, and always over TLS, it
-    ///     closes the connection.
-    ///   - serve: plays the server on one connection. Connections run at the same time.
+    ///   - addresses: The loopback addresses. All use the same port.
+    ///   - port: The port. Default 0: a port that is free on all addresses.
+    ///   - tls: The TLS settings. The handshake is complete before `serve` is called. Nil: no TLS.
+    ///   - allowsHalfClosure: Whether a client's FIN closes only its own direction. If false, and always over TLS, it closes
+    ///     the connection.
+    ///   - serve: Plays the server on one connection. Connections run concurrently.
     /// - Throws: ``TestingError`` with code `badAddress` or `noPort`.
     public static func start(
         addresses: [String] = ["127.0.0.1"],
@@ -49,19 +49,19 @@ public final class RawServer: Sendable {
         self.listener = listener
     }
 
-    /// Where it listens, in the order of the addresses that were asked for.
+    /// The endpoints, in the order of the given addresses.
     public var endpoints: [Endpoint] { listener.endpoints }
 
     /// The first of ``endpoints``.
     public var endpoint: Endpoint { endpoints[0] }
 
-    /// The port, the same on all addresses.
+    /// The port, which is the same on all addresses.
     public var port: UInt16 { endpoint.port }
 
-    /// The connections so far.
+    /// The current connection counts.
     public var connections: ConnectionTally { listener.tally.value }
 
-    /// Returns when the connections fulfil `condition`, such as `{ $0.open == 0 }`.
+    /// Waits until the connection counts fulfil `condition`, such as `{ $0.open == 0 }`.
     ///
     /// - Throws: ``TestingError`` with code `timedOut` after `limit`.
     @discardableResult
@@ -72,6 +72,6 @@ public final class RawServer: Sendable {
         try await listener.tally.wait(for: "connections", atMost: limit, until: condition)
     }
 
-    /// Closes the port and all connections, and returns when they are gone.
+    /// Closes the port and all connections, and returns when their work has ended.
     public func stop() async { await listener.stop() }
 }

@@ -3,33 +3,32 @@
 import NIOCore
 public import NIOSSL
 
-/// The TLS side of a loopback server: certificates that are chosen by the client's server name.
+/// The TLS settings of a loopback server, which selects its certificate by the client's server name.
 ///
 /// ```swift
 /// let tls = ServerTLS(try authority.certificate(for: "a.test"), try authority.certificate(for: "b.test"))
 /// ```
 ///
-/// A client that asks for a name which no certificate covers, or for none at all, is shown the first certificate, as
-/// most servers do.
+/// If no certificate covers the name, or the client sends none, the server uses the first certificate, as most servers do.
 public struct ServerTLS: Sendable {
-    /// The certificates, at least one; the first covering one is taken, else the first.
+    /// The certificates, at least one. The first that covers the name is used, else the first.
     public var certificates: [TestCertificate]
-    /// The protocols offered by ALPN, best first; empty: none is offered. A ``LoopbackOrigin`` speaks HTTP/2 on a
-    /// connection that settles on `h2`.
+    /// The protocols to offer by ALPN, best first; empty: none. A ``LoopbackOrigin`` uses HTTP/2 on a connection that
+    /// negotiates `h2`.
     public var applicationProtocols: [String] = ["http/1.1"]
-    /// The lowest version.
+    /// The lowest TLS version. Default 1.2.
     public var minimumVersion: TLSVersion = .tlsv12
-    /// The highest version; nil: the highest that is known.
+    /// The highest TLS version; nil: the highest supported.
     public var maximumVersion: TLSVersion?
-    /// The authority whose certificate a client must show; nil: none is asked for.
+    /// The authority that must have signed the client's certificate; nil: no client certificate is requested.
     public var clientAuthority: TestAuthority?
 
-    /// TLS with these certificates.
+    /// Creates settings with these certificates.
     public init(_ certificates: TestCertificate...) {
         self.certificates = certificates
     }
 
-    /// A context for each certificate, made once for a server.
+    /// Creates a context for each certificate. Called once for each server.
     func contexts() throws -> TLSContexts {
         guard !certificates.isEmpty else {
             throw TestingError(.unscripted, "ServerTLS needs at least one certificate")
@@ -43,7 +42,7 @@ public struct ServerTLS: Sendable {
                 configuration.applicationProtocols = applicationProtocols
                 configuration.minimumTLSVersion = minimumVersion
                 configuration.maximumTLSVersion = maximumVersion
-                // A client that does not answer the close_notify must not hold up a test.
+                // A client that does not answer `close_notify` must not delay a test.
                 configuration.shutdownTimeout = .seconds(1)
                 if let clientAuthority {
                     configuration.certificateVerification = .noHostnameVerification
@@ -55,7 +54,7 @@ public struct ServerTLS: Sendable {
     }
 }
 
-/// The contexts of a server, to choose from by name.
+/// The contexts of a server, selected by server name.
 struct TLSContexts: Sendable {
     let entries: [(certificate: TestCertificate, context: NIOSSLContext)]
 

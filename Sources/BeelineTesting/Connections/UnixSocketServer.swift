@@ -3,13 +3,13 @@
 import NIOCore
 import NIOPosix
 
-/// A server on a socket of this machine, which answers each request with the first two lines of what it was asked.
+/// A server on a Unix domain socket. It answers each request with the request's first two lines.
 package struct UnixSocketServer {
-    /// Where it listens.
+    /// The path of the socket.
     package let path: String
     private let channel: any Channel
 
-    /// Starts one at a path of its own.
+    /// Starts a server at a random path.
     package static func start() async throws -> UnixSocketServer {
         let path = "/tmp/beeline-\(UInt32.random(in: 0 ... .max)).sock"
         let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
@@ -20,7 +20,7 @@ package struct UnixSocketServer {
         return UnixSocketServer(path: path, channel: channel)
     }
 
-    /// Listens no more.
+    /// Stops listening.
     package func stop() async throws { try await channel.close() }
 
     private final class Answering: ChannelInboundHandler {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension Fault {
-    /// Faults of TCP: of connecting, and of a server that has accepted and does no more.
+    /// TCP faults: the connection fails, or the server accepts it and does not answer.
     public static let connection: [Fault] = [
         Fault(
             id: "refused",

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension Fault {
-    /// Faults of HTTP/1.1 in time and in order: stalls, drips, ends in the middle, connections that die while idle.
+    /// HTTP/1.1 faults of timing and order: stalls, slow responses, early ends, idle connections that close.
     public static let http1: [Fault] = [
         http("head-stall", "half a head, then silence", .timeout, "HTTP/1.1 200 OK\r\nContent-Ty", then: .hold),
         http("head-close", "half a head, then the end", .closed, "HTTP/1.1 200 OK\r\nContent-Ty"),
@@ -76,12 +76,12 @@ extension Fault {
     static let half = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nok"
     static let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 
-    /// What follows the bytes of a row.
+    /// The action after the bytes of a fault are sent.
     enum Then: Sendable {
         case close, reset, hold, next
     }
 
-    /// The same bytes upon a request.
+    /// Sends the same bytes for a request.
     static func http(
         _ id: String,
         _ does: String,
@@ -100,7 +100,7 @@ extension Fault {
         }
     }
 
-    /// A script that begins after the request.
+    /// Runs a script after the request head is received.
     static func http(
         _ id: String,
         _ does: String,
@@ -121,12 +121,12 @@ extension Fault {
 }
 
 extension RawConnection {
-    /// Sends text of which each scalar is a byte.
+    /// Sends text as Latin-1: one byte for each scalar.
     func send(latin1 text: String) async throws {
         try await send(text.unicodeScalars.map { UInt8(truncatingIfNeeded: $0.value) })
     }
 
-    /// Sends the start at once and then the drop each second of the server's clock, 100,000 times.
+    /// Sends `start` at once, then `drop` once a second on the server's clock, 100,000 times.
     fileprivate func drip(_ start: String, _ drop: String, _ context: Fault.Context) async throws {
         try await send(start)
         for _ in 0..<100_000 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension Fault {
-    /// Faults of what a response of HTTP/1.1 says: encodings that lie, redirects without sense, cookies to be refused.
+    /// HTTP/1.1 faults of response content: wrong content encodings, bad redirects, cookies that the client must reject.
     public static let http1Content: [Fault] = [
         http("gzip-lie", "Content-Encoding: gzip, and the body is not", .malformed, encoded("gzip", "not gzip at all")),
         http("gzip-cut", "half of a gzip stream", .malformed) { connection, _ in

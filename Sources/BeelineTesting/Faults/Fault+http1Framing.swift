@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension Fault {
-    /// Faults of HTTP/1.1 in form: heads that are none, lengths that contradict each other, limits passed.
+    /// HTTP/1.1 faults of framing: malformed heads, contradictory lengths, exceeded limits.
     public static let http1Framing: [Fault] = [
         http("garbage", "bytes that are no HTTP", .malformed, String((0..<300).map { noise($0) })),
         http("http-0.9", "a body without a status line", .malformed, "<html>hello</html>\n"),
@@ -93,12 +93,12 @@ extension Fault {
         },
     ]
 
-    /// A good response with one header line more.
+    /// A good response with one more header line.
     private static func ok(_ line: String) -> String {
         "HTTP/1.1 200 OK\r\n\(line)\r\nContent-Length: 2\r\n\r\nok"
     }
 
-    /// Bytes without sense, the same each time.
+    /// Pseudo-random bytes, the same on each run.
     private static func noise(_ index: Int) -> Character {
         Character(Unicode.Scalar(UInt8(truncatingIfNeeded: index &* 167 &+ 13)))
     }

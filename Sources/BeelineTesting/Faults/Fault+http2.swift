@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension Fault {
-    /// Faults of HTTP/2: streams and connections that end, and frames that RFC 9113 forbids.
+    /// HTTP/2 faults: streams and connections that end early, and frames that RFC 9113 forbids.
     public static let http2: [Fault] = [
         h2("h2-silent", "never sends SETTINGS, nothing at all", .timeout, answers: .silent) { _ in [] },
         h2("h2-http1", "chooses h2 and speaks HTTP/1.1", .malformed, answers: .silent) { _ in Array(goodResponse.utf8)
@@ -114,17 +114,17 @@ extension Fault {
 
     // MARK: Making rows
 
-    /// When a row of HTTP/2 answers.
+    /// The requests that an HTTP/2 fault answers.
     enum Answers: Sendable {
-        /// Nothing is sent but the answer, at once, and then nothing more.
+        /// Sends the answer at once, without SETTINGS, and then nothing more.
         case silent
-        /// Each request.
+        /// Answers each request.
         case each
-        /// The first request; then the connection closes.
+        /// Answers the first request, then closes the connection.
         case once
     }
 
-    /// A row that sends settings and answers with the bytes that `answer` gives for a stream.
+    /// Creates a fault that sends settings and answers each stream with the bytes of `answer`.
     static func h2(
         _ id: String,
         _ does: String,
@@ -142,7 +142,7 @@ extension Fault {
             try await connection.send(RawFrame.settings(settings).bytes + acknowledgement)
             while let request = try await connection.receiveFrame(where: { $0.kind == .headers || $0.kind == .ping }) {
                 if request.kind == .ping {
-                    // Liveness is not what is broken here.
+                    // Answer PING, so that the connection stays alive.
                     guard request.flags & 1 == 0 else { continue }
                     try await connection.send(RawFrame(.ping, flags: 1, payload: request.payload).bytes)
                     continue
@@ -153,7 +153,7 @@ extension Fault {
         }
     }
 
-    /// A row that plays all of HTTP/2 by itself, behind the client's preface.
+    /// Creates a fault that plays all of HTTP/2 after the client's preface.
     static func script(
         _ id: String,
         _ does: String,

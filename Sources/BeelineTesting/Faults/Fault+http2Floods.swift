@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension Fault {
-    /// Floods of HTTP/2: each frame is allowed, their number is the fault. At most 64 MiB of each.
+    /// HTTP/2 floods: each frame is valid, but there are too many. Each sends at most 64 MiB.
     public static let http2Floods: [Fault] = [
         flood("h2-settings-flood", "SETTINGS without end") { _ in RawFrame.settings([(3, 100)]).bytes },
         flood("h2-ping-flood", "PING without end") { _ in RawFrame(.ping, payload: [1, 2, 3, 4, 5, 6, 7, 8]).bytes },
@@ -39,12 +39,12 @@ extension Fault {
         ) {
             RawFrame(.continuation, stream: $0).bytes
         },
-        // Each block names a large entry of the dynamic table some thousand times (RFC 7541 §7.3).
+        // Each block references a large entry of the dynamic table some thousand times (RFC 7541 §7.3).
         flood(
             "h2-hpack-bomb",
             "header blocks that decode to a thousand times their size",
             before: {
-                // A literal with indexing: 3,000 bytes in the table, which index 62 stands for from then on.
+                // A literal with indexing: adds an entry of 3000 bytes to the table, with index 62.
                 let entry = [0x40] + RawFrame.literal("x", String(repeating: "y", count: 3000)).dropFirst()
                 return RawFrame(.headers, flags: RawFrame.endHeaders, stream: $0, payload: [0x88] + entry).bytes
             }
@@ -54,7 +54,7 @@ extension Fault {
         },
     ]
 
-    /// A row that sends the same bytes upon the first request, again and again.
+    /// Creates a fault that sends the same bytes repeatedly after the first request.
     private static func flood(
         _ id: String,
         _ does: String,

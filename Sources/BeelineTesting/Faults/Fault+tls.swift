@@ -3,7 +3,7 @@
 import NIOSSL
 
 extension Fault {
-    /// Faults of TLS: handshakes that end badly or not at all, certificates that must not be trusted, ends without
+    /// TLS faults: handshakes that fail or stall, certificates that the client must reject, connections that end without
     /// `close_notify`.
     public static let tls: [Fault] = [
         hello("tls-stall", "reads the greeting and answers nothing", .handshakeTimeout) { try await $0.drain() },
@@ -76,7 +76,7 @@ extension Fault {
         },
     ]
 
-    /// Plays below TLS: the greeting is read, nothing understood.
+    /// Receives the ClientHello and answers with raw bytes instead of TLS.
     private static func hello(
         _ id: String,
         _ does: String,
@@ -101,7 +101,7 @@ extension Fault {
         }
     }
 
-    /// Answers well once the handshake has succeeded, which it may not.
+    /// Sends a good response if the handshake succeeds.
     private static func ok(
         _ id: String,
         _ does: String,
@@ -119,7 +119,7 @@ extension Fault {
         )
     }
 
-    /// Plays inside a good handshake, after the request.
+    /// Completes the handshake and answers after the request.
     private static func inside(
         _ id: String,
         _ does: String,
@@ -140,7 +140,7 @@ extension Fault {
         )
     }
 
-    /// A response that nothing is wrong with.
+    /// A valid response.
     static let goodResponse = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 }
 

@@ -3,8 +3,8 @@
 import HTTPTypes
 
 extension Fault {
-    /// Faults of WebSockets: handshakes that must be refused, and frames that RFC 6455 forbids. `success` means that a
-    /// text message `ok` comes.
+    /// WebSocket faults: handshakes that the client must reject, and frames that RFC 6455 forbids. `success` means that the
+    /// client receives the text message `ok`.
     public static let webSocket: [Fault] = [
         handshake("ws-refused", "403 in place of the handshake", .status) { _ in .text("no", status: .forbidden) },
         handshake("ws-http", "200 in place of the handshake", .malformed) { _ in .text("hello") },
@@ -105,7 +105,7 @@ extension Fault {
         )
     }
 
-    /// A good handshake, and then these bytes; then the end, after the client's close frame where it sends one.
+    /// Completes the handshake and sends the bytes. Unless the outcome is `closed`, waits for the client to close.
     private static func frames(_ id: String, _ does: String, _ outcome: Outcome, _ bytes: [UInt8]) -> Fault {
         handshake(id, does, outcome) { request in
             .webSocket(for: request) { connection in

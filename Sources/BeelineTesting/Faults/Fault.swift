@@ -1,72 +1,72 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// One way in which a server, or the way to it, can be broken; a row of the table that a ``FaultServer`` serves.
+/// A way in which a server, or the route to it, is broken. ``FaultServer`` serves these faults.
 ///
 /// ```swift
 /// @Test(arguments: Fault.http1) func faultIsReported(fault: Fault) async throws {
 ///     let server = try await FaultServer.start([fault], authority: authority)
-///     // … a request to server.endpoint(of: fault) ends as fault.outcome says …
+///     // … a request to server.endpoint(of: fault.id) ends with fault.outcome …
 ///     await server.stop()
 /// }
 /// ```
 public struct Fault: Sendable, Identifiable, CustomStringConvertible {
-    /// The name, the same for good: `head-reset`, `h2-ping-flood`.
+    /// The stable name, such as `head-reset` or `h2-ping-flood`.
     public let id: String
     /// What the server does.
     public let does: String
-    /// How a request by a careful client ends.
+    /// The result of a request by a correct client.
     public let outcome: Outcome
-    /// What a client has to speak to meet the fault.
+    /// The protocol that a client must use to trigger the fault.
     public let layer: Layer
     let play: Play
 
-    /// What a client has to speak to meet a fault.
+    /// The protocol that a client must use to trigger a fault.
     public enum Layer: String, Hashable, Sendable {
         /// TCP.
         case connection
-        /// TLS for the name ``FaultServer/name``, trusting the server's authority.
+        /// TLS with the server name ``FaultServer/name``, trusting the server's authority.
         case tls
-        /// HTTP/1.1 in the clear.
+        /// HTTP/1.1 without TLS.
         case http1
-        /// HTTP/2 over TLS, by ALPN.
+        /// HTTP/2 over TLS, negotiated by ALPN.
         case http2
-        /// A WebSocket in the clear, at any path.
+        /// A WebSocket without TLS, at any path.
         case webSocket
     }
 
-    /// How a request by a careful client ends.
+    /// The result of a request by a correct client.
     public enum Outcome: String, Hashable, Sendable, CaseIterable {
-        /// With a response whose body is `ok`.
+        /// A response with the body `ok`.
         case success
-        /// With a response of another status, as the server sent it.
+        /// A response with an unsuccessful status, as the server sent it.
         case status
         /// The connection is refused at once.
         case refused
-        /// The connection is never made: the connect timeout ends it.
+        /// The connect timeout expires.
         case connectTimeout
-        /// The TLS handshake never ends: a timeout does.
+        /// The TLS handshake stalls until a timeout.
         case handshakeTimeout
-        /// The TLS handshake fails, not because of the certificate.
+        /// The TLS handshake fails for a reason other than the certificate.
         case handshakeFailure
-        /// The certificate is refused.
+        /// The client rejects the certificate.
         case badCertificate
-        /// The response never comes, or stops: a timeout ends it.
+        /// The response does not arrive or stalls until a timeout.
         case timeout
-        /// The connection ends before there is a response. A request that is safe to repeat is repeated, within bounds.
+        /// The connection closes before a response. The client retries a safe request a limited number of times.
         case closed
-        /// The response is not what the protocol allows.
+        /// The response violates the protocol.
         case malformed
-        /// The body ends before it is whole.
+        /// The body ends early.
         case truncated
-        /// A limit of the client's ends it: of header size, of interim responses, of redirects, of decoded bytes.
+        /// A client limit is exceeded: header size, interim responses, redirects or decoded bytes.
         case limit
-        /// The server has refused the stream and has not looked at it: it is safe to repeat, within bounds.
+        /// The server refused the stream without processing it. The client may retry a limited number of times.
         case refusedStream
-        /// The server has reset the stream.
+        /// The server reset the stream.
         case streamReset
     }
 
-    /// How the fault is made.
+    /// The implementation of a fault.
     enum Play: Sendable {
         case refuse
         case blackHole
@@ -76,24 +76,24 @@ public struct Fault: Sendable, Identifiable, CustomStringConvertible {
         )
     }
 
-    /// What the rows need to know of the server that plays them.
+    /// The server's services for a fault.
     struct Context: Sendable {
-        /// Sleeps by the server's clock.
+        /// Sleeps on the server's clock.
         let sleep: @Sendable (Duration) async throws -> Void
     }
 
-    /// The fault's ``id``, for the titles of tests.
+    /// The ``id``, for test titles.
     public var description: String { id }
 
-    /// Every row.
+    /// All faults.
     public static let all: [Fault] =
         connection + tls + http1 + http1Framing + http1Content + http2 + http2Floods + webSocket
 
-    /// The row of a name.
+    /// The fault with this name; nil if there is none.
     public static func named(_ id: String) -> Fault? { all.first { $0.id == id } }
 }
 
-/// The certificates of a ``FaultServer``, made once.
+/// The certificates of a ``FaultServer``, created once.
 struct FaultCertificates: Sendable {
     let authority: TestAuthority
     let good: TestCertificate

@@ -2,16 +2,16 @@
 
 public import Names
 
-/// Serves ``Fault``s, one port for each; or one port for several, on an address for each.
+/// Serves ``Fault``s, each on its own port, or all on the same port at different addresses.
 ///
 /// ```swift
 /// let server = try await FaultServer.start(Fault.all, authority: authority)
 /// let endpoint = try server.endpoint(of: "head-reset")
-/// // … request http://fault.test/ at that endpoint …
+/// // … request http://www.fault.test/ at that endpoint …
 /// await server.stop()
 /// ```
 ///
-/// To see a client move on from one address of an answer to the next:
+/// To test that a client tries the next address of an answer:
 ///
 /// ```swift
 /// let server = try await FaultServer.start(
@@ -21,7 +21,7 @@ public import Names
 /// // … a resolution of server.endpoints …
 /// ```
 public final class FaultServer: Sendable {
-    /// The name that its certificates are for: clients ask for it, whatever they dial.
+    /// The name in the server's certificates. Clients must request it at every endpoint.
     public static let name = "www.fault.test"
 
     /// The endpoints in the order of the faults.
@@ -29,13 +29,13 @@ public final class FaultServer: Sendable {
     private let rows: [String: Endpoint]
     private let parts: [Part]
 
-    /// Starts a server for each fault.
+    /// Starts a server for each fault, on its own port.
     ///
     /// - Parameters:
-    ///   - faults: the rows to serve.
-    ///   - authority: who signs the good certificates; clients must trust it.
-    ///   - address: a loopback address.
-    ///   - clock: what faults that drip go by; a ``ManualClock`` lets a test release each drop.
+    ///   - faults: The faults to serve.
+    ///   - authority: Signs the good certificates. Clients must trust it.
+    ///   - address: A loopback address.
+    ///   - clock: The clock of the faults that send slowly. With a ``ManualClock``, a test controls each step.
     /// - Throws: ``TestingError`` with code `badAddress` or `noPort`.
     public static func start(
         _ faults: [Fault],
@@ -54,12 +54,12 @@ public final class FaultServer: Sendable {
         return FaultServer(faults, parts)
     }
 
-    /// Starts a server for each fault on an address of its own, all with the same port.
+    /// Starts a server for each fault, at its own address and all on the same port.
     ///
     /// - Parameters:
-    ///   - places: loopback addresses, each with the ``Fault/id`` of what is wrong there.
-    ///   - authority: who signs the good certificates.
-    ///   - clock: what faults that drip go by.
+    ///   - places: The loopback addresses, each with the ``Fault/id`` to serve there.
+    ///   - authority: Signs the good certificates. Clients must trust it.
+    ///   - clock: The clock of the faults that send slowly.
     /// - Throws: ``TestingError`` with code `badAddress`, `noPort` or, for an unknown fault, `unscripted`.
     public static func start(
         at places: [(address: String, fault: String)],
@@ -69,7 +69,7 @@ public final class FaultServer: Sendable {
         let certificates = try FaultCertificates(authority: authority)
         let faults = try places.map { try named($0.fault) }
         var last: any Error = TestingError(.noPort, "no place")
-        // A port that is free on the first address may be taken on the second.
+        // A port that is free on the first address may be in use on the second.
         for _ in 0..<16 {
             var parts: [Part] = []
             do {
@@ -92,18 +92,18 @@ public final class FaultServer: Sendable {
         rows = Dictionary(zip(faults.map(\.id), endpoints)) { first, _ in first }
     }
 
-    /// Where a fault is.
+    /// The endpoint of a fault.
     ///
-    /// - Throws: ``TestingError`` with code `unscripted` for one that is not served.
+    /// - Throws: ``TestingError`` with code `unscripted` if the fault is not served.
     public func endpoint(of id: String) throws -> Endpoint {
         guard let endpoint = rows[id] else { throw TestingError(.unscripted, "no fault \"\(id)\" is served here") }
         return endpoint
     }
 
-    /// The connections of all its servers that are open; a healthy client leaves none behind.
+    /// The number of open connections of all servers. It is 0 after a client closes its connections.
     public var openConnections: Int { parts.reduce(0) { $0 + ($1.server?.connections.open ?? 0) } }
 
-    /// Closes all ports and connections, and returns when they are gone.
+    /// Closes all ports and connections, and returns when their work has ended.
     public func stop() async {
         for part in parts { await part.stop() }
     }
@@ -113,7 +113,7 @@ public final class FaultServer: Sendable {
         return fault
     }
 
-    /// What serves one fault.
+    /// The server of one fault.
     private struct Part: Sendable {
         let endpoint: Endpoint
         var server: RawServer?

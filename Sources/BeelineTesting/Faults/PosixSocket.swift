@@ -12,10 +12,9 @@ import Musl
 import Glibc
 #endif
 
-/// A TCP socket below NIO, for the states that NIO's channels never stop in: bound only, or listening without
-/// accepting.
+/// A POSIX TCP socket, for states that NIO channels do not offer: bound without listening, or listening without accepting.
 final class PosixSocket: Sendable {
-    /// nil once closed.
+    /// Nil after the socket is closed.
     private let descriptor: NIOLockedValueBox<CInt?>
     private let handle: CInt
 
@@ -27,13 +26,13 @@ final class PosixSocket: Sendable {
         #endif
         handle = try Self.check("socket", socket(family == .v4 ? AF_INET : AF_INET6, stream, 0))
         descriptor = NIOLockedValueBox(handle)
-        // Programs that a test starts must not inherit it: the port would stay taken.
+        // Child processes of a test must not inherit the socket; otherwise the port would stay in use.
         _ = fcntl(handle, F_SETFD, FD_CLOEXEC)
     }
 
     deinit { close() }
 
-    /// Binds, and returns the endpoint with the port that the kernel chose.
+    /// Binds the socket. Returns the endpoint with its actual port.
     func bind(to endpoint: Endpoint) throws -> Endpoint {
         let address = try SocketAddress(ipAddress: "\(endpoint.address)", port: Int(endpoint.port))
         _ = try address.withSockAddr { pointer, size in
@@ -44,7 +43,7 @@ final class PosixSocket: Sendable {
         let port = try withUnsafeMutableBytes(of: &storage) { bytes in
             let pointer = bytes.assumingMemoryBound(to: sockaddr.self).baseAddress
             _ = try Self.check("getsockname", getsockname(handle, pointer, &size))
-            // The port stands at the same place for both families, in network order.
+            // The port is at the same offset for both families, in network order.
             return UInt16(bytes[2]) << 8 | UInt16(bytes[3])
         }
         return Endpoint(endpoint.address, port: port)
@@ -54,7 +53,7 @@ final class PosixSocket: Sendable {
         _ = try Self.check("listen", system_listen(handle, backlog))
     }
 
-    /// Connects; where `waits` is false, only sends the first packet.
+    /// Connects. If `waits` is false, only starts to connect.
     func connect(to endpoint: Endpoint, waits: Bool) throws {
         let address = try SocketAddress(ipAddress: "\(endpoint.address)", port: Int(endpoint.port))
         if !waits { _ = fcntl(handle, F_SETFL, O_NONBLOCK) }
@@ -76,7 +75,7 @@ final class PosixSocket: Sendable {
     }
 }
 
-// The methods above hide the functions of the same name.
+// The methods above hide these functions of the same name.
 private let system_bind = bind
 private let system_listen = listen
 private let system_connect = connect

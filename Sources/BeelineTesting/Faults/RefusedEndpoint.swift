@@ -10,17 +10,17 @@ public import Names
 /// dead.close()
 /// ```
 ///
-/// The port is bound but not listened on, so that nobody else can take it while a test relies on it.
+/// The port is bound without listening, so that no other process can take it during a test.
 public final class RefusedEndpoint: Sendable {
-    /// Where connections are refused.
+    /// The endpoint that refuses connections.
     public let endpoint: Endpoint
     private let socket: PosixSocket
 
-    /// Takes a port.
+    /// Binds a port.
     ///
     /// - Parameters:
-    ///   - address: a loopback address.
-    ///   - port: the port; 0 takes a free one.
+    ///   - address: A loopback address.
+    ///   - port: The port; 0 chooses a free one.
     /// - Throws: ``TestingError`` with code `badAddress`, or the error of the socket.
     public init(address: String = "127.0.0.1", port: UInt16 = 0) throws {
         let wanted = try Endpoint(loopback: address, port: port)
@@ -28,6 +28,6 @@ public final class RefusedEndpoint: Sendable {
         endpoint = try socket.bind(to: wanted)
     }
 
-    /// Frees the port; so does the end of the object.
+    /// Frees the port. Deallocation does the same.
     public func close() { socket.close() }
 }

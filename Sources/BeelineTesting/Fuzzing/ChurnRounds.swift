@@ -6,8 +6,8 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// How many steps a churn test takes: random insertions, deletions and look-ups on a table, against a plain model of it.
-/// `BEELINE_CHURN=1000000` raises the number.
+/// The number of steps of a churn test, which compares random insertions, deletions and lookups on a table with a simple model.
+/// `BEELINE_CHURN=1000000` overrides the default of 20,000.
 package enum ChurnRounds {
     package static let count =
         ProcessInfo.processInfo.environment["BEELINE_CHURN"].flatMap { Int($0) } ?? 20_000

@@ -6,7 +6,7 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// SplitMix64: the same numbers on every run and machine.
+/// SplitMix64: yields the same numbers for a seed on every run and machine.
 package struct SeededRandom: RandomNumberGenerator {
     private var state: UInt64
 
@@ -21,7 +21,7 @@ package struct SeededRandom: RandomNumberGenerator {
     }
 }
 
-/// How long a fuzz test goes on: `BEELINE_FUZZ=1000000` raises it.
+/// The number of rounds of a fuzz test. `BEELINE_FUZZ=1000000` overrides the ordinary number.
 package enum FuzzRounds {
     package static func count(ordinary: Int) -> Int {
         ProcessInfo.processInfo.environment["BEELINE_FUZZ"].flatMap { Int($0) } ?? ordinary

@@ -2,7 +2,7 @@
 
 import Crypto
 
-/// Keeps the beginning of a body, and counts and hashes all of it.
+/// Keeps the first bytes of a body, and counts and hashes all of it.
 struct BodyCollector {
     private var kept: [UInt8] = []
     private var size = 0

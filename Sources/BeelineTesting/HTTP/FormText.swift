@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The text form of queries and form bodies (WHATWG URL §5.1).
+/// Decodes queries and form bodies (WHATWG URL §5.1).
 enum FormText {
     static func decode(_ text: some StringProtocol) -> [String: String] {
         var result: [String: String] = [:]

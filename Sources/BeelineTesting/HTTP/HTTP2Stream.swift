@@ -5,7 +5,7 @@ import NIOCore
 import NIOHPACK
 import NIOHTTP2
 
-/// One stream of an accepted HTTP/2 connection, from the server's side.
+/// The server side of one HTTP/2 stream.
 struct HTTP2Stream: Sendable {
     typealias Payload = HTTP2Frame.FramePayload
 
@@ -13,7 +13,7 @@ struct HTTP2Stream: Sendable {
     let channel: any Channel
     let inbox: Inbox<Payload>
 
-    /// Makes an accepted connection hand its streams out as work.
+    /// Returns a function that splits an HTTP/2 connection into streams and yields each as work.
     static func multiplexer(
         _ limits: LoopbackOrigin.Limits,
         serve: @escaping @Sendable (HTTP2Stream) async throws -> Void
@@ -25,11 +25,11 @@ struct HTTP2Stream: Sendable {
                 HTTP2Setting(parameter: .initialWindowSize, value: limits.streamWindow),
                 HTTP2Setting(parameter: .maxHeaderListSize, value: 1 << 20),
             ]
-            // Handlers may lie about the length.
+            // Handlers may deliberately send a wrong length.
             settings.contentLengthValidation = .disabled
             var streams = NIOHTTP2Handler.StreamConfiguration()
             streams.targetWindowSize = limits.streamWindow
-            // A test that cancels a thousand requests is no attack.
+            // A test may cancel a thousand requests; do not treat that as an attack.
             streams.streamResetFrameRateLimit.maximumCount = 1_000_000
             let handler = NIOHTTP2Handler(
                 mode: .server,
@@ -50,7 +50,7 @@ struct HTTP2Stream: Sendable {
 
     // MARK: Receiving
 
-    /// Reads the header block; nil when the stream ends without one. `isWhole` says that no body follows.
+    /// Reads the header block; nil if the stream ends without one. `isWhole` is true if no body follows.
     func receiveHead() async throws -> (request: ReceivedRequest, isWhole: Bool)? {
         while let payload = try await next() {
             guard case .headers(let headers) = payload else { continue }
@@ -71,7 +71,7 @@ struct HTTP2Stream: Sendable {
         return nil
     }
 
-    /// Reads the body and the trailers, unless the head was the whole request.
+    /// Reads the body and the trailers, unless the head is the whole request.
     func receiveBody(of request: inout ReceivedRequest, isWhole: Bool, limit: Int) async throws {
         var body = BodyCollector(limit: limit)
         while !isWhole {
@@ -106,7 +106,7 @@ struct HTTP2Stream: Sendable {
 
     // MARK: Sending
 
-    /// Sends a reply to a request of the method, and ends the stream in the reply's way.
+    /// Sends a reply to a request with this method, and ends the stream as the reply says.
     func send(_ reply: Reply, to method: HTTPRequest.Method) async throws {
         guard reply.framing != .none else { return try await reset() }
         for response in reply.interim { try await sendHead(response.status, response.headerFields) }
@@ -128,7 +128,7 @@ struct HTTP2Stream: Sendable {
         }
     }
 
-    /// Sends 1xx or the head of the response.
+    /// Sends an interim (1xx) or final response head.
     func sendHead(_ status: HTTPResponse.Status, _ fields: HTTPFields, endStream: Bool = false) async throws {
         var headers = HPACKHeaders([(":status", "\(status.code)")])
         for field in fields where !Self.connectionFields.contains(field.name.canonicalName) {
@@ -137,7 +137,7 @@ struct HTTP2Stream: Sendable {
         try await channel.writeAndFlush(Payload.headers(.init(headers: headers, endStream: endStream)))
     }
 
-    /// RFC 9113 §8.2.2: what concerns the connection is not sent.
+    /// Connection-specific fields, which HTTP/2 does not allow (RFC 9113 §8.2.2).
     private static let connectionFields: Set<String> = ["connection", "transfer-encoding", "keep-alive", "upgrade"]
 
     private func sendBody(of reply: Reply) async throws {
@@ -171,7 +171,7 @@ struct HTTP2Stream: Sendable {
         try await channel.writeAndFlush(Payload.rstStream(.internalError))
     }
 
-    /// Announces that the connection takes no more streams; it closes when the last one has ended.
+    /// Announces that the connection accepts no more streams. It closes after the last stream ends.
     private func goAway() async throws {
         let payload = Payload.goAway(lastStreamID: .maxID, errorCode: .noError, opaqueData: nil)
         try await channel.parent?.writeAndFlush(HTTP2Frame(streamID: .rootStream, payload: payload))

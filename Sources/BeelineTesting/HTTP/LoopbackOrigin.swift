@@ -2,7 +2,7 @@
 
 public import Names
 
-/// A real HTTP server on loopback, with real TLS, that does what its handler says and remembers what it saw.
+/// An HTTP server on loopback, with TLS. Its handler answers the requests, and the server records them.
 ///
 /// ```swift
 /// let authority = try TestAuthority()
@@ -10,17 +10,16 @@ public import Names
 ///     addresses: ["127.0.0.1", "127.0.0.2"],
 ///     tls: ServerTLS(try authority.certificate(for: "a.test"), try authority.certificate(for: "b.test"))
 /// ) { request in
-///     .text("\(request.method) for \(request.authority ?? "nobody")")
+///     .text("\(request.method) for \(request.authority ?? "no host")")
 /// }
-/// // … a client asks for https://a.test:port at origin.endpoints …
+/// // … a client requests https://a.test:port at origin.endpoints …
 /// #expect(origin.requests.map(\.connection.serverName) == ["a.test"])
 /// await origin.stop()
 /// ```
 ///
-/// With `h2` among the protocols of ``ServerTLS/applicationProtocols`` it speaks HTTP/2 to clients that offer it.
-/// Requests on one connection of HTTP/1.1 are answered in order; connections and streams run at the same time. A
-/// handler that throws ends its connection, or its stream. All of it ends with ``stop()``, so a handler may wait
-/// without a limit of its own.
+/// If ``ServerTLS/applicationProtocols`` contains `h2`, the server uses HTTP/2 with clients that offer it. Requests on one
+/// HTTP/1.1 connection are answered in order; connections and streams run concurrently. A handler that throws ends its
+/// connection or stream. ``stop()`` cancels all handlers, so a handler may wait without a time limit.
 public final class LoopbackOrigin: Sendable {
     /// Answers a request.
     public typealias Handler = @Sendable (ReceivedRequest) async throws -> Reply
@@ -31,14 +30,14 @@ public final class LoopbackOrigin: Sendable {
     /// Starts a server.
     ///
     /// - Parameters:
-    ///   - addresses: loopback addresses; all of them get the same port, and a request says where it arrived.
-    ///   - port: the port; 0, the default, takes one that is free on all addresses.
-    ///   - tls: certificates by server name; nil: HTTP in the clear.
-    ///   - limits: what is kept of a request, and what an HTTP/2 client may do.
-    ///   - head: asked before a body is read. A reply from here is sent in place of the body's reading, and the
-    ///     connection closed; nil goes on, after `100 Continue` where the client expects it (RFC 9110 §10.1.1). While
-    ///     it waits, nothing is read, so a client's upload comes to a stop.
-    ///   - handler: answers a request that is read whole; ``Routes/standard`` has answers for most needs.
+    ///   - addresses: The loopback addresses. All use the same port, and each request records its address.
+    ///   - port: The port. Default 0: a port that is free on all addresses.
+    ///   - tls: The certificates by server name; nil: HTTP without TLS.
+    ///   - limits: The limits of recording and of HTTP/2.
+    ///   - head: Called before the body is read. If it returns a reply, the server sends it without reading the body; it then
+    ///     closes an HTTP/1.1 connection. If it returns nil, the server continues, and sends `100 Continue` if the client
+    ///     expects it (RFC 9110 §10.1.1). While it runs, the server does not read the body, so the client's upload stalls.
+    ///   - handler: Answers a request after its body is read; ``Routes/standard`` covers most needs.
     /// - Throws: ``TestingError`` with code `badAddress` or `noPort`.
     public static func start(
         addresses: [String] = ["127.0.0.1"],
@@ -61,34 +60,34 @@ public final class LoopbackOrigin: Sendable {
         self.record = record
     }
 
-    /// What a server keeps and allows.
+    /// The limits of a server.
     public struct Limits: Hashable, Sendable {
-        /// Bytes of a body that are kept; more are counted and hashed. Default 1 MiB.
+        /// The maximum number of body bytes to keep. Further bytes are only counted and hashed. Default 1 MiB.
         public var bodyBytes = 1 << 20
-        /// Requests that are remembered, the first ones. Default 10,000.
+        /// The maximum number of requests to record; later ones are not recorded. Default 10,000.
         public var requests = 10_000
-        /// Streams that a client may have open at once on an HTTP/2 connection (RFC 9113 §5.1.2). Default 100.
+        /// The maximum number of concurrent streams on an HTTP/2 connection (RFC 9113 §5.1.2). Default 100.
         public var concurrentStreams = 100
-        /// Bytes of a body that an HTTP/2 client may send before the server has read them. Default 65,535.
+        /// The flow-control window of an HTTP/2 stream, in bytes. Default 65,535.
         public var streamWindow = 65_535
 
-        /// The defaults.
+        /// Creates the default limits.
         public init() {}
     }
 
-    /// Where it listens, in the order of the addresses that were asked for.
+    /// The endpoints, in the order of the given addresses.
     public var endpoints: [Endpoint] { listener.endpoints }
 
     /// The first of ``endpoints``.
     public var endpoint: Endpoint { endpoints[0] }
 
-    /// The port, the same on all addresses.
+    /// The port, which is the same on all addresses.
     public var port: UInt16 { endpoint.port }
 
-    /// The requests so far, in the order in which they were read whole (with a `head` reply: up to their body).
+    /// The recorded requests, in the order in which their bodies were read. A request that `head` answered has no body.
     public var requests: [ReceivedRequest] { record.all.value }
 
-    /// Returns the requests when there are at least `count` of them.
+    /// Waits until there are at least `count` requests, and returns them.
     ///
     /// - Throws: ``TestingError`` with code `timedOut` after `limit`.
     @discardableResult
@@ -98,10 +97,10 @@ public final class LoopbackOrigin: Sendable {
         }
     }
 
-    /// The connections so far.
+    /// The current connection counts.
     public var connections: ConnectionTally { listener.tally.value }
 
-    /// Returns when the connections fulfil `condition`, such as `{ $0.open == 0 }`.
+    /// Waits until the connection counts fulfil `condition`, such as `{ $0.open == 0 }`.
     ///
     /// - Throws: ``TestingError`` with code `timedOut` after `limit`.
     @discardableResult
@@ -112,11 +111,11 @@ public final class LoopbackOrigin: Sendable {
         try await listener.tally.wait(for: "connections", atMost: limit, until: condition)
     }
 
-    /// Closes the port and all connections, and returns when they are gone.
+    /// Closes the port and all connections, and returns when their work has ended.
     public func stop() async { await listener.stop() }
 }
 
-/// The requests that a server keeps, up to a bound.
+/// The recorded requests of a server, up to a limit.
 final class RequestRecord: Sendable {
     let all = Watched<[ReceivedRequest]>([])
     private let limit: Int

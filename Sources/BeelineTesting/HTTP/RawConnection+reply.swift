@@ -4,9 +4,9 @@ import HTTPTypes
 import NIOCore
 
 extension RawConnection {
-    /// Sends a reply to a request; false when the connection is not to be used again.
+    /// Sends a reply to a request. Returns false if the connection must not be reused.
     ///
-    /// - Parameter closes: whether the client has asked for the end of the connection.
+    /// - Parameter closes: Whether the client requested to close the connection.
     func send(_ reply: Reply, to method: HTTPRequest.Method, closes: Bool = false) async throws -> Bool {
         if let takeover = reply.takeover {
             try await takeover(self)
@@ -25,7 +25,7 @@ extension RawConnection {
         return false
     }
 
-    /// Sends the interim responses, the status line and the fields.
+    /// Sends the interim responses, the status line and the header fields.
     func sendHead(of reply: Reply, closes: Bool = false) async throws {
         var fields = reply.fields
         let isFramed = fields[.contentLength] != nil || fields[.transferEncoding] != nil
@@ -41,7 +41,7 @@ extension RawConnection {
         var text = ""
         for response in reply.interim { text += Self.head(response.status, response.headerFields) }
         text += Self.head(reply.status, fields)
-        // Latin-1 is what the parts were read as.
+        // The header values were read as Latin-1.
         try await send(text.unicodeScalars.map { UInt8(truncatingIfNeeded: $0.value) })
     }
 

@@ -3,10 +3,11 @@
 import HTTPTypes
 
 extension RawConnection {
-    /// Reads one HTTP/1.x request, head and body (RFC 9112); nil when the client closes before its first byte.
+    /// Reads one HTTP/1.x request with its body (RFC 9112); nil if the client closes before the first byte.
     ///
-    /// - Parameter bodyLimit: how many bytes of the body are kept; more are counted and hashed only.
-    /// - Throws: ``TestingError`` with code `badInput` for what is no request and `closed` for half of one.
+    /// - Parameter bodyLimit: The maximum number of body bytes to keep. Further bytes are only counted and hashed. Default 1
+    ///   MiB.
+    /// - Throws: ``TestingError`` with code `badInput` for an invalid request and `closed` for an incomplete one.
     public func receiveRequest(bodyLimit: Int = 1 << 20) async throws -> ReceivedRequest? {
         guard var request = try await receiveHead() else { return nil }
         try await receiveBody(of: &request, limit: bodyLimit)
@@ -64,7 +65,7 @@ extension RawConnection {
         }
     }
 
-    /// The size of the next chunk; nil for the last one.
+    /// The size of the next chunk; nil for the last chunk.
     private func receiveChunkSize() async throws -> Int? {
         let line = try await receive(until: "\r\n", limit: 4096) ?? []
         let text = String(decoding: line.dropLast(2), as: UTF8.self)
@@ -96,7 +97,7 @@ extension RawConnection {
 }
 
 extension HTTPField {
-    /// A field of a Latin-1 value; HTTPField itself trims the blanks around it.
+    /// Creates a field from a Latin-1 value. HTTPField trims surrounding white space.
     init(name: Name, isoLatin1 value: String) {
         self.init(name: name, value: Array(value.unicodeScalars.map { UInt8(truncatingIfNeeded: $0.value) }))
     }

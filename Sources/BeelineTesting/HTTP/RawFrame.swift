@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// An HTTP/2 frame as bytes (RFC 9113 §4.1), right or wrong: for servers and clients that a ``RawConnection`` plays.
+/// An HTTP/2 frame as bytes (RFC 9113 §4.1), valid or invalid, to send or receive on a ``RawConnection``.
 ///
 /// ```swift
 /// _ = try await connection.receive(count: RawFrame.preface.count)
@@ -9,7 +9,7 @@
 /// try await connection.send(RawFrame(.goAway, payload: [0, 0, 0, 0, 0, 0, 0, 0]).bytes)
 /// ```
 public struct RawFrame: Hashable, Sendable {
-    /// The types of frames (RFC 9113 §6).
+    /// The frame types (RFC 9113 §6).
     public enum Kind: UInt8, Hashable, Sendable {
         /// DATA (§6.1).
         case data
@@ -33,25 +33,25 @@ public struct RawFrame: Hashable, Sendable {
         case continuation
     }
 
-    /// What a client sends first (RFC 9113 §3.4).
+    /// The client connection preface (RFC 9113 §3.4).
     public static let preface = Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8)
-    /// END_STREAM, or ACK of SETTINGS and PING.
+    /// END_STREAM, or ACK for SETTINGS and PING.
     public static let endStream: UInt8 = 1
     /// END_HEADERS.
     public static let endHeaders: UInt8 = 4
 
-    /// The type; nil for one that RFC 9113 does not know.
+    /// The type; nil for a type that RFC 9113 does not define.
     public var kind: Kind?
     /// The flags.
     public var flags: UInt8
-    /// The stream; 0 is the connection.
+    /// The stream ID; 0 is the connection.
     public var stream: UInt32
-    /// What follows the nine octets of the header.
+    /// The bytes after the nine-byte header.
     public var payload: [UInt8]
-    /// What the header says the length is; nil: the truth.
+    /// The length in the header; nil: the actual length.
     public var declaredLength: Int?
 
-    /// A frame.
+    /// Creates a frame.
     public init(_ kind: Kind, flags: UInt8 = 0, stream: UInt32 = 0, payload: [UInt8] = []) {
         self.kind = kind
         self.flags = flags
@@ -59,7 +59,7 @@ public struct RawFrame: Hashable, Sendable {
         self.payload = payload
     }
 
-    /// A HEADERS frame with a block that uses neither Huffman codes nor the dynamic table.
+    /// Creates a HEADERS frame whose field block uses neither Huffman codes nor the dynamic table.
     public static func headers(
         _ fields: [(name: String, value: String)],
         stream: UInt32,
@@ -68,7 +68,7 @@ public struct RawFrame: Hashable, Sendable {
         RawFrame(.headers, flags: flags, stream: stream, payload: fields.flatMap { Self.literal($0.name, $0.value) })
     }
 
-    /// A SETTINGS frame (RFC 9113 §6.5).
+    /// Creates a SETTINGS frame (RFC 9113 §6.5).
     public static func settings(_ values: [(id: UInt16, value: UInt32)]) -> RawFrame {
         RawFrame(.settings, payload: values.flatMap { [UInt8($0.id >> 8), UInt8($0.id & 255)] + big($0.value) })
     }
@@ -79,17 +79,17 @@ public struct RawFrame: Hashable, Sendable {
         return Array(length) + [kind?.rawValue ?? 0xff, flags] + Self.big(stream) + payload
     }
 
-    /// A literal header field without indexing and with a new name (RFC 7541 §6.2.2).
+    /// Encodes a literal header field without indexing and with a new name (RFC 7541 §6.2.2).
     public static func literal(_ name: String, _ value: String) -> [UInt8] {
         [0] + string(name) + string(value)
     }
 
-    /// Four octets in network order.
+    /// Encodes four bytes in network order.
     public static func big(_ value: UInt32) -> [UInt8] {
         (0..<4).map { UInt8(truncatingIfNeeded: value >> (24 - 8 * UInt32($0))) }
     }
 
-    /// A string literal of a length below 2^21 (RFC 7541 §5.1 and §5.2).
+    /// Encodes a string literal shorter than 2^21 bytes (RFC 7541 §5.1 and §5.2).
     private static func string(_ text: String) -> [UInt8] {
         let bytes = Array(text.utf8)
         guard bytes.count >= 127 else { return [UInt8(bytes.count)] + bytes }
@@ -104,9 +104,9 @@ public struct RawFrame: Hashable, Sendable {
 }
 
 extension RawConnection {
-    /// Reads frames until one fulfils the condition, and returns that one; nil when the peer closes.
+    /// Reads frames until one fulfils the condition, and returns it; nil if the peer closes.
     ///
-    /// - Throws: ``TestingError`` with code `badInput` for a frame of more than 1 MiB, or after 10,000 others.
+    /// - Throws: ``TestingError`` with code `badInput` for a frame over 1 MiB, or after 10,000 other frames.
     public func receiveFrame(where condition: (RawFrame) -> Bool = { _ in true }) async throws -> RawFrame? {
         for _ in 0..<10_000 {
             guard let header = try? await receive(count: 9) else { return nil }

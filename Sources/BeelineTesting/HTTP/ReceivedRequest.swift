@@ -2,48 +2,47 @@
 
 public import HTTPTypes
 
-/// A request as a double received it, whole.
+/// A complete request that a test server received.
 public struct ReceivedRequest: Sendable {
     /// The method.
     public var method: HTTPRequest.Method
-    /// The request target as it was written: a path with its query, an absolute URL (to a proxy) or an authority
-    /// (CONNECT).
+    /// The request target as sent: a path with its query, an absolute URL (to a proxy) or an authority (CONNECT).
     public var target: String
     /// `HTTP/1.1`, `HTTP/1.0` or `HTTP/2`.
     public var version: String
-    /// The header fields in the order and the letter case of the wire. HTTP/2's pseudo header fields are not in it.
+    /// The header fields in the received order and letter case, without HTTP/2's pseudo-header fields.
     public var fields: HTTPFields
     /// The trailer fields.
     public var trailers: HTTPFields = [:]
-    /// Where the request says that it goes: the Host field, or `:authority` of HTTP/2.
+    /// The Host field, or `:authority` in HTTP/2.
     public var authority: String?
-    /// The head byte for byte, read as Latin-1; empty for HTTP/2.
+    /// The raw head, decoded as Latin-1; empty for HTTP/2.
     public var rawHead = ""
-    /// The body up to the server's limit; ``bodySize`` and ``bodyHash`` are of the whole.
+    /// The body, cut at the server's limit. ``bodySize`` and ``bodyHash`` cover the whole body.
     public var body: [UInt8] = []
-    /// How many bytes the body had.
+    /// The size of the whole body, in bytes.
     public var bodySize = 0
-    /// SHA-256 of the whole body.
+    /// The SHA-256 hash of the whole body.
     public var bodyHash: [UInt8] = []
-    /// The connection that brought it.
+    /// The connection of the request.
     public var connection: ConnectionInfo
 
-    /// The target up to its query.
+    /// The target without its query.
     public var path: String { String(target.prefix { $0 != "?" }) }
 
-    /// The parts of the target's query by name, percent-decoded; of several with one name the last.
+    /// The percent-decoded query parameters. If a name repeats, its last value is used.
     public var query: [String: String] {
         guard let mark = target.firstIndex(of: "?") else { return [:] }
         return FormText.decode(target[target.index(after: mark)...])
     }
 
-    /// The body as text; what is not UTF-8 becomes U+FFFD.
+    /// The body as text. Invalid UTF-8 becomes U+FFFD.
     public var text: String { String(decoding: body, as: UTF8.self) }
 
-    /// The parts of a body of type `application/x-www-form-urlencoded`.
+    /// The parameters of an `application/x-www-form-urlencoded` body.
     public var form: [String: String] { FormText.decode(text) }
 
-    /// The cookies of its Cookie fields by name.
+    /// The cookies of the Cookie fields by name.
     public var cookies: [String: String] {
         var result: [String: String] = [:]
         for line in fields[values: .cookie] {

@@ -9,17 +9,17 @@ import Foundation
 #endif
 
 extension Reply {
-    /// Text of type `text/plain`.
+    /// A `text/plain` reply.
     public static func text(_ text: String, status: HTTPResponse.Status = .ok) -> Reply {
         Reply(status: status, fields: [.contentType: "text/plain; charset=utf-8"], body: [.text(text)])
     }
 
-    /// Bytes of a type.
+    /// A reply with bytes of a content type.
     public static func bytes(_ bytes: [UInt8], type: String = "application/octet-stream") -> Reply {
         Reply(fields: [.contentType: type], body: [.bytes(bytes)])
     }
 
-    /// A value as JSON with sorted keys.
+    /// A value encoded as JSON with sorted keys.
     public static func json(_ value: some Encodable, status: HTTPResponse.Status = .ok) throws -> Reply {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
@@ -37,25 +37,25 @@ extension Reply {
         Reply(status: status, fields: [.location: location])
     }
 
-    /// A chunked body, a chunk for each piece that has bytes.
+    /// A chunked reply with one chunk for each non-empty piece.
     public static func chunks(_ pieces: Piece..., trailers: HTTPFields = [:]) -> Reply {
         Reply(fields: [.contentType: "text/plain; charset=utf-8"], body: pieces, framing: .chunked, trailers: trailers)
     }
 
-    /// Exactly these bytes in place of a response. HTTP/2 cannot send them and resets the stream.
+    /// Sends exactly these bytes instead of a response. HTTP/2 resets the stream instead.
     public static func raw(_ pieces: Piece..., ending: Ending = .keepAlive) -> Reply {
         Reply(body: pieces, framing: .none, ending: ending)
     }
 
-    /// Hands the connection over: nothing is sent before, and it is closed when the closure ends. HTTP/2 cannot do this
-    /// and resets the stream.
+    /// Lets a closure take over the connection. The server sends nothing itself and closes the connection when the closure
+    /// ends. HTTP/2 resets the stream instead.
     public static func takeover(_ body: @escaping @Sendable (RawConnection) async throws -> Void) -> Reply {
         var reply = Reply(framing: .none)
         reply.takeover = body
         return reply
     }
 
-    /// The reply with a header field added.
+    /// A copy of the reply with one more header field.
     public func adding(_ name: HTTPField.Name, _ value: String) -> Reply {
         var reply = self
         reply.fields.append(HTTPField(name: name, value: value))

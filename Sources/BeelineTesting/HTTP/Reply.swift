@@ -2,35 +2,35 @@
 
 public import HTTPTypes
 
-/// What a handler answers: a good response by default, and every bad one by saying so.
+/// A handler's reply. It is a valid response by default, and its properties can make it invalid.
 ///
 /// ```swift
 /// .text("hello")                                                     // 200, Content-Length
-/// .chunks("one", .wait(gate), "two")                                 // chunked, the second piece when the gate opens
-/// Reply(fields: [.contentLength: "100"], body: ["half"], ending: .hangUp)     // closed in mid-body
+/// .chunks("one", .wait(gate), "two")                                 // chunked; waits for the gate between the chunks
+/// Reply(fields: [.contentLength: "100"], body: ["half"], ending: .hangUp)     // closes within the body
 /// Reply(fields: [.contentLength: "3"], body: ["too long"])           // more than Content-Length
-/// .raw("HTTP/1.1 twohundred\r\n\r\n")                                // not HTTP at all
-/// .takeover { connection in … }                                      // the bytes are yours from here
+/// .raw("HTTP/1.1 twohundred\r\n\r\n")                                // not valid HTTP
+/// .takeover { connection in … }                                      // the closure writes all bytes
 /// ```
 public struct Reply: Sendable {
-    /// The status; its reason phrase goes on the wire of HTTP/1.1.
+    /// The status. HTTP/1.1 also sends its reason phrase.
     public var status: HTTPResponse.Status
-    /// The header fields. A Content-Length or Transfer-Encoding in them is sent as it is, right or wrong, and none is
-    /// added beside it.
+    /// The header fields. A Content-Length or Transfer-Encoding field is sent unchanged, even if wrong, and the server adds no
+    /// other.
     public var fields: HTTPFields
-    /// The body. It is left out where HTTP has none: to HEAD, and for 204 and 304.
+    /// The body. It is not sent if HTTP allows none: for HEAD, 204 and 304.
     public var body: [Piece]
-    /// How the client is told where the body ends.
+    /// How the end of the body is marked.
     public var framing: Framing
-    /// The trailer fields; only a chunked body and HTTP/2 have room for them.
+    /// The trailer fields. Only chunked bodies and HTTP/2 send them.
     public var trailers: HTTPFields
-    /// Interim responses (1xx) that go before.
+    /// The interim responses (1xx) to send first.
     public var interim: [HTTPResponse]
-    /// What happens to the connection afterwards.
+    /// The action on the connection after the reply.
     public var ending: Ending
     var takeover: (@Sendable (RawConnection) async throws -> Void)?
 
-    /// A response of parts.
+    /// Creates a reply.
     public init(
         status: HTTPResponse.Status = .ok,
         fields: HTTPFields = [:],
@@ -59,16 +59,16 @@ public struct Reply: Sendable {
 
         let kind: Kind
 
-        /// These bytes; in a chunked body one chunk.
+        /// These bytes. A chunked body sends them as one chunk.
         public static func bytes(_ bytes: [UInt8]) -> Piece { Piece(kind: .bytes(bytes)) }
-        /// This text in UTF-8.
+        /// This text as UTF-8.
         public static func text(_ text: String) -> Piece { .bytes(Array(text.utf8)) }
-        /// So many zero bytes, made as they are sent.
+        /// This number of zero bytes, generated during sending.
         public static func zeros(_ count: Int) -> Piece { Piece(kind: .zeros(count)) }
-        /// Nothing, until the gate opens; what stands before it has left by then.
+        /// Waits for the gate. Earlier pieces are sent before the wait.
         public static func wait(_ gate: Gate) -> Piece { Piece(kind: .wait(gate)) }
 
-        /// The text in UTF-8.
+        /// Creates a piece of UTF-8 text.
         public init(stringLiteral text: String) { self = .text(text) }
 
         init(kind: Kind) { self.kind = kind }
@@ -82,27 +82,27 @@ public struct Reply: Sendable {
         }
     }
 
-    /// How the client is told where the body ends (RFC 9112 §6.3). HTTP/2 says it in its own way.
+    /// How the end of the body is marked (RFC 9112 §6.3). HTTP/2 uses END_STREAM instead.
     public enum Framing: Hashable, Sendable {
-        /// By Content-Length.
+        /// Content-Length.
         case length
-        /// By `Transfer-Encoding: chunked`.
+        /// `Transfer-Encoding: chunked`.
         case chunked
-        /// By the end of the connection; give it an ending other than ``Ending/keepAlive``.
+        /// The end of the connection. The server then always closes it.
         case untilClose
-        /// There is no head: the pieces are all that is sent.
+        /// No head; only the pieces are sent.
         case none
     }
 
-    /// What happens to the connection after the last piece.
+    /// The action on the connection after the last piece.
     public enum Ending: Hashable, Sendable {
-        /// The message is whole, the connection stays.
+        /// Completes the message and keeps the connection open.
         case keepAlive
-        /// The message is whole, `Connection: close` announces that the connection ends with it.
+        /// Completes the message and closes the connection, announced by `Connection: close`.
         case close
-        /// The connection is closed without announcement; over TLS without `close_notify`, and without the last chunk.
+        /// Closes the connection without announcement, without the last chunk and, over TLS, without `close_notify`.
         case hangUp
-        /// The connection is reset (RST); on HTTP/2 only the stream (RST_STREAM, INTERNAL_ERROR).
+        /// Resets the connection (RST). On HTTP/2 resets only the stream (RST_STREAM, INTERNAL_ERROR).
         case reset
     }
 }

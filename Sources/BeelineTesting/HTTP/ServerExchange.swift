@@ -2,7 +2,7 @@
 
 import HTTPTypes
 
-/// The server's side of the exchanges on one connection, whatever the connection.
+/// The server side of request and response, for HTTP/1.1 and HTTP/2.
 struct ServerExchange: Sendable {
     let limits: LoopbackOrigin.Limits
     let record: RequestRecord
@@ -18,7 +18,7 @@ struct ServerExchange: Sendable {
         }
     }
 
-    /// Serves one stream of HTTP/2.
+    /// Serves one HTTP/2 stream.
     func serve(_ stream: HTTP2Stream) async throws {
         guard let (received, isWhole) = try await stream.receiveHead() else { return }
         var request = received
@@ -34,7 +34,7 @@ struct ServerExchange: Sendable {
         try await stream.send(try await handler(request), to: request.method)
     }
 
-    /// Answers the next request; false at the end of the connection.
+    /// Answers the next request. Returns false at the end of the connection.
     private func answerOne(on connection: RawConnection) async throws -> Bool {
         guard var request = try await connection.receiveHead() else { return false }
         if let early = try await head?(request) {

@@ -11,20 +11,20 @@ import Musl
 import Glibc
 #endif
 
-/// The file descriptors that this process holds.
+/// The open file descriptors of this process.
 public enum OpenDescriptors {
-    /// How many there are. Other tests of the process open and close their own meanwhile: compare only where nothing
-    /// else runs, and use ``sockets(connectedTo:)`` elsewhere.
+    /// The number of open descriptors. Concurrent tests change it, so compare it only in a test that runs alone. Elsewhere use
+    /// ``sockets(connectedTo:)``.
     public static func count() -> Int { all().count }
 
-    /// How many sockets are connected to one of the endpoints, as their client. Nobody else's sockets are, where the
-    /// endpoints are a test's own servers.
+    /// The number of client sockets connected to one of the endpoints. If the endpoints are a test's own servers, concurrent
+    /// tests do not affect it.
     public static func sockets(connectedTo endpoints: [Endpoint]) -> Int {
         let endpoints = Set(endpoints)
         return all().count { descriptor in peer(of: descriptor).map(endpoints.contains) ?? false }
     }
 
-    /// What the descriptors are, for messages: `12 → socket:[34567]`. Only Linux can say it.
+    /// Describes the descriptors for messages, such as `12 → socket:[34567]`. Only Linux has the targets.
     static func describe() -> [String] {
         all().map { descriptor in
             var target = [CChar](repeating: 0, count: 256)
@@ -34,7 +34,7 @@ public enum OpenDescriptors {
         }
     }
 
-    /// The open ones, by asking for each below the limit (at most 65,536).
+    /// The open descriptors. Without /proc, tests each number below the limit (at most 65,536).
     private static func all() -> [CInt] {
         #if os(Linux)
         if let listed = listed() { return listed }
@@ -43,7 +43,7 @@ public enum OpenDescriptors {
     }
 
     #if os(Linux)
-    /// The open ones, as /proc lists them; the limit may be a million, which is too many to ask for.
+    /// The open descriptors from /proc. The limit may be a million, too many to test one by one.
     private static func listed() -> [CInt]? {
         guard let directory = opendir("/proc/self/fd") else { return nil }
         defer { closedir(directory) }
@@ -55,7 +55,8 @@ public enum OpenDescriptors {
         return result
     }
 
-    /// The name of an entry. Its structure is not copied: where it stands last in what was read, memory may end behind its name.
+    /// The name of an entry. Reads it in place: for the last entry, memory may end after the name, so copying the whole
+    /// structure could read out of bounds.
     static func name(of entry: UnsafePointer<dirent>) -> String {
         guard let offset = MemoryLayout<dirent>.offset(of: \.d_name) else { return "" }
         return String(cString: (UnsafeRawPointer(entry) + offset).assumingMemoryBound(to: CChar.self))
@@ -68,7 +69,7 @@ public enum OpenDescriptors {
         return withUnsafeMutableBytes(of: &storage) { bytes -> Endpoint? in
             let pointer = bytes.assumingMemoryBound(to: sockaddr.self).baseAddress
             guard let pointer, getpeername(descriptor, pointer, &size) == 0 else { return nil }
-            // The port stands at offset 2 for both families; the address at 4 or, after the flow label, at 8.
+            // Both families have the port at offset 2. The address is at offset 4, or 8 for IPv6, after the flow label.
             let port = UInt16(bytes[2]) << 8 | UInt16(bytes[3])
             let octets: ArraySlice<UInt8>
             switch CInt(pointer.pointee.sa_family) {

@@ -6,7 +6,7 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// What this process holds at a moment, for soaks that must show flat figures.
+/// The resources that this process holds, for soak tests that check for growth.
 ///
 /// ```swift
 /// let before = ProcessUsage.now
@@ -14,14 +14,14 @@ import Foundation
 /// #expect(ProcessUsage.now.residentBytes < before.residentBytes + 8 << 20)
 /// ```
 public struct ProcessUsage: Hashable, Sendable {
-    /// Open file descriptors.
+    /// The number of open file descriptors.
     public let descriptors: Int
-    /// Threads; nil where the system is not Linux.
+    /// The number of threads; nil on systems other than Linux.
     public let threads: Int?
-    /// Memory that is resident, in bytes; nil where the system is not Linux.
+    /// The resident memory in bytes; nil on systems other than Linux.
     public let residentBytes: Int?
 
-    /// What it holds now.
+    /// The current usage.
     public static var now: ProcessUsage {
         let status = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""
         return ProcessUsage(

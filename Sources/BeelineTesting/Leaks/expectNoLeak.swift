@@ -4,28 +4,28 @@ import NIOCore
 import NIOPosix
 public import Names
 
-/// Runs `body` and checks that no descriptor is left over from it.
+/// Runs `body` and checks that it leaves no descriptor open.
 ///
 /// ```swift
-/// try await expectNoLeak(to: origin.endpoints) {      // sockets of clients to these endpoints
+/// try await expectNoLeak(to: origin.endpoints) {      // counts client sockets to these endpoints
 ///     try await client.get(…)
 ///     try await client.shutdown()
 /// }
 /// ```
 ///
 /// - Parameters:
-///   - endpoints: the servers whose clients are counted: their sockets must be gone. nil counts every descriptor of the
-///     process against the number before, which holds only in a test that runs alone (`.serialized`, or an exit test).
-///   - limit: how long closing may take, in real time. Most is over after a turn of the event loops.
-///   - body: what might leak.
-/// - Throws: what `body` throws, or ``TestingError`` with code `leaked` that lists what is left.
+///   - endpoints: The servers whose client sockets are counted. Nil counts every descriptor of the process, which is reliable
+///     only in a test that runs alone (`.serialized`, or an exit test).
+///   - limit: The time limit for closing, in real time. Usually one turn of the event loops is enough. Default 5 s.
+///   - body: The code to check.
+/// - Throws: The error of `body`, or ``TestingError`` with code `leaked` that lists the open descriptors.
 public func expectNoLeak<Result>(
     to endpoints: [Endpoint]? = nil,
     within limit: Duration = .seconds(5),
     _ body: () async throws -> Result
 ) async throws -> Result {
     let count = { endpoints.map(OpenDescriptors.sockets(connectedTo:)) ?? OpenDescriptors.count() }
-    // A first turn, so that what NIO keeps for itself is open before it is counted.
+    // Let NIO open its own descriptors before counting.
     await turnOfEventLoops()
     let before = count()
     let result = try await body()
@@ -43,7 +43,7 @@ public func expectNoLeak<Result>(
     return result
 }
 
-/// Returns when every event loop of the shared group has done what it had to do, and a millisecond has gone by.
+/// Waits one millisecond on every event loop of the shared group, so that pending work finishes.
 private func turnOfEventLoops() async {
     for loop in MultiThreadedEventLoopGroup.singleton.makeIterator() {
         try? await loop.scheduleTask(in: .milliseconds(1)) {}.futureResult.get()

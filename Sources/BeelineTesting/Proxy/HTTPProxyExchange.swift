@@ -3,14 +3,14 @@
 import HTTPTypes
 import Names
 
-/// An HTTP proxy's part on one connection.
+/// The proxy side of one HTTP proxy connection.
 struct HTTPProxyExchange: Sendable {
     let log: Watched<[ProxyServer.Request]>
     let credentials: String?
     let instead: (@Sendable (ProxyServer.Request) async throws -> Reply?)?
     let route: @Sendable (String, UInt16) -> Endpoint?
 
-    /// Serves requests until one is tunnelled or forwarded. A client that is told to authenticate may try again.
+    /// Serves requests until one is tunnelled or forwarded. After a 407 reply, the client may try again.
     func serve(_ connection: RawConnection) async throws {
         while let received = try await connection.receiveRequest() {
             guard let request = Self.request(received) else {
@@ -76,7 +76,7 @@ struct HTTPProxyExchange: Sendable {
         )
     }
 
-    /// The request in origin form. It asks the origin to close, so that the end of the response needs no parsing.
+    /// The request in origin form. It asks the origin to close, so that the proxy need not parse the response.
     private static func forwarded(_ received: ReceivedRequest) -> [UInt8] {
         let rest = received.target.dropFirst(7).drop { $0 != "/" && $0 != "?" }
         var text = "\(received.method.rawValue) \(rest.hasPrefix("/") ? "" : "/")\(rest) HTTP/1.1\r\n"
@@ -91,7 +91,7 @@ struct HTTPProxyExchange: Sendable {
     }
 }
 
-/// Carries bytes both ways until both sides have ended.
+/// Copies bytes in both directions until both sides have closed.
 func tunnel(_ client: RawConnection, _ server: RawConnection) async throws {
     try await withThrowingTaskGroup(of: Void.self) { group in
         for (from, to) in [(client, server), (server, client)] {
@@ -100,7 +100,7 @@ func tunnel(_ client: RawConnection, _ server: RawConnection) async throws {
                 try? await to.finishSending()
             }
         }
-        // The first error ends the other direction.
+        // An error in one direction cancels the other.
         defer { group.cancelAll() }
         try await group.next()
         try await group.next()

@@ -3,52 +3,51 @@
 public import HTTPTypes
 public import Names
 
-/// A proxy on loopback, of HTTP or SOCKS5, that remembers what it was asked for and reaches what the test lets it
-/// reach.
+/// An HTTP or SOCKS5 proxy on loopback. It records its requests and connects only to targets that the test routes.
 ///
 /// ```swift
 /// let proxy = try await ProxyServer.start(.http) { name, port in
 ///     name == "www.a.test" ? origin.endpoint : nil
 /// }
-/// // … a client with the proxy http://127.0.0.1:port asks for https://www.a.test/ …
-/// #expect(proxy.requests.map(\.host) == ["www.a.test"])     // the name travels, not an address
+/// // … a client with the proxy http://127.0.0.1:port requests https://www.a.test/ …
+/// #expect(proxy.requests.map(\.host) == ["www.a.test"])     // the client sends the name, not an address
 /// await proxy.stop()
 /// ```
 ///
-/// As an HTTP proxy it tunnels CONNECT and forwards `http://` requests, one for each connection.
+/// An HTTP proxy tunnels CONNECT and forwards `http://` requests, one for each connection.
 public final class ProxyServer: Sendable {
-    /// What a proxy speaks.
+    /// The proxy protocol.
     public enum Kind: Hashable, Sendable {
-        /// HTTP (RFC 9110 §7.6 and §9.3.6), over TLS where the server has it.
+        /// HTTP (RFC 9110 §7.6 and §9.3.6), over TLS if the server has TLS settings.
         case http
-        /// SOCKS5 (RFC 1928, with the user names of RFC 1929).
+        /// SOCKS5 (RFC 1928), with username/password authentication (RFC 1929).
         case socks5
     }
 
-    /// What it was asked to do.
+    /// A request to the proxy.
     public struct Request: Hashable, Sendable {
-        /// Ways to ask.
+        /// The kinds of request.
         public enum Method: Hashable, Sendable {
-            /// A tunnel by CONNECT.
+            /// An HTTP CONNECT tunnel.
             case connect
-            /// A request with the whole URL.
+            /// An HTTP request with an absolute URL.
             case forward
             /// A SOCKS5 request.
             case socks5
         }
 
-        /// How it was asked.
+        /// The kind of request.
         public let method: Method
-        /// The target as it was written: a name, or an address where the client had resolved it.
+        /// The target host as sent: a name, or an address if the client resolved the name.
         public let host: String
         /// The port.
         public let port: UInt16
-        /// `user:password` that came along, right or wrong.
+        /// The `user:password` that the client sent, whether correct or not.
         public let credentials: String?
         /// The header fields; empty for SOCKS5.
         public let fields: HTTPFields
 
-        /// Whether the client has sent an address in place of a name.
+        /// Whether the client sent an address instead of a name.
         public var isAddress: Bool { IPAddress(host.filter { !"[]".contains($0) }) != nil }
     }
 
@@ -58,14 +57,14 @@ public final class ProxyServer: Sendable {
     /// Starts a proxy.
     ///
     /// - Parameters:
-    ///   - kind: what it speaks.
-    ///   - addresses: loopback addresses; all of them get the same port.
-    ///   - port: the port; 0, the default, takes a free one.
-    ///   - tls: TLS between client and proxy; nil: none.
-    ///   - credentials: `user:password` that a client must send; nil: none are asked for.
-    ///   - instead: a reply in place of a tunnel or of forwarding, such as `.status(.forbidden)`; HTTP only. nil, the
-    ///     default, does as asked.
-    ///   - route: where a target is reached; nil: it is not (502, or "host unreachable").
+    ///   - kind: The proxy protocol.
+    ///   - addresses: The loopback addresses. All use the same port.
+    ///   - port: The port. Default 0: a free port.
+    ///   - tls: The TLS settings between client and proxy; nil: no TLS.
+    ///   - credentials: The `user:password` that a client must send; nil: no authentication.
+    ///   - instead: Returns a reply to send instead of tunnelling or forwarding, such as `.status(.forbidden)`, or nil to
+    ///     proceed. HTTP only. Default nil: always proceed.
+    ///   - route: Returns the endpoint of a target; nil: the target is unreachable (502, or "host unreachable").
     /// - Throws: ``TestingError`` with code `badAddress` or `noPort`.
     public static func start(
         _ kind: Kind,
@@ -95,16 +94,16 @@ public final class ProxyServer: Sendable {
         self.log = log
     }
 
-    /// Where it listens.
+    /// The endpoint of the proxy on its first address.
     public var endpoint: Endpoint { listener.endpoints[0] }
 
-    /// What it was asked so far; at most 10,000.
+    /// The recorded requests, at most 10,000.
     public var requests: [Request] { log.value }
 
-    /// The connections so far.
+    /// The current connection counts.
     public var connections: ConnectionTally { listener.tally.value }
 
-    /// Returns when the connections fulfil `condition`, such as `{ $0.open == 0 }`.
+    /// Waits until the connection counts fulfil `condition`, such as `{ $0.open == 0 }`.
     ///
     /// - Throws: ``TestingError`` with code `timedOut` after `limit`.
     @discardableResult
@@ -115,7 +114,7 @@ public final class ProxyServer: Sendable {
         try await listener.tally.wait(for: "connections", atMost: limit, until: condition)
     }
 
-    /// Closes the port and all connections, and returns when they are gone.
+    /// Closes the port and all connections, and returns when their work has ended.
     public func stop() async { await listener.stop() }
 }
 

@@ -3,7 +3,7 @@
 import HTTPTypes
 import Names
 
-/// A SOCKS5 proxy's part on one connection (RFC 1928).
+/// The proxy side of one SOCKS5 connection (RFC 1928).
 struct SOCKSExchange: Sendable {
     let log: Watched<[ProxyServer.Request]>
     let credentials: String?
@@ -41,7 +41,7 @@ struct SOCKSExchange: Sendable {
         await server.close()
     }
 
-    /// The credentials that came, empty where none were asked for; nil when the client has been refused.
+    /// The received credentials, or an empty text if none are required; nil if the client was rejected.
     private func authenticate(_ connection: RawConnection, _ methods: [UInt8]) async throws -> String? {
         guard let credentials else {
             try await connection.send([5, methods.contains(0) ? 0 : 0xff])
@@ -74,7 +74,7 @@ struct SOCKSExchange: Sendable {
         }
     }
 
-    /// The answer to the request, with the bound address left blank.
+    /// Sends the reply to the request, with an empty bound address.
     private func reply(_ connection: RawConnection, _ code: UInt8) async throws {
         try await connection.send([5, code, 0, 1, 0, 0, 0, 0, 0, 0])
     }

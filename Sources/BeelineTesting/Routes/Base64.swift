@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Base64 (RFC 4648 §4 and, for DNS in a URL, §5). Doubles have their own, so that they check the code under test
-/// and do not repeat it.
+/// Base64 (RFC 4648 §4 and, for DNS in a URL, §5). This module does not use the library's codec, so that the tests verify the
+/// library independently.
 enum Base64 {
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
 
@@ -17,7 +17,7 @@ enum Base64 {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// Reads either alphabet, padded or not; nil for anything else.
+    /// Decodes either alphabet, padded or not; nil for any other text.
     static func decode(_ text: some StringProtocol) -> [UInt8]? {
         var bytes: [UInt8] = []
         var bits = 0

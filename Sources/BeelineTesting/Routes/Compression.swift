@@ -2,15 +2,15 @@
 
 import HTTPTypes
 
-/// Compresses for clients to decompress: DEFLATE (RFC 1951) with the fixed code and runs of one byte, which is little
-/// but real, and independent of the library that a client uses.
+/// Compresses test data as DEFLATE (RFC 1951) with the fixed code and only runs of one byte. The encoder is minimal but valid,
+/// and independent of the client's library.
 public enum Compression: String, Hashable, Sendable, CaseIterable {
     /// RFC 1952.
     case gzip
-    /// The zlib form (RFC 1950), as RFC 9110 §8.4.1.2 means it.
+    /// The zlib format (RFC 1950), which RFC 9110 §8.4.1.2 calls deflate.
     case deflate
 
-    /// The bytes, compressed.
+    /// Compresses the bytes.
     public func compress(_ bytes: [UInt8]) -> [UInt8] {
         switch self {
         case .gzip:
@@ -21,7 +21,7 @@ public enum Compression: String, Hashable, Sendable, CaseIterable {
         }
     }
 
-    /// So many zero bytes in the zlib form, made without making them: what a decoder without a limit swallows.
+    /// `count` zero bytes in zlib format, generated without allocating them: a decompression bomb.
     public static func zeros(count: Int) -> [UInt8] {
         var out = BitWriter()
         out.write(0b011, bits: 3)
@@ -29,7 +29,7 @@ public enum Compression: String, Hashable, Sendable, CaseIterable {
         let (matches, rest) = max(0, count - 1).quotientAndRemainder(dividingBy: 258)
         for _ in 0..<rest { out.writeLiteral(0) }
         for _ in 0..<matches % 8 { out.writeLongestMatch() }
-        // Eight matches are thirteen bytes, which repeat.
+        // Eight matches take exactly thirteen bytes, so the pattern repeats.
         for cycle in 0..<min(2, matches / 8) {
             let start = out.bytes.count
             for _ in 0..<8 { out.writeLongestMatch() }
@@ -38,11 +38,11 @@ public enum Compression: String, Hashable, Sendable, CaseIterable {
             for _ in 2..<max(2, matches / 8) { out.bytes += period }
         }
         out.writeLiteral(256)
-        // Adler-32 of zeros: the low half stays 1, the high half counts them.
+        // Adler-32 of zeros: the low half stays 1, and the high half is the count.
         return [0x78, 0x01] + out.finish() + littleEndian(UInt32(max(0, count) % 65_521) << 16 | 1).reversed()
     }
 
-    /// DEFLATE without a wrapping: one last block of the fixed code (RFC 1951 §3.2.6).
+    /// DEFLATE without a wrapper: one final block of the fixed code (RFC 1951 §3.2.6).
     private static func raw(_ bytes: [UInt8]) -> [UInt8] {
         var out = BitWriter()
         out.write(0b011, bits: 3)
@@ -65,7 +65,7 @@ public enum Compression: String, Hashable, Sendable, CaseIterable {
         (0..<4).map { UInt8(value >> (8 * UInt32($0)) & 255) }
     }
 
-    /// RFC 1952 §8.
+    /// The CRC-32 of RFC 1952 §8.
     private static func crc32(_ bytes: [UInt8]) -> UInt32 {
         let table = (0..<256 as Range<UInt32>).map { byte in
             var value = byte
@@ -77,7 +77,7 @@ public enum Compression: String, Hashable, Sendable, CaseIterable {
         return ~crc
     }
 
-    /// RFC 1950 §8.2.
+    /// The Adler-32 checksum of RFC 1950 §8.2.
     private static func adler32(_ bytes: [UInt8]) -> UInt32 {
         var low: UInt32 = 1
         var high: UInt32 = 0
@@ -93,7 +93,7 @@ public enum Compression: String, Hashable, Sendable, CaseIterable {
         private var pending: UInt32 = 0
         private var count = 0
 
-        /// Least significant bit first (RFC 1951 §3.1.1).
+        /// Writes the least significant bit first (RFC 1951 §3.1.1).
         mutating func write(_ value: Int, bits: Int) {
             pending |= UInt32(value) << UInt32(count)
             count += bits
@@ -104,7 +104,7 @@ public enum Compression: String, Hashable, Sendable, CaseIterable {
             }
         }
 
-        /// Huffman codes go most significant bit first.
+        /// Writes a Huffman code, which starts with the most significant bit.
         mutating func writeLiteral(_ symbol: Int) {
             let (code, bits) =
                 switch symbol {
@@ -116,7 +116,7 @@ public enum Compression: String, Hashable, Sendable, CaseIterable {
             write((0..<bits).reduce(0) { $0 | (code >> $1 & 1) << (bits - 1 - $1) }, bits: bits)
         }
 
-        /// 258 bytes, the longest match of RFC 1951, at distance 1: the last byte again.
+        /// Writes a match of 258 bytes, the longest of RFC 1951, at distance 1: repeats the last byte.
         mutating func writeLongestMatch() {
             writeLiteral(285)
             write(0, bits: 5)
@@ -130,7 +130,7 @@ public enum Compression: String, Hashable, Sendable, CaseIterable {
 }
 
 extension Reply {
-    /// The reply with its body compressed, and a Content-Encoding that says so. Gates in the body are dropped.
+    /// A copy of the reply with a compressed body and a matching Content-Encoding. Waits in the body are dropped.
     public func compressed(_ coding: Compression) -> Reply {
         var reply = self
         let bytes = body.flatMap { piece -> [UInt8] in

@@ -3,7 +3,7 @@
 import HTTPTypes
 import Names
 
-/// What ``Routes/echo(_:)`` answers as JSON: the request as it arrived.
+/// The JSON reply of ``Routes/echo(_:)``: the request as received.
 ///
 /// ```swift
 /// let echo = try JSONDecoder().decode(Echo.self, from: body)
@@ -18,28 +18,28 @@ public struct Echo: Codable, Hashable, Sendable {
     public var version: String
     /// The Host field or `:authority`.
     public var host: String?
-    /// The header fields, name and value, in the order and the case of the wire.
+    /// The header fields, each as name and value, in the received order and letter case.
     public var headers: [[String]]
-    /// The server name of the TLS greeting.
+    /// The server name in the TLS ClientHello.
     public var serverName: String?
-    /// The protocol that ALPN settled on.
+    /// The protocol that ALPN negotiated.
     public var applicationProtocol: String?
-    /// How many bytes the body had.
+    /// The size of the body in bytes.
     public var bodySize: Int
-    /// SHA-256 of the body in hexadecimal.
+    /// The SHA-256 hash of the body in hexadecimal.
     public var bodyHash: String
-    /// The body where it is UTF-8 and was kept whole.
+    /// The body if it is UTF-8 and was not cut; otherwise nil.
     public var body: String?
-    /// The trailer fields, name and value.
+    /// The trailer fields, each as name and value.
     public var trailers: [[String]]
-    /// The address at which the request arrived: which one was dialled.
+    /// The server address that the client connected to.
     public var address: String
-    /// The port at which it arrived.
+    /// The server port that the client connected to.
     public var port: Int
-    /// The number of the connection that brought it, from 1.
+    /// The number of the connection, from 1.
     public var connection: Int
 
-    /// The echo of a request.
+    /// Creates the echo of a request.
     public init(_ request: ReceivedRequest) {
         method = request.method.rawValue
         target = request.target

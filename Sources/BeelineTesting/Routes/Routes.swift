@@ -2,29 +2,29 @@
 
 import HTTPTypes
 
-/// Handlers for ``LoopbackOrigin`` that most tests need.
+/// Ready-made handlers for ``LoopbackOrigin``.
 ///
 /// ```swift
 /// let origin = try await LoopbackOrigin.start(handler: Routes.standard)
 /// ```
 public enum Routes {
-    /// All of them by path; what is not in the list is a 404.
+    /// All routes by path. Any other path is a 404.
     ///
-    /// | path | answers |
+    /// | path | reply |
     /// | --- | --- |
     /// | `/echo…` | ``Echo`` of the request as JSON |
-    /// | `/status/404` | that status, empty |
-    /// | `/bytes/1000` | so many zero bytes |
-    /// | `/chunked/3` | so many chunks `chunk 1\n`, … |
-    /// | `/gzip`, `/deflate` | the echo, compressed so |
-    /// | `/redirect?to=…&status=307` | a redirect, 302 where no status is given |
-    /// | `/set-cookie?…` | a Set-Cookie field of the query's part `value`, and one of each `value2`… `value9` |
-    /// | `/login` | to POST with `user` and `password` (``login(_:)``) |
-    /// | `/me` | the name of who has logged in, or 401 |
-    /// | `/basic?user=…&password=…` | 200 to those credentials, else 401 with a challenge (RFC 7617) |
+    /// | `/status/404` | that status, with an empty body |
+    /// | `/bytes/1000` | that number of zero bytes |
+    /// | `/chunked/3` | that number of chunks `chunk 1\n`, … |
+    /// | `/gzip`, `/deflate` | the echo, compressed |
+    /// | `/redirect?to=…&status=307` | a redirect; the default status is 302 |
+    /// | `/set-cookie?…` | a Set-Cookie field for each query parameter `value`, `value2`… `value9` |
+    /// | `/login` | for POST with `user` and `password` (``login(_:)``) |
+    /// | `/me` | the name of the logged-in user, or 401 |
+    /// | `/basic?user=…&password=…` | 200 for those credentials, else 401 with a challenge (RFC 7617) |
     /// | `/trailers` | a chunked body with the trailer field `Digest: done` |
     /// | `/hints` | 103 with a Link, then 200 (RFC 8297) |
-    /// | `/ws` | a WebSocket that sends every frame back (``webSocketEcho(_:)``) |
+    /// | `/ws` | a WebSocket that echoes every frame (``webSocketEcho(_:)``) |
     public static let standard: LoopbackOrigin.Handler = { request in
         let parts = request.path.split(separator: "/").map(String.init)
         let count = parts.dropFirst().first.flatMap { Int($0) }
@@ -52,13 +52,13 @@ public enum Routes {
         }
     }
 
-    /// The request as JSON.
+    /// Replies with the request as JSON.
     public static func echo(_ request: ReceivedRequest) throws -> Reply {
         try .json(Echo(request))
     }
 
-    /// Takes a form or a query with `user` and `password`: where the password is the user's name backwards, answers
-    /// with the session cookie that ``me(_:)`` knows; else 403.
+    /// Logs in by a POST form with `user` and `password`. The correct password is the user name reversed; it sets the session
+    /// cookie that ``me(_:)`` reads. Any other request is a 403.
     public static func login(_ request: ReceivedRequest) -> Reply {
         guard request.method == .post, let user = request.form["user"], !user.isEmpty,
             request.form["password"] == String(user.reversed())
@@ -66,7 +66,7 @@ public enum Routes {
         return .text("welcome \(user)\n").adding(.setCookie, "session=\(user); Path=/; HttpOnly")
     }
 
-    /// The name behind the session cookie, or 401.
+    /// Replies with the user name in the session cookie, or 401.
     public static func me(_ request: ReceivedRequest) -> Reply {
         request.cookies["session"].map { .text("\($0)\n") } ?? .text("log in first\n", status: .unauthorized)
     }
@@ -93,8 +93,8 @@ public enum Routes {
 }
 
 extension HTTPField.Name {
-    /// Digest, made by hand because HTTPTypes does not list it.
+    /// The Digest field, which HTTPTypes does not define.
     static var digest: Self { Self("Digest") ?? .eTag }
-    /// Link (RFC 8288).
+    /// The Link field (RFC 8288).
     static var link: Self { Self("Link") ?? .eTag }
 }

@@ -2,7 +2,7 @@
 
 import Names
 
-/// The JSON that Aliyun's HTTPDNS answers with, in both of its versions.
+/// The JSON responses of both versions of Aliyun's HTTPDNS.
 enum AliyunJSON {
     private struct Answer: Encodable {
         var host: String

@@ -2,7 +2,7 @@
 
 import Names
 
-/// The answer to a query, in parts that faults can spoil before it is written.
+/// The answer to a DNS query, in parts that faults can change before encoding.
 struct DNSAnswer {
     private typealias RecordType = DNSMessage.RecordType
     private typealias Record = DNSMessage.Record
@@ -14,10 +14,10 @@ struct DNSAnswer {
     private var question: [UInt8]
     private var records: [DNSMessage.Record] = []
     private var authority: [DNSMessage.Record] = []
-    /// What ANCOUNT says; nil: the truth.
+    /// The value of ANCOUNT; nil: the actual count.
     private var count: UInt16?
 
-    /// The right answer.
+    /// Creates the correct answer.
     init(_ query: DNSMessage.Query, _ finding: Zone.Finding) {
         self.query = query
         id = query.id
@@ -42,10 +42,10 @@ struct DNSAnswer {
         if addresses.isEmpty, finding.code != .failure { authority = [Self.startOfAuthority] }
     }
 
-    /// Spoils the answer.
+    /// Applies a fault to the parts.
     mutating func apply(_ fault: UpstreamFault.MessageFault) {
         if records.isEmpty {
-            // Most faults need a record to show in.
+            // Most faults need a record.
             let address =
                 query.type == RecordType.aaaa ? IPAddress(v6: 0x2001_0db8 << 32, 1) : IPAddress(v4: 0xc000_0201)
             records = [record(query.type, address.octets)]
@@ -62,7 +62,7 @@ struct DNSAnswer {
             flags |= 0x0200
             records = []
         case .pointerLoop:
-            // The first record begins with its owner, right behind the question: it points to itself.
+            // The first record starts with its owner name, right after the question; the pointer points to itself.
             let position = UInt16(12 + question.count)
             eachRecord { $0.owner = DNSMessage.big(0xc000 | position) }
         case .aliasLoop:
@@ -77,7 +77,7 @@ struct DNSAnswer {
         }
     }
 
-    /// The message, with what a fault does to it as a whole.
+    /// Encodes the message and applies the faults that change it as a whole.
     func bytes(_ fault: UpstreamFault.MessageFault? = nil) -> [UInt8] {
         let counts = [1, count ?? UInt16(clamping: records.count), UInt16(authority.count), 0]
         let message =
@@ -97,7 +97,7 @@ struct DNSAnswer {
         for index in records.indices { change(&records[index]) }
     }
 
-    /// The record that says how long "there is none" holds: 30 seconds, its last number (RFC 2308 §4).
+    /// The SOA record of a negative answer. Its MINIMUM field allows caching for 30 seconds (RFC 2308 §4).
     private static var startOfAuthority: DNSMessage.Record {
         let numbers: [UInt32] = [1, 7200, 900, 1_209_600, 30]
         let data =

@@ -2,10 +2,10 @@
 
 import Names
 
-/// As much of DNS messages (RFC 1035 §4) as a server needs that answers for addresses. It shares nothing with the
-/// codec of the library, so that one checks the other.
+/// The part of DNS messages (RFC 1035 §4) that a server of address records needs. It does not use the library's codec, so that
+/// each verifies the other.
 enum DNSMessage {
-    /// The numbers of record types.
+    /// The record type numbers.
     enum RecordType {
         static let a: UInt16 = 1
         static let cname: UInt16 = 5
@@ -13,15 +13,15 @@ enum DNSMessage {
         static let aaaa: UInt16 = 28
     }
 
-    /// A question as it came.
+    /// A received query.
     struct Query {
         let id: UInt16
         let name: String
         let type: UInt16
-        /// The question section byte for byte, to be sent back with the letter case that it came with.
+        /// The raw question section. The answer repeats it with the same letter case.
         let question: [UInt8]
 
-        /// Reads a query of one question; nil for anything else.
+        /// Reads a query with one question; nil for any other message.
         init?(_ bytes: [UInt8]) {
             guard bytes.count >= 17, bytes[2] & 0xf8 == 0, bytes[4] == 0, bytes[5] == 1 else { return nil }
             var labels: [String] = []
@@ -47,7 +47,7 @@ enum DNSMessage {
         var recordClass: UInt16 = 1
         var ttl: UInt32
         var data: [UInt8]
-        /// What RDLENGTH says; nil: the truth.
+        /// The value of RDLENGTH; nil: the actual length.
         var length: UInt16?
 
         var bytes: [UInt8] {
@@ -63,10 +63,10 @@ enum DNSMessage {
         }
     }
 
-    /// A pointer to the name of the question, which stands at offset 12 (RFC 1035 §4.1.4).
+    /// A pointer to the question's name, at offset 12 (RFC 1035 §4.1.4).
     static let questionPointer: [UInt8] = [0xc0, 12]
 
-    /// A name as a sequence of labels, uncompressed.
+    /// Encodes a name as a sequence of labels, uncompressed.
     static func encode(name: String) -> [UInt8] {
         name.split(separator: ".").flatMap { label in
             let bytes = label.utf8.prefix(63)

@@ -2,7 +2,7 @@
 
 import Names
 
-/// The text that DNSPod answers with: `192.0.2.1;192.0.2.2,60`, a line for each name.
+/// DNSPod's text response: `192.0.2.1;192.0.2.2,60`, one line for each name.
 enum DNSPodText {
     static func answer(_ findings: [Zone.Finding], _ query: [String: String], ttl: String?) -> String {
         findings.map { line($0, query, ttl: ttl, namesIt: query["query"] == "1" || findings.count > 1) }
@@ -25,7 +25,7 @@ enum DNSPodText {
             switch query["type"]?.lowercased() {
             case "aaaa": list(.v6)
             case "addrs": "\(list(.v4))-\(list(.v6))"
-            // The free form says nothing at all where there is nothing.
+            // The plain form is empty if there is no address.
             default: finding.addresses(.v4).isEmpty && !namesIt ? "" : list(.v4)
             }
         let client = query["clientip"] == "1" ? "|127.0.0.1" : ""

@@ -3,7 +3,7 @@
 import HTTPTypes
 import Names
 
-/// The JSON form of DoH, as Google and Cloudflare answer it.
+/// DoH JSON responses, as Google and Cloudflare send them.
 enum DoHJSON {
     private struct Answer: Encodable {
         var Status: Int
@@ -24,7 +24,7 @@ enum DoHJSON {
         var data: String?
     }
 
-    /// The number of a type that is written as a number or a name; A where none is given.
+    /// The record type, given as a number or a name. Default A; 0 for an unknown name.
     static func type(_ text: String?) -> UInt16 {
         switch text?.uppercased() {
         case nil, "", "A": DNSMessage.RecordType.a

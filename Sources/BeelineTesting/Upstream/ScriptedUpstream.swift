@@ -3,8 +3,7 @@
 public import HTTPDNS
 import NIOConcurrencyHelpers
 
-/// An upstream that plays a script, a step a question, and remembers what it was asked. Asked without a script it
-/// fails.
+/// An upstream that plays a script, one step for each question, and records the questions. It throws if there is no step.
 ///
 /// ```swift
 /// let upstream = ScriptedUpstream("one", .answer(Answer(v4: .addresses([address], ttl: .seconds(60)))), .silence)
@@ -13,15 +12,15 @@ import NIOConcurrencyHelpers
 /// #expect(upstream.questions.map(\.host.text) == ["www.example.com"])
 /// ```
 public final class ScriptedUpstream: Upstream {
-    /// What is done with a question.
+    /// The response to a question.
     public enum Step: Sendable {
-        /// It is answered.
+        /// Returns the answer.
         case answer(Answer)
-        /// It fails.
+        /// Throws the error.
         case fail(UpstreamError)
-        /// It is answered when the gate opens.
+        /// Returns the answer after the gate opens.
         case hold(Gate, Answer)
-        /// Nothing is said until it is cancelled.
+        /// Waits until the question is cancelled.
         case silence
     }
 
@@ -34,14 +33,14 @@ public final class ScriptedUpstream: Upstream {
 
     /// The name in resolutions and errors.
     public let name: String
-    /// What kind of upstream it plays.
+    /// The kind of upstream to simulate.
     public let kind: UpstreamKind
-    /// Whether one question asks for one record type.
+    /// Whether each question asks for one record type only.
     public let answersOneFamily: Bool
     private let standing: (@Sendable (Question) -> Step)?
     private let state: NIOLockedValueBox<State>
 
-    /// An upstream that plays these steps, in their order.
+    /// Creates an upstream that plays these steps in order.
     public init(_ name: String, kind: UpstreamKind = .service, oneFamily: Bool = false, _ steps: Step...) {
         self.name = name
         self.kind = kind
@@ -50,7 +49,7 @@ public final class ScriptedUpstream: Upstream {
         state = NIOLockedValueBox(State(steps: steps))
     }
 
-    /// An upstream that does with each question what `step` says.
+    /// Creates an upstream that calls `step` for each question.
     public init(
         _ name: String,
         kind: UpstreamKind = .service,
@@ -64,16 +63,16 @@ public final class ScriptedUpstream: Upstream {
         state = NIOLockedValueBox(State(steps: []))
     }
 
-    /// What was asked so far.
+    /// The recorded questions.
     public var questions: [Question] { state.withLockedValue { $0.questions } }
 
-    /// Questions that were cancelled.
+    /// The number of cancelled questions.
     public var cancelled: Int { state.withLockedValue { $0.cancelled } }
 
-    /// Questions for which there was no step.
+    /// The number of questions without a step.
     public var unscripted: Int { state.withLockedValue { $0.unscripted } }
 
-    /// Adds a step behind those that are left.
+    /// Appends a step to the script.
     public func add(_ step: Step) {
         state.withLockedValue { $0.steps.append(step) }
     }

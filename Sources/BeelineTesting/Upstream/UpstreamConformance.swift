@@ -3,7 +3,7 @@
 public import HTTPDNS
 public import Names
 
-/// Checks that an `Upstream` keeps the duties of its protocol. Those who write one run it in their tests:
+/// Checks that an `Upstream` meets the requirements of its protocol. Run it in the tests of your own upstream:
 ///
 /// ```swift
 /// let server = try await UpstreamServer.start()
@@ -15,20 +15,20 @@ public import Names
 /// try await suite.check(MyUpstream(at: server.endpoint))
 /// ```
 public struct UpstreamConformance: Sendable {
-    /// A name that the upstream's service knows.
+    /// A name that the upstream's service can resolve.
     public var known: Host
-    /// Its IPv4 addresses, in any order; nil: the upstream does not do IPv4.
+    /// The name's IPv4 addresses, in any order; nil: the upstream does not support IPv4.
     public var v4: [IPAddress]?
-    /// Its IPv6 addresses, in any order; nil: the upstream does not do IPv6.
+    /// The name's IPv6 addresses, in any order; nil: the upstream does not support IPv6.
     public var v6: [IPAddress]?
-    /// A name that the service says does not exist, or that it has nothing to say of.
+    /// A name that does not exist or that the service has no data for.
     public var unknown: Host
-    /// A name that the service never answers; nil: there is none, and cancellation is not checked.
+    /// A name that the service never answers; nil: cancellation is not checked.
     public var silent: Host?
-    /// How soon after its cancellation a question must end. Default: 2 s.
+    /// The time limit for a question to end after its cancellation. Default 2 s.
     public var cancellationLimit = Duration.seconds(2)
 
-    /// A suite for a service that knows these names.
+    /// Creates a suite for a service with these names.
     public init(known: Host, v4: [IPAddress]?, v6: [IPAddress]? = nil, unknown: Host, silent: Host? = nil) {
         self.known = known
         self.v4 = v4
@@ -39,7 +39,7 @@ public struct UpstreamConformance: Sendable {
 
     /// Checks an upstream.
     ///
-    /// - Throws: ``TestingError`` with code `violation` that names the duty that is not kept.
+    /// - Throws: ``TestingError`` with code `violation` that names the violated requirement, or the upstream's own error.
     public func check(_ upstream: any Upstream) async throws {
         try require(!upstream.name.isEmpty, "an upstream has a name")
         try await checkKnown(upstream)
@@ -69,7 +69,7 @@ public struct UpstreamConformance: Sendable {
         do throws(UpstreamError) {
             answer = try await upstream.answer(Question(unknown, families: families))
         } catch {
-            // To have nothing to say of a name is no failure of the upstream; anything else is.
+            // An error that means that the service has no data for the name is allowed; any other error is a failure.
             let isSilent = error.code.reaction == .doNotRepeat
             return try require(isSilent, "\"there is no such name\" is an answer, not the error \(error.code)")
         }
@@ -95,7 +95,7 @@ public struct UpstreamConformance: Sendable {
     private func checkCancellation(_ upstream: any Upstream, _ host: Host) async throws {
         let families: Families = v4 == nil ? .v6 : .v4
         let question = Task { try await upstream.answer(Question(host, families: families)) }
-        // Long enough for the question to be on its way; ending early is what is looked for, and harmless.
+        // Give the question time to start. If it has not, the check still holds.
         try await Task.sleep(for: .milliseconds(50))
         let clock = ContinuousClock()
         let start = clock.now

@@ -2,10 +2,9 @@
 
 public import HTTPTypes
 
-/// How an ``UpstreamServer`` answers a name wrongly.
+/// A wrong answer of an ``UpstreamServer`` for a name.
 ///
-/// The faults of a DNS message show in the wire form of DoH only; the other forms, which have no such message, answer
-/// as if there were none.
+/// The faults of the DNS message apply only to the wire format of DoH (RFC 8484). Other formats ignore them.
 public struct UpstreamFault: Sendable, CustomStringConvertible {
     enum Kind: Sendable {
         case reply(Reply)
@@ -22,23 +21,23 @@ public struct UpstreamFault: Sendable, CustomStringConvertible {
     }
 
     let kind: Kind
-    /// The fault's name, for the titles of tests.
+    /// The name of the fault, for test titles.
     public let description: String
 
     // MARK: Of HTTP
 
-    /// A reply of one's own in place of every answer.
+    /// Sends this reply instead of every answer.
     public static func reply(_ reply: Reply) -> UpstreamFault { .init(kind: .reply(reply), description: "reply") }
-    /// An empty response with a status.
+    /// An empty response with this status.
     public static func status(_ status: HTTPResponse.Status) -> UpstreamFault {
         .init(kind: .reply(.status(status)), description: "status \(status.code)")
     }
-    /// 200 with bytes that are none of the forms.
+    /// 200 with bytes that are invalid in every format.
     public static let garbage = UpstreamFault(
         kind: .reply(.bytes((0..<300).map { UInt8(truncatingIfNeeded: $0 &* 167 &+ 13) })),
         description: "garbage"
     )
-    /// 200 with a log-in page, as a captive portal answers.
+    /// 200 with a login page, as a captive portal sends.
     public static let webPage = UpstreamFault(
         kind: .reply(
             Reply(fields: [.contentType: "text/html"], body: ["<html><body>Log in to use this network</body></html>"])
@@ -52,29 +51,29 @@ public struct UpstreamFault: Sendable, CustomStringConvertible {
         kind: .reply(.text(String(repeating: "192.0.2.1;", count: 13_108))),
         description: "hugeBody"
     )
-    /// A Content-Length longer than the body, then the end of the connection.
+    /// A Content-Length longer than the body, then a close.
     public static let shortBody = UpstreamFault(
         kind: .reply(Reply(fields: [.contentLength: "100"], body: ["192.0"], ending: .hangUp)),
         description: "shortBody"
     )
-    /// The connection is closed in place of a response.
+    /// Closes the connection instead of responding.
     public static let hangUp = UpstreamFault(kind: .reply(.raw(ending: .hangUp)), description: "hangUp")
-    /// The connection is reset in place of a response.
+    /// Resets the connection instead of responding.
     public static let reset = UpstreamFault(kind: .reply(.raw(ending: .reset)), description: "reset")
-    /// No response ever comes; the connection stays open.
+    /// Never responds and keeps the connection open.
     public static let silence = UpstreamFault(kind: .reply(.raw(.wait(Gate()))), description: "silence")
 
     // MARK: Of time and content
 
-    /// The right answer, when the gate opens.
+    /// The correct answer after the gate opens.
     public static func delayed(by gate: Gate) -> UpstreamFault { .init(kind: .delay(gate), description: "delayed") }
-    /// So many addresses of the family that was asked for (at most 5,000), counted up from 198.51.100.1 or 2001:db8::1.
+    /// `count` addresses of the requested family (at most 5,000), counted up from 198.51.100.1 or 2001:db8::1.
     public static func manyAddresses(_ count: Int) -> UpstreamFault {
         .init(kind: .manyAddresses(count), description: "manyAddresses")
     }
-    /// A TTL that is written so where the form is text; in a DNS message its low 32 bits.
+    /// The TTL as this text. A DNS message contains its low 32 bits.
     public static func ttl(_ text: String) -> UpstreamFault { .init(kind: .ttl(text), description: "ttl \(text)") }
-    /// The right answer with header fields of one's own, such as `[.age: "290"]`; they replace those of the same name.
+    /// The correct answer with these header fields, such as `[.age: "290"]`. They replace fields of the same name.
     public static func fields(_ fields: HTTPFields) -> UpstreamFault {
         .init(kind: .fields(fields), description: "fields \(fields.map(\.description).joined(separator: ", "))")
     }
@@ -83,40 +82,40 @@ public struct UpstreamFault: Sendable, CustomStringConvertible {
 
     /// The message ends within a record.
     public static let cutMessage = message(.cut)
-    /// The TC bit is set and there are no records.
+    /// The TC bit is set, and there are no records.
     public static let truncatedBit = message(.truncatedBit)
-    /// Another message ID than the query's.
+    /// The message ID differs from the query's.
     public static let wrongID = message(.wrongID)
-    /// The question section holds another name than the query's.
+    /// The name in the question section differs from the query's.
     public static let wrongQuestion = message(.wrongQuestion)
-    /// The records belong to a name that nobody asked for.
+    /// The records belong to another name.
     public static let wrongOwner = message(.wrongOwner)
-    /// The QR bit is clear: a query, not an answer.
+    /// The QR bit is clear, so the message is a query.
     public static let queryInAnswer = message(.isQuery)
-    /// The records are of another class (CHAOS).
+    /// The records have another class (CHAOS).
     public static let wrongClass = message(.wrongClass)
     /// A compressed name that points to itself.
     public static let pointerLoop = message(.pointerLoop)
-    /// Two aliases of each other.
+    /// Two aliases that point to each other.
     public static let aliasLoop = message(.aliasLoop)
     /// An address record of 3 bytes.
     public static let shortAddress = message(.shortAddress)
-    /// A record that says it is longer than the message.
+    /// A record whose length exceeds the message.
     public static let longRecord = message(.longRecord)
-    /// A header that announces 65,535 records where there is one.
+    /// A header that announces 65,535 records although there are fewer.
     public static let countTooHigh = message(.countTooHigh)
     /// More than 64 KiB of records.
     public static let oversizedMessage = message(.oversized)
     /// Bytes after the last record.
     public static let trailingBytes = message(.trailingBytes)
 
-    /// The faults of a DNS message that make the answer unusable, for tables.
+    /// All DNS message faults that make the answer unusable, for parameterized tests.
     public static let brokenMessages: [UpstreamFault] = [
         .cutMessage, .wrongID, .wrongQuestion, .wrongOwner, .queryInAnswer, .wrongClass, .pointerLoop, .aliasLoop,
         .shortAddress, .longRecord, .countTooHigh, .oversizedMessage, .truncatedBit,
     ]
 
-    /// The faults below any form that leave no answer, ``silence`` excepted, for tables.
+    /// The faults that leave no usable answer in any format, except ``silence``, for parameterized tests.
     public static let brokenResponses: [UpstreamFault] = [
         .garbage, .webPage, .hugeBody, .shortBody, .hangUp, .reset, .status(.internalServerError), .status(.notFound),
         .status(.tooManyRequests), .reply(.redirect(to: "http://192.0.2.1/d?dn=captured.test")),

@@ -3,7 +3,7 @@
 import HTTPTypes
 import Names
 
-/// Tells the forms of questions apart and answers each from the zone.
+/// Detects the format of a query and answers it from the zone.
 struct UpstreamResponder: Sendable {
     let zone: Zone
     let log: Watched<[UpstreamServer.Query]>
@@ -59,14 +59,14 @@ struct UpstreamResponder: Sendable {
         }
     }
 
-    /// What of the faults a form has to see to itself.
+    /// The faults that the format's encoder applies.
     private struct FormFaults {
         var ttl: String?
         var fields: HTTPFields = [:]
         var message: UpstreamFault.MessageFault?
     }
 
-    /// Records the question for each of the names (they are parted by commas), looks them up and applies their faults.
+    /// Records a query for each of the comma-separated names, looks them up and applies their faults.
     private func answer(
         _ request: ReceivedRequest,
         _ form: UpstreamServer.Query.Form,
@@ -100,7 +100,7 @@ struct UpstreamResponder: Sendable {
             }
             findings.append(finding)
         }
-        // The message form has its own code for this.
+        // DNS responses have their own code for this (SERVFAIL).
         if form != .doh, form != .dohJSON, findings.contains(where: { $0.code == .failure }) {
             return .status(.internalServerError)
         }
@@ -109,7 +109,7 @@ struct UpstreamResponder: Sendable {
         return reply
     }
 
-    /// The families of a text form's parameter; IPv4 where there is none.
+    /// The families of the text parameter; IPv4 by default.
     private func families(_ text: String?) -> [IPAddress.Family] {
         switch text?.lowercased() {
         case "aaaa", "6": [.v6]

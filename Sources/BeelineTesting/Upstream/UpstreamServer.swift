@@ -2,63 +2,63 @@
 
 public import Names
 
-/// An HTTPDNS service on loopback that answers from a ``Zone`` in the forms of DNSPod, DoH and Aliyun.
+/// An HTTPDNS service on loopback. It answers from a ``Zone`` in the formats of DNSPod, DoH and Aliyun.
 ///
 /// ```swift
 /// let upstream = try await UpstreamServer.start()
 /// try upstream.zone.set("www.a.test", to: ["127.0.0.1", "127.0.0.2"], ttl: 60)
-/// // … a resolver asks http://127.0.0.1:port/d?dn=www.a.test&ttl=1 …
+/// // … a resolver queries http://127.0.0.1:port/d?dn=www.a.test&ttl=1 …
 /// #expect(upstream.queries.map(\.name) == ["www.a.test"])
 /// #expect(upstream.connections.accepted == 1)
 /// await upstream.stop()
 /// ```
 ///
-/// | request | form |
+/// | request | format |
 /// | --- | --- |
-/// | `/d?dn=a,b&ttl=1[&type=aaaa\|addrs][&clientip=1][&query=1]` | DNSPod, in the clear |
+/// | `/d?dn=a,b&ttl=1[&type=aaaa\|addrs][&clientip=1][&query=1]` | DNSPod, unencrypted |
 /// | `/dns-query?dns=…`, or POST | DoH (RFC 8484) |
-/// | `/resolve?name=…&type=…`, `/dns-query?name=…` | DoH in JSON, as of Google and Cloudflare |
+/// | `/resolve?name=…&type=…`, `/dns-query?name=…` | DoH JSON, as Google and Cloudflare use it |
 /// | `/{account}/d?host=…&query=4,6`, `/{account}/resolve?host=a,b` | Aliyun, version 1, unsigned |
-/// | `/v2/d?dn=a,b&q=4,6` | Aliyun, version 2, in the clear |
+/// | `/v2/d?dn=a,b&q=4,6` | Aliyun, version 2, unencrypted |
 public final class UpstreamServer: Sendable {
-    /// The names that it knows.
+    /// The names of the service.
     public let zone: Zone
     private let origin: LoopbackOrigin
     private let log: Watched<[Query]>
 
-    /// A question that came.
+    /// A received query.
     public struct Query: Sendable {
-        /// The forms in which an upstream is asked.
+        /// The query formats.
         public enum Form: String, Hashable, Sendable {
-            /// DNSPod's plain form.
+            /// DNSPod's plain format.
             case dnspod
             /// DNS messages over HTTP (RFC 8484).
             case doh
             /// DNS in JSON.
             case dohJSON
-            /// Aliyun's first version.
+            /// Version 1 of Aliyun's API.
             case aliyun
-            /// Aliyun's second version.
+            /// Version 2 of Aliyun's API.
             case aliyun2
         }
 
-        /// The name that was asked for, as it was written.
+        /// The requested name, as sent.
         public let name: String
-        /// The families that were asked for; empty for another record type.
+        /// The requested families; empty for any other record type.
         public let families: [IPAddress.Family]
-        /// The form of the question.
+        /// The query format.
         public let form: Form
-        /// The request that carried it.
+        /// The HTTP request.
         public let request: ReceivedRequest
     }
 
     /// Starts a service.
     ///
     /// - Parameters:
-    ///   - zone: the names; several services may share one.
-    ///   - addresses: loopback addresses; all of them get the same port.
-    ///   - port: the port; 0, the default, takes a free one.
-    ///   - tls: TLS, which DoH needs; nil: none.
+    ///   - zone: The names. Several services may share a zone.
+    ///   - addresses: The loopback addresses. All use the same port.
+    ///   - port: The port. Default 0: a free port.
+    ///   - tls: The TLS settings, which DoH needs; nil: no TLS.
     /// - Throws: ``TestingError`` with code `badAddress` or `noPort`.
     public static func start(
         zone: Zone = Zone(),
@@ -80,16 +80,16 @@ public final class UpstreamServer: Sendable {
         self.log = log
     }
 
-    /// Where it listens, in the order of the addresses that were asked for.
+    /// The endpoints, in the order of the given addresses.
     public var endpoints: [Endpoint] { origin.endpoints }
 
     /// The first of ``endpoints``.
     public var endpoint: Endpoint { origin.endpoint }
 
-    /// The questions so far, one for each name; at most 10,000.
+    /// The recorded queries, one for each name; at most 10,000.
     public var queries: [Query] { log.value }
 
-    /// Returns the questions when there are at least `count` of them.
+    /// Waits until there are at least `count` queries, and returns them.
     ///
     /// - Throws: ``TestingError`` with code `timedOut` after `limit`.
     @discardableResult
@@ -99,13 +99,13 @@ public final class UpstreamServer: Sendable {
         }
     }
 
-    /// The HTTP requests so far: each is one round trip.
+    /// The recorded HTTP requests; each is one round trip.
     public var requests: [ReceivedRequest] { origin.requests }
 
-    /// The connections so far.
+    /// The current connection counts.
     public var connections: ConnectionTally { origin.connections }
 
-    /// Returns when the connections fulfil `condition`, such as `{ $0.open == 0 }`.
+    /// Waits until the connection counts fulfil `condition`, such as `{ $0.open == 0 }`.
     ///
     /// - Throws: ``TestingError`` with code `timedOut` after `limit`.
     @discardableResult
@@ -116,6 +116,6 @@ public final class UpstreamServer: Sendable {
         try await origin.connections(within: limit, until: condition)
     }
 
-    /// Closes the port and all connections, and returns when they are gone.
+    /// Closes the port and all connections, and returns when their work has ended.
     public func stop() async { await origin.stop() }
 }

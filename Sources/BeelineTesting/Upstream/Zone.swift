@@ -3,7 +3,7 @@
 import NIOConcurrencyHelpers
 public import Names
 
-/// The names that an ``UpstreamServer`` knows; it can be changed while servers answer from it.
+/// The names of an ``UpstreamServer``. A test may change it while servers answer from it.
 ///
 /// ```swift
 /// let zone = Zone()
@@ -13,10 +13,9 @@ public import Names
 /// zone.set("www.a.test", fault: .wrongID)
 /// ```
 ///
-/// Names are compared without regard to case and to a dot at the end. A name that is not in the zone does not exist
-/// (NXDOMAIN).
+/// Comparison of names ignores case and a trailing dot. A name that is not in the zone does not exist (NXDOMAIN).
 public final class Zone: Sendable {
-    /// What is known of a name.
+    /// The data of a name.
     public struct Entry: Hashable, Sendable {
         enum Kind: Hashable {
             case addresses([IPAddress])
@@ -28,23 +27,23 @@ public final class Zone: Sendable {
         let kind: Kind
         let ttl: UInt32
 
-        /// Addresses of both families, in this order.
+        /// Addresses of either family, in this order.
         public static func addresses(_ addresses: [IPAddress], ttl: UInt32 = 60) -> Entry {
             Entry(kind: .addresses(addresses), ttl: ttl)
         }
 
-        /// Another name (CNAME), whose entry is followed in the same answer.
+        /// An alias (CNAME). The same answer also contains the target's data.
         public static func alias(of name: String, ttl: UInt32 = 60) -> Entry {
             Entry(kind: .alias(Zone.key(name)), ttl: ttl)
         }
 
-        /// The name exists and has no address (NOERROR without records).
+        /// The name exists but has no address (NOERROR without records).
         public static let noAddress = Entry(kind: .addresses([]), ttl: 60)
 
-        /// There is no such name (NXDOMAIN). DNS messages say that this holds for 30 seconds.
+        /// The name does not exist (NXDOMAIN). DNS messages allow caching this for 30 seconds.
         public static let noSuchName = Entry(kind: .noSuchName, ttl: 30)
 
-        /// The service cannot say (SERVFAIL; a status 500 in the forms that have no code for it).
+        /// The lookup failed (SERVFAIL, or status 500 in formats without such a code).
         public static let failure = Entry(kind: .failure, ttl: 0)
     }
 
@@ -55,12 +54,12 @@ public final class Zone: Sendable {
 
     private let state = NIOLockedValueBox(State())
 
-    /// A zone without names.
+    /// Creates an empty zone.
     public init() {}
 
-    /// Sets a name's addresses.
+    /// Sets the addresses of a name.
     ///
-    /// - Throws: ``TestingError`` with code `badAddress` for a text that is no address.
+    /// - Throws: ``TestingError`` with code `badAddress` for an invalid address.
     public func set(_ name: String, to addresses: [String], ttl: UInt32 = 60) throws {
         let addresses = try addresses.map { text in
             guard let address = IPAddress(text) else {
@@ -71,12 +70,12 @@ public final class Zone: Sendable {
         set(name, .addresses(addresses, ttl: ttl))
     }
 
-    /// Sets what is known of a name; nil: nothing any more.
+    /// Sets the data of a name; nil removes it.
     public func set(_ name: String, _ entry: Entry?) {
         state.withLockedValue { $0.entries[Self.key(name)] = entry }
     }
 
-    /// Sets how every question for a name is answered wrongly; nil: rightly again. The name needs no entry.
+    /// Sets the fault of every answer for a name; nil removes it. The name needs no entry.
     public func set(_ name: String, fault: UpstreamFault?) {
         state.withLockedValue { $0.faults[Self.key(name)] = fault }
     }
@@ -85,7 +84,7 @@ public final class Zone: Sendable {
         state.withLockedValue { $0.faults[Self.key(name)] }
     }
 
-    /// Follows aliases, at most 16.
+    /// Looks up a name and follows at most 16 aliases.
     func lookUp(_ name: String) -> Finding {
         state.withLockedValue { state in
             var finding = Finding(name: Self.key(name), ttl: .max)
@@ -114,7 +113,7 @@ public final class Zone: Sendable {
         return name.hasSuffix(".") ? String(name.dropLast()) : name
     }
 
-    /// What a zone says of a name.
+    /// The result of a lookup.
     struct Finding {
         enum Code: UInt8 {
             case success = 0
@@ -128,12 +127,12 @@ public final class Zone: Sendable {
             let ttl: UInt32
         }
 
-        /// The name that was asked for.
+        /// The requested name.
         let name: String
-        /// The smallest on the way.
+        /// The smallest TTL of the alias chain.
         var ttl: UInt32
         var aliases: [Alias] = []
-        /// The name at the end of the aliases, to which the addresses belong.
+        /// The last name of the alias chain, which owns the addresses.
         var owner = ""
         var addresses: [IPAddress] = []
         var code = Code.success

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A door that is shut until a test opens it: the way in which doubles are slow without a clock.
+/// Blocks tasks until a test opens it. Doubles use it to be slow without a clock.
 ///
 /// ```swift
 /// let gate = Gate()
 /// let origin = try await LoopbackOrigin.start { _ in
-///     try await gate.wait()               // the answer is held back…
+///     try await gate.wait()               // delays the answer
 ///     return .text("late")
 /// }
-/// try await gate.arrivals(atLeast: 1)     // …until the test has seen that the request stands before it
+/// try await gate.arrivals(atLeast: 1)     // the request waits at the gate
 /// gate.open()
 /// ```
 ///
-/// It opens once, for all who wait and all who come later. A wait ends early when its task is cancelled, which
-/// `stop()` does to everything that a double still runs.
+/// A gate opens once, for all current and future waiters. Cancellation ends a wait early; `stop()` cancels all tasks of a
+/// server.
 public final class Gate: Sendable {
     private struct State: Sendable {
         var isOpen = false
@@ -22,16 +22,16 @@ public final class Gate: Sendable {
 
     private let state = Watched(State())
 
-    /// A shut gate.
+    /// Creates a closed gate.
     public init() {}
 
-    /// Whether it was opened.
+    /// Whether the gate is open.
     public var isOpen: Bool { state.value.isOpen }
 
-    /// Opens it for good.
+    /// Opens the gate permanently.
     public func open() { state.update { $0.isOpen = true } }
 
-    /// Returns when the gate is open.
+    /// Waits until the gate is open.
     ///
     /// - Throws: `CancellationError`.
     public func wait() async throws {
@@ -39,7 +39,7 @@ public final class Gate: Sendable {
         _ = try await state.wait { $0.isOpen }
     }
 
-    /// Returns when `count` waits have begun, those that were let through included.
+    /// Waits until at least `count` calls of `wait()` have started, including completed ones.
     ///
     /// - Throws: ``TestingError`` with code `timedOut` after `limit`.
     public func arrivals(atLeast count: Int, within limit: Duration = .seconds(10)) async throws {

@@ -2,8 +2,8 @@
 
 import NIOConcurrencyHelpers
 
-/// A value behind a lock that tasks can wait on: `wait` returns when a predicate holds, at the moment of the change
-/// that made it hold.
+/// A locked value that tasks can wait on. `wait` returns at once if its predicate holds, otherwise at the first change that
+/// fulfils it.
 final class Watched<Value: Sendable>: Sendable {
     private struct Waiter {
         let holds: @Sendable (Value) -> Bool
@@ -24,7 +24,7 @@ final class Watched<Value: Sendable>: Sendable {
 
     var value: Value { state.withLockedValue { $0.value } }
 
-    /// Changes the value and wakes those whose predicate it now fulfils.
+    /// Changes the value and resumes the waiters whose predicate it now fulfils.
     @discardableResult
     func update<Result>(_ change: (inout Value) -> Result) -> Result {
         let (result, woken, value) = state.withLockedValue { state in
@@ -37,7 +37,7 @@ final class Watched<Value: Sendable>: Sendable {
         return result
     }
 
-    /// Waits until the predicate holds, and returns the value that fulfilled it.
+    /// Waits until the predicate holds, and returns the value that fulfils it.
     ///
     /// - Throws: `CancellationError` as soon as the task is cancelled.
     func wait(until holds: @escaping @Sendable (Value) -> Bool) async throws -> Value {
@@ -49,7 +49,7 @@ final class Watched<Value: Sendable>: Sendable {
             try await withCheckedThrowingContinuation { continuation in
                 let now: Result<Value, any Error>? = state.withLockedValue { state in
                     if holds(state.value) { return .success(state.value) }
-                    // A cancellation that came before this point found no waiter to end.
+                    // Cancellation may have arrived before the waiter was registered; check again.
                     if Task.isCancelled { return .failure(CancellationError()) }
                     state.waiters[id] = Waiter(holds: holds, continuation: continuation)
                     return nil
@@ -62,9 +62,9 @@ final class Watched<Value: Sendable>: Sendable {
         }
     }
 
-    /// As `wait(until:)`, for at most `limit` of real time.
+    /// Like `wait(until:)`, for at most `limit` of real time.
     ///
-    /// - Throws: ``TestingError`` with code `timedOut` that names `what` and the value at the end.
+    /// - Throws: ``TestingError`` with code `timedOut` that names `what` and the last value.
     func wait(
         for what: String,
         atMost limit: Duration,

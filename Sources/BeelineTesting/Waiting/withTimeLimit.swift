@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Runs `work` for at most `limit` of real time and cancels it then: the bound of a wait that should never need it.
+/// Runs `work` and cancels it after `limit` of real time. Use it to bound a wait that should end by itself.
 ///
 /// ```swift
 /// let response = try await withTimeLimit(.seconds(5), { "the response" }) {
@@ -9,10 +9,10 @@
 /// ```
 ///
 /// - Parameters:
-///   - work: what must be done in time.
-///   - limit: how long at most. A work that ignores its cancellation is still waited for.
-///   - what: what is waited for, for the message of the error; asked only when time is up.
-/// - Throws: what `work` throws, or ``TestingError`` with code `timedOut`.
+///   - work: The operation to run.
+///   - limit: The time limit. If `work` ignores its cancellation, this still waits for it.
+///   - what: Describes the operation for the error message. Called only after a timeout.
+/// - Throws: The error of `work`, or ``TestingError`` with code `timedOut`.
 public func withTimeLimit<Result: Sendable>(
     _ limit: Duration,
     _ what: @escaping @Sendable () -> String,

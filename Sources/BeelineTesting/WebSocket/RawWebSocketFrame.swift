@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A WebSocket frame as bytes (RFC 6455 §5.2), right or wrong.
+/// A WebSocket frame as bytes (RFC 6455 §5.2), valid or invalid.
 public struct RawWebSocketFrame: Hashable, Sendable {
     /// The opcodes of RFC 6455 §11.8.
     public enum Opcode: UInt8, Hashable, Sendable {
-        /// The next part of a message.
+        /// A continuation of a message.
         case continuation = 0
-        /// A message of text.
+        /// A text message.
         case text = 1
-        /// A message of bytes.
+        /// A binary message.
         case binary = 2
-        /// The end of the connection.
+        /// Closes the connection.
         case close = 8
-        /// A question whether the peer is there.
+        /// Requests a pong.
         case ping = 9
-        /// The answer to a ping.
+        /// Answers a ping.
         case pong = 10
     }
 
@@ -22,14 +22,14 @@ public struct RawWebSocketFrame: Hashable, Sendable {
     public var opcode: Opcode
     /// The payload, unmasked.
     public var payload: [UInt8]
-    /// Whether the message ends with this frame.
+    /// Whether this is the last frame of its message.
     public var isFinal: Bool
-    /// RSV1, RSV2 and RSV3 in the low three bits, RSV1 highest; permessage-deflate uses RSV1 (RFC 7692 §6).
+    /// RSV1, RSV2 and RSV3 in the low three bits, RSV1 highest. permessage-deflate uses RSV1 (RFC 7692 §6).
     public var reserved: UInt8
-    /// Four bytes: the mask that clients must use; nil: none.
+    /// The masking key of four bytes, which clients must use; nil: none.
     public var mask: [UInt8]?
 
-    /// A frame.
+    /// Creates a frame.
     public init(
         _ opcode: Opcode,
         _ payload: [UInt8] = [],
@@ -44,7 +44,7 @@ public struct RawWebSocketFrame: Hashable, Sendable {
         self.mask = mask
     }
 
-    /// A close frame with a code (RFC 6455 §7.4) and a reason.
+    /// Creates a close frame with a code (RFC 6455 §7.4) and a reason.
     public static func close(_ code: UInt16, _ reason: String = "") -> RawWebSocketFrame {
         RawWebSocketFrame(.close, [UInt8(code >> 8), UInt8(code & 255)] + Array(reason.utf8))
     }
@@ -52,7 +52,7 @@ public struct RawWebSocketFrame: Hashable, Sendable {
     /// The payload as text.
     public var text: String { String(decoding: payload, as: UTF8.self) }
 
-    /// Header and payload, masked where there is a mask.
+    /// Header and payload, masked if there is a mask.
     public var bytes: [UInt8] {
         var bytes = [(isFinal ? 0x80 : 0) | (reserved & 7) << 4 | opcode.rawValue]
         let masked: UInt8 = mask == nil ? 0 : 0x80
@@ -71,9 +71,9 @@ public struct RawWebSocketFrame: Hashable, Sendable {
 }
 
 extension RawConnection {
-    /// Reads one WebSocket frame; nil when the peer closes.
+    /// Reads one WebSocket frame; nil if the peer closes.
     ///
-    /// - Parameter limit: how many bytes of payload at most.
+    /// - Parameter limit: The maximum payload size in bytes. Default 1 MiB.
     /// - Throws: ``TestingError`` with code `badInput` for an unknown opcode or a payload beyond the limit.
     public func receiveWebSocketFrame(limit: Int = 1 << 20) async throws -> RawWebSocketFrame? {
         guard let header = try? await receive(count: 2) else { return nil }

@@ -4,7 +4,7 @@ import Crypto
 public import HTTPTypes
 
 extension Reply {
-    /// Accepts a WebSocket and hands its frames to a closure; what is no WebSocket handshake gets a 426.
+    /// Accepts a WebSocket handshake and lets a closure serve the connection. A request that is not a handshake gets a 426.
     ///
     /// ```swift
     /// let origin = try await LoopbackOrigin.start { request in
@@ -16,9 +16,9 @@ extension Reply {
     /// ```
     ///
     /// - Parameters:
-    ///   - request: the handshake (RFC 6455 §4.2.1).
-    ///   - fields: fields for the response, such as a subprotocol or cookies.
-    ///   - serve: plays the server; the connection is closed when it returns.
+    ///   - request: The handshake (RFC 6455 §4.2.1).
+    ///   - fields: Additional response fields, such as a subprotocol or cookies.
+    ///   - serve: Plays the server. The connection closes when it returns.
     public static func webSocket(
         for request: ReceivedRequest,
         fields: HTTPFields = [:],
@@ -29,7 +29,7 @@ extension Reply {
         else {
             return .text("this is a WebSocket\n", status: .upgradeRequired).adding(.upgrade, "websocket")
         }
-        // The value that RFC 6455 §1.3 appends.
+        // RFC 6455 §1.3 appends this constant.
         let hash = Insecure.SHA1.hash(data: Array((key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11").utf8))
         var all: HTTPFields = [
             .upgrade: "websocket", .connection: "Upgrade", .secWebSocketAccept: Base64.encode(Array(hash)),
@@ -44,7 +44,7 @@ extension Reply {
 }
 
 extension Routes {
-    /// Sends every frame of a WebSocket back, answers PING by PONG and CLOSE by CLOSE.
+    /// Echoes every frame of a WebSocket. Answers PING with PONG and CLOSE with CLOSE.
     public static func webSocketEcho(_ request: ReceivedRequest) -> Reply {
         .webSocket(for: request) { connection in
             while var frame = try await connection.receiveWebSocketFrame() {
