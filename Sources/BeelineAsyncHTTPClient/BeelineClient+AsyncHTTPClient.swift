@@ -8,7 +8,7 @@ public import NIOCore
 import NIOHTTP1
 
 extension BeelineClient {
-    /// Runs a request of AsyncHTTPClient, and gives the response in its type: for programs that are written against it.
+    /// Runs an AsyncHTTPClient request and returns an AsyncHTTPClient response, for programs written for that library.
     ///
     /// ```swift
     /// var request = HTTPClientRequest(url: "https://api.example.com/items")
@@ -17,15 +17,15 @@ extension BeelineClient {
     /// let body = try await response.body.collect(upTo: 1 << 20)
     /// ```
     ///
-    /// Connections, cookies, redirects, TLS and the limits are the client's. A body in memory is sent with its length and can
-    /// be sent again; any other is streamed once, with the length that it was made with or that a `Content-Length` header
-    /// names, and chunked where neither says one.
+    /// The request uses the client's connections, cookies, redirects, TLS and limits. A body in memory is sent with its length
+    /// and can be resent. Any other body is streamed once. Its length comes from the body or from a `Content-Length` header; if
+    /// neither has one, the body is chunked.
     ///
     /// - Parameters:
-    ///   - request: What is asked. Its `tlsConfiguration` and `localAddress` are the client's to decide: a request that has
-    ///     one is refused.
-    ///   - timeout: How long it may take, redirects and the response's body included.
-    /// - Throws: `BeelineError`.
+    ///   - request: The request. It must not set `tlsConfiguration` or `localAddress`, which the client's configuration
+    ///     decides.
+    ///   - timeout: The time limit, including redirects and the response body.
+    /// - Throws: `BeelineError`; its code is `invalidRequest` for a request with `tlsConfiguration` or `localAddress`.
     public func execute(_ request: HTTPClientRequest, timeout: TimeAmount) async throws -> HTTPClientResponse {
         guard request.tlsConfiguration == nil, request.localAddress == nil else {
             throw BeelineError(

@@ -9,7 +9,7 @@ import NIOCore
 import NIOHTTP1
 
 extension HTTPClientRequest {
-    /// Method and fields. The fields that frame a message are not among them: the engine writes its own.
+    /// The method and the header fields, without the fields that frame the message. The engine writes its own.
     func head() throws -> HTTPRequest {
         guard let method = HTTPRequest.Method(rawValue: method.rawValue) else {
             throw BeelineError(BeelineError.Code(.invalidRequest), "\(url): \"\(method.rawValue)\" is no method")
@@ -33,7 +33,7 @@ extension HTTPClientRequest {
         return head
     }
 
-    /// The body: bytes where it is in memory, else a stream that is read once, while it is sent.
+    /// The body: bytes if it is in memory, otherwise a stream that is read once, during sending.
     func clientBody() async throws -> RequestBody {
         guard let body else { return .none }
         let shape = BodyShape(body)
@@ -45,10 +45,10 @@ extension HTTPClientRequest {
     }
 }
 
-/// What AsyncHTTPClient knows of a body and does not tell: read by reflection.
+/// The kind and length of a body, which AsyncHTTPClient does not expose. Read by reflection.
 ///
-/// To find it out by reading would mean to wait for pieces that may come only after the server has answered. Where the
-/// insides (of AsyncHTTPClient 1.37) have moved, a body is a stream of unknown length, and the tests notice.
+/// Reading the body to find out could block, because pieces may arrive only after the server has answered. If the internals
+/// differ from those of AsyncHTTPClient 1.37, the body counts as a stream of unknown length, and the tests fail.
 private struct BodyShape {
     var isInMemory = false
     var length: Int64?

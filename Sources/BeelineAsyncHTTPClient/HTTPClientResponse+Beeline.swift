@@ -8,7 +8,7 @@ import NIOCore
 import NIOHTTP1
 
 extension HTTPClientResponse {
-    /// The response in AsyncHTTPClient's type; `history` has a pair for each hop, from which it takes its `url`.
+    /// Converts a response. `history` has a request and response head for each hop; AsyncHTTPClient derives `url` from it.
     init(_ response: Response) {
         var headers = HTTPHeaders()
         for field in response.fields { headers.add(name: field.name.rawName, value: field.value) }
@@ -31,7 +31,7 @@ extension HTTPClientResponse {
 }
 
 extension Hop {
-    /// AsyncHTTPClient's name for the protocol.
+    /// The HTTP version of the hop.
     fileprivate var version: HTTPVersion {
         switch applicationProtocol {
         case "h2": .http2
