@@ -8,7 +8,7 @@ public struct ProxyLimits: Hashable, Sendable {
     /// that the process may have when the proxy begins to listen: a tunnel takes two, and up to 512 stay free for the rest.
     public var connections = 10_000
     /// Connections of one client at once, an IPv4 address or an IPv6 network of 64 bits; the next ones are closed. Nil:
-    /// 1,000, and none on a loopback address, which all programs of this machine share. Default nil.
+    /// 1,000, and no limit for a loopback address, which all programs of this machine share. Default nil.
     public var connectionsPerClient: Int?
     /// How long a client may take to its first byte, and from there to the end of a request's head or of a SOCKS request.
     /// Default 30 s.
@@ -35,7 +35,7 @@ public struct ProxyLimits: Hashable, Sendable {
     /// The defaults.
     public init() {}
 
-    /// ``connectionsPerClient`` of a proxy that listens at an address.
+    /// ``connectionsPerClient`` of the client at an address.
     func connectionsPerClient(at address: IPAddress) -> Int {
         connectionsPerClient ?? (address.isLoopback ? .max : 1_000)
     }

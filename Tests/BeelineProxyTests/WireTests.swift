@@ -16,6 +16,12 @@ struct WireTests {
         typealias OutboundIn = ByteBuffer
 
         var isOpen = false
+        /// Whether the channel stays open when it is to close, as one of TLS does for a while.
+        var delaysClose = false
+
+        func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
+            if !delaysClose { context.close(mode: mode, promise: promise) }
+        }
 
         func flush(context: ChannelHandlerContext) { if isOpen { context.flush() } }
     }
@@ -23,10 +29,11 @@ struct WireTests {
     private final class Owner: WireOwner {
         var closed = 0
         var changes = 0
+        var ends = 0
 
         func received(_ bytes: ByteBuffer, from wire: Wire) {}
         func receivedAll(from wire: Wire) {}
-        func inputEnded(of wire: Wire) {}
+        func inputEnded(of wire: Wire) { ends += 1 }
         func writabilityChanged(of wire: Wire) { changes += 1 }
         func closed(_ wire: Wire) { closed += 1 }
         func check(_ wire: Wire, now: NIODeadline) {}
@@ -177,6 +184,48 @@ struct WireTests {
         lab.end()
     }
 
+    @Test("empty lines before a request do not fill the memory, where each read ends in the middle of one")
+    func manyEmptyLines() throws {
+        let lab = try Lab()
+        lab.stopper.isOpen = true
+        try lab.send("\r")
+        let lines = String(repeating: "\n\r", count: 32 * 1024)
+        for _ in 0..<64 { try lab.send(lines) }
+        #expect(lab.reader.input.storageCapacity <= 256 * 1024)
+        try lab.send("\n" + Self.request)
+        #expect(try lab.sent().hasPrefix("HTTP/1.1 404 "))
+        lab.end()
+    }
+
+    @Test("a reset after the peer's end is no failure: all that it sent is there", arguments: [false, true])
+    func failureAndEnd(endsFirst: Bool) throws {
+        let lab = try Lab()
+        let owner = Owner()
+        lab.wire.owner = owner
+        lab.stopper.delaysClose = true
+        if endsFirst { lab.channel.pipeline.fireUserInboundEventTriggered(ChannelEvent.inputClosed) }
+        lab.channel.pipeline.fireErrorCaught(ChannelError.alreadyClosed)
+        if !endsFirst { lab.channel.pipeline.fireUserInboundEventTriggered(ChannelEvent.inputClosed) }
+        #expect(lab.wire.hasFailed == !endsFirst && owner.ends == 1)
+        lab.stopper.delaysClose = false
+        lab.end()
+    }
+
+    @Test("TLS that ends without a word ends a tunnel at once, and not as an orderly end of one direction")
+    func truncatedTunnel() throws {
+        let client = try Lab()
+        let origin = try Lab()
+        Tunnel(client.server, client: client.wire, origin: origin.wire).begin(fromClient: ByteBuffer(string: "x"))
+        origin.stopper.delaysClose = true
+        origin.channel.pipeline.fireErrorCaught(ChannelError.alreadyClosed)
+        #expect(client.channel.isActive)
+        origin.channel.pipeline.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
+        #expect(!client.channel.isActive)
+        origin.stopper.delaysClose = false
+        client.end()
+        origin.end()
+    }
+
     @Test("what is left of the next request does not keep the buffer of a large read")
     func smallRest() throws {
         var large = ByteBuffer(repeating: 0x20, count: 256 * 1024)
@@ -201,5 +250,7 @@ struct WireTests {
         #expect(added == [true, false, true])
         #expect(ProxyLimits().connectionsPerClient(at: IPAddress(v4: 0x7f00_0001)) == .max)
         #expect(ProxyLimits().connectionsPerClient(at: one) == 1_000)
+        // A proxy that listens at all addresses sees IPv4 clients so.
+        #expect(ProxyLimits().connectionsPerClient(at: try #require(IPAddress("::ffff:127.0.0.1"))) == .max)
     }
 }

@@ -144,9 +144,7 @@ struct MessageFields {
         case 19 where HeadLines.is(name, "proxy-authorization"):
             guard proxyAuthorization == nil else { throw Fault("it has several Proxy-Authorization fields") }
             proxyAuthorization = ByteBuffer(bytes: value)
-        default:
-            if !listed.isEmpty, listed.contains(String(decoding: name, as: UTF8.self).lowercased()) { break }
-            forward(name, value)
+        default: forward(name, value)
         }
     }
 
@@ -181,7 +179,9 @@ struct MessageFields {
         return value.reduce(0) { $0 * 10 + Int64($1 - UInt8(ascii: "0")) }
     }
 
+    /// Passes a field on, unless Connection lists it.
     private mutating func forward(_ name: Bytes, _ value: Bytes) {
+        if !listed.isEmpty, listed.contains(String(decoding: name, as: UTF8.self).lowercased()) { return }
         endToEnd.writeBytes(UnsafeRawBufferPointer(rebasing: name))
         endToEnd.writeStaticString(": ")
         endToEnd.writeBytes(UnsafeRawBufferPointer(rebasing: value))

@@ -27,7 +27,6 @@ final class ProxyServer {
     /// The sockets of clients.
     private var clients: [ObjectIdentifier: Wire] = [:]
     private var tally = ClientTally()
-    private let connectionsPerClient: Int
     private var budget: DescriptorBudget
     private var ticker: Scheduled<Void>?
     private var isDraining = false
@@ -47,7 +46,6 @@ final class ProxyServer {
         self.configuration = configuration
         own = OwnEndpoints(listening: configuration.listen)
         budget = DescriptorBudget(connections: configuration.limits.connections)
-        connectionsPerClient = configuration.limits.connectionsPerClient(at: configuration.listen.address)
         origins = OriginPool(limits: configuration.limits)
         silentTunnels = SilentTunnels(on: loop)
     }
@@ -114,7 +112,7 @@ final class ProxyServer {
             throw ChannelError.ioOnClosedChannel
         }
         let client = ClientTally.client(at: address)
-        guard tally.add(client, limit: connectionsPerClient) else {
+        guard tally.add(client, limit: configuration.limits.connectionsPerClient(at: address)) else {
             tell(.refused(nil, Refusal(503, "\(client) has as many connections as one client may")))
             throw Self.tooMany
         }

@@ -24,7 +24,7 @@ final class RequestReader: WireOwner {
     /// What every request is answered, where there are too many clients.
     private let refusal: Refusal?
     private var state = State.resting
-    private var input = ByteBuffer()
+    private(set) var input = ByteBuffer()
     private var approach: Approach?
     private var since: NIODeadline
     private var isFirst = true
@@ -68,7 +68,13 @@ final class RequestReader: WireOwner {
 
     func received(_ bytes: ByteBuffer, from wire: Wire) {
         if case .lingering = state { return }
-        if input.readableBytes == 0 { input = bytes } else { input.writeImmutableBuffer(bytes) }
+        if input.readableBytes == 0 {
+            input = bytes
+        } else {
+            // Empty lines that were passed over must not stay in memory.
+            input.discardReadBytes()
+            input.writeImmutableBuffer(bytes)
+        }
         if case .approaching = state {
             if input.readableBytes >= Self.aheadLimit { client.pause() }
         } else {

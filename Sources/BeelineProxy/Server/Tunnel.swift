@@ -67,7 +67,10 @@ final class Tunnel: WireOwner {
         if wire.isWritable { other(wire).resume() } else { other(wire).pause() }
     }
 
-    func inputEnded(of wire: Wire) { other(wire).finishWriting() }
+    func inputEnded(of wire: Wire) {
+        // TLS that ends without a word is no orderly end.
+        if wire.hasFailed { closed(wire) } else { other(wire).finishWriting() }
+    }
 
     func closed(_ wire: Wire) {
         guard !isOver else { return }

@@ -34,7 +34,7 @@ final class Wire: ChannelInboundHandler, ChannelOutboundHandler {
     private(set) var lastActivity: NIODeadline
     /// When bytes last came, or reading went on after ``pause()``.
     private(set) var lastRead: NIODeadline
-    /// Whether the socket broke: the peer reset it, or a peer of TLS ended it without a word.
+    /// Whether the socket broke before the peer's end: the peer reset it, or a peer of TLS ended it without a word.
     private(set) var hasFailed = false
     /// Whether the peer took a login for this connection: requests of other clients must not use it.
     var isTied = false
@@ -236,7 +236,8 @@ final class Wire: ChannelInboundHandler, ChannelOutboundHandler {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        hasFailed = true
+        // A reset after the peer's end takes nothing away from what it sent.
+        if !isInputEnded { hasFailed = true }
         context.close(promise: nil)
     }
 
