@@ -64,10 +64,11 @@ struct OverloadTests {
             default:
                 aliyun.handleVersion2(ServerRequest(.get, target: "/v2/d?dn=\(list)&q=4", client: Self.client))
             }
-        guard case .later(let wait) = handling else {
+        guard case .later(let lookUps, let wait) = handling else {
             Issue.record("the question was not taken")
             return
         }
+        #expect(lookUps == names.count)
         async let reply = wait()
         try await gate.arrivals(atLeast: names.count)
         gate.open()
@@ -86,7 +87,24 @@ struct OverloadTests {
         #expect(service.began(IPAddress(v4: 0x7f00_0002)))
         service.ended(Self.client)
         #expect(service.began(Self.client) && !service.began(Self.client))
+        // A question for several names and families takes as many look-ups.
+        let other = IPAddress(v4: 0x7f00_0003)
+        let batches = (0..<100).count { _ in service.began(other, lookUps: 16) }
+        #expect(batches == 16 && !service.began(other))
+        service.ended(other, lookUps: 16)
+        #expect(service.began(other, lookUps: 16) && !service.began(other))
         await resolver.shutdown()
+    }
+
+    @Test("a question for many names takes as many from its client's bucket, and may leave it in debt")
+    func batchesInBucket() {
+        var limiter = RateLimiter(perSecond: 1, burst: 4, maxClients: 10)
+        var allowed = [limiter.allows(Self.client, now: 0)]
+        limiter.take(15, of: Self.client, now: 0)
+        allowed.append(limiter.allows(Self.client, now: 12_000_000_000))
+        allowed.append(limiter.allows(Self.client, now: 13_000_000_000))
+        allowed.append(limiter.allows(IPAddress(v4: 0x7f00_0002), now: 0))
+        #expect(allowed == [true, false, true, true])
     }
 
     /// Keeps what is written, as a socket whose peer does not read.

@@ -59,7 +59,7 @@ struct RequestFuzzTests {
             let reply: ServerReply
             switch service.handle(request, now: .now()) {
             case .reply(let now): reply = now
-            case .later(let wait):
+            case .later(_, let wait):
                 // Upstreams are asked for a few: what follows is the resolver's, which has tests of its own.
                 guard next(20) == 0 else { continue }
                 reply = await wait()

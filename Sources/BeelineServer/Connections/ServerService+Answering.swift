@@ -31,8 +31,8 @@ extension ServerService {
         case .reply(let reply):
             finish(reply)
             return nil
-        case .later(let wait):
-            guard began(request.client) else {
+        case .later(let lookUps, let wait):
+            guard began(request.client, lookUps: lookUps, now: start) else {
                 finish(.limited)
                 return nil
             }
@@ -43,7 +43,7 @@ extension ServerService {
                 loop.execute {
                     if isWanted { bound.value(reply) }
                     // Who stops the server closes the connection when nothing is under way.
-                    self.ended(request.client)
+                    self.ended(request.client, lookUps: lookUps)
                 }
             }
         }

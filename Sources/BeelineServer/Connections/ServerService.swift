@@ -30,7 +30,7 @@ final class ServerService: Sendable {
         var connections: [IPAddress: Int] = [:]
         /// Answers that wait for upstreams.
         var underWay = 0
-        /// Those of each client that has some.
+        /// Look-ups of each client that has some.
         var waiting: [IPAddress: Int] = [:]
         var date = ""
         var dateSecond: Int64 = -1
@@ -124,30 +124,32 @@ final class ServerService: Sendable {
 
     // MARK: What goes on
 
-    /// Counts an answer that waits for upstreams; false where its client has too many. One client must not take all the
-    /// look-ups that the resolver does at a time.
-    func began(_ client: IPAddress) -> Bool {
+    /// Counts an answer that waits for upstreams; false where its client has too many look-ups. One client must not take all
+    /// those that the resolver does at a time.
+    func began(_ client: IPAddress, lookUps: Int = 1, now: NIODeadline = .now()) -> Bool {
         let key = RateLimiter.key(client)
         let limit = max(64, resolver.configuration.maxFlights / 4)
         return state.withLockedValue { state in
             let own = state.waiting[key] ?? 0
             // Without a limiter all clients may be one, such as a balancer.
-            guard own < limit || state.limiter == nil else {
+            guard own + lookUps <= limit || state.limiter == nil else {
                 state.counters.limited += 1
                 return false
             }
-            state.waiting[key] = own + 1
+            // The first question was taken when the request came.
+            state.limiter?.take(lookUps - 1, of: client, now: Int64(clamping: now.uptimeNanoseconds))
+            state.waiting[key] = own + lookUps
             state.underWay += 1
             return true
         }
     }
 
-    func ended(_ client: IPAddress) {
+    func ended(_ client: IPAddress, lookUps: Int = 1) {
         let key = RateLimiter.key(client)
         state.withLockedValue { state in
             state.underWay -= 1
             guard let own = state.waiting[key] else { return }
-            state.waiting[key] = own > 1 ? own - 1 : nil
+            state.waiting[key] = own > lookUps ? own - lookUps : nil
         }
     }
 

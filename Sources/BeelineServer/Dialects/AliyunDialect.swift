@@ -42,7 +42,7 @@ struct AliyunDialect: Sendable {
         }
         let subnet = subnets.allowed(fields["ip"])
         let client = request.client
-        return .later {
+        return .later(lookUps: names.count * families.members.count) {
             var answers = await answerer.answers(names, families, subnet)
             // Of a name that could not be looked up nothing is said, as if it had not been asked for.
             answers.removeAll(where: \.isFailure)
@@ -118,7 +118,7 @@ struct AliyunDialect: Sendable {
         let families = Self.families(fields["q"])
         let subnet = subnets.allowed(fields["cip"])
         let (client, mode) = (request.client, fields["m"] ?? "0")
-        return .later {
+        return .later(lookUps: names.count * families.members.count) {
             var answers = await answerer.answers(names, families, subnet)
             answers.removeAll(where: \.saysNothing)
             guard !answers.isEmpty else { return Self.refusal(Refusal("InternalError", 500), .aliyun2, id) }

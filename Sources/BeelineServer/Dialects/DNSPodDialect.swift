@@ -64,7 +64,7 @@ struct DNSPodDialect: Sendable {
         let hosts = names.compactMap(\.self)
         let options = Options(fields, client: request.client, names: hosts.count)
         let subnet = subnets.allowed(Self.address(fields["ip"], cipher))
-        return .later { [cipher, account] in
+        return .later(lookUps: hosts.count * options.families.members.count) { [cipher, account] in
             let answers = await answerer.answers(hosts, options.families, subnet)
             // Of a name that could not be looked up nothing is said, as if it had not been asked for.
             let known = answers.filter { !$0.isFailure }

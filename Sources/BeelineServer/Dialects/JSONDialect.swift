@@ -15,7 +15,7 @@ struct JSONDialect: Sendable {
         guard let type = DNSType(label: typeText) else { return .reply(Self.refusal("type")) }
         let subnet = subnets.allowed(fields["edns_client_subnet"])
         if let answer = answerer.known(name, type, subnet) { return .reply(Self.reply(name, type, answer)) }
-        return .later { Self.reply(name, type, await answerer.answer(name, type, subnet)) }
+        return .later(lookUps: 1) { Self.reply(name, type, await answerer.answer(name, type, subnet)) }
     }
 
     /// The name as questions carry it: a host in its ASCII form, or any other name as it is.

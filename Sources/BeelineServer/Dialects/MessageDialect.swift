@@ -47,7 +47,7 @@ struct MessageDialect: Sendable {
         if let answer = answerer.known(question.name, question.type, subnet) {
             return .reply(reply(query, options, answer))
         }
-        return .later {
+        return .later(lookUps: 1) {
             reply(query, options, await answerer.answer(question.name, question.type, subnet))
         }
     }

@@ -151,5 +151,6 @@ struct ServerReply: Sendable {
 /// What a form makes of a request: a reply, or one that an upstream must be waited for.
 enum Handling: Sendable {
     case reply(ServerReply)
-    case later(@Sendable () async -> ServerReply)
+    /// What must be waited for, and how many look-ups it takes: one for each name and family.
+    case later(lookUps: Int, @Sendable () async -> ServerReply)
 }

@@ -26,15 +26,32 @@ struct RateLimiter {
 
     /// Takes a question from a client's bucket; false where there is none left.
     mutating func allows(_ client: IPAddress, now: Int64) -> Bool {
+        change(client, now) { bucket in
+            let isAllowed = bucket.questions >= 1
+            if isAllowed { bucket.questions -= 1 }
+            return isAllowed
+        }
+    }
+
+    /// Takes more questions of one that was allowed. The bucket may owe some: then the next ones wait for longer.
+    mutating func take(_ questions: Int, of client: IPAddress, now: Int64) {
+        guard questions > 0 else { return }
+        change(client, now) { $0.questions -= Double(questions) }
+    }
+
+    private mutating func change<Result>(
+        _ client: IPAddress,
+        _ now: Int64,
+        _ body: (inout Bucket) -> Result
+    ) -> Result {
         let key = Self.key(client)
         var bucket = buckets[key] ?? Bucket(questions: burst, seen: now)
         bucket.questions = filled(bucket, now)
         bucket.seen = now
-        let isAllowed = bucket.questions >= 1
-        if isAllowed { bucket.questions -= 1 }
+        let result = body(&bucket)
         if buckets[key] == nil, buckets.count >= maxClients { makeRoom(now) }
         buckets[key] = bucket
-        return isAllowed
+        return result
     }
 
     private func filled(_ bucket: Bucket, _ now: Int64) -> Double {
