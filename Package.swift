@@ -220,7 +220,7 @@ let package = Package(
             name: "HTTPDNSTests",
             dependencies: [
                 "HTTPDNS", "Names", "DirectHTTP", "BeelineTesting", "DaemonSupport", nio("NIOConcurrencyHelpers"),
-                nio("NIOCore"), nio("NIOPosix"), httpTypes, crypto,
+                nio("NIOCore"), nio("NIOEmbedded"), nio("NIOPosix"), httpTypes, crypto,
                 .product(name: "MetricsTestKit", package: "swift-metrics"),
             ],
             swiftSettings: settings
@@ -315,7 +315,9 @@ let package = Package(
         ),
         .testTarget(
             name: "BeelineRedisTests",
-            dependencies: ["BeelineRedis", "BeelineServer", "BeelineTesting", "HTTPDNS", "Names"],
+            dependencies: [
+                "BeelineRedis", "BeelineServer", "BeelineTesting", "HTTPDNS", "Names", nio("NIOConcurrencyHelpers"),
+            ],
             swiftSettings: settings
         ),
         .testTarget(

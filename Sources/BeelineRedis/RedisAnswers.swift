@@ -34,6 +34,8 @@ public final class RedisAnswers: SharedAnswers {
     /// Commands, and who waits for their replies.
     private struct Job {
         var commands: [[[UInt8]]]
+        /// Until when it may wait for its turn; nil: for as long as need be.
+        var limit: ContinuousClock.Instant?
         var waiter: CheckedContinuation<[RedisValue]?, Never>
     }
 
@@ -57,9 +59,12 @@ public final class RedisAnswers: SharedAnswers {
         var isUp: Bool { if case .up = link { true } else { false } }
     }
 
+    /// Jobs that go out together. The patience is that of one batch, so it must not grow with what waits.
+    static let batchSize = 32
+
     private let configuration: RedisConfiguration
     private let clock = ContinuousClock()
-    /// The one thread that speaks to the server. What waits while it does goes out together.
+    /// The one thread that speaks to the server. What waits while it does goes out in batches.
     private let thread = NIOThreadPool(numberOfThreads: 1)
     /// Guards the state of the connection and what waits.
     private let state: NIOLockedValueBox<State>
@@ -78,6 +83,9 @@ public final class RedisAnswers: SharedAnswers {
     public var isConnected: Bool {
         state.withLockedValue { $0.isUp }
     }
+
+    /// What waits for its turn.
+    var waiting: Int { state.withLockedValue { $0.waiting.count } }
 
     /// For how long the server is left alone after the next failure.
     var nextPause: Duration { state.withLockedValue { $0.pause } }
@@ -147,7 +155,10 @@ public final class RedisAnswers: SharedAnswers {
                 let mustStart = !state.isBusy
                 state.isBusy = true
                 let isTaken = (waitsForConnection || state.isUp) && state.waiting.count < configuration.maxWaiting
-                if isTaken { state.waiting.append(Job(commands: commands, waiter: waiter)) }
+                if isTaken {
+                    let limit = waitsForConnection ? nil : clock.now + configuration.patience
+                    state.waiting.append(Job(commands: commands, limit: limit, waiter: waiter))
+                }
                 return (isTaken, mustStart)
             }
             if !isTaken { waiter.resume(returning: nil) }
@@ -167,6 +178,8 @@ public final class RedisAnswers: SharedAnswers {
                 case .connect:
                     link = RedisLink(configuration)
                     if link == nil { leaveAlone() } else { state.withLockedValue { $0.link = .up } }
+                case .giveUp(let jobs):
+                    for job in jobs { job.waiter.resume(returning: nil) }
                 case .carryOut(let jobs):
                     let commands = jobs.flatMap(\.commands)
                     var replies = link?.exchange(commands)
@@ -196,6 +209,8 @@ public final class RedisAnswers: SharedAnswers {
     private enum Step {
         case connect
         case carryOut([Job])
+        /// Their time is over.
+        case giveUp([Job])
     }
 
     /// Nil: the thread may rest.
@@ -206,8 +221,15 @@ public final class RedisAnswers: SharedAnswers {
                 state.isBusy = false
                 return nil
             }
-            defer { state.waiting = [] }
-            return .carryOut(state.waiting)
+            let now = clock.now
+            let late = state.waiting.filter { $0.limit ?? now < now }
+            if !late.isEmpty {
+                state.waiting.removeAll { $0.limit ?? now < now }
+                return .giveUp(late)
+            }
+            let jobs = Array(state.waiting.prefix(Self.batchSize))
+            state.waiting.removeFirst(jobs.count)
+            return .carryOut(jobs)
         }
     }
 

@@ -78,6 +78,7 @@ final class RedisLink: @unchecked Sendable {
     private func reply(until end: ContinuousClock.Instant, limit: Int) -> RedisValue? {
         while true {
             var reply: UnsafeMutableRawPointer?
+            guard isScalar else { return nil }
             guard redisGetReplyFromReader(context, &reply) == REDIS_OK else { return nil }
             if let reply {
                 defer { freeReplyObject(reply) }
@@ -87,6 +88,15 @@ final class RedisLink: @unchecked Sendable {
                 redisBufferRead(context) == REDIS_OK
             else { return nil }
         }
+    }
+
+    /// Whether the next reply, as far as it has come, is of a kind that our commands have. The library takes memory for as many
+    /// elements as an array says that it has.
+    private var isScalar: Bool {
+        guard let reader = context.pointee.reader?.pointee, reader.ridx == -1, reader.pos < reader.len else {
+            return true
+        }
+        return [UInt8]("+-:$".utf8).contains(UInt8(bitPattern: reader.buf[reader.pos]))
     }
 
     private func append(_ words: [[UInt8]]) -> Bool {

@@ -4,6 +4,7 @@
 import BeelineServer
 import BeelineTesting
 import HTTPDNS
+import NIOConcurrencyHelpers
 import Names
 import Testing
 
@@ -212,6 +213,73 @@ struct RedisTests {
             #expect(await redis.answer(to: Question(try Host("a.test"), families: .v4), from: "one") == nil)
         }
         #expect(!redis.isConnected)
+        await redis.shutDown()
+        await server.stop()
+    }
+
+    @Test("a reply that is an array ends the connection before memory is taken for its elements")
+    func arrayReply() async throws {
+        let server = try await RawServer.start { connection in
+            _ = try await connection.receive()
+            try await connection.send("*1\r\n:1\r\n:1\r\n")
+            try await connection.hold()
+        }
+        var configuration = RedisConfiguration()
+        configuration.port = server.port
+        configuration.patience = .seconds(20)
+        let redis = RedisAnswers(configuration)
+        try await withTimeLimit(.seconds(30), { "the end of the exchange" }) {
+            while !redis.isConnected { try await Task.sleep(for: .milliseconds(1)) }
+            #expect(await redis.answer(to: Question(try Host("a.test"), families: .v4), from: "one") == nil)
+        }
+        #expect(!redis.isConnected)
+        await redis.shutDown()
+        await server.stop()
+    }
+
+    @Test("what waits goes out in batches of a bounded size, each with the patience of one")
+    func batches() async throws {
+        let gate = Gate()
+        let sizes = NIOLockedValueBox<[Int]>([])
+        let server = try await RawServer.start { connection in
+            while true {
+                var (text, count) = ("", 0)
+                // A batch is whole where it ends with a command's end.
+                repeat {
+                    guard let bytes = try await connection.receive() else { return }
+                    text += String(decoding: bytes, as: UTF8.self)
+                    count = text.split(separator: "*2\r\n").count
+                } while count % 2 == 1 || !text.hasSuffix("\r\n")
+                if sizes.withLockedValue({ $0.isEmpty }) { try await gate.wait() }
+                sizes.withLockedValue { [count] in $0.append(count) }
+                try await connection.send(String(repeating: "$-1\r\n:-2\r\n", count: count / 2))
+            }
+        }
+        var configuration = RedisConfiguration()
+        configuration.port = server.port
+        configuration.patience = .seconds(20)
+        let redis = RedisAnswers(configuration)
+        try await withTimeLimit(.seconds(30), { "the connection" }) {
+            while !redis.isConnected { try await Task.sleep(for: .milliseconds(1)) }
+        }
+        let asking = Task {
+            await withTaskGroup(of: Void.self) { group in
+                for _ in 0...100 {
+                    group.addTask {
+                        guard let host = try? Host("a.test") else { return }
+                        _ = await redis.answer(to: Question(host, families: .v4), from: "one")
+                    }
+                }
+            }
+        }
+        try await gate.arrivals(atLeast: 1)
+        try await withTimeLimit(.seconds(30), { "the questions" }) {
+            while redis.waiting < 101 - RedisAnswers.batchSize { await Task.yield() }
+        }
+        gate.open()
+        await asking.value
+        let counts = sizes.withLockedValue { $0 }
+        #expect(counts.reduce(0, +) == 202 && counts.allSatisfy { $0 <= 2 * RedisAnswers.batchSize }, "\(counts)")
         await redis.shutDown()
         await server.stop()
     }
