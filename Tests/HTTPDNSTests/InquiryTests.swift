@@ -47,8 +47,8 @@ struct InquiryTests {
             for action in actions {
                 switch action {
                 case .ask(let upstream, let families): log.append("\(time) ask \(upstream) \(families)")
-                case .cancel(let upstream, let timedOut):
-                    log.append("\(time) \(timedOut ? "drop" : "cancel") \(upstream)")
+                case .cancel(let upstream, let silentSince):
+                    log.append("\(time) \(silentSince != nil ? "drop" : "cancel") \(upstream)")
                 case .deliver(let outcome): log.append("\(time) deliver \(Self.words(outcome))")
                 case .end(let outcome): log.append("\(time) end \(Self.words(outcome))")
                 }
@@ -74,6 +74,15 @@ struct InquiryTests {
     static let six = Answer(v6: .addresses(addresses("2001:db8::1"), ttl: .seconds(60)))
     static let noName = Answer(v4: .absent(.noName, ttl: .seconds(9)), v6: .absent(.noName, ttl: .seconds(9)))
     static let unvouched = Answer(v4: .absent(.noRecord, ttl: nil), v6: .absent(.noRecord, ttl: nil))
+
+    @Test("a look that comes much too late, as after a sleep of the machine, blames no upstream")
+    func lateLook() {
+        for (time, words) in [(2_500, "drop"), (10_000, "cancel")] {
+            var run = Run([Self.candidate(0)], families: .v4)
+            run.at(time, .tick)
+            #expect(run.log.dropFirst().first == "\(time) \(words) 0")
+        }
+    }
 
     @Test("the first that answers is the only one asked")
     func first() {

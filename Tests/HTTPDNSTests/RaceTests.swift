@@ -2,6 +2,8 @@
 
 import BeelineTesting
 import NIOConcurrencyHelpers
+import NIOCore
+import NIOEmbedded
 import Names
 import Testing
 
@@ -122,6 +124,56 @@ struct RaceTests {
         #expect(upstream.questions.count == 1)
         await resolver.networkChanged(to: Network(id: "work", families: .both))
         #expect(upstream.questions.count == 2)
+    }
+
+    @Test("names in use are asked for again in the network that follows one which answers nothing")
+    func namesAcrossPortal() async throws {
+        let answers = NIOLockedValueBox(true)
+        let upstream = ScriptedUpstream("one") { _ in
+            answers.withLockedValue { $0 } ? .answer(v4("192.0.2.1")) : .fail(UpstreamError(.unreachable, "a portal"))
+        }
+        let resolver = KeepingTests.resolver([upstream], clock: ManualClock())
+        await resolver.networkChanged(to: Network(id: "home", families: .both))
+        for _ in 0..<3 { _ = try await resolver.resolve(Self.www) }
+        answers.withLockedValue { $0 = false }
+        await resolver.networkChanged(to: Network(id: "portal", families: .both))
+        #expect(resolver.cached(Self.www) == nil)
+        answers.withLockedValue { $0 = true }
+        await resolver.networkChanged(to: Network(id: "cellular", families: .both))
+        #expect(resolver.cached(Self.www) != nil)
+    }
+
+    @Test("a failure for want of room for the question is not kept: nothing was asked")
+    func busyIsNotKept() async throws {
+        let isBusy = NIOLockedValueBox(true)
+        let upstream = ScriptedUpstream("one") { _ in
+            isBusy.withLockedValue { $0 } ? .fail(UpstreamError(.busy, "no room")) : .answer(v4("192.0.2.1"))
+        }
+        let resolver = KeepingTests.resolver([upstream], clock: ManualClock())
+        await #expect(throws: ResolutionError.self) { _ = try await resolver.resolve(Self.www) }
+        isBusy.withLockedValue { $0 = false }
+        #expect(try await resolver.resolve(Self.www).addresses == addresses("192.0.2.1"))
+    }
+
+    @Test("questions that nobody answers do not take an upstream's connection from the others")
+    func manyPending() throws {
+        let channel = EmbeddedChannel()
+        let handler = DNSStreamHandler(secured: nil, silence: .seconds(1))
+        try channel.pipeline.syncOperations.addHandler(handler)
+        try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 853)).wait()
+        let promises = (0..<1_024).map { _ in channel.eventLoop.makePromise(of: [UInt8].self) }
+        for promise in promises { handler.ask({ [UInt8($0 >> 8), UInt8($0 & 0xff)] }, promise) }
+        var sent = 0
+        while try channel.readOutbound(as: ByteBuffer.self) != nil { sent += 1 }
+        #expect(sent == promises.count)
+        for promise in promises { promise.fail(UpstreamError(.cancelled, "cancelled")) }
+        _ = try channel.finish(acceptAlreadyClosed: true)
+    }
+
+    @Test("a message of an upstream's words has a bound in octets, not in letters with any number of marks")
+    func longMessage() {
+        let error = UpstreamError(.malformedAnswer, "e" + String(repeating: "\u{301}", count: 60_000))
+        #expect(error.message.utf8.count <= UpstreamError.maxMessage + 8)
     }
 
     @Test("that we have too many questions under way is no fault of the upstream")

@@ -178,17 +178,37 @@ struct RefreshTests {
     final class LateStore: AnswerStore {
         let memory = KeepingTests.MemoryStore()
         let loads = NIOLockedValueBox(0)
+        let failures: Int
+
+        init(failures: Int = 1) { self.failures = failures }
 
         func load() async throws -> [StoredAnswer] {
-            let isFirst = loads.withLockedValue { loads in
+            let fails = loads.withLockedValue { loads in
                 loads += 1
-                return loads == 1
+                return loads <= failures
             }
-            if isFirst { throw UpstreamError(.busy, "locked") }
+            if fails { throw UpstreamError(.busy, "locked") }
             return try await memory.load()
         }
 
         func save(_ answers: [StoredAnswer]) async throws { try await memory.save(answers) }
+    }
+
+    @Test("a store that cannot be read for a while is not replaced; one that never can be is", arguments: [3, 100])
+    func unreadableStore(failures: Int) async {
+        let store = LateStore(failures: failures)
+        let part = StoredAnswer.Part(addresses: ["192.0.2.1"], storedAt: 1_000, expiresAt: 1_600)
+        store.memory.answers.withLockedValue {
+            $0 = [StoredAnswer(name: "www.example.com", network: "", upstream: "one", v4: part)]
+        }
+        let resolver = KeepingTests.resolver([ScriptedUpstream("one")], clock: ManualClock(), at: 1_000) {
+            $0.store = store
+        }
+        await resolver.restore()
+        for _ in 0..<3 { await resolver.save() }
+        #expect(store.memory.answers.withLockedValue { $0 }.map(\.name) == ["www.example.com"])
+        for _ in 0..<3 { await resolver.save() }
+        #expect(store.memory.answers.withLockedValue { $0 }.count == (failures == 3 ? 1 : 0))
     }
 
     @Test("a store that could not be read once is not emptied by the next save")

@@ -46,8 +46,8 @@ struct Inquiry {
     enum Action {
         /// Ask an upstream for these families, in one question.
         case ask(upstream: Int, Families)
-        /// Stop asking an upstream; `timedOut` when it was its own fault.
-        case cancel(upstream: Int, timedOut: Bool)
+        /// Stop asking an upstream; `silentSince` is when it was asked, where its silence is its own fault.
+        case cancel(upstream: Int, silentSince: Moment? = nil)
         /// Hand this out to those who wait; a later answer completes it.
         case deliver(Outcome)
         /// The inquiry is over.
@@ -191,7 +191,7 @@ struct Inquiry {
         let upstream = one.candidate.upstream
         if outcome.upstream == nil {
             for other in asked where other.candidate.upstream != upstream && !other.outstanding.isEmpty {
-                actions.append(.cancel(upstream: other.candidate.upstream, timedOut: false))
+                actions.append(.cancel(upstream: other.candidate.upstream))
             }
             asked.removeAll { $0.candidate.upstream != upstream }
             outcome.upstream = upstream
@@ -203,7 +203,7 @@ struct Inquiry {
             if let index = asked.firstIndex(where: { $0.candidate.upstream == upstream }),
                 !asked[index].outstanding.isEmpty
             {
-                actions.append(.cancel(upstream: upstream, timedOut: false))
+                actions.append(.cancel(upstream: upstream))
             }
             end(&actions)
         }
@@ -230,7 +230,9 @@ struct Inquiry {
         }
         for one in asked where !one.outstanding.isEmpty && one.since + one.candidate.budget <= now {
             guard !isOver else { return }
-            actions.append(.cancel(upstream: one.candidate.upstream, timedOut: true))
+            // Who looks much too late, as after a sleep of the machine, cannot tell the upstream's silence from its own.
+            let isLate = one.since + one.candidate.budget + one.candidate.budget <= now
+            actions.append(.cancel(upstream: one.candidate.upstream, silentSince: isLate ? nil : one.since))
             var late = one
             late.outstanding = []
             late.failure = UpstreamError(.timeLimit, "no answer within \(one.candidate.budget)")
@@ -242,7 +244,7 @@ struct Inquiry {
         guard !isOver else { return }
         if deadline <= now {
             for one in asked where !one.outstanding.isEmpty {
-                actions.append(.cancel(upstream: one.candidate.upstream, timedOut: false))
+                actions.append(.cancel(upstream: one.candidate.upstream))
             }
             outcome.isOverdue = outcome.upstream == nil
             end(&actions)

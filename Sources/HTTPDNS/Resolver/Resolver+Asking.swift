@@ -11,7 +11,7 @@ extension Resolver {
         for action in actions {
             switch action {
             case .ask(let upstream, let families): ask(upstream, families, flight, now)
-            case .cancel(let upstream, let timedOut): cancel(upstream, timedOut, flight, now)
+            case .cancel(let upstream, let silentSince): cancel(upstream, silentSince, flight, now)
             case .deliver(let outcome): deliver(outcome, flight, now)
             case .end(let outcome): end(outcome, flight, now)
             }
@@ -133,11 +133,10 @@ extension Resolver {
         try configuration.check.checked(answer, from: isTrusted ? .fixed : upstream(index).kind)
     }
 
-    private func cancel(_ index: Int, _ timedOut: Bool, _ flight: Flight, _ now: Moment) {
+    private func cancel(_ index: Int, _ silentSince: Moment?, _ flight: Flight, _ now: Moment) {
         let tasks = state.withLockedValue { state in
-            if timedOut, flight.errand.generation == state.health.generation {
-                let askedAt = now + (.zero - configuration.upstreamBudget)
-                state.health.timedOut(index, askedAt: askedAt, now: now)
+            if let silentSince, flight.errand.generation == state.health.generation {
+                state.health.timedOut(index, askedAt: silentSince, now: now)
             }
             defer { flight.tasks.removeAll { $0.upstream == index } }
             return flight.tasks.filter { $0.upstream == index }.map(\.task)

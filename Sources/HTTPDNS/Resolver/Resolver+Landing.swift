@@ -124,7 +124,10 @@ extension Resolver {
                 return Landing(entry: entry, source: entry.source(errand.wanted.families, now), time: now)
             }
             if let landing = kept ?? nil { return landing }
-            guard isFailure else { return nil }
+            // Where no upstream was asked, because we had too many questions under way, nothing is known of the name.
+            guard isFailure, failures.isEmpty || failures.contains(where: { $0.error.code != .busy }) else {
+                return nil
+            }
             var entry = AnswerCache.Entry(
                 provenance: Provenance(upstream: "", kind: .service, network: errand.network, failures: failures)
             )

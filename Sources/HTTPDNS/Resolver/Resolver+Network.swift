@@ -19,7 +19,10 @@ extension Resolver {
 
     /// Asks for names again in another network.
     func askAgain(_ hosts: [Host]) async {
-        await forEach(hosts) { _ = try? await self.resolve($0) }
+        await forEach(hosts) { host in
+            guard (try? await self.resolve(host)) != nil else { return }
+            self.state.withLockedValue { state in state.namesToAsk.removeAll { $0 == host } }
+        }
     }
 
     /// Does what a change of the network asks for at once.
@@ -87,12 +90,13 @@ extension Resolver {
         }
     }
 
-    /// The names to ask for in another network. Without any network they wait for the next one.
+    /// The names to ask for in another network. Without any network they wait for the next one, as do those that this one does
+    /// not answer.
     private func namesToAsk(in network: Network) -> [Host] {
         let hot = hotNames()
         return state.withLockedValue { state in
             let names = hot.isEmpty ? state.namesToAsk : hot
-            state.namesToAsk = network == .unknown ? names : []
+            state.namesToAsk = names
             return network == .unknown ? [] : names
         }
     }

@@ -42,12 +42,12 @@ extension Resolver {
         /// What follows from the configuration and the remote switch.
         var policy: NamePolicy
         var isClosed = false
-        /// Whether the store is still to be read.
-        var owesRestoring = true
+        /// How often the store could not be read; nil once it was.
+        var failedRestores: Int? = 0
         var network = Network.unknown
         /// How often the network has changed.
         var networkChanges = 0
-        /// Names that are asked for again when there is a network.
+        /// Names that were in use, and have not been answered since the network changed.
         var namesToAsk: [Host] = []
         /// What ends when the network changes, each under the number of its work.
         var onNetworkChange: [Int: AsyncStream<Void>.Continuation] = [:]

@@ -7,22 +7,27 @@ extension Resolver {
     /// Reads the store's answers into the cache. Those past their stale bound are left out; what is in the cache
     /// already is newer and stays. ``run()`` calls it when it begins.
     public func restore() async {
-        guard let store = configuration.store, let answers = try? await store.load() else { return }
-        state.withLockedValue { $0.owesRestoring = false }
+        guard let store = configuration.store else { return }
+        guard let answers = try? await store.load() else {
+            return state.withLockedValue { if let failed = $0.failedRestores { $0.failedRestores = failed + 1 } }
+        }
+        state.withLockedValue { $0.failedRestores = nil }
         let wall = time.wall()
         let now = time.now()
         for answer in answers.prefix(configuration.maxCachedNames) { restore(answer, wall, now) }
     }
 
+    /// How often a store is read in vain before it is replaced.
+    private static let maxRestores = 5
+
     /// Writes the answers of services to the store. ``run()`` calls it at times, and when it ends.
     public func save() async {
         guard let store = configuration.store else { return }
-        // A store that could not be read for a moment must not be replaced by the few names of this run.
-        let mustRestore = state.withLockedValue { state in
-            defer { state.owesRestoring = false }
-            return state.owesRestoring
+        // A store that cannot be read for a while must not be replaced by the few names of this run; a damaged one must.
+        if state.withLockedValue({ $0.failedRestores }) != nil {
+            await restore()
+            if let failed = state.withLockedValue({ $0.failedRestores }), failed < Self.maxRestores { return }
         }
-        if mustRestore { await restore() }
         let wall = time.wall()
         let now = time.now()
         let networks = state.withLockedValue { state in

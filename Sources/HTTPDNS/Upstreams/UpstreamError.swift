@@ -63,14 +63,15 @@ public struct UpstreamError: Error, Hashable, Sendable, CustomStringConvertible 
     /// One line: what happened, and the address or value at fault.
     public var message: String
 
-    /// Characters of a message; the rest is left out. Messages are kept with answers and quote what servers say.
+    /// Octets of a message; the rest is left out. Messages are kept with answers and quote what servers say.
     static let maxMessage = 400
 
-    /// Makes an error; for those who write upstreams. A message of more than 400 characters is cut.
+    /// Makes an error; for those who write upstreams. A message of more than 400 octets is cut.
     public init(_ code: Code, _ message: String) {
         self.code = code
         self.message =
-            message.utf8.count > Self.maxMessage ? "\(message.prefix(Self.maxMessage))…" : message
+            message.utf8.count > Self.maxMessage
+            ? String(decoding: message.utf8.prefix(Self.maxMessage), as: UTF8.self) + "…" : message
     }
 
     /// The text for logs.

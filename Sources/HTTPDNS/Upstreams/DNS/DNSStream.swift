@@ -18,8 +18,9 @@ import Glibc
 /// A connection for DNS messages (RFC 7766, RFC 7858), opened when it is needed, shared by all queries at once, and
 /// opened anew after it was closed.
 final class DNSStream: Sendable {
-    /// Queries that may wait for their answers at a time.
-    static let maxPending = 100
+    /// Queries that may wait for their answers at a time: more than a resolver asks by default, for both families. Fewer would
+    /// let one client of a server, whose names nobody answers, take the upstream from the others.
+    static let maxPending = 2_048
     /// How long a connection without queries stays open.
     static let idleLimit = TimeAmount.seconds(10)
     /// The time that an endpoint has for TCP and TLS each: with another to try behind it, and without.
