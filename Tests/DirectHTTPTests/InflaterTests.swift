@@ -58,6 +58,19 @@ struct InflaterTests {
         #expect(inflater.capacity < 64 * 1024)
     }
 
+    @Test("a piece of a few plain bytes does not keep the memory of a large one")
+    func smallPieces() throws {
+        let inflater = Inflater(.deflate)
+        var pieces: [ByteBuffer] = []
+        // A server that flushes after each byte: stored blocks of one byte.
+        for _ in 0..<100 {
+            inflater.feed(ByteBuffer(bytes: [0, 1, 0, 0xfe, 0xff, 7]))
+            while let plain = try inflater.next() { pieces.append(plain) }
+        }
+        #expect(pieces.map(\.readableBytes).reduce(0, +) == 100)
+        #expect(pieces.map(\.storageCapacity).reduce(0, +) <= 100 * 64)
+    }
+
     @Test("blocks without content that never end are given up after a bounded number of bytes")
     func endlessSilence() throws {
         let inflater = Inflater(.deflate)

@@ -25,6 +25,23 @@ struct TLSContextsTests {
         #expect(contexts.count == TLSContexts.maximumContexts)
     }
 
+    @Test("a file that was renewed is read anew, and one that stayed as it was is not")
+    func renewedFile() throws {
+        let path = FileManager.default.temporaryDirectory.path + "/beeline-test-\(UUID().uuidString)"
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        let contexts = TLSContexts()
+        var settings = TLSSettings()
+        settings.trustsSystemRoots = false
+        settings.rootFiles = [path]
+        let pem = try TestAuthority().rootPEM
+        try Data(pem.utf8).write(to: URL(fileURLWithPath: path))
+        let first = try contexts.context(for: settings, checksName: true).context
+        #expect(try contexts.context(for: settings, checksName: true).context === first)
+        // Of another size, since the clock of some file systems is slow.
+        try Data((try TestAuthority().rootPEM + "\n\n").utf8).write(to: URL(fileURLWithPath: path))
+        #expect(try contexts.context(for: settings, checksName: true).context !== first)
+    }
+
     @Test("a file that cannot be read to its end holds up only those who want it")
     func slowFile() async throws {
         let authority = try TestAuthority()

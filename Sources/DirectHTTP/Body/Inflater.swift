@@ -85,7 +85,8 @@ final class Inflater {
             let output = try inflatePiece()
             if output.readableBytes > 0 {
                 silence = 0
-                return output
+                // A server that flushes after each byte must not make each keep the memory of a large piece.
+                return output.compacted()
             }
             silence += before - input.readableBytes
             guard silence <= Self.maximumSilence else {

@@ -33,6 +33,9 @@ public struct ClientIdentity: Hashable, Sendable, CustomStringConvertible {
     /// The kind of its sources.
     public var description: String { "a client certificate" }
 
+    /// The files that it is read from.
+    var paths: [String] { [chain, key].compactMap(\.path) }
+
     /// Reads chain and key.
     func load() throws(DirectHTTPError) -> (chain: [NIOSSLCertificate], key: NIOSSLPrivateKey) {
         let certificates = try Self.read(chain, "the client certificate", "write PEM, or one certificate in DER") {

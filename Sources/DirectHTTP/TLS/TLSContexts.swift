@@ -54,16 +54,24 @@ final class TLSContexts: Sendable {
     private struct Key: Hashable {
         var settings: TLSSettings
         var checksName: Bool
+        /// A renewed certificate has the path of the old one.
+        var files: [FileStamp?]
+
+        init(_ settings: TLSSettings, _ checksName: Bool) {
+            self.settings = settings
+            self.checksName = checksName
+            // Pins are checked elsewhere and make no difference here.
+            self.settings.pins = []
+            files = (settings.rootFiles + (settings.identity?.paths ?? [])).map { FileStamp($0) }
+        }
     }
 
     /// - Parameter checksName: whether the peer has a name. Where it has only an address NIOSSL would check the address that was
     ///   dialled, which may be a proxy's; ``TLSStep`` checks the right one.
     func context(for settings: TLSSettings, checksName: Bool) throws(DirectHTTPError) -> TLSContext {
-        var key = Key(settings: settings, checksName: checksName)
-        // Pins are checked elsewhere and make no difference here.
-        key.settings.pins = []
+        let key = Key(settings, checksName)
         do {
-            let entry = table.withLockedValue { [key] in $0.entry(key) }
+            let entry = table.withLockedValue { $0.entry(key) }
             return try entry.context.withLockedValue { made in
                 let context = try made ?? TLSContext(settings, Self.configuration(settings, checksName))
                 made = context
