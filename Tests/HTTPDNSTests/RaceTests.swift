@@ -198,6 +198,18 @@ struct RaceTests {
         }
     }
 
+    @Test("a shutdown ends a prefetch, and does not wait for its time to be over")
+    func shutdownInPrefetch() async throws {
+        let upstream = HeldBatch()
+        // On a clock that stands still no time is ever over.
+        let resolver = KeepingTests.resolver([upstream], clock: ManualClock())
+        let prefetch = Task { await resolver.prefetch([host("a.test"), host("b.test")]) }
+        try await upstream.gate.arrivals(atLeast: 1)
+        try await withTimeLimit(.seconds(20), { "the shutdown" }) { await resolver.shutdown() }
+        await prefetch.value
+        #expect(resolver.state.withLockedValue { $0.onClose.isEmpty })
+    }
+
     @Test("a prefetch that is cancelled says nothing against the upstream")
     func cancelledPrefetch() async throws {
         let batch = HeldBatch()

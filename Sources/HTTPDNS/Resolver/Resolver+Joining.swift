@@ -199,13 +199,13 @@ extension Resolver {
     func close() {
         let (landed, tasks, ticker, watchers) = state.withLockedValue { state in
             state.isClosed = true
-            defer { (state.ticker, state.onClose) = (nil, []) }
+            defer { (state.ticker, state.onClose) = (nil, [:]) }
             let flights = Array(state.flights.all)
             let landed = flights.map { (host: $0.errand.wanted.host, callers: state.flights.land($0)) }
             return (landed, flights.flatMap(\.tasks), state.ticker?.task, state.onClose)
         }
         ticker?.cancel()
-        for watcher in watchers { watcher.finish() }
+        for watcher in watchers.values { watcher.finish() }
         for (_, task) in tasks { task.cancel() }
         for (host, callers) in landed {
             let error = ResolutionError(.shutDown, "\(host): the resolver was shut down")

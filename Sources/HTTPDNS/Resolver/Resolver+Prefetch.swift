@@ -84,8 +84,8 @@ extension Resolver {
                 }
             case .failure(let error)?: self.note(error, of: index, begun.generation, now)
             case nil:
-                // The time of a cancelled caller is over at once.
-                guard !Task.isCancelled else { return }
+                // The time of a cancelled caller, and of a resolver that is shut down, is over at once.
+                guard !Task.isCancelled, !self.state.withLockedValue({ $0.isClosed }) else { return }
                 self.note(UpstreamError(.timeLimit, "no answer in time"), of: index, begun.generation, now)
             }
         }
@@ -127,7 +127,7 @@ extension Resolver {
         return true
     }
 
-    /// Runs `work` for as long as an upstream has; nil when the time is over.
+    /// Runs `work` for as long as an upstream has; nil when the time is over, or the resolver is shut down.
     func withinBudget<Value: Sendable>(_ work: @escaping @Sendable () async -> Value) async -> Value? {
         let sleep = time.sleep
         let budget = configuration.upstreamBudget
@@ -135,6 +135,10 @@ extension Resolver {
             group.addTask { await work() }
             group.addTask {
                 try? await sleep(budget)
+                return nil
+            }
+            group.addTask {
+                await self.closed()
                 return nil
             }
             defer { group.cancelAll() }

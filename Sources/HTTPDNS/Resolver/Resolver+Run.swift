@@ -81,14 +81,17 @@ extension Resolver {
     }
 
     /// Returns when the resolver was shut down, or the task cancelled.
-    private func closed() async {
+    func closed() async {
         let (stream, continuation) = AsyncStream.makeStream(of: Void.self)
-        let isClosed = state.withLockedValue { state in
-            if !state.isClosed { state.onClose.append(continuation) }
-            return state.isClosed
+        let number = state.withLockedValue { state -> Int? in
+            guard !state.isClosed else { return nil }
+            defer { state.nextCloseWatcher += 1 }
+            state.onClose[state.nextCloseWatcher] = continuation
+            return state.nextCloseWatcher
         }
-        if isClosed { return }
+        guard let number else { return }
         for await _ in stream {}
+        state.withLockedValue { $0.onClose[number] = nil }
     }
 
     // MARK: What is done

@@ -62,7 +62,9 @@ extension Resolver {
         /// Those who wait for `running` to become zero.
         var idlers: [CheckedContinuation<Void, Never>] = []
         /// What ends when the resolver is shut down.
-        var onClose: [AsyncStream<Void>.Continuation] = []
+        var onClose: [Int: AsyncStream<Void>.Continuation] = [:]
+        /// The number of the next of them.
+        var nextCloseWatcher = 0
         /// Wakes when the first inquiry must look at the clock.
         var ticker: (task: Task<Void, Never>, at: Moment)?
 
