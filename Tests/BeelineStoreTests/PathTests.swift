@@ -120,4 +120,24 @@ struct PathTests {
         copy.remove()
         #expect(folder.names == ["beeline-copy-longer-name"])
     }
+
+    @Test("A copy that an import of an earlier version left behind is removed when it is a day old")
+    func oldCopies() throws {
+        let folder = try Folder()
+        let copies = [
+            ("beeline-killed", "copy.sqlite", 90_000), ("beeline-in-use", "copy.sqlite", 0),
+            ("beeline-others", "mail", 90_000),
+        ]
+        for (name, file, age) in copies {
+            try FileManager.default.createDirectory(atPath: folder.file(name), withIntermediateDirectories: true)
+            let path = folder.file("\(name)/\(file)")
+            try Data("cookies".utf8).write(to: URL(fileURLWithPath: path))
+            try FileManager.default.setAttributes(
+                [.modificationDate: Date(timeIntervalSinceNow: -TimeInterval(age))],
+                ofItemAtPath: path
+            )
+        }
+        try #require(CopyFolder(in: folder.path)).remove()
+        #expect(folder.names == ["beeline-in-use", "beeline-others"])
+    }
 }

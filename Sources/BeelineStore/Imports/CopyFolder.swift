@@ -17,6 +17,9 @@ struct CopyFolder {
     private static let files = ["", "-wal", "-journal", "-shm"].map { "copy.sqlite" + $0 }
     private static let prefix = "beeline-copy-"
     private static let template = "XXXXXX"
+    /// What folders were called before they were locked. One that is a day old belongs to no import any more.
+    private static let oldPrefix = "beeline-"
+    private static let day: Int64 = 86_400
 
     /// The path of the database.
     var database: String { "\(path)/\(Self.files[0])" }
@@ -50,13 +53,22 @@ struct CopyFolder {
 
     /// Removes the folders of this user that nobody holds.
     private static func removeAbandoned(in parent: String) {
-        let names = FolderListing.names(in: parent) ?? []
-        for name in names where name.hasPrefix(prefix) && name.utf8.count == prefix.utf8.count + template.utf8.count {
+        for name in FolderListing.names(in: parent) ?? [] {
             let path = "\(parent)/\(name)"
-            guard let descriptor = lock(path) else { continue }
+            guard isName(name, prefix) || (isName(name, oldPrefix) && isOldCopy(path)), let descriptor = lock(path)
+            else { continue }
             remove(path)
             close(descriptor)
         }
+    }
+
+    private static func isName(_ name: String, _ prefix: String) -> Bool {
+        name.hasPrefix(prefix) && name.utf8.count == prefix.utf8.count + template.utf8.count
+    }
+
+    private static func isOldCopy(_ path: String) -> Bool {
+        guard let copy = FileIdentity(path: "\(path)/\(files[0])") else { return false }
+        return copy.isRegular && copy.modified / 1_000_000_000 < Int64(time(nil)) - day
     }
 
     /// Locks a folder of this user; nil where another process has, or there is none.
