@@ -68,7 +68,7 @@ public final class CookieDatabase: Sendable {
     ///   - configuration: When changes are written, and whether the last session comes back.
     ///   - jar: The jar's bounds and policy. All who share a file should have the same: the smallest jar decides what stays.
     ///   - clock: What says the time; default the system's clock.
-    /// - Throws: ``StoreError``: `.notAccessible`, `.notOurs` for another program's file (which is not touched),
+    /// - Throws: ``StoreError``: `.notAccessible`, `.notOurs` for a file that may be another program's (it is not touched),
     ///   `.newerSchema`, `.inUse`, `.busy`, `.damaged` while another process has the damaged file open.
     public static func open(
         _ path: String,

@@ -150,7 +150,9 @@ struct AnswerDatabaseTests {
 
     @Test("a damaged file is set aside, and a new one made")
     func damaged() async throws {
-        let bytes = Data("this is no database".utf8)
+        try await store.save(Self.answers)
+        var bytes = try Data(contentsOf: URL(fileURLWithPath: store.path))
+        bytes.resetBytes(in: 0..<16)
         try bytes.write(to: URL(fileURLWithPath: store.path))
         #expect(try await store.load() == [])
         let kept = try #require(folder.names.first { $0.hasPrefix("answers.sqlite.damaged-") })
@@ -189,6 +191,16 @@ struct AnswerDatabaseTests {
         await #expect { try await store.load() } throws: { ($0 as? StoreError)?.code == code }
         await #expect { try await store.save(Self.answers) } throws: { ($0 as? StoreError)?.code == code }
         #expect(try Data(contentsOf: URL(fileURLWithPath: store.path)) == before)
+        #expect(folder.names == ["answers.sqlite"])
+    }
+
+    @Test("a file that is no database, and nothing shows to have been ours, is refused and left as it is")
+    func unknownFile() async throws {
+        let bytes = Data("another program's, which is encrypted".utf8)
+        try bytes.write(to: URL(fileURLWithPath: store.path))
+        await #expect { try await store.load() } throws: { ($0 as? StoreError)?.code == .notOurs }
+        await #expect { try await store.save(Self.answers) } throws: { ($0 as? StoreError)?.code == .notOurs }
+        #expect(try Data(contentsOf: URL(fileURLWithPath: store.path)) == bytes)
         #expect(folder.names == ["answers.sqlite"])
     }
 

@@ -121,12 +121,8 @@ struct FileTests {
     static let damages = [
         Damage(testDescription: "it is cut off in a page") { $0.removeLast(1000) },
         Damage(testDescription: "half of it is gone") { $0.removeLast($0.count / 2) },
-        Damage(testDescription: "only a piece of its head is there") { $0.removeLast($0.count - 50) },
-        Damage(testDescription: "its head is lost") { $0.resetBytes(in: 0..<100) },
-        Damage(testDescription: "it is noise") {
-            $0 = Data((0..<$0.count).map { UInt8(truncatingIfNeeded: $0 &* 197 >> 3) })
-        },
-        Damage(testDescription: "it is a text") { $0 = Data("# Netscape HTTP Cookie File\n".utf8) },
+        Damage(testDescription: "only a piece of its head is there") { $0.removeLast($0.count - 80) },
+        Damage(testDescription: "the beginning of its head is lost") { $0.resetBytes(in: 0..<60) },
         Damage(testDescription: "a page in its middle is lost") { $0.resetBytes(in: 8192..<12_288) },
         Damage(testDescription: "its schema is lost") { $0.resetBytes(in: 100..<4096) },
     ]
@@ -157,6 +153,56 @@ struct FileTests {
         let third = try await CookieDatabase.open(folder)
         #expect(third.report.setAside == place + "-2")
         try await third.close()
+    }
+
+    /// What has nothing of a file of ours.
+    static let strangeFiles = [
+        Damage(testDescription: "the number in its head is lost") { $0.resetBytes(in: 0..<100) },
+        Damage(testDescription: "it is noise, as an encrypted database is") {
+            $0 = Data((0..<$0.count).map { UInt8(truncatingIfNeeded: $0 &* 197 >> 3) })
+        },
+        Damage(testDescription: "it is a text") { $0 = Data("# Netscape HTTP Cookie File\n".utf8) },
+        Damage(testDescription: "it is shorter than a head") { $0 = $0.prefix(50) },
+    ]
+
+    @Test(
+        "What is no database, and nothing shows to have been ours, is refused and left as it is",
+        arguments: strangeFiles
+    )
+    func unknownFile(_ row: Damage) async throws {
+        let folder = try Folder()
+        try await CookieDatabase.open(folder).close()
+        let url = URL(fileURLWithPath: folder.file())
+        var bytes = try Data(contentsOf: url)
+        row.damage(&bytes)
+        try bytes.write(to: url)
+        // Another program's: what our processes left says so.
+        for lock in [nil, "another program's"] {
+            try lock.map { try Data($0.utf8).write(to: URL(fileURLWithPath: folder.file() + "-lock")) }
+            await #expect {
+                _ = try await CookieDatabase.open(folder)
+            } throws: { ($0 as? StoreError)?.code == .notOurs }
+            #expect(try Data(contentsOf: url) == bytes)
+            #expect(folder.names == ["jar.sqlite"] + (lock == nil ? [] : ["jar.sqlite-lock"]))
+        }
+    }
+
+    @Test("A file whose head was lost while one of our processes had it open is set aside", arguments: strangeFiles)
+    func unknownFileAfterCrash(_ row: Damage) async throws {
+        let folder = try Folder()
+        let first = try await CookieDatabase.open(folder)
+        let lock = try Data(contentsOf: URL(fileURLWithPath: folder.file() + "-lock"))
+        try await first.close()
+        let url = URL(fileURLWithPath: folder.file())
+        var bytes = try Data(contentsOf: url)
+        row.damage(&bytes)
+        try bytes.write(to: url)
+        // As a process that was killed leaves it.
+        try lock.write(to: URL(fileURLWithPath: folder.file() + "-lock"))
+        let second = try await CookieDatabase.open(folder)
+        #expect(second.report.setAside != nil)
+        try await second.close()
+        #expect(folder.names.count == 2)
     }
 
     @Test("A lost table is damage too")

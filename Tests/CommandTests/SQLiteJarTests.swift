@@ -46,11 +46,14 @@ extension ProcessTests {
 
         @Test func aDamagedJarIsSetAsideWithAWord() async throws {
             let lab = try await CommandLab()
-            try lab.folder.write("this was a jar once, long before the disk was full", to: "jar.sqlite")
+            let url = lab.plainURL("/set-cookie?value=a%3Db")
+            #expect(try await lab.beeline(["--jar", "jar.sqlite", "-o", "/dev/null", url]).status == 0)
+            let file = try FileHandle(forUpdating: URL(fileURLWithPath: "\(lab.folder.path)/jar.sqlite"))
+            try file.write(contentsOf: Data(count: 16))
+            try file.close()
             // Who only reads it is told, and leaves it as it is.
             let list = try await lab.beeline(["cookies", "list", "--jar", "jar.sqlite"])
             #expect(list.status == 26 && list.errors.contains("jar.sqlite is not a database, or is damaged"))
-            let url = lab.plainURL("/set-cookie?value=a%3Db")
             let run = try await lab.beeline(["--jar", "jar.sqlite", "-o", "/dev/null", url])
             #expect(run.status == 0)
             #expect(run.errors.contains("jar.sqlite is damaged (it is not a database); it is kept as "))

@@ -17,8 +17,8 @@ struct DatabaseFile: Sendable {
         case absent
         /// An SQLite database of the program with this number.
         case database(applicationID: UInt32)
-        /// Not a database, or one whose head is damaged.
-        case unknown
+        /// Not a database, or one whose head is damaged; with the number at its place in the head, if the file is as long.
+        case unknown(applicationID: UInt32?)
     }
 
     let path: String
@@ -89,8 +89,11 @@ struct DatabaseFile: Sendable {
         var head = [UInt8](repeating: 0, count: 100)
         let count = head.withUnsafeMutableBytes { pread(descriptor, $0.baseAddress, $0.count, 0) }
         guard count >= 0 else { throw .system(path: path, "cannot be read; check the disk", errno: errno) }
-        guard count == head.count, head.starts(with: Self.magic) else { return .unknown }
-        return .database(applicationID: head[68..<72].reduce(0) { $0 << 8 | UInt32($1) })
+        let number = count < 72 ? nil : head[68..<72].reduce(0) { $0 << 8 | UInt32($1) }
+        guard let number, count == head.count, head.starts(with: Self.magic) else {
+            return .unknown(applicationID: number)
+        }
+        return .database(applicationID: number)
     }
 
     /// Makes a new database at the path: whole or not at all.

@@ -93,6 +93,25 @@ struct FileLock: Sendable {
         usleep(2000)
     }
 
+    // MARK: Whose the database is
+
+    /// What the lock file of a database of ours says.
+    private static let note = Array("Beeline\n".utf8)
+
+    /// Notes that the database is ours. Where its holder is killed, the note stays, and says so of a database whose head is lost.
+    func noteOurs() {
+        // What another program has written there is not touched. Where there is no room, there is no note.
+        guard FileIdentity(descriptor: descriptor)?.size == 0 else { return }
+        _ = Self.note.withUnsafeBytes { pwrite(descriptor, $0.baseAddress, $0.count, 0) }
+    }
+
+    /// Whether somebody who had the database open, and did not close it, noted that it is ours.
+    var isNotedOurs: Bool {
+        var found = [UInt8](repeating: 0, count: Self.note.count)
+        let count = found.withUnsafeMutableBytes { pread(descriptor, $0.baseAddress, $0.count, 0) }
+        return count == found.count && found == Self.note
+    }
+
     /// Whether the locked file is the one that the path names.
     private var isInPlace: Bool {
         FileIdentity(descriptor: descriptor).map { $0 == FileIdentity(path: path) } ?? false

@@ -55,7 +55,10 @@ struct FileOpening: Sendable {
         case .absent: try create(file)
         case .database(Schema.applicationID): break
         case .database: throw foreign(file)
-        case .unknown: try replace(file, because: "it is not a database", &report)
+        case .unknown(let number):
+            // Another program's file may look like anything: an encrypted database has a head of noise.
+            guard number == Schema.applicationID || lock.isNotedOurs else { throw unknown(file) }
+            try replace(file, because: "it is not a database", &report)
         }
         try file.restrictMode()
         var (connection, contents): (Connection, Contents)
@@ -69,6 +72,7 @@ struct FileOpening: Sendable {
             (connection, contents) = try connectAlone(file, report)
         }
         let opened = fill(from: contents, connection, lock)
+        lock.noteOurs()
         do throws(StoreError) {
             try lock.share(until: deadline)
             // Between being alone and sharing, somebody else may have been alone.
@@ -241,6 +245,13 @@ struct FileOpening: Sendable {
     private func foreign(_ file: DatabaseFile) -> StoreError {
         let message =
             "\(file.path) is another program's database and was not touched; name another file, or import its cookies"
+        return StoreError(.notOurs, path: file.path, message)
+    }
+
+    private func unknown(_ file: DatabaseFile) -> StoreError {
+        let message =
+            "\(file.path) is no database, and nothing shows that it was one of this library; it was not touched: "
+            + "name another file, or move it away"
         return StoreError(.notOurs, path: file.path, message)
     }
 }
