@@ -366,6 +366,22 @@ struct DownloadTests {
         await lab.stop()
     }
 
+    @Test("a link in the place of the part is not followed")
+    func linkForThePart() async throws {
+        let lab = try await Lab()
+        let victim = Data("kept".utf8)
+        try victim.write(to: URL(fileURLWithPath: lab.folder.path("victim")))
+        try FileManager.default.createSymbolicLink(
+            atPath: lab.folder.path("f.partial"),
+            withDestinationPath: lab.folder.path("victim")
+        )
+        let error = await #expect(throws: BeelineError.self) { _ = try await lab.download() }
+        #expect(error?.code == .fileFailed)
+        #expect(try Data(contentsOf: URL(fileURLWithPath: lab.folder.path("victim"))) == victim)
+        #expect(lab.folder.names == ["f.partial", "victim"])
+        await lab.stop()
+    }
+
     static let notes: [(String, HTTPFields, String?)] = [
         ("a strong tag", [.eTag: "\"x\""], "\"x\""), ("a weak tag", [.eTag: "W/\"x\""], nil),
         ("nothing", [:], nil),

@@ -21,8 +21,13 @@ final class PartialFile: Sendable {
     init(_ path: String) throws(BeelineError) {
         self.path = path
         while true {
-            let number = openFile(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o666)
+            // In a folder that others may write to, a link may lead to any file, and a FIFO be waited for.
+            let number = openFile(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0o666)
             guard number >= 0 else { throw Self.failed(path, "cannot be opened") }
+            guard Self.isRegular(number) else {
+                closeFile(number)
+                throw Self.irregular(path)
+            }
             guard flock(number, LOCK_EX | LOCK_NB) == 0 else {
                 let error =
                     errno == EWOULDBLOCK
@@ -44,7 +49,16 @@ final class PartialFile: Sendable {
     static func checkIsRegular(_ path: String) throws(BeelineError) {
         var there = stat()
         guard stat(path, &there) == 0, there.st_mode & S_IFMT != S_IFREG else { return }
-        throw BeelineError(.fileFailed, "\(path) is not a regular file: nothing can be put in its place")
+        throw irregular(path)
+    }
+
+    private static func irregular(_ path: String) -> BeelineError {
+        BeelineError(.fileFailed, "\(path) is not a regular file: nothing can be put in its place")
+    }
+
+    private static func isRegular(_ number: CInt) -> Bool {
+        var open = stat()
+        return fstat(number, &open) == 0 && open.st_mode & S_IFMT == S_IFREG
     }
 
     private static func isFile(_ number: CInt, at path: String) -> Bool {
