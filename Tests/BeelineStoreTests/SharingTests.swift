@@ -316,6 +316,32 @@ struct SharingTests {
         try await pair.close()
     }
 
+    @Test(
+        "New cookies that are too many to remember stay where deletions of others are forgotten",
+        arguments: [true, false]
+    )
+    func overrunAndForgottenDeletions(_ looksFirst: Bool) async throws {
+        var (small, forgetful) = (CookieDatabaseConfiguration.onDemand, CookieDatabaseConfiguration.onDemand)
+        (small.maximumPendingChanges, small.writeBatchCount) = (10, 10)
+        forgetful.maximumDeletions = 0
+        let pair = try await Pair(one: small, two: forgetful)
+        for name in ["kept", "gone"] { pair.one.jar.put(name, "1") }
+        try await pair.flushBoth()
+        pair.set(one: 1, two: 1)
+        pair.two.jar.take("gone")
+        try await pair.two.flush()
+        pair.two.jar.put("theirs", "1")
+        try await pair.two.flush()
+        for number in 0..<100 { pair.one.jar.put("new\(number)", "1") }
+        if looksFirst { try await pair.one.refresh() }
+        try await pair.flushBoth()
+        for jar in [pair.one.jar, pair.two.jar] {
+            let names = Set(jar.allCookies().map(\.name))
+            #expect(names.count == 102 && names.isSuperset(of: ["kept", "theirs", "new0", "new99"]))
+        }
+        try await pair.close()
+    }
+
     @Test("A file that is locked for too long is an error, and nothing of the batch is lost")
     func locked() async throws {
         let folder = try Folder()

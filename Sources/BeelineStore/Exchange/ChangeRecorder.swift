@@ -47,6 +47,9 @@ final class ChangeRecorder: CookieFollower {
     /// How many changes wait.
     var count: Int { state.withLockedValue { $0.pending.count } }
 
+    /// Whether more changes wait than are remembered.
+    var isOverrun: Bool { state.withLockedValue { $0.pending.isOverrun } }
+
     /// Whether a change waits that is newer than one by another process; an older one gives way.
     func outranks(_ key: CookieKey, updated: Int64) -> Bool {
         state.withLockedValue { $0.pending.outranks(key, updated: updated) }

@@ -14,6 +14,8 @@ final class Exchange: Sendable {
         var dataVersion: Int64?
         /// Until when the times of last access are in the file.
         var accessed: CookieTime
+        /// Up to when the changes of the jar are in the file.
+        var written: CookieTime
     }
 
     let jar: CookieJar
@@ -39,7 +41,8 @@ final class Exchange: Sendable {
         self.clock = clock
         self.path = path
         identity = FileIdentity(path: path)
-        progress = NIOLockedValueBox(Progress(revision: revision, accessed: clock()))
+        let now = clock()
+        progress = NIOLockedValueBox(Progress(revision: revision, accessed: now, written: now))
     }
 
     // MARK: Looking
@@ -52,7 +55,7 @@ final class Exchange: Sendable {
         var changes: [CookieRows.Change] = []
         var revision: Int64 = 0
         try db.inTransaction(.deferred) {
-            (changes, revision) = try others(CookieRows(db))
+            (changes, revision) = try others(CookieRows(db), isOverrun: recorder.isOverrun)
             return .commit
         }
         progress.withLockedValue {
@@ -69,9 +72,11 @@ final class Exchange: Sendable {
     /// - Parameter withAccess: Whether the times of last access are written too, and the file is tidied up.
     func write(_ db: Database, withAccess: Bool) throws {
         try checkPlace()
+        let start = clock()
         let batch = recorder.take()
         do {
             try write(batch, db, withAccess: withAccess)
+            progress.withLockedValue { $0.written = start }
         } catch {
             recorder.putBack(batch)
             throw error
@@ -87,7 +92,7 @@ final class Exchange: Sendable {
         // Immediate: a transaction that reads first and writes later could find that somebody has written in between.
         try db.inTransaction(.immediate) {
             let rows = CookieRows(db)
-            (changes, revision) = try others(rows)
+            (changes, revision) = try others(rows, isOverrun: batch == .everything)
             let settled = try reconcile(batch, rows, others: changes)
             changes = settled.takenOver
             if !settled.written.isEmpty {
@@ -139,9 +144,14 @@ final class Exchange: Sendable {
     // MARK: Taking over
 
     /// What others have written since the jar looked last, and the newest batch.
-    private func others(_ rows: CookieRows) throws -> (changes: [CookieRows.Change], revision: Int64) {
+    ///
+    /// - Parameter isOverrun: Whether the jar has more changes that wait than are remembered.
+    private func others(
+        _ rows: CookieRows,
+        isOverrun: Bool
+    ) throws -> (changes: [CookieRows.Change], revision: Int64) {
         let state = try rows.state()
-        let known = progress.withLockedValue { $0.revision }
+        let (known, written) = progress.withLockedValue { ($0.revision, $0.written) }
         if state.revision == known { return ([], known) }
         if known >= state.pruned, known < state.revision {
             return (try rows.changes(after: known), state.revision)
@@ -151,7 +161,10 @@ final class Exchange: Sendable {
         var changes = try rows.cookies().rows
             .map { CookieRows.Change(key: CookieKey($0.cookie), updated: $0.updated, cookie: $0.cookie) }
         let present = Set(changes.map(\.key))
-        for key in jar.allCookies().map({ CookieKey($0) }) where !present.contains(key) {
+        for cookie in jar.allCookies() {
+            let key = CookieKey(cookie)
+            // What came since the last batch was never there, and is not remembered one by one.
+            if present.contains(key) || (isOverrun && cookie.created > written) { continue }
             changes.append(CookieRows.Change(key: key, updated: .min, cookie: nil))
         }
         return (changes, state.revision)

@@ -33,7 +33,8 @@ struct PendingChanges: Sendable {
     /// How many cookies are remembered one by one.
     let capacity: Int
     private var entries: [CookieKey: Entry] = [:]
-    private var isOverrun = false
+    /// Whether there were too many changes to remember.
+    private(set) var isOverrun = false
     private var lastUpdate: Int64 = .min
 
     init(capacity: Int) { self.capacity = capacity }
