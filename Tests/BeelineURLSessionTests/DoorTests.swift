@@ -37,6 +37,30 @@ struct DoorTests {
         await client.shutDown()
     }
 
+    @Test("a session cookie that the program set before its first request is no leftover, unless the settings say so")
+    func sessionCookieBeforeTheFirstRequest() async throws {
+        let jar = CookieJar()
+        jar.markRestored()
+        var configuration = ClientConfiguration()
+        configuration.upstreams = []
+        configuration.jar = jar
+        let client = try BeelineClient(configuration)
+        var settings = BeelineURLProtocol.Settings()
+        settings.truth = .jar
+        #expect(Door(client, settings, nil).mirror(of: .shared).configuration.keepsSessionCookies)
+        settings.beginsFromJar = true
+        #expect(!Door(client, settings, nil).mirror(of: .shared).configuration.keepsSessionCookies)
+        await client.shutDown()
+
+        let storage = try HTTPCookieStorage.own()
+        var mirroring = CookieStorageMirror.Configuration()
+        (mirroring.beginsFromJar, mirroring.keepsSessionCookies) = (true, true)
+        try storage.set("new=1; Path=/", from: "https://a.test/")
+        try storage.set("old=1; Path=/; Max-Age=600", from: "https://a.test/")
+        CookieStorageMirror(jar: jar, storage: storage, configuration: mirroring).sync()
+        #expect(jar.pairs == ["new=1"] && storage.pairs == ["new=1"])
+    }
+
     @Test("a head of many fields is joined by names in time linear to its size")
     func manyFields() throws {
         var head = HTTPResponse(status: .ok)

@@ -46,6 +46,9 @@ public final class CookieStorageMirror: Sendable {
         /// there. Default false: what either side has goes to the other. True is for a jar that is kept on disk, so that a
         /// logout of which the storage did not hear is not undone by the storage's own file.
         public var beginsFromJar = false
+        /// Whether ``beginsFromJar`` is only about what the storage's own file may have: a session cookie is in no file, so the
+        /// program has set it since it began.
+        package var keepsSessionCookies = false
         /// How often ``run()`` looks at the storage. Default 1 s. Foundation tells of changes on Apple's platforms alone.
         public var interval: Duration = .seconds(1)
         /// Which of the jar's cookies the storage gets; default all. It must say the same of a cookie each time.
@@ -115,9 +118,13 @@ public final class CookieStorageMirror: Sendable {
         self.clock = clock
         news = CookieNews(of: jar, except: source)
         reconciliation = NIOLockedValueBox(
-            CookieReconciliation(truth: configuration.truth.side, beginsFromJar: configuration.beginsFromJar) {
-                $0.inFoundation
-            }
+            CookieReconciliation(
+                truth: configuration.truth.side,
+                isLeftover: {
+                    configuration.beginsFromJar && !(configuration.keepsSessionCookies && $0.expires == nil)
+                },
+                kept: { $0.inFoundation }
+            )
         )
     }
 

@@ -20,7 +20,8 @@ extension BeelineURLProtocol {
         /// Whether a storage that is not the truth begins as a copy of the jar
         /// (``CookieStorageMirror/Configuration/beginsFromJar``). Default nil: `HTTPCookieStorage.shared` does where the jar
         /// is one of `BeelineStore` that was read from a file. Both are kept on disk then, and what was deleted in the jar
-        /// since they last met would come back from the storage.
+        /// since they last met would come back from the storage. Session cookies, which are in no file of Foundation's, go
+        /// to the jar even so; put lasting ones into the jar, where the program has them before its first request.
         public var beginsFromJar: Bool?
         /// The hosts whose requests are carried. Nil, the default: all.
         public var hosts: DomainSet?

@@ -77,6 +77,7 @@ final class Door: Sendable {
                 if let jar {
                     let isKeptTwice = jar.isRestored && storage === HTTPCookieStorage.shared
                     configuration.beginsFromJar = settings.beginsFromJar ?? isKeptTwice
+                    configuration.keepsSessionCookies = settings.beginsFromJar == nil
                 }
                 mirrors.append(
                     CookieStorageMirror(jar: jar ?? CookieJar(), storage: storage, configuration: configuration)

@@ -49,7 +49,7 @@ struct WebReconciliation {
         self.kept = kept
         core = CookieReconciliation(
             truth: configuration.truth == .jar ? .jar : .store,
-            beginsFromJar: configuration.beginsFromJar,
+            isLeftover: { [configuration] _ in configuration.beginsFromJar },
             kept: kept
         )
     }

@@ -38,7 +38,7 @@ package struct CookieReconciliation: Sendable {
     }
 
     private let truth: Side
-    private let beginsFromJar: Bool
+    private let isLeftover: @Sendable (Cookie) -> Bool
     private let kept: @Sendable (Cookie) -> Cookie?
     /// What each side had at the end of the last round.
     private var known: [CookiePlace: Sides] = [:]
@@ -50,13 +50,17 @@ package struct CookieReconciliation: Sendable {
     ///
     /// - Parameters:
     ///   - truth: The side that is right where both changed a cookie and the times do not tell which was later.
-    ///   - beginsFromJar: Whether the store begins as a copy of the jar: what only the store has in the first round was
-    ///     deleted in the jar, and is deleted in the store.
+    ///   - isLeftover: Whether a cookie that only the store has in the first round was deleted in the jar, and is deleted
+    ///     in the store; else it is new.
     ///   - kept: What the store keeps of a cookie of the jar; nil: it cannot hold it. Such a cookie is to be kept out
     ///     of both sides by the caller.
-    package init(truth: Side, beginsFromJar: Bool = false, kept: @escaping @Sendable (Cookie) -> Cookie?) {
+    package init(
+        truth: Side,
+        isLeftover: @escaping @Sendable (Cookie) -> Bool = { _ in false },
+        kept: @escaping @Sendable (Cookie) -> Cookie?
+    ) {
         self.truth = truth
-        self.beginsFromJar = beginsFromJar
+        self.isLeftover = isLeftover
         self.kept = kept
     }
 
@@ -79,9 +83,11 @@ package struct CookieReconciliation: Sendable {
         isHidden: (CookiePlace) -> Bool = { _ in false }
     ) -> Plan {
         var plan = Plan()
-        if isFirst, beginsFromJar {
-            // As if the jar had had them.
-            for (place, cookie) in store where jar[place] == nil { known[place] = Sides(jar: cookie, store: cookie) }
+        if isFirst {
+            for (place, cookie) in store where jar[place] == nil && isLeftover(cookie) {
+                // As if the jar had had it.
+                known[place] = Sides(jar: cookie, store: cookie)
+            }
         }
         for place in Set(jar.keys).union(store.keys).union(known.keys) {
             let (mine, theirs, before) = (jar[place], store[place], known[place] ?? Sides())
