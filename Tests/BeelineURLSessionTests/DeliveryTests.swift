@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Beeline
 import BeelineTesting
 import Foundation
 import NIOConcurrencyHelpers
@@ -66,6 +67,23 @@ struct DeliveryTests {
         #expect(told == ["1", "2", "end"])
     }
 
+    @Test("a piece that waits for the end of a suspension is not overtaken by what was posted behind it")
+    func order() async throws {
+        let delivery = try delivery()
+        var unread = 0
+        await delivery.piece(Data(count: 1), unread: &unread)
+        await delivery.piece(Data(count: 2), unread: &unread)
+        await delivery.end(nil)
+        // The queue comes to the first piece while the task is suspended, and to the others when it is not any more.
+        posted.withLockedValue { posted in
+            posted.insert({ delivery.suspend() }, at: 0)
+            posted.insert({ delivery.resume() }, at: 2)
+        }
+        work()
+        work()
+        #expect(told == ["1", "2", "end"])
+    }
+
     @Test("where the delegate's queue is not known, Foundation takes what it was told before more is read")
     func window() async throws {
         let delivery = try delivery()
@@ -84,6 +102,25 @@ struct DeliveryTests {
         work()
         await task.value
         #expect(told.count == 4)
+    }
+}
+
+/// What Foundation on Linux may have written into tasks that have not begun.
+@Suite("Cookies that have left a storage")
+struct CookieDepartureTests {
+    @Test("a cookie that left some time ago is the program's own where it is in a request")
+    func forgottenAfterAWhile() throws {
+        let jar = CookieJar()
+        try jar.set("a=1", from: "https://a.test/")
+        let cookie = try #require(jar.cookie("a"))
+        let url = try URL(fromTest: "https://a.test/")
+        var departures = CookieDepartures()
+        departures.note([CookiePlace(cookie): cookie], now: CookieTime(secondsSince1970: 0))
+        departures.note([:], now: CookieTime(secondsSince1970: 1))
+        departures.note([:], now: CookieTime(secondsSince1970: 600))
+        #expect(departures.pairs(for: url) == ["a=1"])
+        departures.note([:], now: CookieTime(secondsSince1970: 602))
+        #expect(departures.pairs(for: url) == [])
     }
 }
 #endif

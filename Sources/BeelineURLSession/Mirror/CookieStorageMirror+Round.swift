@@ -50,11 +50,11 @@ extension CookieStorageMirror {
         var report = Report()
         (report.intoJar, report.outOfJar, report.refused) = (carried.came, carried.went, carried.refused)
         #if canImport(FoundationNetworking)
-        departures.withLockedValue { $0.note(contents.cookies) }
+        departures.withLockedValue { $0.note(contents.cookies, now: now) }
         #endif
         carryOut(plan, inStorage: &contents, now: now, &report)
         #if canImport(FoundationNetworking)
-        departures.withLockedValue { $0.note(contents.cookies) }
+        departures.withLockedValue { $0.note(contents.cookies, now: now) }
         #endif
         state.settle(jar: cookies, store: contents.cookies, outdated: carried.outdated)
         return report

@@ -28,6 +28,8 @@ final class Delivery: @unchecked Sendable {
     private struct Pause {
         var isPaused = false
         var waiters: [@Sendable () -> Void] = []
+        /// What is to be told, in order. Whoever comes to the queue first tells the first of it.
+        var bodies: [@Sendable (Delivery, URLProtocol, any URLProtocolClient) -> Void] = []
     }
 
     init(
@@ -115,12 +117,23 @@ final class Delivery: @unchecked Sendable {
         _ body: @escaping @Sendable (URLProtocol, any URLProtocolClient) -> Void,
         after: @escaping @Sendable (Delivery) -> Void = { _ in }
     ) {
-        post { [self] in
-            guard !isOver, let loader, let client = loader.client else { return }
+        pause.withLockedValue {
+            $0.bodies.append { delivery, loader, client in
+                body(loader, client)
+                after(delivery)
+            }
+        }
+        post { [self] in drain() }
+    }
+
+    /// Tells what waits, as long as the protocol object can hear.
+    private func drain() {
+        while !isOver, let loader, let client = loader.client {
+            guard pause.withLockedValue({ !$0.bodies.isEmpty }) else { return }
             // It may have been suspended since it was asked.
-            guard isReady else { return wait { self.tell(body, after: after) } }
-            body(loader, client)
-            after(self)
+            guard isReady else { return wait { [self] in post { [self] in drain() } } }
+            let body = pause.withLockedValue { $0.bodies.isEmpty ? nil : $0.bodies.removeFirst() }
+            body?(self, loader, client)
         }
     }
 
@@ -163,5 +176,6 @@ final class Delivery: @unchecked Sendable {
     func close() {
         isOver = true
         loader = nil
+        pause.withLockedValue { $0.bodies = [] }
     }
 }
