@@ -72,6 +72,19 @@ struct JarTests {
         }
         // Those that were there before went first, and are counted with the others.
         #expect(!present.contains("old-0.example"))
+        #expect(addition.displaced == 10 - present.count { $0.hasPrefix("old") })
+    }
+
+    @Test func whatMadeRoomIsCountedWhereCookiesComeTwice() {
+        var configuration = CookieJarConfiguration()
+        configuration.maximumCookies = 100
+        let jar = CookieJar(configuration: configuration)
+        jar.insert((0..<10).map { Cookie("old", "1", domain: "old-\($0).example") }, now: noon)
+        let twice = (0..<200).flatMap { number in
+            ["1", "2"].map { Cookie("a", $0, domain: "host-\(number).example") }
+        }
+        let addition = jar.add(twice, now: .after(1))
+        #expect(addition.displaced == 10 && addition.outcomes.contains(.rejected(.noRoom)))
     }
 
     @Test func aClockThatWasAheadKeepsNoCookieBeforeThoseInUse() throws {

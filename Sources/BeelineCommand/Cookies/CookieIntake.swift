@@ -16,7 +16,7 @@ struct CookieIntake {
         let addition = jar.add(cookies, isOfThisSession: isOfThisSession)
         outcomes = addition.outcomes
         dropped = outcomes.count { $0 == .rejected(.noRoom) }
-        displaced = addition.dropped - dropped
+        displaced = addition.displaced
     }
 
     /// What the user should know, one line each.

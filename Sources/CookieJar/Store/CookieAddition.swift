@@ -6,6 +6,8 @@ package struct CookieAddition: Hashable, Sendable {
     package fileprivate(set) var outcomes: [CookieOutcome] = []
     /// How many cookies the jar lost because it, or a domain, was full: of these, and of those that it had before.
     package fileprivate(set) var dropped = 0
+    /// How many of them the jar had before.
+    package fileprivate(set) var displaced = 0
 }
 
 extension CookieStore {
@@ -14,7 +16,7 @@ extension CookieStore {
         of cookies: [Cookie],
         by insert: (inout CookieStore, Cookie) -> CookieOutcome
     ) -> CookieAddition {
-        let counted = evicted
+        let (counted, first) = (evicted, nextSequence)
         evicted = []
         var addition = CookieAddition()
         let sequences = cookies.map { cookie in
@@ -24,6 +26,7 @@ extension CookieStore {
         let gone = evicted ?? []
         evicted = counted?.union(gone)
         addition.dropped = gone.count
+        addition.displaced = gone.count { $0 < first }
         for (index, sequence) in sequences.enumerated() where gone.contains(sequence) {
             switch addition.outcomes[index] {
             case .kept, .replaced: addition.outcomes[index] = .rejected(.noRoom)

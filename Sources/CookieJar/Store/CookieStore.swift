@@ -19,7 +19,7 @@ struct CookieStore {
     /// How many domains are partitioned: while there is none, no look-up asks for partitions.
     private(set) var partitionedCount = 0
     /// The sequence number of the next cookie.
-    private var nextSequence: UInt64 = 1
+    private(set) var nextSequence: UInt64 = 1
     /// The sequence number of the cookie that was stored or replaced last.
     private(set) var lastStored: UInt64 = 0
     /// The sequence numbers of the cookies that gave way to others since somebody began to count; nil: nobody counts.
