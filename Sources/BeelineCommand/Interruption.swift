@@ -51,6 +51,8 @@ enum Interruption {
         let status = await task.value
         for source in sources { source.cancel() }
         if let number = received.withLockedValue({ $0 }) { die(of: number) }
+        // What comes behind the work can be ended too.
+        restore(handled)
         return status
     }
 

@@ -5,6 +5,20 @@ import BeelineTesting
 import Foundation
 import Testing
 
+@testable import BeelineCommand
+
+/// Signals, within the process of the tests.
+struct InterruptionTests {
+    @Test("a signal that work handled is not ignored when the work is over")
+    func restoredAfterTheWork() async {
+        // None that ends a process by itself.
+        let status = await Interruption.run(signals: [SIGURG]) { .ok }
+        #expect(status == .ok)
+        #expect(!Interruption.ignore(SIGURG))
+        signal(SIGURG, SIG_DFL)
+    }
+}
+
 extension ProcessTests {
     /// Signals, and what a parent has left to us.
     struct SignalTests {
