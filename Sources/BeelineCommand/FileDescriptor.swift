@@ -34,6 +34,8 @@ struct FileDescriptor: Hashable, Sendable {
     /// Why a system call failed.
     struct Failure: Error, CustomStringConvertible {
         let code: CInt
+        /// How many octets were written before.
+        var written = 0
         var description: String { String(cString: strerror(code)) }
         /// Nobody reads any more.
         var isBrokenPipe: Bool { code == EPIPE }
@@ -58,7 +60,8 @@ struct FileDescriptor: Hashable, Sendable {
     ) throws(Failure) -> FileDescriptor {
         let way =
             switch mode {
-            case .truncate: O_TRUNC
+            // What another descriptor writes into the file meanwhile is not written over.
+            case .truncate: O_TRUNC | O_APPEND
             case .append: O_APPEND
             case .new: O_EXCL | O_NOFOLLOW
             }
@@ -142,7 +145,7 @@ struct FileDescriptor: Hashable, Sendable {
             if count >= 0 {
                 rest = rest.dropFirst(count)
             } else if errno != EINTR, !wait(for: POLLOUT) {
-                throw Failure(code: errno)
+                throw Failure(code: errno, written: bytes.count - rest.count)
             }
         }
     }

@@ -78,4 +78,30 @@ struct AccessLogTests {
         // And it still takes lines.
         log.add(Self.record())
     }
+
+    @Test(.timeLimit(.minutes(1)))
+    func linesThatWereWrittenBeforeAFailureAreNotCountedAsDropped() async throws {
+        let folder = try Folder()
+        let path = "\(folder.path)/log"
+        try #require(mkfifo(path, 0o600) == 0)
+        signal(SIGPIPE, SIG_IGN)
+        let reader = FileDescriptor(open(path, O_RDONLY | O_NONBLOCK))
+        let queue = DispatchQueue(label: "log", attributes: .initiallyInactive)
+        let log = try #require(try AccessLog(path, queue: queue))
+        // More than a pipe holds, at once.
+        for _ in 0..<100 { log.add(Self.record(names: String(repeating: "n", count: 10_000))) }
+        queue.activate()
+        var count = 0
+        while count < 60_000 { count += try reader.read(atMost: 4_096).count }
+        try reader.close()
+        await log.finish(within: .seconds(60))
+        try FileManager.default.removeItem(atPath: path)
+        try log.reopen()
+        log.add(Self.record(names: "b.test"))
+        await log.finish(within: .seconds(60))
+        let lines = try folder.text("log").split(separator: "\n", omittingEmptySubsequences: false)
+        #expect(lines.count == 3 && lines.first?.contains(" b.test ") == true, "\(lines)")
+        let dropped = lines.dropFirst().first?.split(separator: " ").compactMap { Int($0) }.last
+        #expect(dropped.map { $0 <= 95 && $0 > 0 } == true, "\(lines)")
+    }
 }

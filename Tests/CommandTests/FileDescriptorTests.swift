@@ -31,6 +31,32 @@ struct FileDescriptorTests {
         #expect(bytes.count == 2_000)
     }
 
+    @Test("two descriptors of one file, such as of -D and -o, do not write over each other")
+    func twoDescriptors() throws {
+        let folder = try Folder()
+        let path = "\(folder.path)/all"
+        try folder.write("old", to: "all")
+        let heads = try FileDescriptor.open(path, .truncate)
+        let body = try FileDescriptor.open(path, .truncate)
+        for (file, text) in [(heads, "head "), (body, "body "), (heads, "head")] { try file.write(Array(text.utf8)) }
+        try heads.close()
+        try body.close()
+        #expect(try folder.text("all") == "head body head")
+    }
+
+    @Test("lines for a reader that stands still keep no task from ending", .timeLimit(.minutes(1)))
+    func linesWithoutReader() async throws {
+        let (reader, writer) = try pipe()
+        let lines = TerminalLines(Terminal(descriptor: writer.number, isTerminal: false, environment: [:]))
+        for _ in 0..<2_000 { lines.add(String(repeating: "l", count: 1_000)) }
+        await lines.finish(within: .milliseconds(10))
+        // What found room comes when it is read; nothing else is in the pipe.
+        var count = 0
+        while count < 100_000 { count += try reader.read(atMost: 65_536).count { $0 == 0x6c } }
+        #expect(count >= 100_000)
+        try reader.close()
+    }
+
     @Test("a link that was planted where a draft is to be made is not followed")
     func plantedLink() throws {
         let folder = try Folder()

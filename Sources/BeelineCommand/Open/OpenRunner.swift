@@ -44,17 +44,9 @@ struct OpenRunner: Sendable {
 
     private func browse(with jar: CookieJar) async throws(CommandFailure) {
         var configuration = proxy
-        // Lines are printed elsewhere: the proxy does not wait for their reader.
-        let (events, event) = AsyncStream.makeStream(of: ProxyEvent.self, bufferingPolicy: .bufferingNewest(1_000))
-        defer { event.finish() }
-        if isVerbose {
-            configuration.onEvent = { event.yield($0) }
-            Task {
-                for await event in events {
-                    if let line = event.line { Terminal.standardError.writeLine(line.singleLine) }
-                }
-            }
-        }
+        // The proxy does not wait for the reader of its lines.
+        let lines = TerminalLines(.standardError)
+        if isVerbose { configuration.onEvent = { event in event.line.map { lines.add($0.singleLine) } } }
         let proxy: BeelineProxy
         do throws(ProxyError) {
             proxy = try await BeelineProxy.start(configuration, client: client)
@@ -73,6 +65,7 @@ struct OpenRunner: Sendable {
         }
         await proxy.stop()
         await client.shutDown()
+        await lines.finish()
         if let failure { throw failure }
     }
 

@@ -89,6 +89,7 @@ struct ProxyCommand: AsyncParsableCommand {
         // Until the end of this: the network may change under tunnels.
         async let _: Void = client.run()
         var configuration = configuration
+        let lines = TerminalLines(.standardOutput)
         // Lines are printed elsewhere: the proxy does not wait for who reads them.
         let (events, tell) = AsyncStream.makeStream(of: ProxyEvent.self, bufferingPolicy: .bufferingNewest(1_000))
         if isVerbose { configuration.onEvent = { tell.yield($0) } }
@@ -98,7 +99,7 @@ struct ProxyCommand: AsyncParsableCommand {
             do throws(CommandFailure) {
                 try Self.announce(proxy, servesPAC: configuration.servesPAC, gateway: hosts)
                 for await event in events {
-                    if let line = event.line { Terminal.standardOutput.writeLine(line.singleLine) }
+                    if let line = event.line { lines.add(line.singleLine) }
                 }
             } catch {
                 // No program would find the proxy.
@@ -106,6 +107,7 @@ struct ProxyCommand: AsyncParsableCommand {
             }
             await proxy.stop(within: .seconds(1))
             await client.shutDown()
+            await lines.finish()
             if let failure { throw failure }
             return .ok
         } catch {

@@ -27,13 +27,19 @@ final class AccessLog: Sendable {
         var next: FileDescriptor?
     }
 
+    private struct LastWrite {
+        /// Whether a part of a line is the last thing in the file.
+        var isTorn = false
+        var failed = false
+    }
+
     private let path: String
     /// Guards the lines, which come on event loops.
     private let state: NIOLockedValueBox<State>
     /// Writes: a disk, and more so a pipe, may keep its writer waiting.
     private let queue: DispatchQueue
-    /// Whether the last write failed, so that a part of a line may be the last thing in the file. Used on the queue alone.
-    private let isTorn = NIOLockedValueBox(false)
+    /// How the last write went. Used on the queue alone.
+    private let last = NIOLockedValueBox(LastWrite())
 
     /// Octets of lines that may wait.
     static let capacity = 4 << 20
@@ -86,21 +92,7 @@ final class AccessLog: Sendable {
 
     /// Returns when all lines are written, or after a while where their reader stands still.
     func finish(within limit: DispatchTimeInterval = .seconds(2)) async {
-        await withCheckedContinuation { continuation in
-            let isOver = NIOLockedValueBox(false)
-            let resume = { @Sendable () -> Void in
-                let wasOver = isOver.withLockedValue { isOver in
-                    defer { isOver = true }
-                    return isOver
-                }
-                if !wasOver { continuation.resume() }
-            }
-            queue.async {
-                self.write()
-                resume()
-            }
-            DispatchQueue.global().asyncAfter(deadline: .now() + limit, execute: resume)
-        }
+        await queue.finish(within: limit) { self.write() }
     }
 
     private func write() {
@@ -112,19 +104,22 @@ final class AccessLog: Sendable {
         }
         // Nothing else writes, so nothing is under way there.
         try? old?.close()
-        let isNew = old != nil
-        guard !lines.isEmpty || dropped > 0 else { return }
-        var text = lines
+        var before = last.withLockedValue { $0 }
+        if old != nil { before.isTorn = false }
+        guard !lines.isEmpty || dropped > 0 else { return last.withLockedValue { $0 = before } }
+        let start: [UInt8] = before.isTorn ? [0x0a] : []
+        var text = start + lines
         if dropped > 0 { text += "[\(CookieTime.now.httpDate)] \(dropped) lines were dropped\n".utf8 }
-        let wasTorn = isTorn.withLockedValue { $0 }
         do {
-            try file.write(wasTorn && !isNew ? [0x0a] + text : text)
-            isTorn.withLockedValue { $0 = false }
+            try file.write(text)
+            last.withLockedValue { $0 = LastWrite() }
         } catch {
-            isTorn.withLockedValue { $0 = true }
+            let isTorn = text.prefix(error.written).last.map { $0 != 0x0a } ?? before.isTorn
+            last.withLockedValue { $0 = LastWrite(isTorn: isTorn, failed: true) }
             // Said by the next line that can be written.
-            state.withLockedValue { $0.dropped += dropped + lines.count { $0 == 0x0a } }
-            if !wasTorn { Terminal.standardError.writeLine("beeline: --access-log \(path): \(error)".singleLine) }
+            let lost = lines.dropFirst(max(0, error.written - start.count)).count { $0 == 0x0a }
+            state.withLockedValue { $0.dropped += dropped + lost }
+            if !before.failed { Terminal.standardError.writeLine("beeline: --access-log \(path): \(error)".singleLine) }
         }
     }
 
