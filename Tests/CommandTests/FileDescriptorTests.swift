@@ -46,6 +46,8 @@ struct FileDescriptorTests {
 
     @Test("lines for a reader that stands still keep no task from ending", .timeLimit(.minutes(1)))
     func linesWithoutReader() async throws {
+        // As in the command.
+        signal(SIGPIPE, SIG_IGN)
         let (reader, writer) = try pipe()
         let lines = TerminalLines(Terminal(descriptor: writer.number, isTerminal: false, environment: [:]))
         for _ in 0..<2_000 { lines.add(String(repeating: "l", count: 1_000)) }
