@@ -50,6 +50,7 @@ public import Glibc
 @_exported import var Glibc.R_OK
 @_exported import var Glibc.SEEK_END
 @_exported import var Glibc.SEEK_SET
+@_exported import var Glibc.SIGCHLD
 @_exported import var Glibc.SIGHUP
 @_exported import var Glibc.SIGINT
 @_exported import var Glibc.SIGKILL

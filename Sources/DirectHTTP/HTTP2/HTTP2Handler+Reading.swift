@@ -7,10 +7,10 @@ import NIOCore
 extension HTTP2Handler {
     /// Takes all that came.
     func takeEvents(now: NIODeadline) throws(HTTP2ConnectionError) {
-        while let event = try connection.next(now: now) as HTTP2Connection.Event<HTTP2Fields>? { take(event, now: now) }
+        while let event = try connection.next(now: now) { take(event, now: now) }
     }
 
-    private func take(_ event: HTTP2Connection.Event<HTTP2Fields>, now: NIODeadline) {
+    private func take(_ event: HTTP2ClientConnection.Event, now: NIODeadline) {
         switch event {
         case .head(let id, let status, let fields, let endStream):
             update(id, now) { $0.take(fields.response(status), endStream: endStream, now: now) }

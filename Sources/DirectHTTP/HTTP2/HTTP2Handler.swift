@@ -24,7 +24,7 @@ final class HTTP2Handler: ChannelDuplexHandler, ConnectionHandler {
     let notify: (ConnectionNotice) -> Void
     private(set) var context: ChannelHandlerContext?
 
-    var connection: HTTP2Connection
+    var connection: HTTP2ClientConnection
     var streams: [UInt32: HTTP2Stream] = [:]
     var ids: [ObjectIdentifier: UInt32] = [:]
     var isDraining = false
@@ -65,13 +65,13 @@ final class HTTP2Handler: ChannelDuplexHandler, ConnectionHandler {
         wakes: WakeQueue,
         notify: @escaping (ConnectionNotice) -> Void
     ) {
-        var rules = HTTP2Connection.Limits()
+        var rules = HTTP2ClientConnection.Limits()
         rules.streamWindow = min(streamWindow, HTTP2Frame.maximumWindow)
         rules.connectionWindow = Self.connectionWindow
         rules.block = limits.headBytes
         rules.listSize = limits.headBytes + 32 * limits.fieldCount
         rules.fields = limits.fieldCount
-        connection = HTTP2Connection(role: .client, limits: rules)
+        connection = HTTP2ClientConnection(role: .client, limits: rules)
         self.keepIdle = keepIdle
         self.wakes = wakes
         self.notify = notify
@@ -83,7 +83,7 @@ final class HTTP2Handler: ChannelDuplexHandler, ConnectionHandler {
     func start(_ exchange: Exchange, now: NIODeadline) {
         guard !exchange.isOver else { return notify(.free(now)) }
         // A connection that is found dead before anything is sent has not processed the request.
-        guard let context, context.channel.isActive, !isDraining, connection.nextID <= HTTP2Connection.lastID,
+        guard let context, context.channel.isActive, !isDraining, connection.nextID <= HTTP2ClientConnection.lastID,
             check(now, context)
         else {
             notify(.free(now))
@@ -113,7 +113,7 @@ final class HTTP2Handler: ChannelDuplexHandler, ConnectionHandler {
         arm(stream.watch.due, context)
         arm(liveness.due, context)
         // The pool must not lend a connection whose numbers have run out.
-        if connection.nextID > HTTP2Connection.lastID { drain() }
+        if connection.nextID > HTTP2ClientConnection.lastID { drain() }
     }
 
     func send(_ piece: ByteBuffer, of exchange: Exchange, done: @escaping @Sendable (Bool) -> Void) {

@@ -6,7 +6,7 @@ import NIOCore
 extension HTTP2ServerHandler {
     /// Takes all that came.
     func takeEvents(now: NIODeadline) throws(HTTP2ConnectionError) {
-        while let event: HTTP2Connection.Event<HTTP2RequestHead> = try connection.next(now: now) {
+        while let event = try connection.next(now: now) {
             switch event {
             case .head(let id, _, let head, let endStream): take(head.request, of: id, endStream: endStream, now: now)
             case .data(let id, let piece, let endStream): take(piece, of: id, endStream: endStream)

@@ -66,7 +66,7 @@ package final class HTTP2ServerHandler: ChannelInboundHandler {
     let onCancel: (UInt32) -> Void
     private(set) var context: ChannelHandlerContext?
 
-    var connection: HTTP2Connection
+    var connection: HTTP2ServerConnection
     var pending: [UInt32: Pending] = [:]
     private var isReading = false
     private var hasEnded = false
@@ -93,13 +93,13 @@ package final class HTTP2ServerHandler: ChannelInboundHandler {
         self.limits = limits
         self.onRequest = onRequest
         self.onCancel = onCancel
-        var rules = HTTP2Connection.Limits()
+        var rules = HTTP2ServerConnection.Limits()
         rules.streams = limits.streams
         // One octet more than is read, so that too much is noticed.
         rules.streamWindow = limits.body + 1
         rules.block = limits.head
         rules.listSize = limits.head
-        connection = HTTP2Connection(role: .server, limits: rules)
+        connection = HTTP2ServerConnection(role: .server, limits: rules)
     }
 
     // MARK: Replies

@@ -10,8 +10,8 @@ import Glibc
 
 /// What tells a file from the one that was at its path before.
 struct FileStamp: Hashable {
-    private let seconds: Int
-    private let nanoseconds: Int
+    /// The time of the last change, as text: which module declares the fields of `timespec` differs from build to build.
+    private let modified: String
     private let size: Int64
     private let inode: UInt64
 
@@ -20,12 +20,10 @@ struct FileStamp: Hashable {
         var status = stat()
         guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
         #if canImport(Darwin)
-        let changed = status.st_mtimespec
+        modified = String(describing: status.st_mtimespec)
         #else
-        let changed = status.st_mtim
+        modified = String(describing: status.st_mtim)
         #endif
-        seconds = Int(changed.tv_sec)
-        nanoseconds = Int(changed.tv_nsec)
         size = Int64(status.st_size)
         inode = UInt64(status.st_ino)
     }

@@ -19,7 +19,7 @@ struct HTTP2ConnectionTests {
 
     struct Row: Sendable, CustomTestStringConvertible {
         let testDescription: String
-        let role: HTTP2Connection.Role
+        let role: HTTP2ClientConnection.Role
         let frames: [RawFrame]
         let events: [String]
         var resets: [UInt32: DirectHTTP.HTTP2ErrorCode] = [:]
@@ -280,11 +280,11 @@ struct HTTP2ConnectionTests {
 
     /// Runs frames through a connection and gives the events and the error that ended it.
     private static func events(
-        _ role: HTTP2Connection.Role,
+        _ role: HTTP2ClientConnection.Role,
         _ frames: [RawFrame],
         reset: UInt32? = nil
-    ) -> ([HTTP2Connection.Event<HTTP2Fields>], DirectHTTP.HTTP2ErrorCode?) {
-        var connection = HTTP2Connection(role: role, limits: .init())
+    ) -> ([HTTP2ClientConnection.Event], DirectHTTP.HTTP2ErrorCode?) {
+        var connection = HTTP2ClientConnection(role: role, limits: .init())
         if role == .client {
             for _ in 0..<2 {
                 var block = ByteBuffer(bytes: [0x82])
@@ -292,11 +292,11 @@ struct HTTP2ConnectionTests {
             }
         }
         if let reset { connection.reset(reset, .cancel) }
-        var events: [HTTP2Connection.Event<HTTP2Fields>] = []
+        var events: [HTTP2ClientConnection.Event] = []
         do throws(HTTP2ConnectionError) {
             let start = (role == .server ? RawFrame.preface : []) + RawFrame(.settings).bytes
             try connection.feed(ByteBuffer(bytes: start + frames.flatMap(\.bytes)))
-            while let event: HTTP2Connection.Event<HTTP2Fields> = try connection.next(now: .uptimeNanoseconds(1)) {
+            while let event: HTTP2ClientConnection.Event = try connection.next(now: .uptimeNanoseconds(1)) {
                 events.append(event)
             }
         } catch {
@@ -339,7 +339,7 @@ struct HTTP2ConnectionTests {
 
     @Test("the end of one body does not wait for the window that another one needs")
     func endWithoutWindow() {
-        var connection = HTTP2Connection(role: .client, limits: .init())
+        var connection = HTTP2ClientConnection(role: .client, limits: .init())
         let ids = (0..<2).map { _ in
             var block = ByteBuffer(bytes: [0x83])
             return connection.open(&block, endStream: false, mayHaveBody: true)
@@ -361,10 +361,10 @@ struct HTTP2ConnectionTests {
     }
 
     private static func run(_ row: Row) -> Outcome {
-        var limits = HTTP2Connection.Limits()
+        var limits = HTTP2ClientConnection.Limits()
         limits.streams = 2
         limits.streamWindow = 100
-        var connection = HTTP2Connection(role: row.role, limits: limits)
+        var connection = HTTP2ClientConnection(role: row.role, limits: limits)
         if row.role == .client {
             var block = ByteBuffer(bytes: [0x82])
             _ = connection.open(&block, endStream: true, mayHaveBody: true)
@@ -374,7 +374,7 @@ struct HTTP2ConnectionTests {
         do throws(HTTP2ConnectionError) {
             let start = (row.role == .server ? RawFrame.preface : []) + RawFrame(.settings).bytes
             try connection.feed(ByteBuffer(bytes: start + row.frames.flatMap(\.bytes)))
-            while let event: HTTP2Connection.Event<HTTP2Fields> = try connection.next(now: .uptimeNanoseconds(1)) {
+            while let event: HTTP2ClientConnection.Event = try connection.next(now: .uptimeNanoseconds(1)) {
                 outcome.events.append(text(event))
             }
         } catch {
@@ -390,7 +390,7 @@ struct HTTP2ConnectionTests {
         return outcome
     }
 
-    private static func text(_ event: HTTP2Connection.Event<HTTP2Fields>) -> String {
+    private static func text(_ event: HTTP2ClientConnection.Event) -> String {
         switch event {
         case .head(let id, let status, _, let ends): "head \(id)\(status.map { " \($0)" } ?? "")\(ends ? " end" : "")"
         case .informational(let id, let status): "informational \(id) \(status)"
@@ -412,7 +412,7 @@ extension HTTP2ConnectionTests.Row {
         _ events: [String] = [],
         _ resets: [UInt32: DirectHTTP.HTTP2ErrorCode] = [:],
         error: DirectHTTP.HTTP2ErrorCode? = nil,
-        role: HTTP2Connection.Role = .server
+        role: HTTP2ClientConnection.Role = .server
     ) {
         self.init(
             testDescription: description,

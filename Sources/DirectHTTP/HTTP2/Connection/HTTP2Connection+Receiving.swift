@@ -21,9 +21,9 @@ extension HTTP2Connection {
     /// The next event; nil where more bytes are needed.
     ///
     /// - Parameter now: the time.
-    mutating func next<Fields>(now: NIODeadline) throws(HTTP2ConnectionError) -> Event<Fields>? {
+    mutating func next(now: NIODeadline) throws(HTTP2ConnectionError) -> Event? {
         while let frame = try reader.next() {
-            let event: Event<Fields>?
+            let event: Event?
             switch frame {
             case .data(let id, let piece, let charged, let endStream):
                 event = try takeData(id, piece, charged: charged, endStream: endStream, now: now)
@@ -39,23 +39,16 @@ extension HTTP2Connection {
 
     // MARK: Heads and bodies
 
-    private mutating func takeHeaders<Fields>(
+    private mutating func takeHeaders(
         _ id: UInt32,
         _ block: ByteBuffer,
         endStream: Bool,
         now: NIODeadline
-    ) throws(HTTP2ConnectionError) -> Event<Fields>? {
+    ) throws(HTTP2ConnectionError) -> Event? {
         let index = streams.index(forKey: id)
         let isNew = role == .server && id % 2 == 1 && id > lastPeerID
         let isWanted = index != nil || isNew && streams.count < limits.streams
-        var rules = HTTP2HeaderRules(isRequest: role == .server)
-        var fields = Fields()
-        // A block is decoded whether or not it is wanted: the table is the connection's.
-        try decoder.decode(block) { field in
-            guard isWanted else { return }
-            rules.take(field)
-            fields.take(field)
-        }
+        let (rules, fields) = try read(block, isWanted: isWanted)
         if let index { return try takeHeaders(id, at: index, rules, fields, endStream: endStream, now: now) }
         guard isNew else {
             try guardian.waste(now: now)
@@ -78,15 +71,39 @@ extension HTTP2Connection {
         return .head(stream: id, status: nil, fields, endStream: endStream)
     }
 
+    /// Reads a header block, whether or not its fields are wanted: the compression state is the connection's.
+    private mutating func read(
+        _ block: ByteBuffer,
+        isWanted: Bool
+    ) throws(HTTP2ConnectionError) -> (HTTP2HeaderRules, Fields) {
+        if let last = lastBlock.content(of: block) {
+            decoder.insert(last.insertions)
+            return (last.rules, last.fields)
+        }
+        var rules = HTTP2HeaderRules(isRequest: role == .server)
+        var fields = Fields()
+        try decoder.decode(block) { field in
+            guard isWanted else { return }
+            rules.take(field)
+            fields.take(field)
+        }
+        if isWanted, let insertions = decoder.insertions {
+            lastBlock.note(block, (rules, fields, insertions))
+        } else {
+            lastBlock.forget()
+        }
+        return (rules, fields)
+    }
+
     /// A block of a stream that is open: an informational response, the final head, or trailers.
-    private mutating func takeHeaders<Fields>(
+    private mutating func takeHeaders(
         _ id: UInt32,
         at index: Dictionary<UInt32, Stream>.Index,
         _ rules: HTTP2HeaderRules,
         _ fields: Fields,
         endStream: Bool,
         now: NIODeadline
-    ) throws(HTTP2ConnectionError) -> Event<Fields>? {
+    ) throws(HTTP2ConnectionError) -> Event? {
         guard !streams.values[index].isRemoteEnded else {
             return try fail(id, .streamClosed, "a header block follows the end of the stream", now: now)
         }
@@ -94,7 +111,7 @@ extension HTTP2Connection {
             try guardian.waste(now: now)
             guard endStream else { return try fail(id, .protocolError, "a second head stands in the body", now: now) }
             if let fault = rules.trailerFault { return try fail(id, .protocolError, fault, now: now) }
-            if let fault: Event<Fields> = try end(id, at: index, now: now) { return fault }
+            if let fault: Event = try end(id, at: index, now: now) { return fault }
             return .trailers(stream: id, fields)
         }
         if let fault = rules.headFault { return try fail(id, .protocolError, fault, now: now) }
@@ -113,17 +130,17 @@ extension HTTP2Connection {
         // RFC 9113 §8.1.1: DATA is as long as Content-Length says, where the response can have a body.
         let hasBody = streams.values[index].mayHaveBody && status != 204 && status != 304
         streams.values[index].rest = hasBody ? rules.contentLength : 0
-        if endStream, let fault: Event<Fields> = try end(id, at: index, now: now) { return fault }
+        if endStream, let fault: Event = try end(id, at: index, now: now) { return fault }
         return .head(stream: id, status: status, fields, endStream: endStream)
     }
 
-    private mutating func takeData<Fields>(
+    private mutating func takeData(
         _ id: UInt32,
         _ piece: ByteBuffer,
         charged: Int,
         endStream: Bool,
         now: NIODeadline
-    ) throws(HTTP2ConnectionError) -> Event<Fields>? {
+    ) throws(HTTP2ConnectionError) -> Event? {
         guard id != 0 else { throw HTTP2ConnectionError(.protocolError, "DATA of no stream") }
         guard charged <= receiveWindow else { throw HTTP2ConnectionError(.flowControl, "more DATA than was allowed") }
         receiveWindow -= charged
@@ -156,16 +173,16 @@ extension HTTP2Connection {
         } else if role == .client {
             guardian.progress()
         }
-        if endStream, let fault: Event<Fields> = try end(id, at: index, now: now) { return fault }
+        if endStream, let fault: Event = try end(id, at: index, now: now) { return fault }
         return .data(stream: id, piece, endStream: endStream)
     }
 
     /// The peer ended its side: nil where it may.
-    private mutating func end<Fields>(
+    private mutating func end(
         _ id: UInt32,
         at index: Dictionary<UInt32, Stream>.Index,
         now: NIODeadline
-    ) throws(HTTP2ConnectionError) -> Event<Fields>? {
+    ) throws(HTTP2ConnectionError) -> Event? {
         guard streams.values[index].rest ?? 0 == 0 else {
             return try fail(id, .protocolError, "the body is shorter than Content-Length", now: now)
         }
@@ -175,12 +192,12 @@ extension HTTP2Connection {
     }
 
     /// Resets a stream on which the peer broke a rule. A client may do so to take a request back (CVE-2025-8671).
-    private mutating func fail<Fields>(
+    private mutating func fail(
         _ id: UInt32,
         _ code: HTTP2ErrorCode,
         _ message: String,
         now: NIODeadline
-    ) throws(HTTP2ConnectionError) -> Event<Fields> {
+    ) throws(HTTP2ConnectionError) -> Event {
         if role == .server { try guardian.cancellation(now: now) }
         reset(id, code)
         return .failed(stream: id, message)
@@ -211,11 +228,11 @@ extension HTTP2Connection {
 
     // MARK: Other frames
 
-    private mutating func take<Fields>(
+    private mutating func take(
         _ header: HTTP2Frame.Header,
         _ payload: ByteBuffer,
         now: NIODeadline
-    ) throws(HTTP2ConnectionError) -> Event<Fields>? {
+    ) throws(HTTP2ConnectionError) -> Event? {
         try guardian.waste(now: now)
         switch header.kind {
         case .settings:
@@ -254,10 +271,10 @@ extension HTTP2Connection {
         return nil
     }
 
-    private mutating func takeSettings<Fields>(
+    private mutating func takeSettings(
         _ header: HTTP2Frame.Header,
         _ payload: ByteBuffer
-    ) throws(HTTP2ConnectionError) -> Event<Fields>? {
+    ) throws(HTTP2ConnectionError) -> Event? {
         guard header.stream == 0 else { throw HTTP2ConnectionError(.protocolError, "SETTINGS of a stream") }
         guard !header.has(HTTP2Frame.Flags.acknowledgement) else {
             guard header.length == 0 else {
@@ -283,14 +300,14 @@ extension HTTP2Connection {
             }
         }
         out.writeFrame(.settings, flags: HTTP2Frame.Flags.acknowledgement, length: 0)
-        return settings.maximumStreams.map(Event<Fields>.capacity)
+        return settings.maximumStreams.map(Event.capacity)
     }
 
-    private mutating func takeWindow<Fields>(
+    private mutating func takeWindow(
         _ id: UInt32,
         _ increment: Int,
         now: NIODeadline
-    ) throws(HTTP2ConnectionError) -> Event<Fields>? {
+    ) throws(HTTP2ConnectionError) -> Event? {
         guard id != 0 else {
             guard increment > 0 else { throw HTTP2ConnectionError(.protocolError, "a window is opened by nothing") }
             guard let window = HTTP2Frame.window(sendWindow, changedBy: increment) else {

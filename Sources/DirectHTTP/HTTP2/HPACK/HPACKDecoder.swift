@@ -34,6 +34,10 @@ struct HPACKDecoder {
     private var maximumSize = Self.tableSize
     /// The last literal of each name of the static table: most servers write the same ones again and again without an index.
     private var recent = [Literal?](repeating: nil, count: 62)
+    /// Whether the last block refers to the table, so that it means something else with another table.
+    private var readsTable = false
+    /// The number of fields that the last block put into the table; nil where it changed the table in another way too.
+    private var insertionCount: Int? = 0
     /// Where Huffman codes are decoded.
     private(set) var scratch: [UInt8] = []
     static let largestScratch = 4_096
@@ -48,6 +52,7 @@ struct HPACKDecoder {
         _ block: UnsafeRawBufferPointer,
         _ body: (HPACKField) -> Void
     ) throws(Failure) {
+        (readsTable, insertionCount) = (false, 0)
         // A connection that rests shall hold little.
         defer { if scratch.count > Self.largestScratch { scratch = [] } }
         var index = 0
@@ -62,6 +67,7 @@ struct HPACKDecoder {
                 // RFC 7541 §4.2: a change of size stands at the beginning of a block.
                 let wanted = try integer(block, &index, prefix: 5)
                 guard count == 0, wanted <= Self.tableSize else { throw .malformed }
+                insertionCount = nil
                 maximumSize = wanted
                 evict(for: 0)
                 continue
@@ -75,6 +81,17 @@ struct HPACKDecoder {
             guard listSize <= maximumListSize, count <= maximumFields else { throw .tooLarge }
             body(field)
         }
+    }
+
+    /// What the last block puts into the table if it comes again next; nil where it must be read again.
+    var insertions: [HPACKField]? {
+        guard let count = insertionCount, count <= table.count, count == 0 || !readsTable else { return nil }
+        return table.prefix(count).reversed()
+    }
+
+    /// Puts fields into the table, as the block does that they are of.
+    mutating func insert(_ fields: [HPACKField]) {
+        for field in fields { insert(field) }
     }
 
     private func integer(
@@ -93,6 +110,7 @@ struct HPACKDecoder {
             return known[index - 1]
         }
         guard index - known.count <= table.count else { throw .malformed }
+        readsTable = true
         return table[index - known.count - 1]
     }
 
@@ -148,9 +166,10 @@ struct HPACKDecoder {
     private mutating func insert(_ field: HPACKField) {
         evict(for: field.size)
         // RFC 7541 §4.4: one that is larger than the table empties it, and is not kept.
-        guard field.size <= maximumSize else { return }
+        guard field.size <= maximumSize else { return insertionCount = nil }
         table.prepend(field)
         size += field.size
+        insertionCount? += 1
     }
 
     private mutating func evict(for space: Int) {
