@@ -2,49 +2,49 @@
 
 public import Names
 
-/// A question that was answered, for an access log.
+/// A question and its outcome, for an access log.
 public struct AccessRecord: Sendable {
-    /// The forms of questions.
+    /// The forms of questions that the server accepts.
     public enum Form: String, Hashable, Sendable, CaseIterable {
         /// DNS messages over HTTP (RFC 8484).
         case doh
-        /// DNS in JSON, as of Google and Cloudflare.
+        /// DNS in JSON, as Google and Cloudflare define it.
         case json
         /// DNSPod's `/d?dn=`.
         case dnspod
-        /// Aliyun's first version.
+        /// Version 1 of Aliyun's API.
         case aliyun
-        /// Aliyun's second version.
+        /// Version 2 of Aliyun's API.
         case aliyun2
-        /// `/health`, `/metrics`, and paths that do not exist.
+        /// `/health`, `/metrics` and unknown paths.
         case other
     }
 
-    /// Who asked.
+    /// The client's address.
     public var client: IPAddress
-    /// In which form.
+    /// The form of the question.
     public var form: Form
-    /// The account, as the question names it, cut at 1,024 octets; nil where the question had none.
+    /// The account that the question names, cut at 1,024 octets. Nil if the question names none.
     public var account: String?
-    /// The names, parted by commas, cut at 1,024 octets; empty where none could be read.
+    /// The names, separated by commas and cut at 1,024 octets. Empty if no name could be read.
     public var names: String
-    /// What was asked of them, such as `A` or `A,AAAA`.
+    /// The record types, such as `A` or `A,AAAA`.
     public var types: String
     /// The HTTP status.
     public var status: Int
-    /// The outcome: DNS's word for it, or the form's own error code.
+    /// The outcome: the name of the DNS response code, or the error code of the form.
     public var outcome: String
-    /// Where the answer was from: `zone`, `cached`, `fresh`, `stale`, `system`, `fixed`.
+    /// The source of the answer: `zone`, `cached`, `fresh`, `stale`, `system`, `fixed`.
     public var source: String
-    /// Octets of the reply's body.
+    /// The size of the reply's body in octets.
     public var octets: Int
-    /// From the question's last octet to the reply.
+    /// The time from the last octet of the question to the reply.
     public var time: Duration
 
-    /// Octets of a text that clients choose.
+    /// The maximum length of a logged text that a client chooses, in octets.
     static let maxOctets = 1_024
 
-    /// A text of at most ``maxOctets``, and `…` where more was cut off.
+    /// Cuts a text at ``maxOctets`` and appends `…` if anything was cut.
     static func bounded(_ text: String) -> String {
         guard text.utf8.count > maxOctets else { return text }
         return String(decoding: text.utf8.prefix(maxOctets), as: UTF8.self) + "…"

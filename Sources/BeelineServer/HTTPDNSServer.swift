@@ -4,7 +4,7 @@ public import HTTPDNS
 import NIOConcurrencyHelpers
 public import Names
 
-/// An HTTPDNS server: one resolver, asked in the forms of RFC 8484, DNS in JSON, DNSPod and Aliyun.
+/// An HTTPDNS server that answers from one resolver, in the forms of RFC 8484, DNS in JSON, DNSPod and Aliyun.
 ///
 /// ```swift
 /// var configuration = ServerConfiguration()
@@ -19,22 +19,22 @@ public import Names
 /// | --- | --- |
 /// | `/dns-query` | DNS messages (RFC 8484), GET and POST; with `name=` DNS in JSON |
 /// | `/resolve?name=…` | DNS in JSON |
-/// | `/d?dn=…` | DNSPod, in the clear, with a token, or under AES |
+/// | `/d?dn=…` | DNSPod, in cleartext, with a token, or with AES |
 /// | `/{account}/d`, `/sign_d`, `/resolve`, `/sign_resolve` | Aliyun, version 1 |
 /// | `/v2/d` | Aliyun, version 2, signed, encrypted or neither |
-/// | `/{account}/ss` | Aliyun's scheduling: where the service is, and whether it is on |
-/// | `/metrics`, `/health` | Prometheus' text form; `ok`, or 503 while it stops |
+/// | `/{account}/ss` | Aliyun's scheduling: the endpoints of the service |
+/// | `/metrics`, `/health` | metrics for Prometheus; `ok`, or 503 while the server stops |
 ///
-/// It keeps nothing beside the resolver's cache, so any number may stand behind a load balancer.
+/// The server has no state besides the resolver's cache, so several can run behind a load balancer.
 public final class HTTPDNSServer: Sendable {
     private let configuration: ServerConfiguration
     private let zones: ZoneFiles
     private let service: ServerService
     private let listener: ServerListener
 
-    /// A server that answers from a resolver, which stays its caller's: it is neither run nor shut down here.
+    /// Makes a server that answers from a resolver. The caller owns the resolver: the server neither runs it nor shuts it down.
     ///
-    /// - Throws: ``ServerError`` where a zone file or the certificate cannot be used.
+    /// - Throws: ``ServerError`` if a zone file or the certificate cannot be used.
     public init(_ configuration: ServerConfiguration, resolver: Resolver) throws(ServerError) {
         self.configuration = configuration
         zones = try ZoneFiles(configuration.zones)
@@ -42,13 +42,13 @@ public final class HTTPDNSServer: Sendable {
         listener = try ServerListener(configuration, service)
     }
 
-    /// Begins to listen.
+    /// Starts to listen.
     ///
-    /// - Returns: Where; the port is the system's choice where the configuration has 0.
+    /// - Returns: The endpoint. The system chooses the port if the configuration has port 0.
     /// - Throws: ``ServerError`` with code `cannotListen`.
     public func start() async throws(ServerError) -> Endpoint { try await listener.start() }
 
-    /// Looks for changed zone files until its task is cancelled, then stops the server as ``stop()`` does.
+    /// Checks for changed zone files until its task is cancelled, then stops the server as ``stop()`` does.
     public func run() async {
         let clock = ContinuousClock()
         while (try? await clock.sleep(for: configuration.zoneInterval)) != nil {
@@ -60,14 +60,14 @@ public final class HTTPDNSServer: Sendable {
         await stop()
     }
 
-    /// Reads zones, certificate and key again, and takes new accounts where they are given. What is wrong changes nothing:
-    /// the server goes on with what it had.
+    /// Reads the zones, the certificate and the key again, and optionally replaces the accounts. If anything is invalid, the
+    /// server keeps its current state.
     ///
-    /// - Parameter accounts: The accounts from now on; nil: those that it has.
-    /// - Throws: ``ServerError`` of the first thing that is wrong.
+    /// - Parameter accounts: The new accounts. Nil keeps the current ones.
+    /// - Throws: ``ServerError`` for the first invalid item.
     public func reload(accounts: [ServerAccount]? = nil) throws(ServerError) {
         do throws(ServerError) {
-            // All of it is read before any of it is used.
+            // Reads everything before applying anything.
             let (readings, tls) = (try zones.read(), try listener.read())
             zones.use(readings)
             listener.use(tls)
@@ -78,7 +78,7 @@ public final class HTTPDNSServer: Sendable {
         if let accounts { service.use(accounts) }
     }
 
-    /// Stops: no connection is accepted any more, `/health` says 503, answers under way are finished, then connections are
-    /// closed.
+    /// Stops the server: refuses new connections, answers `/health` with 503, finishes pending answers, then closes the
+    /// connections.
     public func stop() async { await listener.stop() }
 }

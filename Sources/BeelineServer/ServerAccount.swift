@@ -3,22 +3,22 @@
 import HTTPDNS
 import Names
 
-/// Somebody who may ask, with what proves it.
+/// A client account and its credentials.
 public struct ServerAccount: Sendable {
     /// The account's number or name.
     public let id: String
     let secret: String
-    /// The secret's octets where it is hexadecimal, as Aliyun's second version signs with.
+    /// The decoded octets of a hexadecimal secret, which sign questions of Aliyun's version 2.
     let signingKey: [UInt8]?
     let encryption: AccountCiphers?
 
-    /// An account.
+    /// Makes an account.
     ///
     /// - Parameters:
-    ///   - id: The number or name, as it stands in questions.
-    ///   - secret: What questions are signed with: Aliyun's first version takes it as it is, the second one as hexadecimal.
-    ///     It is also DNSPod's token, and its first 16 characters are DNSPod's AES key.
-    ///   - encryptionKey: 16 octets in hexadecimal, for Aliyun's encrypted questions; nil: those are refused.
+    ///   - id: The number or name that questions carry.
+    ///   - secret: The key that signs questions. Aliyun's version 1 uses the text, version 2 uses the octets of its hexadecimal
+    ///     form. It is also DNSPod's token, and its first 16 octets are DNSPod's AES key.
+    ///   - encryptionKey: 16 octets in hexadecimal, for Aliyun's encrypted questions. Nil refuses those questions.
     /// - Throws: ``ServerError`` with code `badAccount`.
     public init(id: String, secret: String, encryptionKey: String? = nil) throws(ServerError) {
         guard !id.isEmpty, !secret.isEmpty else {
@@ -37,7 +37,7 @@ public struct ServerAccount: Sendable {
         encryption = ciphers
     }
 
-    /// DNSPod's cipher under this account's secret.
+    /// DNSPod's cipher with this account's secret as the key.
     var dnspodCipher: AESCipher? {
         let octets = Array(secret.utf8.prefix(16))
         return AESCipher(.cbc, key: octets + [UInt8](repeating: UInt8(ascii: "0"), count: 16 - octets.count))
@@ -68,12 +68,12 @@ struct Accounts: Sendable {
 
     subscript(id: String) -> ServerAccount? { byID[id] }
 
-    /// Whether a text is some account's secret. All are compared to their ends, so that time tells nothing.
+    /// Whether a text is the secret of any account. Compares with all secrets, so that the time reveals nothing.
     func hasToken(_ token: String) -> Bool {
         byID.values.reduce(false) { Self.equal($1.secret, token) || $0 }
     }
 
-    /// Whether two texts are equal, in a time that does not tell where they differ.
+    /// Whether two texts are equal. The time does not depend on where they differ.
     static func equal(_ one: String, _ other: String) -> Bool {
         let (one, other) = (Array(one.utf8), Array(other.utf8))
         guard one.count == other.count else { return false }

@@ -2,75 +2,77 @@
 
 public import Names
 
-/// What an ``HTTPDNSServer`` does, and its bounds.
+/// The behaviour and the limits of an ``HTTPDNSServer``.
 public struct ServerConfiguration: Sendable {
-    /// Certificate chain and private key in PEM files; both are read again by ``HTTPDNSServer/reload(accounts:)``.
+    /// The PEM files of the certificate chain and the private key. ``HTTPDNSServer/reload(accounts:)`` reads both again.
     public struct TLSFiles: Hashable, Sendable {
-        /// The chain, the server's own certificate first.
+        /// The path of the chain, which starts with the server's own certificate.
         public var certificate: String
-        /// The private key.
+        /// The path of the private key.
         public var key: String
 
-        /// Files.
+        /// Makes the pair of paths.
         public init(certificate: String, key: String) {
             self.certificate = certificate
             self.key = key
         }
     }
 
-    /// Where to listen; port 0: the system picks one. Default: 127.0.0.1, port 8053.
+    /// The endpoint to listen on. With port 0 the system chooses the port. Default: 127.0.0.1, port 8053.
     public var listen = Endpoint(IPAddress(v4: 0x7f00_0001), port: 8_053)
-    /// TLS; nil: HTTP/1.1 in the clear. Default: nil.
+    /// The TLS files. Nil serves HTTP/1.1 in cleartext. Default: nil.
     public var tls: TLSFiles?
-    /// Zone files (RFC 1035 §5.1); names in them are answered from them and from nowhere else. Default: none.
+    /// The zone files (RFC 1035 §5.1). Names in a zone are answered from its file only. Default: none.
     public var zones: [String] = []
-    /// How often zone files are looked at for changes. Default: 1 s.
+    /// The interval between checks for changed zone files. Default: 1 s.
     public var zoneInterval = Duration.seconds(1)
-    /// Who may ask in the forms that have accounts. With none, those forms are open to all where they are not signed, and
-    /// signed questions are refused. Default: none.
+    /// The accounts that may ask in the forms that have accounts. Without accounts, unsigned questions are open to all clients,
+    /// and signed questions are refused. Default: none.
     public var accounts: [ServerAccount] = []
-    /// Where Aliyun's clients are told to ask (`/{account}/ss`): behind a load balancer, the balancer's endpoints. Default:
-    /// none, so that they are told the endpoint that they came to.
+    /// The endpoints that Aliyun's clients receive from `/{account}/ss`. Behind a load balancer, set the balancer's endpoints. If
+    /// empty, clients receive the endpoint that they connected to. Default: none.
     public var announced: [Endpoint] = []
-    /// Whether every question must come from an account, so that the forms without accounts are refused. Default: false.
+    /// Whether every question must come from an account. If true, the forms without accounts are refused. Default: false.
     public var requiresAccount = false
 
-    /// Proxies whose word is taken for who their clients are: their `X-Forwarded-For`, from its end up to the first address that is
-    /// not theirs, says whom limits and the access log count. Others' is not looked at. Default: none.
+    /// The proxies whose `X-Forwarded-For` is trusted. The field is read from its end up to the first address that is not a
+    /// trusted proxy. That address is the client for limits and the access log. The field is ignored from other peers. Default:
+    /// none.
     public var trustedProxies: [IPNetwork] = []
-    /// Questions a second that one client may ask for long; IPv6 clients count by /64. Nil: no limit. Default: 200.
+    /// Sustained questions per second of one client. An IPv6 /64 counts as one client. Nil for no limit. Default: 200.
     public var questionsPerSecond: Double? = 200
-    /// Questions that one client may ask at once. Default: 1,000.
+    /// Questions that one client may ask in a burst. Default: 1,000.
     public var burst = 1_000
-    /// Clients that are told apart; beyond, those that have been quiet longest are forgotten. Default: 65,536.
+    /// The number of clients to track. Above it, the clients that have been idle longest are forgotten. Default: 65,536.
     public var maxClients = 65_536
-    /// Connections at a time, as far as the process may have descriptors; more are closed at once. Default: 10,000.
+    /// The maximum number of connections, reduced to fit the process's descriptor limit. Further connections are closed at once.
+    /// Default: 10,000.
     public var maxConnections = 10_000
-    /// Connections at a time of one client; IPv6 clients count by /64. More are closed at once. Trusted proxies have no such
-    /// limit. Default: 1,000.
+    /// The maximum number of connections of one client. An IPv6 /64 counts as one client. Further connections are closed at once.
+    /// The limit does not apply to trusted proxies. Default: 1,000.
     public var connectionsPerClient = 1_000
-    /// HTTP/2 streams of one connection. Default: 250.
+    /// The maximum number of HTTP/2 streams of one connection. Default: 250.
     public var streamsPerConnection = 250
-    /// From accepting a connection to the end of its TLS handshake. Default: 10 s.
+    /// The time from accepting a connection to the end of its TLS handshake. Default: 10 s.
     public var handshakeTimeout = Duration.seconds(10)
-    /// From a request's first octet to its last. Default: 10 s.
+    /// The time from the first octet of a request to its last. Default: 10 s.
     public var requestTimeout = Duration.seconds(10)
-    /// How long a client may take to read a reply. Default: 30 s.
+    /// The time that a client may take to read a reply. Default: 30 s.
     public var replyTimeout = Duration.seconds(30)
-    /// How long a connection may stay without a request. Default: 60 s.
+    /// The time that a connection may stay open without a request. Default: 60 s.
     public var idleTimeout = Duration.seconds(60)
-    /// How long ``HTTPDNSServer/stop()`` waits for answers under way. Default: 5 s.
+    /// The time that ``HTTPDNSServer/stop()`` waits for pending answers. Default: 5 s.
     public var drainTime = Duration.seconds(5)
-    /// Whether what a client says of its network (EDNS client subnet, `ip`, `cip`) is told the upstreams. Default: true.
+    /// Whether upstreams receive the network that a client names (EDNS client subnet, `ip`, `cip`). Default: true.
     public var passesSubnets = true
-    /// The longest prefixes that are told of it, for IPv4 and IPv6 (RFC 7871 §11.1). Default: 24 and 56.
+    /// The longest prefixes that upstreams receive, for IPv4 and IPv6 (RFC 7871 §11.1). Default: 24 and 56.
     public var subnetPrefixes = (v4: 24, v6: 56)
-    /// Told of every question that was answered; called on event loops, so it must not wait. Default: nil.
+    /// Called with the record of every answered question. Runs on event loops, so it must not block. Default: nil.
     public var accessLog: (@Sendable (AccessRecord) -> Void)?
-    /// Told of zone files that have changed and cannot be used, while ``HTTPDNSServer/run()`` runs; what they said before is
-    /// served on. Default: nil.
+    /// Called with the error of each changed zone file that cannot be used, while ``HTTPDNSServer/run()`` runs. The server keeps
+    /// the previous content. Default: nil.
     public var reloadFailed: (@Sendable (ServerError) -> Void)?
 
-    /// The defaults.
+    /// Makes a configuration with the defaults.
     public init() {}
 }

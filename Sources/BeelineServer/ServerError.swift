@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Why a server cannot be started, or a file of it cannot be used. `description` is one line.
+/// The reason why a server cannot start or a file cannot be used. `description` is one line.
 public struct ServerError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// What went wrong, to branch on.
+    /// The kind of an error.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         /// The code's name, for logs.
         public let description: String
-        /// A zone file cannot be read, or is not in the form of RFC 1035 §5.
+        /// A zone file cannot be read, or does not have the format of RFC 1035 §5.
         public static let badZone = Code(description: "badZone")
         /// The certificate or its key cannot be used.
         public static let badCertificate = Code(description: "badCertificate")
-        /// An account's secret or key has a wrong form.
+        /// An account's secret or key is malformed.
         public static let badAccount = Code(description: "badAccount")
-        /// The address and port cannot be listened at.
+        /// The server cannot listen on the address and port.
         public static let cannotListen = Code(description: "cannotListen")
     }
 
-    /// What went wrong.
+    /// The kind of the error.
     public var code: Code
-    /// One line that names the file or address, what is wrong, and what to try.
+    /// One line that names the file or address, the problem, and a remedy.
     public var message: String
 
     /// Makes an error.

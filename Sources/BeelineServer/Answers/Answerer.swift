@@ -3,15 +3,15 @@
 import HTTPDNS
 import Names
 
-/// Answers questions: from the zones, and what is not in them from the resolver.
+/// Answers questions from the zones, and from the resolver if no zone has the name.
 struct Answerer: Sendable {
     let resolver: Resolver
     let zones: ZoneFiles
 
-    /// A stale answer is handed on for so long (RFC 8767 §4), in seconds.
+    /// The TTL of a stale answer, in seconds (RFC 8767 §4).
     private static let staleTTL: UInt32 = 30
 
-    /// What can be said without waiting; nil where an upstream must be asked.
+    /// The answer, if it is available without waiting. Nil if an upstream must be asked.
     func known(_ name: DNSName, _ type: DNSType, _ subnet: IPNetwork?) -> ServerAnswer? {
         let finding = zones.set.lookUp(name, type)
         if let finding, finding.outside == nil { return finding.answer }
@@ -22,11 +22,11 @@ struct Answerer: Sendable {
         return cached.map { behind(finding, self.answer($0, target, family)) }
     }
 
-    /// The answer, from an upstream where need be.
+    /// The answer. Asks an upstream if necessary.
     func answer(_ name: DNSName, _ type: DNSType, _ subnet: IPNetwork?) async -> ServerAnswer {
         let finding = zones.set.lookUp(name, type)
         if let finding, finding.outside == nil { return finding.answer }
-        // Other types than addresses are served from zones alone: what the upstreams' protocols can ask is addresses.
+        // The upstream protocols can ask for addresses only, so other types come from zones alone.
         guard let family = Self.family(type) else { return ServerAnswer(.notImplemented) }
         let target = finding?.outside ?? name
         guard let host = Self.host(target) else { return behind(finding, ServerAnswer(.noSuchName)) }
@@ -42,17 +42,17 @@ struct Answerer: Sendable {
         }
     }
 
-    /// Answers for several families of a host; what cannot be answered has an error's code.
+    /// Answers for several families of one host. A failed family has an error's response code.
     func answers(_ name: DNSName, _ families: Families, _ subnet: IPNetwork?) async -> HostAnswer {
         async let v4 = families.contains(.v4) ? answer(name, .a, subnet) : nil
         async let v6 = families.contains(.v6) ? answer(name, .aaaa, subnet) : nil
         return await HostAnswer(name: name, v4: v4, v6: v6)
     }
 
-    /// Names of one question that are looked up at the same time.
+    /// The maximum number of concurrent look-ups for one question.
     private static let batchWidth = 8
 
-    /// Answers for several hosts, in their order. They are looked up together: the slowest one is what the client waits for.
+    /// Answers for several hosts, in the order of `names`. Looks them up concurrently, ``batchWidth`` at a time.
     func answers(_ names: [DNSName], _ families: Families, _ subnet: IPNetwork?) async -> [HostAnswer] {
         if names.count == 1 { return [await answers(names[0], families, subnet)] }
         return await withTaskGroup(of: (place: Int, answer: HostAnswer).self) { group in
@@ -74,7 +74,7 @@ struct Answerer: Sendable {
     }
 
     private func answer(_ resolution: Resolution, _ name: DNSName, _ family: IPAddress.Family) -> ServerAnswer {
-        // To the nearest second: what was said a moment ago has the TTL that was said.
+        // Rounds to the nearest second, so that a fresh answer keeps the TTL of its upstream.
         let seconds = (resolution.ttl + .milliseconds(500)).components.seconds
         let ttl =
             resolution.source == .stale
@@ -85,8 +85,8 @@ struct Answerer: Sendable {
         return answer
     }
 
-    /// The addresses as the upstream said them: in a network without IPv4 the resolver gives us those that stand for them here
-    /// (RFC 6052), which are of no use to those who ask.
+    /// The addresses as the upstream returned them. In an IPv6-only network the resolver synthesizes IPv6 addresses (RFC 6052).
+    /// They are valid in this network only, so clients get the original IPv4 addresses.
     private func said(_ addresses: [IPAddress], _ family: IPAddress.Family) -> [IPAddress] {
         guard addresses.contains(where: { $0.family != family }) else { return addresses }
         let prefixes = resolver.network.nat64
@@ -102,41 +102,42 @@ struct Answerer: Sendable {
         type == .a ? .v4 : type == .aaaa ? .v6 : nil
     }
 
-    /// The host of a name; nil for what is none, such as an address or `_tcp.example.com` with a stray octet.
+    /// The host of a name. Nil if the name is not a valid host, or is an IP address.
     private static func host(_ name: DNSName) -> Host? {
         guard let host = try? Host(name.description), host.address == nil else { return nil }
         return host
     }
 }
 
-/// What is answered for the addresses of a host.
+/// The answers for the addresses of one host.
 struct HostAnswer: Sendable {
     let name: DNSName
-    /// nil: not asked for.
+    /// Nil if the question does not ask for this family.
     let v4: ServerAnswer?
     let v6: ServerAnswer?
 
     subscript(family: IPAddress.Family) -> ServerAnswer? { family == .v4 ? v4 : v6 }
 
-    /// Whether an upstream failed, and there is no address beside it. "No address" would be a guess then.
+    /// Whether an upstream failed and the other family has no address either. Answering "no address" would then be a guess.
     var isFailure: Bool { hasFailure && [v4, v6].allSatisfy { $0?.addresses.isEmpty ?? true } }
 
-    /// Whether every part failed.
+    /// Whether every requested family failed.
     var saysNothing: Bool { [v4, v6].allSatisfy { $0?.isFailure ?? true } }
 
-    /// Whether a part of it could not be looked up.
+    /// Whether at least one family failed.
     var hasFailure: Bool { [v4, v6].contains { $0?.isFailure ?? false } }
 
-    /// Whether there is no such name.
+    /// Whether the name does not exist.
     var isNoName: Bool { [v4, v6].contains { $0?.code == .noSuchName } }
 
-    /// The smaller TTL of the families that have addresses, else that of their absence.
+    /// The smallest TTL of the families that have addresses. If none has, the smallest TTL of the negative answers.
     var ttl: UInt32 {
         let parts = [v4, v6].compactMap(\.self)
         return parts.filter { !$0.addresses.isEmpty }.map(ttl(of:)).min() ?? parts.map(\.ttl).min() ?? 0
     }
 
-    /// The TTL of a part. Forms that cannot say that the other part failed must not have its absence kept for long.
+    /// The TTL of one family. Some forms cannot report that the other family failed, so the TTL is then at most
+    /// `ServerAnswer.negativeTTL`.
     func ttl(of part: ServerAnswer) -> UInt32 { hasFailure ? min(part.ttl, ServerAnswer.negativeTTL) : part.ttl }
 
     var source: String { (v4 ?? v6)?.source ?? "-" }

@@ -3,15 +3,15 @@
 import NIOCore
 import Names
 
-/// Who is at the two ends of a connection.
+/// The addresses of the two ends of a connection.
 struct ConnectionEnds: Sendable {
-    /// The client, or a proxy in front of it.
+    /// The address of the client, or of a proxy in front of it.
     private let peer: IPAddress
-    /// The endpoint of ours that the peer came to.
+    /// The local endpoint that the peer connected to.
     let local: Endpoint?
     private let trusted: [IPNetwork]
 
-    /// Hops that are looked at, the nearest first.
+    /// The maximum number of forwarded addresses to examine, starting with the nearest.
     private static let maxHops = 32
 
     init(_ channel: any Channel, trusting trusted: [IPNetwork]) {
@@ -28,17 +28,17 @@ struct ConnectionEnds: Sendable {
         let peer = peer.unmapped
         self.peer = peer
         self.local = local
-        // Nobody else's word counts.
+        // Only a trusted proxy may report the address of its client.
         self.trusted = trusted.contains { $0.contains(peer) } ? trusted : []
     }
 
-    /// Whom a connection counts for; nil for a proxy that is trusted, which has those of many clients.
+    /// The client whose connections are counted. Nil for a trusted proxy, because its connections carry many clients.
     var countedClient: IPAddress? { trusted.isEmpty ? RateLimiter.key(peer) : nil }
 
-    /// Who asks: the peer, or where that is a proxy that is trusted the last that such proxies say they had it from.
+    /// The address of the client: the peer, or the address that the chain of trusted proxies reports.
     ///
-    /// - Parameter forwardedFor: the request's `X-Forwarded-For`: each proxy adds its peer at the end, so that only what trusted
-    ///   ones added is true.
+    /// - Parameter forwardedFor: The request's `X-Forwarded-For` field. Each proxy appends its peer, so only the entries that
+    ///   trusted proxies appended are reliable.
     func client(_ forwardedFor: String?) -> IPAddress {
         guard !trusted.isEmpty, let forwardedFor else { return peer }
         var client = peer
@@ -49,18 +49,18 @@ struct ConnectionEnds: Sendable {
         return client
     }
 
-    /// Whether a request in the clear may name this host. A web page whose name was made to lead to this machine (DNS
-    /// rebinding) asks under that name, so that a connection to a loopback address takes addresses and `localhost` alone. A
-    /// trusted proxy passes other names on.
+    /// Whether a request without TLS may name this host. Protects against DNS rebinding: a web page can make its own name resolve
+    /// to this machine, and its requests then carry that name. A connection to a loopback address therefore accepts only IP
+    /// addresses and `localhost`. A trusted proxy may forward other names.
     ///
-    /// - Parameter host: the request's `Host`; nil: it has none, which no browser leaves out.
+    /// - Parameter host: The request's `Host` field. Nil is accepted, because browsers always send the field.
     func mayBeCalled(_ host: String?) -> Bool {
         guard let host, local?.address.isLoopback ?? false, trusted.isEmpty else { return true }
         guard let name = try? HTTPURL("http://\(host)").origin.host else { return false }
         return name.address != nil || name.text == "localhost" || name.text.hasSuffix(".localhost")
     }
 
-    /// An address, which some proxies write with a port.
+    /// Reads an address. Some proxies append a port.
     private static func address(_ text: Substring) -> IPAddress? {
         let text = String(text.filter { $0 != " " && $0 != "\t" })
         return (IPAddress(text) ?? (try? Endpoint(parsing: text, defaultPort: 0))?.address)?.unmapped

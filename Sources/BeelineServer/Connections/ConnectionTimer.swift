@@ -3,12 +3,12 @@
 import DirectHTTP
 import NIOCore
 
-/// Closes a connection of HTTP/1.1, or one that is in its TLS handshake, whose client lets a limit pass. It belongs to the
-/// connection's event loop; HTTP/2 has limits of its own (`HTTP2ServerHandler.Limits`).
+/// Closes an HTTP/1.1 connection, or a connection during its TLS handshake, when the client exceeds a time limit. Confined to the
+/// connection's event loop. HTTP/2 enforces its own limits (`HTTP2ServerHandler.Limits`).
 final class ConnectionTimer {
     private let channel: any Channel
     private let limits: HTTP2ServerHandler.Limits
-    /// When the connection is to be closed; nil while a reply is made.
+    /// When the connection will be closed. Nil while an answer is prepared.
     private var deadline: NIODeadline?
     private var timer: Scheduled<Void>?
     private var firesAt = NIODeadline.distantFuture
@@ -20,32 +20,32 @@ final class ConnectionTimer {
         channel.closeFuture.assumeIsolated().whenComplete { [self] _ in end() }
     }
 
-    /// The TLS handshake begins.
+    /// Starts the time limit of the TLS handshake.
     func beginHandshake(_ limit: TimeAmount) { wait(for: limit) }
 
-    /// A request may come.
+    /// Starts the idle limit, which ends when a request arrives.
     func waitForRequest() {
         isQuiet = true
         wait(for: limits.idleTime)
     }
 
-    /// Octets have come. The first ones begin a request, and all of it must come within the limit.
+    /// Starts the time limit of a request when its first octets arrive.
     func received() {
         guard isQuiet else { return }
         isQuiet = false
         wait(for: limits.requestTime)
     }
 
-    /// A request has come whole. How long an answer may take is the resolver's to say.
+    /// Suspends the limits after a complete request. The resolver limits the time of the answer.
     func beginAnswer() {
         isQuiet = false
         deadline = nil
     }
 
-    /// A reply is written, which the client must read.
+    /// Starts the time limit for the client to read a reply.
     func beginReply() { wait(for: limits.replyTime) }
 
-    /// No limit holds any more.
+    /// Removes all limits.
     func end() {
         deadline = nil
         timer?.cancel()
@@ -55,7 +55,7 @@ final class ConnectionTimer {
     private func wait(for limit: TimeAmount) {
         let deadline = channel.eventLoop.now + limit
         self.deadline = deadline
-        // A timer that fires too early looks again: that costs less than a new one for each request.
+        // A timer that fires too early checks the deadline again. That is cheaper than a new timer for each request.
         guard timer == nil || firesAt > deadline else { return }
         timer?.cancel()
         plan(deadline)
@@ -72,7 +72,7 @@ final class ConnectionTimer {
     }
 }
 
-/// Tells a connection's timer that octets have come, before they are a request.
+/// Reports incoming octets to the connection's timer before they form a complete request.
 final class OctetWatch: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 

@@ -3,12 +3,12 @@
 import DirectHTTP
 import NIOCore
 
-/// Has the requests of one HTTP/2 connection answered.
+/// Passes the requests of an HTTP/2 connection to the service and sends the replies.
 final class HTTP2Requests {
     private let service: ServerService
     private let ends: ConnectionEnds
     private let loop: any EventLoop
-    /// What waits for upstreams, by stream.
+    /// The tasks that wait for upstreams, by stream.
     private var work: [UInt32: Task<Void, Never>] = [:]
     private weak var handler: HTTP2ServerHandler?
 
@@ -18,7 +18,7 @@ final class HTTP2Requests {
         self.loop = loop
     }
 
-    /// The handler of a connection, which keeps the rest alive.
+    /// Makes the handler of a connection. The handler retains the `HTTP2Requests` instance.
     static func handler(
         _ service: ServerService,
         _ ends: ConnectionEnds,

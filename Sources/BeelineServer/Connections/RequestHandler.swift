@@ -3,7 +3,7 @@
 import NIOCore
 import NIOHTTP1
 
-/// Reads the requests of an HTTP/1.1 connection, has each answered and writes the replies.
+/// Reads the requests of an HTTP/1.1 connection, passes them to the service and writes the replies.
 final class RequestHandler: ChannelInboundHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias OutboundOut = HTTPServerResponsePart
@@ -16,9 +16,10 @@ final class RequestHandler: ChannelInboundHandler {
     private var head: HTTPRequestHead?
     private var body: [UInt8] = []
     private var isTooLarge = false
-    /// Requests whose replies have not left. With pipelining the next one begins while the reply before it leaves.
+    /// The number of requests whose replies are not fully written. With pipelining, the next request can start while the previous
+    /// reply is being written.
     private var underWay = 0
-    /// What waits for an upstream; it ends with the connection.
+    /// The task that waits for an upstream. Cancelled when the connection closes.
     private var work: Task<Void, Never>?
 
     init(_ service: ServerService, _ ends: ConnectionEnds, _ timer: ConnectionTimer, isOverTLS: Bool) {
@@ -61,7 +62,7 @@ final class RequestHandler: ChannelInboundHandler {
         body = []
         underWay += 1
         timer.beginAnswer()
-        // TLS needs no such check: no page has a certificate for our name.
+        // TLS prevents DNS rebinding: an attacker's page has no certificate for our name.
         guard isOverTLS || ends.mayBeCalled(head.headers.first(name: "host")) else {
             service.note(.misdirected, client: request.client, time: .zero)
             return write(.misdirected, hasContent: hasContent, keepsAlive: false, context)
@@ -92,7 +93,8 @@ final class RequestHandler: ChannelInboundHandler {
         let body = hasContent ? reply.body : []
         let sent = context.write(wrapOutboundOut(.body(.byteBuffer(ByteBuffer(bytes: body)))))
         guard !context.channel.isWritable else { return end(context, closes: closes) }
-        // The end of a reply lets the next request in: a client that asks and does not read would fill the memory.
+        // The end of a reply admits the next request. Waiting for the write keeps a client that does not read from filling the
+        // memory.
         context.flush()
         sent.assumeIsolated().whenComplete { _ in self.end(context, closes: closes) }
     }
@@ -120,7 +122,7 @@ final class RequestHandler: ChannelInboundHandler {
 }
 
 extension HTTPHeaders {
-    /// A list's lines as one (RFC 9110 §5.3); nil where there is none.
+    /// Joins the lines of a list field (RFC 9110 §5.3). Nil if the field is absent.
     fileprivate func joined(_ name: String) -> String? {
         let lines = self[name]
         return lines.isEmpty ? nil : lines.joined(separator: ",")

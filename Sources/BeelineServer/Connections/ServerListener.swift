@@ -9,13 +9,13 @@ import NIOSSL
 import NIOTLS
 import Names
 
-/// Accepts connections, takes them through TLS and puts HTTP/1.1 or HTTP/2 on them.
+/// Accepts connections, performs the TLS handshake and adds HTTP/1.1 or HTTP/2 handlers.
 final class ServerListener: Sendable {
     private let configuration: ServerConfiguration
     private let service: ServerService
     private let maxConnections: Int
     private let limits: HTTP2ServerHandler.Limits
-    /// The TLS of connections to come; nil: none.
+    /// The TLS context for new connections. Nil for cleartext.
     private let tls: NIOLockedValueBox<NIOSSLContext?>
     private let open = NIOLockedValueBox<[ObjectIdentifier: any Channel]>([:])
     private let listening = NIOLockedValueBox<(any Channel)?>(nil)
@@ -31,10 +31,10 @@ final class ServerListener: Sendable {
         tls = NIOLockedValueBox(try Self.context(configuration.tls))
     }
 
-    /// Reads certificate and key again; ``use(_:)`` takes what they make.
+    /// Reads the certificate and the key again. Pass the result to ``use(_:)``.
     func read() throws(ServerError) -> NIOSSLContext? { try Self.context(configuration.tls) }
 
-    /// The TLS of connections to come.
+    /// Sets the TLS context for new connections.
     func use(_ context: NIOSSLContext?) { tls.withLockedValue { $0 = context } }
 
     private static func context(_ files: ServerConfiguration.TLSFiles?) throws(ServerError) -> NIOSSLContext? {
@@ -47,7 +47,7 @@ final class ServerListener: Sendable {
                 privateKey: .privateKey(key)
             )
             configuration.minimumTLSVersion = .tlsv12
-            // A client that was too slow is not waited for once more.
+            // Does not wait long for the close_notify of a client that was too slow.
             configuration.shutdownTimeout = .seconds(1)
             configuration.applicationProtocols = ["h2", "http/1.1"]
             return try NIOSSLContext(configuration: configuration)
@@ -61,12 +61,12 @@ final class ServerListener: Sendable {
 
     // MARK: Listening
 
-    /// Listens, and gives the endpoint.
+    /// Starts to listen and returns the endpoint.
     func start() async throws(ServerError) -> Endpoint {
         let bootstrap = ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .serverChannelOption(.backlog, value: 1_024)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
-            // A reply of several packets must not wait for the acknowledgement of its first one.
+            // A reply of several packets must not wait for the acknowledgement of the first packet.
             .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
             .childChannelInitializer { [self] channel in
                 channel.eventLoop.makeCompletedFuture { try accept(channel) }
@@ -85,22 +85,22 @@ final class ServerListener: Sendable {
         }
     }
 
-    /// Accepts no more, tells the clients of HTTP/2 to go, waits for answers under way, and closes what is left.
+    /// Stops accepting, sends GOAWAY to HTTP/2 clients, waits for pending answers and closes the remaining connections.
     func stop() async {
         service.drain()
         if let channel = listening.withLockedValue({ $0.take() }) { try? await channel.close().get() }
         let channels = open.withLockedValue { Array($0.values) }
         for channel in channels {
-            // HTTP/1.1 connections have no handler for it and are closed after their replies.
+            // HTTP/1.1 connections do not have this handler. They close after their replies.
             channel.eventLoop.execute { Self.sayGoodbye(channel) }
         }
-        // Who stops us has been cancelled as a rule, and a cancelled task cannot sleep.
+        // The calling task is usually cancelled already, and a cancelled task cannot sleep.
         await Task { [service, configuration] in
             let clock = ContinuousClock()
             let end = clock.now + configuration.drainTime
             while service.underWay > 0, clock.now < end { try? await clock.sleep(for: .milliseconds(10)) }
         }.value
-        // All at once: TLS waits up to a second for the end of a client that is gone.
+        // Closes them concurrently: TLS waits up to a second for a client that is gone.
         let closes = channels.map { $0.close() }
         for close in closes { try? await close.get() }
     }
@@ -111,7 +111,8 @@ final class ServerListener: Sendable {
 
     // MARK: Connections
 
-    /// Connections at a time: as many as are allowed, as far as the descriptors go. Some of those are for upstreams and files.
+    /// The maximum number of connections: `allowed`, reduced to fit the descriptor limit. Reserves descriptors for upstreams and
+    /// files.
     static func connections(allowed: Int, descriptors: Int?) -> Int {
         guard let descriptors else { return allowed }
         return min(allowed, max(1, descriptors - min(512, descriptors / 4)))
@@ -174,7 +175,7 @@ final class ServerListener: Sendable {
     }
 }
 
-/// Closes a connection whose handshake, or whose HTTP/2, fails.
+/// Closes a connection when its TLS handshake or its HTTP/2 fails.
 private final class FaultCloser: ChannelInboundHandler {
     typealias InboundIn = NIOAny
 

@@ -4,14 +4,14 @@ import DirectHTTP
 import NIOCore
 
 extension ServerService {
-    /// Answers a request, counts and logs it.
+    /// Answers, counts and logs a request.
     ///
     /// - Parameters:
-    ///   - request: What is asked.
-    ///   - isTooLarge: Whether its content was more than is read.
-    ///   - loop: The connection's, on which this is called.
-    ///   - done: Called once on the loop, before this returns or later; not at all where the task is cancelled.
-    /// - Returns: What waits for an upstream; nil where nobody is waited for.
+    ///   - request: The request.
+    ///   - isTooLarge: Whether the content exceeded the limit.
+    ///   - loop: The event loop of the connection. The caller runs on it.
+    ///   - done: Called once on the loop, either before this function returns or later. Not called if the task is cancelled.
+    /// - Returns: The task that waits for an upstream. Nil if the answer was immediate.
     func answer(
         _ request: ServerRequest,
         isTooLarge: Bool,
@@ -42,14 +42,14 @@ extension ServerService {
                 let isWanted = !Task.isCancelled
                 loop.execute {
                     if isWanted { bound.value(reply) }
-                    // Who stops the server closes the connection when nothing is under way.
+                    // Runs after the reply, because `stop` closes the connections when this count reaches zero.
                     self.ended(request.client, lookUps: lookUps)
                 }
             }
         }
     }
 
-    /// A task on the connection's own loop, where the system can do that: no other thread is needed then.
+    /// Starts a task on the connection's event loop if the system supports it. That avoids a thread switch.
     private static func task(
         on loop: any EventLoop,
         _ body: @escaping @Sendable () async -> Void

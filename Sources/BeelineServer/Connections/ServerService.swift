@@ -13,7 +13,7 @@ import Musl
 import Glibc
 #endif
 
-/// What all connections of a server share: the forms, the limits, the counters.
+/// The state that all connections of a server share: forms, limits and counters.
 final class ServerService: Sendable {
     private let resolver: Resolver
     private let zones: ZoneFiles
@@ -26,17 +26,17 @@ final class ServerService: Sendable {
         var limiter: RateLimiter?
         var counters = ServerCounters()
         var isDraining = false
-        /// Open connections of each client that has some.
+        /// The number of open connections of each client.
         var connections: [IPAddress: Int] = [:]
-        /// Answers that wait for upstreams.
+        /// The number of answers that wait for upstreams.
         var underWay = 0
-        /// Look-ups of each client that has some.
+        /// The number of pending look-ups of each client.
         var waiting: [IPAddress: Int] = [:]
         var date = ""
         var dateSecond: Int64 = -1
     }
 
-    /// Guards all that changes; nothing is done under it that takes time.
+    /// Guards all mutable state. Nothing slow runs under the lock.
     private let state: NIOLockedValueBox<State>
 
     init(
@@ -62,9 +62,9 @@ final class ServerService: Sendable {
         state = NIOLockedValueBox(State(router: router, limiter: limiter))
     }
 
-    /// Handles a request, unless its client asks too much.
+    /// Handles a request, or refuses it if its client exceeds the rate limit.
     func handle(_ request: ServerRequest, now: NIODeadline) -> Handling {
-        // Whoever watches the server is not held off by what it is asked.
+        // Monitoring is exempt from the rate limit.
         if request.method == .get {
             if request.path == "/health" {
                 return .reply(isDraining ? .text("draining", status: 503) : .text("ok"))
@@ -122,21 +122,21 @@ final class ServerService: Sendable {
         return ServerReply(200, "text/plain; version=0.0.4; charset=utf-8", Array(text.utf8))
     }
 
-    // MARK: What goes on
+    // MARK: Counters and limits
 
-    /// Counts an answer that waits for upstreams; false where its client has too many look-ups. One client must not take all
-    /// those that the resolver does at a time.
+    /// Counts an answer that waits for upstreams. Returns false if its client has too many pending look-ups. The limit keeps one
+    /// client from taking all the concurrent look-ups of the resolver.
     func began(_ client: IPAddress, lookUps: Int = 1, now: NIODeadline = .now()) -> Bool {
         let key = RateLimiter.key(client)
         let limit = max(64, resolver.configuration.maxFlights / 4)
         return state.withLockedValue { state in
             let own = state.waiting[key] ?? 0
-            // Without a limiter all clients may be one, such as a balancer.
+            // Without a rate limiter, all clients may share one address, for example behind a load balancer.
             guard own + lookUps <= limit || state.limiter == nil else {
                 state.counters.limited += 1
                 return false
             }
-            // The first question was taken when the request came.
+            // `handle` already took the first question.
             state.limiter?.take(lookUps - 1, of: client, now: Int64(clamping: now.uptimeNanoseconds))
             state.waiting[key] = own + lookUps
             state.underWay += 1
@@ -153,7 +153,7 @@ final class ServerService: Sendable {
         }
     }
 
-    /// Answers that wait for upstreams.
+    /// The number of answers that wait for upstreams.
     var underWay: Int { state.withLockedValue { $0.underWay } }
 
     var isDraining: Bool { state.withLockedValue { $0.isDraining } }
@@ -166,7 +166,7 @@ final class ServerService: Sendable {
 
     func noteReloadFailure() { state.withLockedValue { $0.counters.reloadFailures += 1 } }
 
-    /// Counts a connection; false where there are too many, of all clients or of this one.
+    /// Counts a connection. Returns false if the server or this client has too many connections.
     func opened(_ client: IPAddress?, limit: Int, clientLimit: Int) -> Bool {
         state.withLockedValue { state in
             let own = client.map { state.connections[$0] ?? 0 } ?? 0
@@ -210,7 +210,7 @@ final class ServerService: Sendable {
 
     // MARK: Time
 
-    /// The date as HTTP writes it (RFC 9110 §5.6.7): clients whose clocks are wrong set their signatures' time by it.
+    /// The current date in HTTP format (RFC 9110 §5.6.7). Clients with wrong clocks use it to time their signatures.
     var date: String {
         let now = wall()
         return state.withLockedValue { state in

@@ -4,11 +4,12 @@ import HTTPDNS
 import Names
 
 extension AliyunDialect {
-    /// How far the time of a signature may lie behind and before ours, in seconds: the service's documents speak of clocks
-    /// that are wrong by 150 s, and of times up to 300 s ahead.
+    /// The accepted difference between a signature's time and the server's clock, in seconds. Aliyun's documents mention clocks
+    /// that are wrong by 150 s, and times up to 300 s ahead.
     private static let signatureTimes: ClosedRange<Int64> = -150...450
 
-    /// Handles `/{account}/ss`: where the service is. The vendor's programs for phones sign it never, the others always.
+    /// Handles `/{account}/ss`, which returns the endpoints of the service. Aliyun's mobile SDKs never sign this request, the
+    /// other SDKs always do.
     func handleSchedule(_ request: ServerRequest, account: String) -> Handling {
         do throws(Refusal) {
             try checkSchedule(account, request.fields)
@@ -19,7 +20,7 @@ extension AliyunDialect {
         var members: [String] = []
         for (family, name) in [(IPAddress.Family.v4, "service_ip"), (.v6, "service_ipv6")] {
             let places = endpoints.filter { $0.address.family == family }
-            // Clients take it for granted that there is a list of the first kind.
+            // Clients expect the IPv4 list even if it is empty.
             guard family == .v4 || !places.isEmpty else { continue }
             members.append("\"\(name)\":[\(places.map { "\"\($0.address)\"" }.joined(separator: ","))]")
             members.append("\"\(name)_port\":[\(places.map { "\($0.port)" }.joined(separator: ","))]")

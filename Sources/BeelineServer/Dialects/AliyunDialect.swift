@@ -3,22 +3,22 @@
 import HTTPDNS
 import Names
 
-/// Aliyun's forms: `/{account}/d`, `sign_d`, `resolve`, `sign_resolve`, `ss`, and `/v2/d`.
+/// Aliyun's API: `/{account}/d`, `sign_d`, `resolve`, `sign_resolve`, `ss`, and `/v2/d`.
 struct AliyunDialect: Sendable {
     let answerer: Answerer
     let accounts: Accounts
     let subnets: SubnetRule
-    /// Where the service is said to be; empty: where the question came to.
+    /// The endpoints that `ss` returns. If empty, `ss` returns the endpoint that received the request.
     let announced: [Endpoint]
     /// Seconds since 1970.
     let clock: @Sendable () -> Int64
 
-    /// Names of one question, as with the service itself.
+    /// The maximum number of names in one question, as in Aliyun's service.
     private static let maxNames = 5
-    /// How far ahead a signature's end may lie, in seconds.
+    /// How far in the future a signature may expire, in seconds.
     private static let longestSignature: Int64 = 86_400
 
-    /// Why a question is refused: the service's code, and an HTTP status.
+    /// The refusal of a question: Aliyun's error code and the HTTP status.
     struct Refusal: Error {
         let code: String
         let status: Int
@@ -44,7 +44,7 @@ struct AliyunDialect: Sendable {
         let client = request.client
         return .later(lookUps: names.count * families.members.count) {
             var answers = await answerer.answers(names, families, subnet)
-            // Of a name that could not be looked up nothing is said, as if it had not been asked for.
+            // Omits names whose look-up failed, as if the question had not asked for them.
             answers.removeAll(where: \.isFailure)
             guard !answers.isEmpty else { return Self.refusal(Refusal("InternalError", 500), .aliyun, account) }
             let entries = answers.map { Self.entry($0, client) }
@@ -60,7 +60,7 @@ struct AliyunDialect: Sendable {
         isSigned: Bool
     ) throws(Refusal) {
         guard isSigned else {
-            // Who has accounts wants to know who asks.
+            // With accounts, unsigned questions are refused.
             guard accounts.isEmpty else {
                 throw Refusal(accounts[account] == nil ? "InvalidAccount" : "UnsignedInterfaceDisabled")
             }
@@ -84,7 +84,7 @@ struct AliyunDialect: Sendable {
 
     private static func entry(_ answer: HostAnswer, _ client: IPAddress) -> String {
         var members = ["\"host\":\(JSONText.quoted(answer.name.description))"]
-        // A part that failed is left out: an empty list would say that there is none.
+        // Omits a family that failed: an empty list would mean that the host has no such address.
         for (part, name) in [(answer.v4, "ips"), (answer.v6, "ipsv6")] {
             if let part, !part.isFailure { members.append("\"\(name)\":\(list(part))") }
         }
@@ -107,7 +107,7 @@ struct AliyunDialect: Sendable {
                 guard let sealed = fields["enc"].flatMap({ Hex.decode($0) }), let text = cipher.open(sealed),
                     let members = JSONValue(text)?.object
                 else { throw Refusal("InvalidArgument", 400) }
-                // What stands beside the encrypted part is not believed.
+                // Ignores the unencrypted fields beside the encrypted part.
                 for name in ["dn", "q", "cip"] { fields[name] = members[name]?.string }
             }
             guard let text = fields["dn"] else { throw Refusal("MissingArgument", 400) }
@@ -174,7 +174,7 @@ struct AliyunDialect: Sendable {
         return "{\(members.joined(separator: ","))}"
     }
 
-    // MARK: Both
+    // MARK: Both versions
 
     private static func list(_ answer: ServerAnswer?) -> String {
         "[" + (answer?.addresses ?? []).map { "\"\($0)\"" }.joined(separator: ",") + "]"

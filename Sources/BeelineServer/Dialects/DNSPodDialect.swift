@@ -3,10 +3,10 @@
 import HTTPDNS
 import Names
 
-/// DNSPod's form: `/d?dn=…`, in the clear, or with the names and the answer under AES.
+/// DNSPod's form: `/d?dn=…`, in cleartext, or with names and answer encrypted by AES.
 ///
-/// The encrypted form is AES-CBC without authentication, as DNSPod's own programs speak it. It is there for them alone, and
-/// off unless there are accounts; Aliyun's second version and RFC 8484 over TLS protect what they carry.
+/// The encrypted form is AES-CBC without authentication, because DNSPod's SDKs require it. It is off unless the server has
+/// accounts. Aliyun's version 2 and RFC 8484 over TLS protect the integrity of their content.
 struct DNSPodDialect: Sendable {
     let answerer: Answerer
     let accounts: Accounts
@@ -15,7 +15,7 @@ struct DNSPodDialect: Sendable {
     /// Seconds since 1970.
     let clock: @Sendable () -> Int64
 
-    /// Names of one question, as with the service itself.
+    /// The maximum number of names in one question, as in DNSPod's service.
     private static let maxNames = 8
 
     func handle(_ request: ServerRequest) -> Handling {
@@ -34,8 +34,8 @@ struct DNSPodDialect: Sendable {
             return .reply(Self.refusal("the question needs an account, and alg=aes", 401))
         }
         guard var text = fields["dn"] else { return .reply(Self.refusal("dn is missing", 400)) }
-        // What cannot be read under AES gets one answer, and only after all of this: CBC shows who can tell its padding from
-        // its text the text of others (a padding oracle).
+        // All decryption failures return the same error, and only after all checks. Different errors would be a padding oracle,
+        // which lets an attacker decrypt the questions of other clients.
         var isReadable = true
         if let cipher {
             let opened = Hex.decode(text).flatMap(cipher.openBlocks)
@@ -44,7 +44,7 @@ struct DNSPodDialect: Sendable {
         }
         var hasExpired = false
         if account != nil, let mark = text.firstIndex(of: ";") {
-            // Newer programs say for how long the question holds.
+            // Recent SDKs append the time at which the question expires.
             hasExpired = Int64(text[text.index(after: mark)...]).map { $0 < clock() } ?? true
             text = String(text[..<mark])
         }
@@ -66,28 +66,28 @@ struct DNSPodDialect: Sendable {
         let subnet = subnets.allowed(Self.address(fields["ip"], cipher))
         return .later(lookUps: hosts.count * options.families.members.count) { [cipher, account] in
             let answers = await answerer.answers(hosts, options.families, subnet)
-            // Of a name that could not be looked up nothing is said, as if it had not been asked for.
+            // Omits names whose look-up failed, as if the question had not asked for them.
             let known = answers.filter { !$0.isFailure }
             guard !known.isEmpty else { return Self.failure(answers, account) }
             return Self.reply(known, options, cipher, account)
         }
     }
 
-    /// A name. An encrypted one must be a host's: random octets seldom are, so that a changed ciphertext leads nowhere even
-    /// where its padding is right.
+    /// Reads a name. An encrypted name must be a valid host. Random octets rarely are, so a modified ciphertext fails even if its
+    /// padding is valid.
     private static func name(_ text: String, isSealed: Bool) -> DNSName? {
         guard isSealed else { return JSONDialect.name(text) }
         guard let host = try? Host(text), host.address == nil else { return nil }
         return DNSName(host.text)
     }
 
-    /// The address of `ip`, which the service's documents have encrypted like the names, and its own programs in the clear.
+    /// The address of the `ip` field. DNSPod's documents describe it as encrypted, but DNSPod's SDKs send it in cleartext.
     private static func address(_ text: String?, _ cipher: AESCipher?) -> String? {
         guard let text, let octets = Hex.decode(text).flatMap({ cipher?.open($0) }) else { return text }
         return String(validating: octets, as: UTF8.self)
     }
 
-    /// How the answer is to be written.
+    /// The format that the question requests for the answer.
     private struct Options: Sendable {
         let families: Families
         let hasTTL: Bool
@@ -124,7 +124,7 @@ struct DNSPodDialect: Sendable {
         reply.types = options.families.typeLabels
         reply.outcome = answers[0].isNoName ? "NXDOMAIN" : "NOERROR"
         reply.source = answers[0].source
-        // What is encrypted or names an account is nobody else's.
+        // An answer that is encrypted or belongs to an account must not be cached by others.
         let isWhole = account == nil && !answers.contains(where: \.hasFailure)
         reply.maxAge = isWhole ? answers.map(\.ttl).min() : nil
         return reply
@@ -140,7 +140,7 @@ struct DNSPodDialect: Sendable {
     private static func line(_ answer: HostAnswer, _ options: Options) -> String {
         func list(_ family: IPAddress.Family) -> String {
             guard let part = answer[family], !part.addresses.isEmpty else {
-                // "0" says that there is none; nothing says nothing.
+                // "0" means that the host has no address. An empty list means that the look-up failed.
                 return answer[family]?.isFailure ?? false ? "" : "0"
             }
             let addresses = part.addresses.map(\.description).joined(separator: ";")
@@ -150,7 +150,7 @@ struct DNSPodDialect: Sendable {
         switch options.families {
         case .both: body = "\(list(.v4))-\(list(.v6))"
         case .v6: body = list(.v6)
-        // Of one name alone the form says nothing at all where there is nothing.
+        // The form returns an empty body if the question has one name and the host has no address.
         default: body = list(.v4) == "0" && !options.isNamed ? "" : list(.v4)
         }
         return (options.isNamed ? "\(answer.name).:" : "") + body + (options.client.map { "|\($0)" } ?? "")

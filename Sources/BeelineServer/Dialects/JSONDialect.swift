@@ -3,7 +3,7 @@
 import HTTPDNS
 import Names
 
-/// DNS in JSON, as Google and Cloudflare write it: `/resolve?name=…&type=…`.
+/// DNS in JSON, as Google and Cloudflare define it: `/resolve?name=…&type=…`.
 struct JSONDialect: Sendable {
     let answerer: Answerer
     let subnets: SubnetRule
@@ -18,7 +18,7 @@ struct JSONDialect: Sendable {
         return .later(lookUps: 1) { Self.reply(name, type, await answerer.answer(name, type, subnet)) }
     }
 
-    /// The name as questions carry it: a host in its ASCII form, or any other name as it is.
+    /// The name to ask for: the ASCII form of a host, or any other valid name unchanged.
     static func name(_ text: String) -> DNSName? {
         if let host = try? Host(text), host.address == nil { return DNSName(host.text) }
         return text.isEmpty ? nil : DNSName(text)

@@ -9,7 +9,7 @@ struct MessageDialect: Sendable {
     let subnets: SubnetRule
 
     static let mediaType = "application/dns-message"
-    /// The largest UDP message that we would take, told in EDNS because it must say something.
+    /// The largest UDP message that the server would accept, in octets. EDNS requires a value.
     private static let payload: UInt16 = 1_232
     /// Replies to padded queries are padded to a multiple of this (RFC 8467 §4.1).
     private static let paddingBlock = 468
@@ -63,7 +63,7 @@ struct MessageDialect: Sendable {
         message.answers = answer.answers
         message.authorities = answer.authorities
         if let options, options.isPresent {
-            // Only padding must know how long the rest is.
+            // The length of the message matters for padding only.
             let length = options.isPadded ? message.encoded()?.count ?? 0 : 0
             message.additionals = [
                 options.reply(answer.code, behind: length, payload: Self.payload, block: Self.paddingBlock)
@@ -88,9 +88,9 @@ struct MessageDialect: Sendable {
     }
 }
 
-/// What a query says in EDNS (RFC 6891).
+/// The EDNS options of a query (RFC 6891).
 struct QueryOptions {
-    /// OPT records; one is the most that a query may have.
+    /// The number of OPT records. A query may have at most one.
     private(set) var count = 0
     private(set) var version: UInt8 = 0
     var isPresent: Bool { count > 0 }
@@ -102,7 +102,7 @@ struct QueryOptions {
             guard case .other(.opt, let octets) = record.data else { continue }
             count += 1
             version = UInt8(record.ttl >> 16 & 0xff)
-            // A query that has two is refused, whatever they say.
+            // A query with two OPT records is refused, so the second one is not read.
             if count == 1 { read(octets) }
         }
     }
@@ -123,7 +123,7 @@ struct QueryOptions {
         }
     }
 
-    /// RFC 7871 §6.
+    /// Reads a client subnet option (RFC 7871 §6).
     private static func subnet(_ octets: ArraySlice<UInt8>) -> IPNetwork? {
         let start = octets.startIndex
         guard octets.count >= 4, octets[start] == 0, 1...2 ~= octets[start + 1] else { return nil }
@@ -134,12 +134,13 @@ struct QueryOptions {
         return IPAddress(octets: full).flatMap { IPNetwork($0, prefixLength: prefix) }
     }
 
-    /// The OPT record of a reply that has `length` octets without it; the high bits of its code are in there.
+    /// The OPT record of a reply, with the high bits of the response code. `length` is the size of the reply without the record,
+    /// in octets.
     func reply(_ code: DNSResponseCode, behind length: Int, payload: UInt16, block: Int) -> DNSRecord {
         var octets: [UInt8] = []
         if let subnet {
             let address = subnet.first.octets.prefix((subnet.prefixLength + 7) / 8)
-            // The answer holds for the whole network that was named: the scope is its prefix.
+            // The answer is valid for the whole network, so the scope equals the source prefix.
             let prefix = UInt8(subnet.prefixLength)
             octets += [0, 8, 0, UInt8(4 + address.count), 0, subnet.first.family == .v4 ? 1 : 2, prefix, prefix]
             octets += address
@@ -154,24 +155,24 @@ struct QueryOptions {
 }
 
 extension DNSResponseCode {
-    /// The query's EDNS is of a version that is not served.
+    /// The EDNS version of the query is not supported.
     fileprivate static let badVersion = DNSResponseCode(rawValue: 16)
 }
 
-/// How much of a client's network upstreams are told.
+/// The rule for the client subnets that upstreams receive.
 struct SubnetRule: Sendable {
     let isOn: Bool
     let v4: Int
     let v6: Int
 
-    /// The network as it may be told; nil: it is not.
+    /// The network to send to upstreams, cut to the allowed prefix. Nil to send none.
     func allowed(_ subnet: IPNetwork) -> IPNetwork? {
         guard isOn, subnet.prefixLength > 0 else { return nil }
         let limit = subnet.first.family == .v4 ? v4 : v6
         return IPNetwork(subnet.first, prefixLength: min(subnet.prefixLength, limit))
     }
 
-    /// The network of an address that a question names.
+    /// The network to send for an address or network in text form.
     func allowed(_ text: String?) -> IPNetwork? {
         guard let text, let address = IPAddress(text) else { return text.flatMap { IPNetwork($0) }.flatMap(allowed) }
         return IPNetwork(address, prefixLength: address.family == .v4 ? 32 : 128).flatMap(allowed)
@@ -179,7 +180,7 @@ struct SubnetRule: Sendable {
 }
 
 extension DNSType {
-    /// The type as tools print it.
+    /// The name of the type, or `TYPEnn`.
     var label: String {
         Self.labels[rawValue] ?? "TYPE\(rawValue)"
     }
@@ -191,7 +192,7 @@ extension DNSType {
     ]
     private static let numbers = Dictionary(uniqueKeysWithValues: labels.map { ($1, $0) })
 
-    /// Reads a number or a name.
+    /// Reads a name, a number or `TYPEnn`.
     init?(label: String) {
         let label = label.uppercased()
         let digits = label.hasPrefix("TYPE") ? String(label.dropFirst(4)) : label

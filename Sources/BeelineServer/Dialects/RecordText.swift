@@ -3,9 +3,9 @@
 import HTTPDNS
 import Names
 
-/// The content of records as master files write it (RFC 1035 §5.1), which is how JSON has it too.
+/// The text form of record contents in master files (RFC 1035 §5.1), which DNS in JSON uses too.
 enum RecordText {
-    /// The text of a content; that of types without a form here, or not in their form, in hexadecimal (RFC 3597 §5).
+    /// Writes the content of a record. Uses hexadecimal (RFC 3597 §5) for unsupported types and malformed content.
     static func write(_ type: DNSType, _ octets: [UInt8]) -> String {
         let text: String? =
             switch type.rawValue {
@@ -20,14 +20,14 @@ enum RecordText {
         return text ?? "\\# \(octets.count) \(Hex.encode(octets))"
     }
 
-    /// So many numbers of 16 bits, and a name.
+    /// Writes `count` 16-bit numbers and a name.
     private static func numbered(_ octets: [UInt8], _ count: Int) -> String? {
         guard octets.count > count * 2, let name = name(octets[(count * 2)...]) else { return nil }
         let numbers = (0..<count).map { String(Int(octets[$0 * 2]) << 8 | Int(octets[$0 * 2 + 1])) }
         return (numbers + [name]).joined(separator: " ")
     }
 
-    /// A name that is written out and has nothing behind it.
+    /// Writes an uncompressed name that fills all the octets.
     private static func name(_ octets: ArraySlice<UInt8>) -> String? {
         var rest = octets
         return DNSName(takenFrom: &rest).flatMap { rest.isEmpty ? JSONDialect.dotted($0) : nil }
@@ -53,7 +53,7 @@ enum RecordText {
         return "\(octets[0]) \(text) \(quoted(octets.dropFirst(2 + tag.count)))"
     }
 
-    /// Octets as a word, in quotation marks where they need them.
+    /// Writes octets as one word, quoted if necessary.
     static func word(_ octets: [UInt8]) -> String {
         let isPlain = octets.allSatisfy { (0x21...0x7e).contains($0) && !Array("\"();\\".utf8).contains($0) }
         return isPlain ? String(decoding: octets, as: UTF8.self) : quoted(octets[...])
@@ -61,7 +61,7 @@ enum RecordText {
 
     private static func quoted(_ octets: ArraySlice<UInt8>) -> String { "\"\(octets.map(escaped).joined())\"" }
 
-    /// Texts with their lengths, each in quotation marks.
+    /// Writes character strings, each in quotation marks.
     private static func strings(_ octets: [UInt8]) -> String? {
         var texts: [String] = []
         var rest = octets[...]

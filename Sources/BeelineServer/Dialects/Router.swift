@@ -3,7 +3,7 @@
 import HTTPDNS
 import Names
 
-/// Tells the forms of questions apart by their paths. A class, for each question takes it out of a lock.
+/// Selects the form of a question by its path. A class, because each question copies it out of a lock.
 final class Router: Sendable {
     let message: MessageDialect
     let json: JSONDialect
@@ -34,7 +34,7 @@ final class Router: Sendable {
         switch request.path {
         case "/dns-query":
             if requiresAccount { return .reply(Self.accountNeeded(.doh)) }
-            // Cloudflare has both forms on one path.
+            // Cloudflare serves both forms at this path.
             let isJSON = request.method == .get && request.rawField("dns") == nil && request.rawField("name") != nil
             return isJSON ? json.handle(request) : message.handle(request)
         case "/resolve": return requiresAccount ? .reply(Self.accountNeeded(.json)) : json.handle(request)

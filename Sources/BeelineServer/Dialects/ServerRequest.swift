@@ -3,37 +3,37 @@
 import HTTPDNS
 import Names
 
-/// A request as the forms read it, whichever HTTP brought it.
+/// A request as the forms read it, independent of the HTTP version.
 struct ServerRequest: Sendable {
     enum Method: Hashable, Sendable {
         case get
         case post
         case other
 
-        /// A HEAD is answered as a GET, and who writes the reply leaves its content out (RFC 9110 §9.3.2).
+        /// Treats HEAD as GET. The connection's handler omits the content of the reply (RFC 9110 §9.3.2).
         init(_ name: String) {
             self = name == "GET" || name == "HEAD" ? .get : name == "POST" ? .post : .other
         }
     }
 
-    /// Octets of content that are read: a DNS message over TCP could be no larger.
+    /// The maximum size of the content in octets, which is the maximum size of a DNS message over TCP.
     static let maxBody = 65_535
 
     var method: Method
-    /// Without the query.
+    /// The path without the query.
     var path: Substring
-    /// Behind the `?`, undecoded.
+    /// The part after `?`, still percent-encoded.
     var query: Substring
-    /// Without its parameters, in lower case.
+    /// The media type without parameters, in lower case.
     var contentType: String?
     var body: [UInt8]
     var client: IPAddress
-    /// The endpoint of ours that the client came to; nil where it is not known.
+    /// The local endpoint that the client connected to. Nil if unknown.
     var local: Endpoint?
 
     /// - Parameters:
-    ///   - target: path and query, as the request line has them.
-    ///   - contentType: as the field has it.
+    ///   - target: The path and query from the request line.
+    ///   - contentType: The value of the `Content-Type` field.
     init(
         _ method: Method,
         target: String,
@@ -44,7 +44,7 @@ struct ServerRequest: Sendable {
     ) {
         self.method = method
         var target = target[...]
-        // Who takes us for a proxy writes the whole URL, which servers take too (RFC 9112 §3.2.2).
+        // A client that uses a proxy sends the whole URL, which servers must accept (RFC 9112 §3.2.2).
         if target.utf8.first != UInt8(ascii: "/"), let scheme = target.firstRange(of: "://") {
             let rest = target[scheme.upperBound...]
             target = rest.firstIndex(of: "/").map { rest[$0...] } ?? "/"
@@ -61,10 +61,10 @@ struct ServerRequest: Sendable {
         self.local = local
     }
 
-    /// Fields of a query that are read; more are left out.
+    /// The maximum number of query fields to read. Further fields are ignored.
     private static let maxFields = 64
 
-    /// The query's fields, decoded; of repeated ones the first counts, and one that cannot be decoded is none.
+    /// The decoded fields of the query. The first of repeated fields counts. Fields that cannot be decoded are ignored.
     var fields: [String: String] {
         var fields: [String: String] = [:]
         for part in query.split(separator: "&").prefix(Self.maxFields) {
@@ -77,7 +77,7 @@ struct ServerRequest: Sendable {
         return fields
     }
 
-    /// One field of the query, undecoded: the way of `dns=`, whose letters need no decoding.
+    /// One field of the query, without decoding. Suits `dns=`, because base64url needs no percent-encoding.
     func rawField(_ name: String) -> Substring? {
         for part in query.utf8.split(separator: UInt8(ascii: "&")) {
             let mark = part.firstIndex(of: UInt8(ascii: "=")) ?? part.endIndex
@@ -87,17 +87,17 @@ struct ServerRequest: Sendable {
     }
 }
 
-/// A reply, with what the access log says of it.
+/// A reply and its values for the access log.
 struct ServerReply: Sendable {
     var status: Int
     var contentType: String
     var body: [UInt8]
-    /// `Cache-Control: max-age`, in seconds; nil: `no-store`.
+    /// `Cache-Control: max-age`, in seconds. Nil for `no-store`.
     var maxAge: UInt32?
     var allow: String?
     var retryAfter: Int?
 
-    // For the log.
+    // Values for the access log.
     var form = AccessRecord.Form.other
     var account: String?
     var names: [DNSName] = []
@@ -111,7 +111,8 @@ struct ServerReply: Sendable {
         self.body = body
     }
 
-    /// The fields of the reply, in lower case; the last part says whether the same comes again and again.
+    /// The header fields of the reply, with names in lower case. `repeats` says whether the value is often the same as in other
+    /// replies.
     func fields(date: String) -> [(name: String, value: String, repeats: Bool)] {
         var fields = [
             ("content-type", contentType, true), ("content-length", String(body.count), false),
@@ -122,12 +123,12 @@ struct ServerReply: Sendable {
         return fields
     }
 
-    /// A line of text.
+    /// A reply with one line of text.
     static func text(_ text: String, status: Int = 200) -> ServerReply {
         ServerReply(status, "text/plain; charset=utf-8", Array((text + "\n").utf8))
     }
 
-    /// To a request under a name that is not ours (RFC 9110 §15.5.20).
+    /// The reply to a request for a host name that is not ours (RFC 9110 §15.5.20).
     static var misdirected: ServerReply {
         text(
             "on a loopback address, ask for an address or localhost, or name the proxy that sent this as trusted",
@@ -135,7 +136,7 @@ struct ServerReply: Sendable {
         )
     }
 
-    /// To a client that asks too much.
+    /// The reply to a client that exceeds a limit.
     static var limited: ServerReply {
         var reply = text("too many questions: ask again in a second", status: 429)
         reply.retryAfter = 1
@@ -148,9 +149,9 @@ struct ServerReply: Sendable {
     }
 }
 
-/// What a form makes of a request: a reply, or one that an upstream must be waited for.
+/// The result of handling a request: an immediate reply, or an operation that waits for an upstream.
 enum Handling: Sendable {
     case reply(ServerReply)
-    /// What must be waited for, and how many look-ups it takes: one for each name and family.
+    /// An operation that waits, and the number of its look-ups: one for each name and family.
     case later(lookUps: Int, @Sendable () async -> ServerReply)
 }

@@ -2,7 +2,7 @@
 
 import Names
 
-/// How much each client may ask: a bucket of questions for each, which fills with time.
+/// Limits the questions of each client with a token bucket.
 struct RateLimiter {
     private struct Bucket {
         var questions: Double
@@ -15,7 +15,7 @@ struct RateLimiter {
     private let maxClients: Int
     private var buckets: [IPAddress: Bucket] = [:]
 
-    /// Clients that are remembered.
+    /// The number of clients with a bucket.
     var count: Int { buckets.count }
 
     init(perSecond: Double, burst: Int, maxClients: Int) {
@@ -24,7 +24,7 @@ struct RateLimiter {
         self.maxClients = max(1, maxClients)
     }
 
-    /// Takes a question from a client's bucket; false where there is none left.
+    /// Takes a question from a client's bucket. Returns false if the bucket is empty.
     mutating func allows(_ client: IPAddress, now: Int64) -> Bool {
         change(client, now) { bucket in
             let isAllowed = bucket.questions >= 1
@@ -33,7 +33,7 @@ struct RateLimiter {
         }
     }
 
-    /// Takes more questions of one that was allowed. The bucket may owe some: then the next ones wait for longer.
+    /// Takes further questions of a request that was allowed. The bucket may become negative, which delays the next requests.
     mutating func take(_ questions: Int, of client: IPAddress, now: Int64) {
         guard questions > 0 else { return }
         change(client, now) { $0.questions -= Double(questions) }
@@ -58,7 +58,8 @@ struct RateLimiter {
         min(burst, bucket.questions + Double(max(0, now - bucket.seen)) / 1e9 * perSecond)
     }
 
-    /// Forgets clients whose buckets are full again, which loses nothing; where few are, the half that has been quiet longest, so that whoever comes under many addresses cannot make each question cost a search.
+    /// Removes buckets that are full again, which loses nothing. If too few are full, also removes the half that has been idle
+    /// longest, so that a client with many addresses cannot make each question cost a search.
     private mutating func makeRoom(_ now: Int64) {
         buckets = buckets.filter { filled($0.value, now) < burst }
         guard buckets.count > maxClients / 4 * 3 else { return }
@@ -66,7 +67,7 @@ struct RateLimiter {
         for (key, _) in quiet { buckets[key] = nil }
     }
 
-    /// The network that counts as one client: an IPv4 address, a /64 of IPv6.
+    /// The address that identifies a client: an IPv4 address, or the first address of an IPv6 /64.
     static func key(_ client: IPAddress) -> IPAddress {
         let bare = client.unmapped
         guard bare.family == .v6, let network = IPNetwork(bare, prefixLength: 64) else { return bare }

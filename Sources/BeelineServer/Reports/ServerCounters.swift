@@ -2,12 +2,12 @@
 
 import HTTPDNS
 
-/// What the server has done, for `/metrics`.
+/// The counters of the server, for `/metrics`.
 struct ServerCounters {
     /// Upper bounds of the histogram's buckets, in seconds.
     private static let bounds = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1, 5]
 
-    /// Questions by form and HTTP status: both are small sets, so this is bounded.
+    /// Questions by form and HTTP status. Both sets are small, so the size is bounded.
     private var questions: [AccessRecord.Form: [Int: Int]] = [:]
     private var buckets = [Int](repeating: 0, count: bounds.count)
     private var seconds = 0.0
@@ -27,7 +27,7 @@ struct ServerCounters {
         if let index = Self.bounds.firstIndex(where: { time <= $0 }) { buckets[index] += 1 }
     }
 
-    /// The text form of Prometheus, version 0.0.4.
+    /// The metrics in the text format of Prometheus, version 0.0.4.
     func text(cache: CacheCounts, cachedNames: Int, zoneNames: Int) -> String {
         var text = ""
         func family(_ name: String, _ type: String, _ help: String, _ samples: [(String, String)]) {

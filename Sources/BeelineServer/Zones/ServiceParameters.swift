@@ -3,14 +3,14 @@
 import HTTPDNS
 import Names
 
-/// The parameters of SVCB and HTTPS records, in the text of master files (RFC 9460 §2.1) and on the wire (§2.2).
+/// The parameters of SVCB and HTTPS records, in the text form of master files (RFC 9460 §2.1) and in wire format (§2.2).
 enum ServiceParameters {
-    /// What is wrong with a text.
+    /// An error in the text form.
     struct Fault: Error {
         let message: String
     }
 
-    /// The keys that have names: those of RFC 9460 §14.3.2, and `dohpath` of RFC 9461.
+    /// The keys that have names: the keys of RFC 9460 §14.3.2, and `dohpath` of RFC 9461.
     private enum Key: UInt16, CaseIterable {
         case mandatory, alpn, noDefaultALPN, port, ipv4hint, ech, ipv6hint, dohpath
 
@@ -19,7 +19,7 @@ enum ServiceParameters {
 
     // MARK: From text
 
-    /// The octets of `key=value` words, in the order of their keys.
+    /// Encodes `key=value` words, sorted by key.
     static func read(_ words: [ZoneText.Word]) throws(Fault) -> [UInt8] {
         var values: [UInt16: [UInt8]] = [:]
         for word in words {
@@ -27,7 +27,7 @@ enum ServiceParameters {
             let name = String(decoding: word.octets[..<mark].map { UInt8(truncatingIfNeeded: $0) }, as: UTF8.self)
             guard let number = number(of: name) else { throw Fault(message: "\"\(name)\" is no parameter's key") }
             guard values[number] == nil else { throw Fault(message: "\(name) stands here twice") }
-            // A parameter in its general form (`key3=…`) is its octets, whatever they are.
+            // The value of a generic key (`key3=…`) is taken as octets, without interpretation.
             let key = name.hasPrefix("key") ? nil : Key(rawValue: number)
             let text = word.octets[mark...].dropFirst().map { UInt8(truncatingIfNeeded: $0) }
             guard let value = value(of: key, text), value.count <= 65_535 else {
@@ -77,7 +77,7 @@ enum ServiceParameters {
         return octets
     }
 
-    /// The items between commas; a backslash makes a comma or itself ordinary (RFC 9460 A.1).
+    /// Splits a list at commas. A backslash escapes a comma or a backslash (RFC 9460 A.1).
     private static func list(_ text: [UInt8]) -> [[UInt8]] {
         var items: [[UInt8]] = [[]]
         var isEscaped = false
@@ -96,7 +96,7 @@ enum ServiceParameters {
 
     // MARK: To text
 
-    /// The words for a record's parameters; nil where they are not in their form.
+    /// Writes the parameters of a record as words. Nil if they are malformed.
     static func write(_ octets: ArraySlice<UInt8>) -> [String]? {
         var words: [String] = []
         var rest = octets
@@ -154,13 +154,13 @@ enum ServiceParameters {
     private static func number(of name: String) -> UInt16? {
         if let key = Key.allCases.first(where: { $0.name == name }) { return key.rawValue }
         guard name.hasPrefix("key"), let number = UInt16(name.dropFirst(3)), "key\(number)" == name else { return nil }
-        // The last one is never used (RFC 9460 §14.3.2).
+        // Key 65535 is reserved (RFC 9460 §14.3.2).
         return number == .max ? nil : number
     }
 
     private static func big(_ number: UInt16) -> [UInt8] { [UInt8(number >> 8), UInt8(number & 0xff)] }
 
-    /// Numbers of 16 bits each.
+    /// Reads big-endian 16-bit numbers.
     private static func pairs(_ octets: some Collection<UInt8>) -> [UInt16] {
         let octets = Array(octets)
         return stride(from: 0, to: octets.count - 1, by: 2).map { UInt16(octets[$0]) << 8 | UInt16(octets[$0 + 1]) }

@@ -2,24 +2,24 @@
 
 import HTTPDNS
 
-/// A zone that is served from a file, made for look-ups.
+/// The content of a zone file, indexed for look-ups.
 struct Zone: Sendable {
-    /// What a zone says of a name and a type.
+    /// The result of a look-up of a name and a type.
     enum Outcome: Sendable {
-        /// Records of the type, for the name that was asked for.
+        /// Records of the type, with the requested name as owner.
         case records([DNSRecord])
-        /// The name is another name of this one.
+        /// The name is an alias of the target.
         case alias(DNSRecord, target: DNSName)
-        /// The name exists, and has no record of the type.
+        /// The name exists but has no record of the type.
         case noRecord
-        /// There is no such name.
+        /// The name does not exist.
         case noName
-        /// The name is in a part of the zone that others look after.
+        /// The name is in a delegated part of the zone.
         case delegated
     }
 
     let apex: DNSName
-    /// The SOA record, as it stands in negative answers.
+    /// The SOA record for negative answers.
     let authority: DNSRecord
     private let nodes: [DNSName: [DNSRecord]]
 
@@ -30,7 +30,7 @@ struct Zone: Sendable {
         for record in file.records {
             nodes[record.name, default: []].append(record)
             if case .authority = record.data { authority = record }
-            // Names on the way to one that exists do exist, without records (RFC 4592 §2.2.2).
+            // The names between the apex and an existing name also exist, without records (RFC 4592 §2.2.2).
             var above = record.name.parent
             while let name = above, name.isAtOrBelow(file.apex), nodes[name] == nil {
                 nodes[name] = []
@@ -41,10 +41,10 @@ struct Zone: Sendable {
         self.authority = (authority ?? file.records[0]).ofNegativeAnswers
     }
 
-    /// Names that have records.
+    /// The number of names that have records.
     var count: Int { nodes.values.reduce(0) { $0 + ($1.isEmpty ? 0 : 1) } }
 
-    /// Looks a name up that is at or below the apex.
+    /// Looks up a name at or below the apex.
     func lookUp(_ name: DNSName, _ type: DNSType) -> Outcome {
         if isDelegated(name) { return .delegated }
         guard let records = nodes[name] ?? wildcard(for: name) else { return .noName }
@@ -56,7 +56,7 @@ struct Zone: Sendable {
         return .noRecord
     }
 
-    /// NS records below the apex say that others look after what is there (RFC 1034 §4.2.1).
+    /// Whether NS records below the apex delegate the name (RFC 1034 §4.2.1).
     private func isDelegated(_ name: DNSName) -> Bool {
         var at: DNSName? = name
         while let here = at, here != apex {
@@ -66,7 +66,7 @@ struct Zone: Sendable {
         return false
     }
 
-    /// What `*` below the closest name that exists has (RFC 4592 §3.3.1).
+    /// The records of `*` below the closest existing ancestor (RFC 4592 §3.3.1).
     private func wildcard(for name: DNSName) -> [DNSRecord]? {
         var above = name.parent
         while let name = above, name.isAtOrBelow(apex) {
@@ -87,12 +87,12 @@ struct Zone: Sendable {
 }
 
 extension DNSType {
-    /// All that there is (RFC 1035 §3.2.3).
+    /// The query type ANY, which asks for all records (RFC 1035 §3.2.3).
     fileprivate static let any = DNSType(rawValue: 255)
 }
 
 extension DNSRecord {
-    /// A SOA record with the TTL that negative answers have, for who does not look at its MINIMUM (RFC 2308 §3).
+    /// The SOA record with the TTL of negative answers, for clients that ignore its MINIMUM (RFC 2308 §3).
     fileprivate var ofNegativeAnswers: DNSRecord {
         guard case .authority(let soa) = data else { return self }
         var record = self

@@ -3,14 +3,14 @@
 import HTTPDNS
 import Names
 
-/// The words behind a record's type in a master file, and what they are relative to.
+/// The words after a record's type in a master file, and the origin for relative names.
 struct ZoneContent {
     let type: DNSType
     let words: [ZoneText.Word]
     let line: Int
     let origin: DNSName?
 
-    /// The content as records have it.
+    /// Parses the words into the content of a record.
     func read() throws(ServerError) -> DNSRecord.Content {
         if words.first?.octets == [0x100 | 0x23] { return try general() }
         switch (type.rawValue, words.count) {
@@ -79,7 +79,7 @@ struct ZoneContent {
         return try bounded([UInt8(try number(0, upTo: 255)), UInt8(tag.count)] + tag + words[2].plain)
     }
 
-    /// `\# LENGTH HEX…` (RFC 3597 §5). Types that have a form of their own must be in it.
+    /// Reads `\# LENGTH HEX…` (RFC 3597 §5). For types with a format of their own, the octets must have that format.
     private func general() throws(ServerError) -> DNSRecord.Content {
         let digits = words.dropFirst(2).map(\.text).joined()
         guard words.count >= 2, let length = Int(words[1].text), let octets = Hex.decode(digits),
@@ -137,7 +137,7 @@ struct ZoneContent {
         return value
     }
 
-    /// The first words as numbers of 16 bits.
+    /// Reads the first words as 16-bit numbers, in wire format.
     private func numbers(_ count: Int) throws(ServerError) -> [UInt8] {
         var octets: [UInt8] = []
         for index in 0..<count {
@@ -156,7 +156,7 @@ struct ZoneContent {
 }
 
 extension ZoneText.Word {
-    /// The name that the word is, relative to `origin` where it has no dot at its end.
+    /// The name that the word denotes. It is relative to `origin` unless it ends with a dot.
     func name(from origin: DNSName?, _ line: Int) throws(ServerError) -> DNSName {
         let isRelative = octets.last != 0x2e
         let base = isRelative ? origin : .root
@@ -182,7 +182,7 @@ extension ZoneText.Word {
         return DNSName(wire: wire)
     }
 
-    /// `3600`, `1h`, `1d12h` in seconds; nil for anything else.
+    /// The seconds of a time such as `3600`, `1h` or `1d12h`. Nil for other words.
     var seconds: UInt32? {
         let units: [Character: UInt64] = ["S": 1, "M": 60, "H": 3_600, "D": 86_400, "W": 604_800]
         var total: UInt64 = 0
@@ -203,7 +203,7 @@ extension ZoneText.Word {
 }
 
 extension DNSName {
-    /// Takes a name that is written out from the beginning of octets; nil where there is none, or only a pointer to one.
+    /// Removes an uncompressed name from the front of the octets. Nil if there is none, or if the name has a compression pointer.
     init?(takenFrom octets: inout ArraySlice<UInt8>) {
         var index = octets.startIndex
         while index < octets.endIndex, octets[index] != 0 {

@@ -2,28 +2,28 @@
 
 import HTTPDNS
 
-/// The records of a master file (RFC 1035 §5): `$ORIGIN`, `$TTL` (RFC 2308 §4), `$INCLUDE`, `@`, relative names, repeated owners,
-/// times such as `1h30m`, the types A, AAAA, CAA, CNAME, HTTPS, MX, NS, PTR, SOA, SRV, SVCB and TXT, and any type as
-/// `TYPEnn \# …` (RFC 3597).
+/// The records of a master file (RFC 1035 §5). Supports `$ORIGIN`, `$TTL` (RFC 2308 §4), `$INCLUDE`, `@`, relative names,
+/// repeated owners, times such as `1h30m`, the types A, AAAA, CAA, CNAME, HTTPS, MX, NS, PTR, SOA, SRV, SVCB and TXT, and any
+/// type as `TYPEnn \# …` (RFC 3597).
 struct ZoneFile {
-    /// Octets that are read, those of included files among them.
+    /// The maximum size in octets, including the included files.
     static let maxOctets = 64 << 20
-    /// Files in files in files, as deep as this.
+    /// The maximum depth of nested includes.
     static let maxDepth = 8
-    /// Files that are included, each as often as it is.
+    /// The maximum number of includes. A file that is included twice counts twice.
     static let maxIncludes = 1_000
 
-    /// No two that say the same.
+    /// The records, without duplicates.
     let records: [DNSRecord]
     /// The owner of the SOA record.
     let apex: DNSName
 
-    /// Reads a file's octets.
+    /// Parses the octets of a file.
     ///
     /// - Parameters:
-    ///   - octets: The file.
-    ///   - path: Where it is; the files that it includes are found from its folder.
-    ///   - open: Reads a file that it includes; nil where it cannot be read.
+    ///   - octets: The content of the file.
+    ///   - path: The path of the file. Paths of included files are relative to its folder.
+    ///   - open: Reads an included file. Returns nil if it cannot be read.
     /// - Throws: ``ServerError`` with code `badZone` and the line's number.
     init(
         parsing octets: [UInt8],
@@ -48,7 +48,7 @@ struct ZoneFile {
         }
     }
 
-    /// Records that say the same are one (RFC 2181 §5).
+    /// Removes duplicates, which differ in TTL at most (RFC 2181 §5).
     private static func distinct(_ records: [DNSRecord]) -> [DNSRecord] {
         var seen: Set<DNSRecord> = []
         return records.filter { record in
@@ -58,7 +58,7 @@ struct ZoneFile {
         }
     }
 
-    /// A name that is an alias and has other records (RFC 1034 §3.6.2) than KEY, RRSIG and NSEC (RFC 4034 §3, §4).
+    /// A name that has a CNAME and other records (RFC 1034 §3.6.2). KEY, RRSIG and NSEC are allowed (RFC 4034 §3, §4).
     private static func badAlias(_ records: [DNSRecord]) -> DNSName? {
         var aliases: Set<DNSName> = []
         for record in records {
@@ -72,7 +72,7 @@ struct ZoneFile {
     }
 }
 
-/// Reads entries in their order; some say what holds for those behind them.
+/// Reads entries in order, because some entries set defaults for the following ones.
 private struct ZoneReader {
     let open: (_ path: String) -> [UInt8]?
     private(set) var records: [DNSRecord] = []
@@ -131,7 +131,7 @@ private struct ZoneReader {
         let content = ZoneContent(type: type ?? .a, words: Array(words), line: entry.line, origin: origin)
         let data = try content.read()
         if let ttl { lastTTL = ttl }
-        // An SOA without any TTL gives its own (RFC 1035 §3.3.13 as it was read before RFC 2308).
+        // Without any TTL, the MINIMUM of the SOA is the default (RFC 1035 §3.3.13 before RFC 2308 changed it).
         if case .authority(let soa) = data, ttl == nil, defaultTTL == nil { defaultTTL = soa.minimum }
         guard let time = ttl ?? defaultTTL ?? lastTTL else {
             throw ZoneText.error(entry.line, "there is no TTL: write $TTL 3600 at the top")
@@ -139,7 +139,7 @@ private struct ZoneReader {
         return DNSRecord(owner, ttl: min(time, UInt32(Int32.max)), data)
     }
 
-    /// A type's name or number; nil for those of questions and of messages themselves (RFC 6895 §3.1), which no zone has.
+    /// The type with a name or number. Nil for query types and meta-types (RFC 6895 §3.1), which a zone cannot contain.
     private static func type(_ text: String) -> DNSType? {
         guard text.first?.isLetter ?? false, let type = DNSType(label: text) else { return nil }
         return type.rawValue == 0 || type == .opt || (128...255).contains(type.rawValue) ? nil : type
@@ -161,7 +161,7 @@ private struct ZoneReader {
         }
     }
 
-    /// `$INCLUDE FILE [ORIGIN]`: origin and owner are behind it what they were before (RFC 1035 §5.1).
+    /// `$INCLUDE FILE [ORIGIN]`. Restores the origin and the owner after the included file (RFC 1035 §5.1).
     private mutating func include(_ entry: ZoneText.Entry, _ path: String, _ depth: Int) throws(ServerError) {
         filesIncluded += 1
         guard depth < ZoneFile.maxDepth, filesIncluded <= ZoneFile.maxIncludes else {

@@ -17,9 +17,10 @@ import Musl
 import Glibc
 #endif
 
-/// Zone files, read again when they change. One that became wrong leaves what it said before, and keeps no other from changing.
+/// Zone files, read again when they change. A file that becomes invalid keeps its previous content and does not block changes of
+/// the other files.
 final class ZoneFiles: Sendable {
-    /// What tells whether a file was changed.
+    /// The metadata that shows whether a file changed.
     fileprivate struct Stamp: Hashable {
         var seconds: Int64
         var nanoseconds: Int64
@@ -27,7 +28,8 @@ final class ZoneFiles: Sendable {
         var number: UInt64
     }
 
-    /// A zone, and what its files were like before they were read, included ones too; nil where one could not be read.
+    /// A zone and the stamps of its files, including included files, taken before they were read. A stamp is nil if the file
+    /// could not be read.
     struct Reading: Sendable {
         fileprivate(set) var zone: Zone
         fileprivate var stamps: [String: Stamp?]
@@ -51,12 +53,12 @@ final class ZoneFiles: Sendable {
         use(try read())
     }
 
-    /// What is served.
+    /// The zones that are served.
     var set: ZoneSet { state.withLockedValue { $0.set } }
 
-    /// Reads those files again that were changed, and serves what is right of them.
+    /// Reads the changed files again and serves the valid ones.
     ///
-    /// - Returns: Whether any was read, and what is wrong, which is not read again until it changes.
+    /// - Returns: Whether any file was read, and the errors. An invalid file is not read again until it changes.
     @discardableResult
     func reload() -> (hasRead: Bool, failures: [ServerError]) {
         var readings = state.withLockedValue { $0.readings }
@@ -65,7 +67,7 @@ final class ZoneFiles: Sendable {
         for (index, path) in paths.enumerated() where readings[index].isOutOfDate {
             var stamps: [String: Stamp?] = [:]
             let result = Result { () throws(ServerError) in try Self.zone(path, &stamps) }
-            // Somebody writes while we read: a part of a zone is none.
+            // The file changed during the read, so the content may be incomplete.
             if stamps.contains(where: { Self.stamp($0.key) != $0.value }) { continue }
             do throws(ServerError) {
                 let zone = try result.get()
@@ -83,7 +85,7 @@ final class ZoneFiles: Sendable {
         return (hasRead, failures)
     }
 
-    /// Reads all files. What is served stays as it is: ``use(_:)`` changes it.
+    /// Reads all files without serving them. Call ``use(_:)`` to serve the result.
     ///
     /// - Throws: ``ServerError`` with code `badZone`, the file and the line.
     func read() throws(ServerError) -> [Reading] {
@@ -98,7 +100,7 @@ final class ZoneFiles: Sendable {
         return readings
     }
 
-    /// Serves what was read.
+    /// Serves the result of ``read()``.
     func use(_ readings: [Reading]) {
         let set = ZoneSet(readings.map(\.zone))
         state.withLockedValue { $0 = State(readings: readings, set: set) }
@@ -106,7 +108,7 @@ final class ZoneFiles: Sendable {
 
     private static func zone(_ path: String, _ stamps: inout [String: Stamp?]) throws(ServerError) -> Zone {
         func open(_ path: String) -> [UInt8]? {
-            // Taken before: what is written while we read is read again.
+            // Takes the stamp before reading, so that a write during the read triggers another read.
             stamps.updateValue(stamp(path), forKey: path)
             return read(path)
         }
@@ -120,7 +122,8 @@ final class ZoneFiles: Sendable {
         }
     }
 
-    /// The content of a regular file, as far as it may be read. A pipe or a device may be silent for ever, or endless.
+    /// Reads a regular file and stops once it exceeds ``ZoneFile/maxOctets``. Refuses pipes and devices, which may block or never
+    /// end.
     private static func read(_ path: String) -> [UInt8]? {
         var status = stat()
         guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
@@ -129,7 +132,7 @@ final class ZoneFiles: Sendable {
         defer { fclose(file) }
         var octets: [UInt8] = []
         var piece = [UInt8](repeating: 0, count: 65_536)
-        // One octet too many shows that there are more than may be read.
+        // Reading beyond the limit shows that the file is too large.
         while octets.count <= ZoneFile.maxOctets {
             let count = fread(&piece, 1, piece.count, file)
             octets += piece[..<count]

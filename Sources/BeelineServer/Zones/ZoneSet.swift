@@ -2,10 +2,10 @@
 
 import HTTPDNS
 
-/// The zones of a server; of several that hold a name the closest counts.
+/// The zones of a server. If several zones contain a name, the closest one answers.
 struct ZoneSet: Sendable {
     private let zones: [DNSName: Zone]
-    /// Names that have records.
+    /// The number of names that have records.
     let count: Int
 
     init(_ zones: [Zone] = []) {
@@ -13,7 +13,7 @@ struct ZoneSet: Sendable {
         count = self.zones.values.reduce(0) { $0 + $1.count }
     }
 
-    /// The closest zone that holds a name.
+    /// The closest zone that contains a name.
     private func zone(of name: DNSName) -> Zone? {
         guard !zones.isEmpty else { return nil }
         var at: DNSName? = name
@@ -24,17 +24,17 @@ struct ZoneSet: Sendable {
         return nil
     }
 
-    /// Aliases that are followed for one question.
+    /// The maximum number of aliases to follow for one question.
     private static let maxAliases = 16
 
-    /// What the zones say.
+    /// The result of a look-up in the zones.
     struct Finding: Sendable {
         var answer = ServerAnswer()
-        /// The name that is not theirs, to which aliases lead; nil where all is said.
+        /// The name outside the zones to which the aliases lead. Nil if the answer is complete.
         var outside: DNSName?
     }
 
-    /// Looks a name up; nil where it is in none of the zones.
+    /// Looks up a name. Nil if no zone contains it.
     func lookUp(_ name: DNSName, _ type: DNSType) -> Finding? {
         var finding = Finding()
         finding.answer.isAuthoritative = true
@@ -55,7 +55,7 @@ struct ZoneSet: Sendable {
                 finding.answer.authorities = [zone.authority]
                 return finding
             case .noName:
-                // Of a name behind aliases too (RFC 6604 §3).
+                // Applies to the target of an alias too (RFC 6604 §3).
                 finding.answer.authorities = [zone.authority]
                 finding.answer.code = .noSuchName
                 return finding

@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A master file (RFC 1035 §5.1) cut into entries of words: comments are gone, parentheses have joined lines.
+/// A master file (RFC 1035 §5.1) split into entries of words. Comments are removed, and lines in parentheses are joined.
 struct ZoneText {
-    /// A word. Octets that a backslash made ordinary have bit 8 set, so that an escaped dot parts no labels.
+    /// A word. Escaped octets have bit 8 set, so that an escaped dot does not separate labels.
     struct Word: Hashable {
         var octets: [UInt16] = []
         var isQuoted = false
 
-        /// The word without its escapes; letters and signs beyond ASCII as they came.
+        /// The octets of the word without escapes. Octets beyond ASCII are unchanged.
         var plain: [UInt8] { octets.map { UInt8(truncatingIfNeeded: $0) } }
         var text: String { String(decoding: plain, as: UTF8.self) }
     }
 
-    /// An entry: the words of a line, or of several that parentheses join.
+    /// An entry: the words of one line, or of several lines that parentheses join.
     struct Entry {
         var line: Int
-        /// Whether the line begins with a blank: the owner is that of the entry before.
+        /// Whether the line starts with a blank, so that the entry has the owner of the previous entry.
         var repeatsOwner: Bool
         var words: [Word] = []
     }
 
     private(set) var entries: [Entry] = []
 
-    /// Cuts a file.
+    /// Splits the octets of a file.
     ///
     /// - Throws: ``ServerError`` with code `badZone` and the line's number.
     init(_ octets: [UInt8]) throws(ServerError) {
@@ -65,7 +65,7 @@ struct ZoneText {
                 depth -= 1
                 guard depth >= 0 else { throw Self.error(line, "a ) without (") }
             case UInt8(ascii: "\""):
-                // The value of `key="…"` belongs to its key (RFC 9460 §2.1).
+                // The quoted value of `key="…"` belongs to the same word as its key (RFC 9460 §2.1).
                 if word?.octets.last != UInt16(UInt8(ascii: "=")) { endWord() }
                 begin(false)
                 var text = word ?? Word(isQuoted: true)
@@ -92,7 +92,7 @@ struct ZoneText {
         endEntry(&entries)
     }
 
-    /// The next octet, `\X` and `\DDD` undone.
+    /// Reads the next octet and resolves `\X` and `\DDD`.
     private static func octet(_ octets: [UInt8], _ index: inout Int, _ line: Int) throws(ServerError) -> UInt16 {
         let octet = octets[index]
         index += 1
