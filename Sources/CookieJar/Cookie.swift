@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A cookie as a jar keeps it (RFC 6265bis §5.7).
+/// A cookie in a jar (RFC 6265bis §5.7).
 ///
-/// Name and value are octets: what a server sent is what it gets back, UTF-8 or not.
+/// Name and value are octets, so that a server gets back exactly what it sent, even if that is not UTF-8.
 public struct Cookie: Hashable, Sendable {
-    /// Which cross-site requests carry a cookie (RFC 6265bis §5.6.7).
+    /// The cross-site requests that carry a cookie (RFC 6265bis §5.6.7).
     public enum SameSite: UInt8, Hashable, Sendable, CaseIterable {
-        /// The attribute was absent or unknown; enforced as Lax.
+        /// The attribute was absent or unknown. Enforced as Lax.
         case unspecified = 0
         /// Same-site requests, and top-level navigations with a safe method.
         case lax = 1
         /// Same-site requests.
         case strict = 2
-        /// All requests; needs Secure.
+        /// All requests. Requires Secure.
         case none = 3
 
         init(attribute value: some Collection<UInt8>) {
@@ -25,32 +25,32 @@ public struct Cookie: Hashable, Sendable {
         }
     }
 
-    /// The name's octets; empty for a nameless cookie.
+    /// The octets of the name. Empty for a nameless cookie.
     public var nameOctets: [UInt8]
-    /// The value's octets.
+    /// The octets of the value.
     public var valueOctets: [UInt8]
-    /// The domain without a leading dot, canonical as the host of a URL is.
+    /// The domain without a leading dot, in the canonical form of a URL's host.
     public var domain: String
-    /// Whether only the host `domain` itself gets the cookie, and no host below it.
+    /// Whether the cookie is sent to the host `domain` only, and not to its subdomains.
     public var isHostOnly: Bool
-    /// The path; it begins with a slash.
+    /// The path. It starts with a slash.
     public var path: String
-    /// When the cookie expires; nil: with the session.
+    /// When the cookie expires. Nil for a session cookie.
     public var expires: CookieTime?
-    /// When the first cookie with this name, domain and path was stored; `.distantPast`: a jar sets it.
+    /// When the first cookie with this name, domain and path was stored. `.distantPast` lets the jar set the time.
     public var created: CookieTime
-    /// When the cookie was last sent or stored, to the second.
+    /// When the cookie was last sent or stored, in whole seconds.
     public var lastAccessed: CookieTime
-    /// Whether only secure connections carry it.
+    /// Whether the cookie is sent over secure connections only.
     public var isSecure: Bool
-    /// Whether scripts are kept from it.
+    /// Whether the cookie is hidden from scripts.
     public var isHTTPOnly: Bool
-    /// Which cross-site requests carry it.
+    /// The cross-site requests that carry the cookie.
     public var sameSite: SameSite
-    /// The site of the page that a Partitioned cookie belongs to; nil for a cookie that is not Partitioned.
+    /// The top-level site of a Partitioned cookie. Nil for other cookies.
     public var partition: Site?
 
-    /// A cookie of parts. Nothing is checked here; a jar checks what it is handed.
+    /// Makes a cookie from its parts without checks. The jar checks a cookie when it is inserted.
     public init(
         nameOctets: [UInt8],
         valueOctets: [UInt8],
@@ -79,20 +79,20 @@ public struct Cookie: Hashable, Sendable {
         self.partition = partition
     }
 
-    /// A cookie of a name and a value in UTF-8, for one host.
+    /// Makes a host-only cookie from a name and a value in UTF-8.
     public init(_ name: String, _ value: String, domain: String, path: String = "/") {
         self.init(nameOctets: Array(name.utf8), valueOctets: Array(value.utf8), domain: domain, path: path)
     }
 
-    /// The name as text; octets that are not UTF-8 are replaced.
+    /// The name as text. Invalid UTF-8 is replaced.
     public var name: String { String(decoding: nameOctets, as: UTF8.self) }
-    /// The value as text; octets that are not UTF-8 are replaced.
+    /// The value as text. Invalid UTF-8 is replaced.
     public var value: String { String(decoding: valueOctets, as: UTF8.self) }
 
-    /// `name=value` as the Cookie header carries it (RFC 6265bis §5.8.3 step 6); a nameless cookie is its value.
+    /// `name=value` as in the Cookie header field (RFC 6265bis §5.8.3 step 6). For a nameless cookie, the value alone.
     public var pairOctets: [UInt8] { nameOctets.isEmpty ? valueOctets : nameOctets + [.equals] + valueOctets }
 
-    /// Whether the cookie has expired at a time.
+    /// Whether the cookie has expired at a given time.
     public func isExpired(at now: CookieTime) -> Bool {
         expires.map { $0 <= now } ?? false
     }

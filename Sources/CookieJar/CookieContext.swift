@@ -2,38 +2,38 @@
 
 public import Names
 
-/// Who asks for cookies or sets them, beside the URL: what SameSite, HttpOnly and Partitioned depend on.
+/// The context of an operation besides the URL, which SameSite, HttpOnly and Partitioned depend on.
 ///
-/// The default is a request that the user's own program makes: HTTP, same-site, with a safe method.
+/// The default is a request that the program makes for its user: HTTP, same-site, with a safe method.
 public struct CookieContext: Hashable, Sendable {
-    /// How cookies are reached.
+    /// The interface that reads or sets cookies.
     public enum API: Hashable, Sendable {
-        /// A request or a response. HttpOnly cookies are seen.
+        /// A request or a response. Includes HttpOnly cookies.
         case http
-        /// A script (`document.cookie`): HttpOnly cookies are neither seen nor set.
+        /// A script (`document.cookie`). It cannot read or set HttpOnly cookies.
         case dom
     }
 
-    /// Where a request comes from, as the site of its initiator sees it (RFC 6265bis §5.2).
+    /// The relation between the site of a request and the site of its initiator (RFC 6265bis §5.2).
     public enum SiteContext: Hashable, Sendable {
-        /// From the same site, or from the user.
+        /// The request comes from the same site or from the user.
         case same
-        /// From another site, and it is a top-level navigation: Lax cookies go with a safe method.
+        /// A top-level navigation from another site. Lax cookies are sent with a safe method.
         case lax
-        /// From another site: SameSite=None cookies only.
+        /// Another request from another site. Only SameSite=None cookies are sent.
         case cross
     }
 
-    /// How cookies are reached; default `.http`.
+    /// The interface. Default: `.http`.
     public var api: API
-    /// Where the request comes from; default `.same`.
+    /// The relation to the initiator. Default: `.same`.
     public var site: SiteContext
-    /// Whether the request's method is safe (RFC 9110 §9.2.1); default true. It matters where `site` is `.lax`.
+    /// Whether the request's method is safe (RFC 9110 §9.2.1). Matters only if `site` is `.lax`. Default: true.
     public var isSafeMethod: Bool
-    /// The site of the page at the top, by which Partitioned cookies are kept apart; default nil: the request's own.
+    /// The site of the top-level page, which partitions Partitioned cookies. Nil for the site of the request. Default: nil.
     public var topLevelSite: Site?
 
-    /// A context; each part has its default.
+    /// Makes a context.
     public init(
         api: API = .http,
         site: SiteContext = .same,
@@ -46,13 +46,13 @@ public struct CookieContext: Hashable, Sendable {
         self.topLevelSite = topLevelSite
     }
 
-    /// The context of a request for `url` that a page of `initiator` causes.
+    /// Makes the context of a request for `url` that a page at `initiator` causes.
     ///
     /// - Parameters:
-    ///   - url: The URL asked for.
-    ///   - initiator: The URL of the page; its site is that of the page at the top.
-    ///   - isTopLevelNavigation: Whether the answer takes the page's place.
-    ///   - method: The request's method, as it is written on the wire.
+    ///   - url: The URL of the request.
+    ///   - initiator: The URL of the page. Its site is taken as the top-level site.
+    ///   - isTopLevelNavigation: Whether the response replaces the page.
+    ///   - method: The method of the request, in its case-sensitive form.
     public init(request url: HTTPURL, from initiator: HTTPURL, isTopLevelNavigation: Bool, method: String) {
         let (target, page) = (Site(of: url), Site(of: initiator))
         self.init(
@@ -62,12 +62,12 @@ public struct CookieContext: Hashable, Sendable {
         )
     }
 
-    /// Whether a method is safe (RFC 9110 §9.2.1). Methods have a case.
+    /// Whether a method is safe (RFC 9110 §9.2.1). Methods are case-sensitive.
     public static func isSafe(_ method: String) -> Bool {
         ["GET", "HEAD", "OPTIONS", "TRACE"].contains(method)
     }
 
-    /// The SameSite values that may be sent (RFC 6265bis §5.8.3 step 3).
+    /// Whether a cookie with this SameSite value may be sent (RFC 6265bis §5.8.3 step 3).
     func sends(_ sameSite: Cookie.SameSite) -> Bool {
         switch (site, sameSite) {
         case (.same, _), (_, .none): true
@@ -76,7 +76,7 @@ public struct CookieContext: Hashable, Sendable {
         }
     }
 
-    /// Whether a cookie of this SameSite may be set (RFC 6265bis §5.7 step 18).
+    /// Whether a cookie with this SameSite value may be set (RFC 6265bis §5.7 step 18).
     func stores(_ sameSite: Cookie.SameSite) -> Bool {
         sameSite == .none || site == .same || (site == .lax && api == .http)
     }

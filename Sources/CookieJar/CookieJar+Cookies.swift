@@ -2,19 +2,19 @@
 
 public import Names
 
-/// Cookies handed over as values.
+/// Operations on cookies as values.
 extension CookieJar {
-    /// Puts a cookie into the jar, whoever made it.
+    /// Inserts a cookie that does not come from a response.
     ///
-    /// The rules that a cookie can break by itself hold: sizes, control characters, public suffixes, prefixes,
-    /// SameSite=None without Secure, the longest life. An expired cookie deletes the one of its name, domain and path.
+    /// The jar enforces the rules that need no request: sizes, control characters, public suffixes, prefixes, SameSite=None
+    /// without Secure, the maximum age. An expired cookie deletes the stored cookie with its name, domain and path.
     ///
     /// - Parameters:
     ///   - cookie: The cookie. Its creation time is kept, unless it is `.distantPast`.
-    ///   - isOfThisSession: Whether ``clearSession()`` takes it away; default true.
-    ///   - source: Who does it, for those that follow `changes`.
-    ///   - now: The time; default what the jar's clock says.
-    /// - Returns: What became of it.
+    ///   - isOfThisSession: Whether ``clearSession()`` deletes the cookie. Default: true.
+    ///   - source: The mark of the change in `changes`.
+    ///   - now: The time. Default: the time of the jar's clock.
+    /// - Returns: The outcome.
     @discardableResult
     public func insert(
         _ cookie: Cookie,
@@ -25,9 +25,9 @@ extension CookieJar {
         insert([cookie], isOfThisSession: isOfThisSession, source: source, now: now).first ?? .deleted
     }
 
-    /// Puts cookies into the jar at once: no reader sees a part of them.
+    /// Inserts cookies in one step. Readers never see a part of them.
     ///
-    /// - Returns: What became of each. One that gave way to a later one of them was refused for want of room.
+    /// - Returns: The outcome of each cookie. A cookie that a later one evicted is rejected with ``CookieRejection/noRoom``.
     @discardableResult
     public func insert(
         _ cookies: [Cookie],
@@ -38,7 +38,7 @@ extension CookieJar {
         add(cookies, isOfThisSession: isOfThisSession, source: source, now: now).outcomes
     }
 
-    /// As ``insert(_:isOfThisSession:source:now:)``, and says how many cookies the jar lost by it.
+    /// Like ``insert(_:isOfThisSession:source:now:)``, and also returns how many cookies were evicted.
     package func add(
         _ cookies: [Cookie],
         isOfThisSession: Bool = true,
@@ -51,9 +51,10 @@ extension CookieJar {
         }
     }
 
-    /// Deletes the cookies for which the closure is true. It runs while the jar is locked, so it must not use the jar.
+    /// Deletes the cookies for which the closure returns true. The closure runs while the jar is locked, so it must not use the
+    /// jar.
     ///
-    /// - Returns: How many they were.
+    /// - Returns: The number of deleted cookies.
     @discardableResult
     public func remove(
         source: ChangeSource? = nil,
@@ -62,22 +63,22 @@ extension CookieJar {
         change(source) { $0.remove(cause: .explicit) { isWanted($1()) } }
     }
 
-    /// Deletes one cookie: the one of this cookie's name, domain, host-only flag, path and partition.
+    /// Deletes the cookie with the same name, domain, host-only flag, path and partition.
     ///
-    /// - Returns: Whether there was one.
+    /// - Returns: Whether the jar had such a cookie.
     @discardableResult
     public func remove(_ cookie: Cookie, source: ChangeSource? = nil) -> Bool {
         change(source) { $0.remove(cookie) }
     }
 
-    /// Deletes the cookies that a request for `url` would get, Secure ones included though the URL be one of http.
+    /// Deletes the cookies that match a request for `url`. Includes Secure cookies even for an http URL.
     ///
     /// - Parameters:
     ///   - url: The URL.
-    ///   - source: Who does it, for those that follow `changes`.
-    ///   - now: The time; default what the jar's clock says.
-    ///   - isWanted: Which of them; default all. It runs while the jar is locked, so it must not use the jar.
-    /// - Returns: How many they were.
+    ///   - source: The mark of the changes in `changes`.
+    ///   - now: The time. Default: the time of the jar's clock.
+    ///   - isWanted: Selects the cookies to delete. Default: all. Runs while the jar is locked, so it must not use the jar.
+    /// - Returns: The number of deleted cookies.
     @discardableResult
     public func removeAll(
         for url: HTTPURL,
@@ -100,13 +101,13 @@ extension CookieJar {
 
     /// Deletes all cookies.
     ///
-    /// - Returns: How many they were.
+    /// - Returns: The number of deleted cookies.
     @discardableResult
     public func removeAll(source: ChangeSource? = nil) -> Int {
         change(source) { $0.remove(cause: .explicit) { _, _ in true } }
     }
 
-    /// Deletes the expired cookies and frees their memory. Expired cookies are never sent, whether this is called or not.
+    /// Deletes the expired cookies and frees their memory. Expired cookies are never sent, even without this call.
     public func removeExpired(now: CookieTime? = nil) {
         let now = now ?? clock()
         change(nil, now) { $0.removeExpired(at: now) }
@@ -114,15 +115,15 @@ extension CookieJar {
 
     /// Ends the session (RFC 6265bis §5.7): deletes the cookies without an expiry.
     ///
-    /// - Returns: How many they were.
+    /// - Returns: The number of deleted cookies.
     @discardableResult
     public func endSession() -> Int {
         change(nil) { $0.remove(cause: .explicit) { cookie, _ in cookie.expires == nil } }
     }
 
-    /// Deletes what this session stored, with or without an expiry, and nothing that was there before it.
+    /// Deletes the cookies that this session stored, with or without an expiry. Keeps the cookies of earlier sessions.
     ///
-    /// - Returns: How many they were.
+    /// - Returns: The number of deleted cookies.
     @discardableResult
     public func clearSession() -> Int {
         change(nil) { $0.remove(cause: .explicit) { cookie, _ in cookie.isOfThisSession } }

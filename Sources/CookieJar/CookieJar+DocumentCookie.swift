@@ -2,20 +2,21 @@
 
 public import Names
 
-/// Cookies for web views that cannot be handed a cookie store.
+/// Cookies for web views without access to a cookie store.
 extension CookieJar {
-    /// A script that gives a page the cookies of the jar, to be run when the document begins to load. The first request
-    /// needs ``header(for:context:now:)``, because the script comes after it.
+    /// A script that sets the jar's cookies in a page. Run it when the document starts to load. The first request needs
+    /// ``header(for:context:now:)``, because the script runs after it.
     ///
-    /// It has no HttpOnly cookies: no script may see them, and none can set them. Nor has it cookies that are not UTF-8,
-    /// are Partitioned or have a path of more than 1,024 octets, which `document.cookie` cannot write. It may be put into a page, between `<script>` tags too.
+    /// The script omits HttpOnly cookies, which scripts can neither read nor set. It also omits cookies that `document.cookie`
+    /// cannot set: cookies that are not UTF-8, Partitioned cookies, and cookies with a path of more than 1,024 octets. The script
+    /// is safe to embed between `<script>` tags.
     ///
     /// - Parameter url: The URL of the page.
-    /// - Parameter now: The time; default what the jar's clock says.
+    /// - Parameter now: The time. Default: the time of the jar's clock.
     public func documentCookieScript(for url: HTTPURL, now: CookieTime? = nil) -> String {
         var script = ""
         for cookie in cookies(for: url, context: CookieContext(api: .dom), now: now) {
-            // A filter that widens lets HttpOnly cookies through.
+            // A widening filter lets HttpOnly cookies through.
             guard cookie.partition == nil, !cookie.isHTTPOnly,
                 cookie.path.utf8.count <= SetCookieParser.maximumAttributeLength,
                 let field = String(validating: cookie.setCookieOctets, as: UTF8.self)
@@ -25,17 +26,18 @@ extension CookieJar {
         return script
     }
 
-    /// A script that gives the pages and frames of a site the cookies of the jar, to be run in each of them when its document
-    /// begins to load: those of the URL's registrable domain and every host below, each in pages of its own domain alone.
+    /// A script that sets the jar's cookies in all pages and frames of a site. Run it in each of them when its document starts to
+    /// load. It contains the cookies of the URL's registrable domain and of all hosts below. Each cookie is set only in pages
+    /// that its domain matches.
     ///
-    /// It leaves alone what a page has already, and runs once for each origin and tab: what a page has changed or deleted
-    /// does not come back with the next page. What ``documentCookieScript(for:now:)`` cannot write, it cannot either.
+    /// The script keeps cookies that the page already has. It runs once for each origin and tab, so that cookies that a page
+    /// changed or deleted do not come back with the next page. It omits the same cookies as ``documentCookieScript(for:now:)``.
     ///
-    /// A filter that narrows is asked with `url` for the cookies that this page would get, and for each other one with a URL
-    /// of the cookie's own host and path; one that widens changes nothing.
+    /// A narrowing filter receives `url` for the cookies that match this page. For each other cookie it receives a URL with the
+    /// cookie's own host and path. A widening filter has no effect.
     ///
     /// - Parameter url: The URL of a page of the site.
-    /// - Parameter now: The time; default what the jar's clock says.
+    /// - Parameter now: The time. Default: the time of the jar's clock.
     public func siteCookieScript(for url: HTTPURL, now: CookieTime? = nil) -> String {
         let site = Site(of: url)
         var calls = ""
@@ -50,7 +52,7 @@ extension CookieJar {
             calls += "set(\(!cookie.isHostOnly),\(texts));\n"
         }
         if calls.isEmpty { return "" }
-        // The mark is another for other cookies, so that a later script runs too.
+        // The mark depends on the cookies, so that a script with other cookies runs again.
         var hash: UInt64 = 0xcbf2_9ce4_8422_2325
         for octet in calls.utf8 { hash = (hash ^ UInt64(octet)) &* 0x100_0000_01b3 }
         return """
@@ -68,7 +70,7 @@ extension CookieJar {
             """
     }
 
-    /// Whether the jar's filter lets a cookie of a host into the script for a site.
+    /// Returns a function that applies the jar's filter to a cookie and a host, for the script of a site.
     private func siteFilter(for url: HTTPURL, now: CookieTime?) -> (Cookie, Host) -> Bool {
         guard let filter = configuration.matchFilter, !filter.widens else {
             return { _, _ in true }
@@ -86,13 +88,13 @@ extension CookieJar {
         }
     }
 
-    /// A JavaScript string literal that also stands safely in HTML.
+    /// Makes a JavaScript string literal that is safe in HTML.
     private static func literal(_ text: String) -> String {
         var literal = "\""
         for unit in text.utf16 {
             switch unit {
-            // Letters, digits and what has no meaning in JavaScript or HTML. All else is an escape: quotes, `</script>`,
-            // `<!--`, and the line separators U+2028 and U+2029, which end a literal in older engines.
+            // Letters, digits and characters without a meaning in JavaScript or HTML. All other characters are escaped: quotes,
+            // `</script>`, `<!--`, and the line separators U+2028 and U+2029, which end a literal in older engines.
             case 0x30...0x39, 0x41...0x5a, 0x61...0x7a: literal.unicodeScalars.append(Unicode.Scalar(UInt8(unit)))
             case let unit where unit < 0x7f && " !#$%()*+,-./:;=?@[]^_`{|}~".utf16.contains(unit):
                 literal.unicodeScalars.append(Unicode.Scalar(UInt8(unit)))

@@ -2,35 +2,35 @@
 
 import NIOConcurrencyHelpers
 
-/// What a store that keeps the jar elsewhere needs of it (`BeelineStore`).
+/// Operations for a store that persists the jar (`BeelineStore`).
 extension CookieJar {
-    /// Tells `follower` of each change from now on.
+    /// Reports each later change to `follower`.
     package func follow(_ follower: any CookieFollower) {
         state.withLockedValue { $0.add(follower) }
     }
 
-    /// Whether the jar goes on where an earlier process ended: what it does not have was deleted, and is not still to come.
+    /// Whether the jar continues the state of an earlier process. If so, a cookie that is not in the jar was deleted.
     package var isRestored: Bool { state.withLockedValue { $0.isRestored } }
 
-    /// Notes that the jar goes on where an earlier process ended.
+    /// Marks that the jar continues the state of an earlier process.
     package func markRestored() { state.withLockedValue { $0.isRestored = true } }
 
-    /// The cookies that were sent or stored at a time or later, to the second.
+    /// The cookies that were sent or stored at `time` or later, compared in whole seconds.
     package func cookies(accessedSince time: CookieTime) -> [Cookie] {
         let second = time.wholeSeconds
         return state.withLockedValue { store in store.cookies { $0.accessed >= second } }
     }
 
-    /// Takes over what another place has: cookies as they are there, with their times of creation, and removals.
+    /// Merges the changes of another store: cookies with their creation times, and removals.
     ///
     /// - Parameters:
-    ///   - stored: Cookies that came or changed there.
-    ///   - removed: Cookies that went there.
-    ///   - source: The mark that the changes carry.
+    ///   - stored: The cookies that were added or changed there.
+    ///   - removed: The cookies that were removed there.
+    ///   - source: The mark of the changes.
     ///   - now: The time.
-    ///   - keepsOwn: Says of a cookie that the jar's own is the newer one. It runs while the jar is locked, so that no
-    ///     change can come between the question and what follows from it; it must not use the jar.
-    /// - Returns: What became of the stored cookies that the jar took over, and how many cookies gave way.
+    ///   - keepsOwn: Whether the jar's own cookie is newer than the given one and stays. Runs while the jar is locked, so that
+    ///     the jar cannot change between the check and the merge. It must not use the jar.
+    /// - Returns: The outcomes of the stored cookies that `keepsOwn` did not exclude, and the number of evicted cookies.
     @discardableResult
     package func merge(
         stored: [Cookie],
@@ -43,8 +43,8 @@ extension CookieJar {
         return change(source) { store in
             for cookie in removed where !keepsOwn(cookie) { _ = store.remove(cookie) }
             return store.addition(of: stored.filter { !keepsOwn($0) }) { store, cookie in
-                // A cookie that is replaced keeps its time of creation; one that was made anew elsewhere has another.
-                // One that the jar refuses takes nobody's place.
+                // A replacement would keep the creation time of the jar's cookie. A cookie that was created again in the other
+                // store has its own creation time, so remove the jar's cookie first, unless the jar rejects the new one.
                 if let own = store.cookie(like: cookie, at: now), own.created != cookie.created, store.accepts(cookie) {
                     _ = store.remove(own)
                 }

@@ -3,10 +3,10 @@
 import NIOConcurrencyHelpers
 public import Names
 
-/// The cookies of one user, by the rules of RFC 6265bis.
+/// The cookies of one user, under the rules of RFC 6265bis.
 ///
-/// A jar is asked with the URL of the request, the one with the name: the address that a socket goes to plays no part. Many
-/// threads may use a jar at once.
+/// The URL of a request selects the cookies, by the name of its host. The address that the socket connects to does not matter. A
+/// jar is safe to use from several threads.
 ///
 /// ```swift
 /// let jar = CookieJar()
@@ -19,11 +19,11 @@ public final class CookieJar: Sendable {
     let state: NIOLockedValueBox<CookieStore>
     let clock: @Sendable () -> CookieTime
 
-    /// An empty jar.
+    /// Makes an empty jar.
     ///
     /// - Parameters:
-    ///   - configuration: Bounds and policy.
-    ///   - clock: Gives the time where a call does not; default the system's clock.
+    ///   - configuration: The limits and policies.
+    ///   - clock: Returns the time for calls that do not specify one. Default: the system's clock.
     public init(
         configuration: CookieJarConfiguration = CookieJarConfiguration(),
         clock: @escaping @Sendable () -> CookieTime = { .now }
@@ -35,14 +35,14 @@ public final class CookieJar: Sendable {
 
     // MARK: Set-Cookie
 
-    /// Stores what a Set-Cookie header field of a response says (RFC 6265bis §5.6, §5.7).
+    /// Stores the cookie of a Set-Cookie header field in a response (RFC 6265bis §5.6, §5.7).
     ///
     /// - Parameters:
-    ///   - setCookie: The field's value; one field, not several joined by commas (``SetCookieSplitter`` parts those).
-    ///   - url: The URL that was asked, with the name of the host.
-    ///   - context: Who sets it; default a same-site request.
-    ///   - now: The time; default what the jar's clock says.
-    /// - Returns: What became of it.
+    ///   - setCookie: The value of one field. ``SetCookieSplitter`` splits several fields that are joined by commas.
+    ///   - url: The URL of the request, with the name of the host.
+    ///   - context: The context of the response. Default: a same-site request.
+    ///   - now: The time. Default: the time of the jar's clock.
+    /// - Returns: The outcome.
     @discardableResult
     public func store(
         _ setCookie: String,
@@ -53,9 +53,9 @@ public final class CookieJar: Sendable {
         store(octets: Array(setCookie.utf8), from: url, context: context, now: now)
     }
 
-    /// Stores what the Set-Cookie header fields of a response say, in their order.
+    /// Stores the cookies of the Set-Cookie header fields in a response, in order.
     ///
-    /// - Returns: What became of each.
+    /// - Returns: The outcome of each field.
     @discardableResult
     public func store(
         _ setCookies: [String],
@@ -66,9 +66,9 @@ public final class CookieJar: Sendable {
         setCookies.map { store($0, from: url, context: context, now: now) }
     }
 
-    /// Stores what a Set-Cookie header field says whose octets need not be UTF-8.
+    /// Stores the cookie of a Set-Cookie header field that may not be UTF-8.
     ///
-    /// - Returns: What became of it.
+    /// - Returns: The outcome.
     @discardableResult
     public func store(
         octets setCookie: [UInt8],
@@ -85,11 +85,11 @@ public final class CookieJar: Sendable {
     /// The Cookie header field of a request (RFC 6265bis §5.8).
     ///
     /// - Parameters:
-    ///   - url: The URL that is asked, with the name of the host.
-    ///   - context: Who asks; default a same-site request with a safe method.
-    ///   - now: The time; default what the jar's clock says.
-    /// - Returns: The field's value; nil where no cookie goes with the request. Octets that are not UTF-8 are replaced:
-    ///   ``headerOctets(for:context:now:)`` keeps them.
+    ///   - url: The URL of the request, with the name of the host.
+    ///   - context: The context of the request. Default: a same-site request with a safe method.
+    ///   - now: The time. Default: the time of the jar's clock.
+    /// - Returns: The value of the field. Nil if no cookie matches the request. Invalid UTF-8 is replaced;
+    ///   ``headerOctets(for:context:now:)`` keeps the original octets.
     public func header(
         for url: HTTPURL,
         context: CookieContext = CookieContext(),
@@ -108,7 +108,7 @@ public final class CookieJar: Sendable {
         return state.withLockedValue { $0.header(for: query) }
     }
 
-    /// The cookies that a request gets, in the order of the header.
+    /// The cookies that match a request, in the order of the header.
     public func cookies(
         for url: HTTPURL,
         context: CookieContext = CookieContext(),
@@ -128,7 +128,7 @@ public final class CookieJar: Sendable {
         return state.withLockedValue { $0.cookies(at: now) }
     }
 
-    /// Changes the store, and tells its followers.
+    /// Changes the store and notifies its followers.
     func change<Result>(
         _ source: ChangeSource?,
         _ now: CookieTime? = nil,

@@ -1,39 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The bounds and the policy of a jar.
+/// The limits and policies of a jar.
 public struct CookieJarConfiguration: Sendable {
-    /// The most cookies that share a domain field; default 180, as browsers have it (RFC 6265bis §6.1 asks for 50).
-    /// One more evicts one.
+    /// The maximum number of cookies of one domain. One cookie above it causes an eviction. Default: 180, as in browsers (RFC
+    /// 6265bis §6.1 requires 50).
     public var maximumCookiesPerDomain = 180
-    /// The most cookies that are sure of their place in the jar; default 3,000 (RFC 6265bis §6.1). When a tenth more are
-    /// there, the jar is brought back to this number.
+    /// The number of cookies that the jar keeps. When it holds over 10% more, it evicts down to this number. Default: 3,000 (RFC
+    /// 6265bis §6.1).
     public var maximumCookies = 3000
-    /// A site with more cookies than this loses some before others do, when the jar is full; default 50 (RFC 6265bis §5.7,
-    /// eviction, priorities 2 and 3, which count the cookies of one domain field). A site is a registrable domain with all
-    /// hosts below it.
+    /// The number of cookies above which a site loses cookies before other sites, when the jar is full. A site is a registrable
+    /// domain with all hosts below it. RFC 6265bis §5.7 (eviction, priorities 2 and 3) counts the cookies of one domain field
+    /// instead. Default: 50.
     public var crowdedDomainCount = 50
-    /// The longest life of a cookie; default 400 days, the most that RFC 6265bis §5.5 allows.
+    /// The maximum age of a cookie. Default: 400 days, the maximum of RFC 6265bis §5.5.
     public var maximumAge: Duration = .seconds(defaultMaximumAge)
 
     static let defaultMaximumAge: Int64 = 400 * 86_400
 
-    /// The defaults without the bounds on the number of cookies: for jars that only sort and judge what another store has.
+    /// The defaults without limits on the number of cookies, for jars that only sort and check the cookies of another store.
     package static var unbounded: CookieJarConfiguration {
         var configuration = CookieJarConfiguration()
         (configuration.maximumCookies, configuration.maximumCookiesPerDomain) = (.max, .max)
         return configuration
     }
 
-    /// Whether SameSite=None is accepted without Secure; default false (RFC 6265bis §5.7 step 19). Servers that know only
-    /// RFC 6265 send such cookies.
+    /// Whether SameSite=None is accepted without Secure (RFC 6265bis §5.7 step 19). Servers that implement only RFC 6265 send
+    /// such cookies. Default: false.
     public var acceptsInsecureSameSiteNone = false
-    /// How many changes wait for a slow reader of ``CookieJar/changes`` before some are lost; default 1,024.
+    /// The number of changes that a reader of ``CookieJar/changes`` can fall behind before changes are lost. Default: 1,024.
     public var changeBufferCapacity = 1024
-    /// Which cookies are accepted; default all that RFC 6265bis accepts.
+    /// Restricts the cookies that the jar accepts. Default: all that RFC 6265bis accepts.
     public var acceptPolicy: CookieAcceptPolicy = .all
-    /// Which of the cookies that RFC 6265bis would send are sent; default nil: all.
+    /// Filters the cookies that the jar sends. Nil for all that RFC 6265bis sends. Default: nil.
     public var matchFilter: CookieMatchFilter?
 
-    /// A configuration with every default.
+    /// Makes a configuration with the defaults.
     public init() {}
 }

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What became of a cookie that was handed to a jar.
+/// The result of storing a cookie.
 public enum CookieOutcome: Hashable, Sendable, CustomStringConvertible {
-    /// It is new and in the jar.
+    /// The cookie is new and was stored.
     case kept
-    /// It took the place of the one with its name, domain and path, and that one's creation time.
+    /// The cookie replaced the one with its name, domain and path, and took over its creation time.
     case replaced
-    /// It has expired already: the one with its name, domain and path, if there was one, is gone.
+    /// The cookie had already expired. The stored cookie with its name, domain and path was deleted, if there was one.
     case deleted
-    /// It was refused.
+    /// The cookie was rejected.
     case rejected(CookieRejection)
 
-    /// `kept`, `replaced`, `deleted` or `rejected: ` and why.
+    /// `kept`, `replaced`, `deleted`, or `rejected: ` and the reason.
     public var description: String {
         switch self {
         case .kept: "kept"
@@ -22,7 +22,7 @@ public enum CookieOutcome: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// Why a cookie was not stored. `description` says it in words.
+/// The reason why a cookie was not stored. `description` is the reason in words.
 public struct CookieRejection: Error, Hashable, Sendable, CustomStringConvertible {
     /// The reason in words.
     public let description: String
@@ -31,9 +31,9 @@ public struct CookieRejection: Error, Hashable, Sendable, CustomStringConvertibl
 
     /// The header field has a control character other than tab (RFC 6265bis §5.6 step 1).
     public static let controlCharacter = CookieRejection("it has a control character (RFC 6265bis §5.6 step 1)")
-    /// Name and value have more than 4096 octets together (§5.6 step 5).
+    /// Name and value together have more than 4096 octets (§5.6 step 5).
     public static let tooLarge = CookieRejection("name and value are more than 4096 octets (§5.6 step 5)")
-    /// Neither name nor value (§5.7 step 2).
+    /// Name and value are both empty (§5.7 step 2).
     public static let empty = CookieRejection("name and value are empty (§5.7 step 2)")
     /// The Domain attribute has octets that are not ASCII (§5.7 step 8).
     public static let nonASCIIDomain = CookieRejection("the Domain attribute is not ASCII (§5.7 step 8)")
@@ -45,15 +45,15 @@ public struct CookieRejection: Error, Hashable, Sendable, CustomStringConvertibl
     public static let nonASCIIPath = CookieRejection("the Path attribute is not ASCII")
     /// The path has more than 65,535 octets.
     public static let pathTooLong = CookieRejection("the path is longer than a cookie can hold")
-    /// Secure from a connection that is not (§5.7 step 13).
+    /// A Secure cookie from an insecure connection (§5.7 step 13).
     public static let secureFromInsecureOrigin = CookieRejection("Secure needs a secure connection (§5.7 step 13)")
-    /// HttpOnly from a script (§5.7 step 15).
+    /// An HttpOnly cookie from a script (§5.7 step 15).
     public static let httpOnlyFromScript = CookieRejection("HttpOnly cannot be set by a script (§5.7 step 15)")
-    /// It would hide a Secure cookie and comes over an insecure connection (§5.7 step 16).
+    /// A cookie from an insecure connection that would hide a Secure cookie (§5.7 step 16).
     public static let overlaysSecureCookie = CookieRejection(
         "it would hide a Secure cookie of the same name (§5.7 step 16)"
     )
-    /// A cookie of SameSite other than None from a cross-site request (§5.7 step 18).
+    /// A cookie without SameSite=None from a cross-site request (§5.7 step 18).
     public static let crossSite = CookieRejection("a cross-site request may only set SameSite=None (§5.7 step 18)")
     /// SameSite=None without Secure (§5.7 step 19).
     public static let sameSiteNoneWithoutSecure = CookieRejection("SameSite=None needs Secure (§5.7 step 19)")
@@ -65,20 +65,20 @@ public struct CookieRejection: Error, Hashable, Sendable, CustomStringConvertibl
     )
     /// `__Http-` or `__Host-Http-` without Secure or HttpOnly (draft-ietf-httpbis-layered-cookies).
     public static let httpPrefix = CookieRejection("the prefix __Http- needs Secure and HttpOnly")
-    /// No name, and a value that begins with a prefix (§5.7 step 22).
+    /// A nameless cookie whose value starts with a prefix (§5.7 step 22).
     public static let hiddenPrefix = CookieRejection(
         "a nameless cookie's value looks like a name with a prefix (§5.7 step 22)"
     )
-    /// A script's cookie where an HttpOnly one is (§5.7 step 23).
+    /// A cookie from a script that would replace an HttpOnly cookie (§5.7 step 23).
     public static let overwritesHTTPOnly = CookieRejection(
         "a script cannot overwrite an HttpOnly cookie (§5.7 step 23)"
     )
     /// Partitioned without Secure (draft-cutler-httpbis-partitioned-cookies).
     public static let partitionedWithoutSecure = CookieRejection("Partitioned needs Secure")
-    /// The jar's policy refuses it.
+    /// The jar's policy rejected the cookie.
     public static let policy = CookieRejection("the jar's policy refuses it")
-    /// The domain or the jar is full of cookies that may stay before it.
+    /// The domain or the jar is full of cookies with a higher priority.
     public static let noRoom = CookieRejection("its domain or the jar is full of cookies that stay before it")
-    /// A cookie that was handed over as a value has a part that no cookie has.
+    /// A part of a cookie value cannot occur in a cookie.
     public static let malformed = CookieRejection("a part of it cannot be in a cookie")
 }

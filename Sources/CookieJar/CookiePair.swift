@@ -2,14 +2,15 @@
 
 public import Names
 
-/// A cookie that a program sends with one request by its own wish: a name and a value, nothing stored.
+/// A cookie that the program adds to one request: a name and a value, without storing it.
 public struct CookiePair: Hashable, Sendable {
-    /// The name; empty for a nameless cookie.
+    /// The name. Empty for a nameless cookie.
     public let name: String
     /// The value.
     public let value: String
 
-    /// A pair. What cannot stand in a Cookie header field is refused: control characters, `;`, and `=` in the name.
+    /// Makes a pair. Nil if it cannot occur in a Cookie header field: control characters, `;`, `=` in the name, spaces at the
+    /// ends, or both parts empty.
     public init?(_ name: String, _ value: String) {
         let isClean = { (text: String) in
             let octets = Array(text.utf8)
@@ -23,7 +24,7 @@ public struct CookiePair: Hashable, Sendable {
         self.value = value
     }
 
-    /// The pairs of a Cookie header field, `a=1; b=2`, as a caller may write it. What is no pair is left out.
+    /// The pairs of a Cookie header field, such as `a=1; b=2`. Invalid pairs are ignored.
     public static func pairs(of header: String) -> [CookiePair] {
         header.split(separator: ";").compactMap { part in
             let part = Array(part.utf8)
@@ -38,11 +39,11 @@ public struct CookiePair: Hashable, Sendable {
 }
 
 extension CookieJar {
-    /// The Cookie header field of a request that also carries cookies of the program's own.
+    /// The Cookie header field of a request that also carries the program's own cookies.
     ///
-    /// The program's cookies come last, in their order, and the jar's of the same names stay behind.
+    /// The program's cookies come last, in their order. They replace cookies of the jar with the same names.
     ///
-    /// - Returns: The field's value; nil where no cookie goes with the request.
+    /// - Returns: The value of the field. Nil if no cookie goes with the request.
     public func header(
         for url: HTTPURL,
         joining pairs: [CookiePair],

@@ -2,7 +2,7 @@
 
 public import Names
 
-/// Which cookies a jar accepts, of those that RFC 6265bis would.
+/// Restricts the cookies that a jar accepts, among those that RFC 6265bis accepts.
 public struct CookieAcceptPolicy: Sendable {
     enum Rule: Sendable {
         case all
@@ -13,30 +13,30 @@ public struct CookieAcceptPolicy: Sendable {
 
     let rule: Rule
 
-    /// All.
+    /// Accepts all cookies.
     public static let all = CookieAcceptPolicy(rule: .all)
-    /// None; cookies that are there already are still sent.
+    /// Accepts no cookies. Cookies that are already in the jar are still sent.
     public static let none = CookieAcceptPolicy(rule: .none)
-    /// Those of the main document's own site: the context's `topLevelSite` must be the site of the URL, or absent.
+    /// Accepts cookies from the site of the main document: the context's `topLevelSite` must be the site of the URL, or nil.
     public static let onlyFromMainDocumentSite = CookieAcceptPolicy(rule: .mainDocumentOnly)
-    /// Those for which the closure is true. It runs while the jar is locked, so it must not use the jar.
+    /// Accepts cookies for which the closure returns true. The closure runs while the jar is locked, so it must not use the jar.
     public static func custom(_ accepts: @escaping @Sendable (Cookie, HTTPURL) -> Bool) -> CookieAcceptPolicy {
         CookieAcceptPolicy(rule: .custom(accepts))
     }
 }
 
-/// Which cookies a jar sends. Both closures run while the jar is locked, so they must not use the jar.
+/// Selects the cookies that a jar sends. The closures run while the jar is locked, so they must not use the jar.
 public struct CookieMatchFilter: Sendable {
     let matches: @Sendable (Cookie, HTTPURL) -> Bool
     let widens: Bool
 
-    /// Sends those of the matching cookies for which the closure is true.
+    /// Sends the matching cookies for which the closure returns true.
     public static func narrowing(_ matches: @escaping @Sendable (Cookie, HTTPURL) -> Bool) -> CookieMatchFilter {
         CookieMatchFilter(matches: matches, widens: false)
     }
 
-    /// Sends all cookies of the jar for which the closure is true, whether RFC 6265bis would or not. Only expiry is
-    /// still obeyed. This can send a cookie to a host that must not see it: the closure is all the protection there is.
+    /// Sends all cookies of the jar for which the closure returns true, even if they do not match the request under RFC 6265bis.
+    /// Only expired cookies are excluded. The closure is then the only protection against sending a cookie to the wrong host.
     public static func widening(_ matches: @escaping @Sendable (Cookie, HTTPURL) -> Bool) -> CookieMatchFilter {
         CookieMatchFilter(matches: matches, widens: true)
     }

@@ -11,13 +11,12 @@ public struct CookieTime: Hashable, Comparable, Sendable {
     /// Microseconds since 1970.
     public var microseconds: Int64
 
-    /// The time that is this many microseconds after 1970.
+    /// Makes the time this many microseconds after 1970.
     public init(microseconds: Int64) {
         self.microseconds = microseconds
     }
 
-    /// The time that is this many seconds after 1970, to the microsecond; what cannot be held is brought to the nearest
-    /// time that can.
+    /// Makes the time this many seconds after 1970, rounded to the microsecond. Values out of range are clamped.
     public init(secondsSince1970 seconds: Double) {
         microseconds = Int64(exactly: (seconds * 1e6).rounded()) ?? (seconds > 0 ? .max : .min)
     }
@@ -25,27 +24,28 @@ public struct CookieTime: Hashable, Comparable, Sendable {
     /// Seconds since 1970.
     public var secondsSince1970: Double { Double(microseconds) / 1e6 }
 
-    /// The time of the system's clock.
+    /// The current time of the system's clock.
     public static var now: CookieTime { CookieTime(secondsSince1970: Date().timeIntervalSince1970) }
 
-    /// Earlier than every expiry: what an expired cookie carries (RFC 6265bis §5.6.2 step 7).
+    /// Earlier than every expiry. Marks an expired cookie (RFC 6265bis §5.6.2 step 7).
     public static let distantPast = CookieTime(microseconds: .min)
     /// Later than every expiry.
     public static let distantFuture = CookieTime(microseconds: .max)
 
-    /// Whether `left` is earlier.
+    /// Whether `left` is earlier than `right`.
     public static func < (left: CookieTime, right: CookieTime) -> Bool {
         left.microseconds < right.microseconds
     }
 
-    /// The time `seconds` later (or earlier, below zero), or the nearest that can be held.
+    /// The time `seconds` later, or earlier if negative. Clamped to the range.
     func advanced(bySeconds seconds: Int64) -> CookieTime {
         let (span, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000)
         let (sum, over) = microseconds.addingReportingOverflow(overflow ? (seconds > 0 ? .max : .min) : span)
         return CookieTime(microseconds: over ? (seconds > 0 ? .max : .min) : sum)
     }
 
-    /// Reads a date and time of ISO 8601, `2026-03-01T12:00:00.123Z`; nil for another form.
+    /// Reads an ISO 8601 date and time, such as `2026-03-01T12:00:00.123Z`, and truncates it to whole seconds. Nil for other
+    /// formats.
     init?(iso8601 text: String) {
         let style = Date.ISO8601FormatStyle()
         let fractional = Date.ISO8601FormatStyle(includingFractionalSeconds: true)

@@ -2,26 +2,26 @@
 
 public import Names
 
-/// A site: a scheme and the registrable domain (RFC 6265bis §5.2, "schemeful same-site"). Cookies that are
-/// `Partitioned` are kept apart by the site of the page.
+/// A site: a scheme and a registrable domain (RFC 6265bis §5.2, "schemeful same-site"). `Partitioned` cookies are separated by
+/// the site of the top-level page.
 public struct Site: Hashable, Sendable, CustomStringConvertible {
-    /// Whether the scheme is one of TLS.
+    /// Whether the scheme uses TLS.
     public let isSecure: Bool
-    /// The registrable domain; the whole host where there is none.
+    /// The registrable domain. The whole host if it has none.
     public let domain: String
 
-    /// The site that a URL belongs to.
+    /// The site of a URL.
     public init(of url: HTTPURL) {
         self.init(isSecure: url.origin.scheme.isSecure, host: url.host)
     }
 
-    /// The site that a host belongs to.
+    /// The site of a host.
     public init(isSecure: Bool, host: Host) {
         self.isSecure = isSecure
         self.domain = PublicSuffixList.registrableDomain(of: host) ?? host.urlForm
     }
 
-    /// Reads what `description` writes; nil for anything else.
+    /// Reads the format of `description`. Nil for other text.
     public init?(_ text: some StringProtocol) {
         guard let mark = text.firstRange(of: "://"), let scheme = Scheme(text[..<mark.lowerBound]),
             let host = try? Host(text[mark.upperBound...])
@@ -29,6 +29,6 @@ public struct Site: Hashable, Sendable, CustomStringConvertible {
         self.init(isSecure: scheme.isSecure, host: host)
     }
 
-    /// `https://example.com`, as a serialised site is written.
+    /// The serialised site, such as `https://example.com`.
     public var description: String { (isSecure ? "https://" : "http://") + domain }
 }

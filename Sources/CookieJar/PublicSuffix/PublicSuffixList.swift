@@ -2,26 +2,26 @@
 
 public import Names
 
-/// The Public Suffix List: under which names the public can register (`com`, `co.uk`, `github.io`), and so how far a
-/// cookie's Domain attribute may reach (RFC 6265bis §5.7 step 9) and what is one site (§5.2).
+/// The Public Suffix List: the names under which the public can register (`com`, `co.uk`, `github.io`). It limits a cookie's
+/// Domain attribute (RFC 6265bis §5.7 step 9) and defines a site (§5.2).
 ///
-/// The list is compiled into the program, its private section included, and is read when it is first used. `version` says of
-/// when it is; `Scripts/update-public-suffix-list` refreshes it.
+/// The list, including its private section, is compiled into the program and decoded at the first use. `version` is its date.
+/// `Scripts/update-public-suffix-list` updates it.
 ///
 /// ```swift
 /// PublicSuffixList.registrableDomain(of: try Host("www.example.co.uk"))  // "example.co.uk"
 /// PublicSuffixList.registrableDomain(of: try Host("co.uk"))              // nil
 /// ```
 public enum PublicSuffixList {
-    /// The public suffix of a domain and the label before it: what somebody registered. One final dot is kept.
+    /// The public suffix of a domain and the label before it. A final dot is kept.
     ///
-    /// - Returns: nil for an address, for a public suffix, and for a name with an empty label.
+    /// - Returns: Nil for an address, a public suffix, and a name with an empty label.
     public static func registrableDomain(of host: Host) -> String? {
         guard host.address == nil else { return nil }
         return registrableDomain(of: host.text)
     }
 
-    /// Whether a host is a public suffix. An address is not; a single label that no rule names is.
+    /// Whether a host is a public suffix. False for an address. True for a single label without a rule.
     public static func isPublicSuffix(_ host: Host) -> Bool {
         guard host.address == nil else { return false }
         return isPublicSuffix(Array(host.text.utf8))
@@ -29,18 +29,18 @@ public enum PublicSuffixList {
 
     static func registrableDomain(of domain: String) -> String? {
         let octets = Array(domain.utf8)
-        // A suffix of at most one octet behind the start leaves no room for a label and a dot.
+        // A suffix that starts at offset 0 or 1 leaves no room for a label and a dot.
         guard let suffix = suffixStart(of: octets), suffix > 1, !hasEmptyLabel(octets) else { return nil }
         let start = labelStart(in: octets, before: suffix - 1)
         return start < suffix - 1 ? String(decoding: octets[start...], as: UTF8.self) : nil
     }
 
-    /// Whether a domain in lower case is a public suffix.
+    /// Whether a domain, in lower case, is a public suffix.
     static func isPublicSuffix(_ domain: [UInt8]) -> Bool {
         suffixStart(of: domain) == 0
     }
 
-    /// Where the public suffix begins in `domain` (publicsuffix.org/list, "Formal Algorithm"); nil for no labels.
+    /// The offset of the public suffix in `domain` (publicsuffix.org/list, "Formal Algorithm"). Nil for a domain without labels.
     private static func suffixStart(of domain: [UInt8]) -> Int? {
         var end = domain.last == .dot ? domain.count - 1 : domain.count
         var start = labelStart(in: domain, before: end)
@@ -72,14 +72,14 @@ public enum PublicSuffixList {
         domain.first == .dot || zip(domain, domain.dropFirst()).contains { $0 == .dot && $1 == .dot }
     }
 
-    /// The list as a trie, read from the compiled text at the first use.
+    /// The list as a trie, decoded from the compiled text at the first use.
     private static let nodes: [Node] = {
         let digits = Array(nodeText.utf8)
         return stride(from: 0, to: digits.count, by: Node.width).map { Node(digits[$0..<($0 + Node.width)]) }
     }()
     private static let labels = Array(labelText.utf8)
 
-    /// A node of the trie that Scripts/update-public-suffix-list describes.
+    /// A node of the trie. Scripts/update-public-suffix-list documents the format.
     private struct Node {
         static let rule: UInt8 = 1
         static let wildcard: UInt8 = 2
@@ -91,7 +91,7 @@ public enum PublicSuffixList {
         let labelCount: UInt8
         let flags: UInt8
 
-        /// Reads characters of six bits each.
+        /// Decodes characters of six bits each.
         init(_ digits: ArraySlice<UInt8>) {
             let number = { (offset: Int, count: Int) in
                 digits.dropFirst(offset).prefix(count).reduce(Int32(0)) { $0 << 6 | Int32($1 &- 48) }
@@ -102,7 +102,7 @@ public enum PublicSuffixList {
             flags = UInt8(truncatingIfNeeded: number(7, 1))
         }
 
-        /// Below zero where the node's label sorts before `label`, above zero where after.
+        /// Negative if the node's label sorts before `label`, positive if it sorts after.
         func order(to label: ArraySlice<UInt8>, labels: [UInt8]) -> Int {
             var own = Int(labelStart)
             let end = own + Int(labelCount)
@@ -115,7 +115,7 @@ public enum PublicSuffixList {
         }
     }
 
-    /// The number of a node's child; nil where it has none of this name.
+    /// The index of a node's child with this label. Nil if it has none.
     private static func child(of node: Int, named label: ArraySlice<UInt8>, _ nodes: [Node], _ labels: [UInt8]) -> Int?
     {
         var range = Int(nodes[node].firstChild)..<Int(nodes[node + 1].firstChild)

@@ -2,32 +2,32 @@
 
 public import Names
 
-/// What ``CookieJar/rehome(from:to:now:)`` did.
+/// The result of ``CookieJar/rehome(from:to:now:)``.
 public struct CookieRehoming: Hashable, Sendable {
-    /// Cookies that are with the host now.
+    /// The number of cookies that moved to the host.
     public package(set) var moved = 0
-    /// Cookies that gave way to one of the host that is not older.
+    /// The number of cookies that were deleted because the host has one that is not older.
     public package(set) var superseded = 0
-    /// Cookies that the host cannot have, and why; they stay where they were.
+    /// The reasons for cookies that the host cannot have. They stay under the address.
     public package(set) var refused: [CookieRejection] = []
 
     package init() {}
 }
 
 extension CookieJar {
-    /// Moves the cookies that are filed under an address to the host that it served.
+    /// Moves the cookies that are stored under an address to the host that the address served.
     ///
-    /// That is the repair for cookies of programs that wrote addresses into URLs. Each keeps its attributes, gives way to
-    /// one of the same name and path that the host has got since, and is deleted under the address once it is stored under
-    /// the host. No reader sees the jar in between. Which host an address served must be known: an address that served
-    /// several is not to be guessed.
+    /// This repairs the jars of programs that put addresses into URLs. A cookie keeps its attributes and is deleted under the
+    /// address once it is stored under the host. If the host has a cookie with the same name and path that is not older, the
+    /// cookie is only deleted. Readers never see an intermediate state. The caller must know which host the address served. Do
+    /// not guess if it served several.
     @discardableResult
     public func rehome(from address: IPAddress, to host: Host, now: CookieTime? = nil) -> CookieRehoming {
         let now = now ?? clock()
         let origin = Host(address).urlForm
         return change(nil, now) { store in
             var result = CookieRehoming()
-            // Where the host is the address itself, each cookie would give way to itself.
+            // With the address itself as the host, each cookie would be superseded by itself.
             guard host.urlForm != origin else { return result }
             for old in store.cookies(at: now) where old.domain == origin {
                 if let cookie = old.rehomed(to: host, unless: { store.cookie(like: $0, at: now) }) {

@@ -2,24 +2,24 @@
 
 package import Names
 
-/// What becomes of the cookies of another store that are filed under an address, when they go to the host that it served.
+/// The plan for moving the cookies of another store from an address to the host that the address served.
 ///
-/// A move is made by storing the new cookie and deleting the old one when the store has the new.
+/// To move a cookie, store the new cookie, then delete the old one once the store has the new one.
 package struct RehomingPlan: Sendable {
-    /// Cookies that move: the index of the old one, and the one to be.
+    /// The cookies to move: the index of the old cookie, and the new cookie.
     package var moves: [(old: Int, new: Cookie)] = []
-    /// Those that give way to one of the host, and are to go.
+    /// The indices of the cookies to delete, because the host has one that is not older.
     package var superseded: [Int] = []
-    /// Why the host cannot have some: they stay.
+    /// The reasons for cookies that the host cannot have. They stay under the address.
     package var refused: [CookieRejection] = []
 
-    /// Plans.
+    /// Makes a plan.
     ///
-    /// - Parameter cookies: Every cookie of the store.
+    /// - Parameter cookies: All cookies of the store.
     package init(_ cookies: [Cookie], from address: IPAddress, to host: Host, now: CookieTime) {
         let origin = Host(address).urlForm
         guard host.urlForm != origin else { return }
-        // What a host may have is the jar's knowledge.
+        // A jar decides which cookies the host may have.
         let judge = CookieJar(configuration: .unbounded)
         let living = cookies.indices.filter { !cookies[$0].isExpired(at: now) }
         let places = Dictionary(living.map { (CookiePlace(cookies[$0]), cookies[$0]) }) { first, _ in first }
@@ -38,15 +38,15 @@ package struct RehomingPlan: Sendable {
 }
 
 extension Cookie {
-    /// The cookie as it is with a host, where it gives way to one that is there; nil if that one is not older.
+    /// The cookie under another host. Nil if that host has a cookie in its place that is not older.
     ///
-    /// - Parameter present: What is in the place of a cookie.
+    /// - Parameter present: Returns the stored cookie in the place of a given cookie.
     func rehomed(to host: Host, unless present: (Cookie) -> Cookie?) -> Cookie? {
         var cookie = self
         cookie.domain = host.urlForm
-        // A Domain that is an address never reached another host, and must not begin to.
+        // A Domain attribute that is an address matches no other host, so the moved cookie must not match subdomains.
         cookie.isHostOnly = true
-        // The page at the top was that host's, too.
+        // The top-level page belonged to the same host.
         if let partition, partition.domain == domain {
             cookie.partition = Site(isSecure: partition.isSecure, host: host)
         }
