@@ -3,7 +3,7 @@
 /// The limits and policies of a jar.
 public struct CookieJarConfiguration: Sendable {
     /// The maximum number of cookies of one domain. One cookie above it causes an eviction. Default: 180, as in browsers (RFC
-    /// 6265bis §6.1 requires 50).
+    /// 6265bis §6.1 recommends at least 50).
     public var maximumCookiesPerDomain = 180
     /// The number of cookies that the jar keeps. When it holds over 10% more, it evicts down to this number. Default: 3,000 (RFC
     /// 6265bis §6.1).

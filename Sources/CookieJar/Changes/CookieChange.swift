@@ -1,36 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Something that happened to a cookie in a jar.
+/// A change of a cookie in a jar.
 public struct CookieChange: Hashable, Sendable {
-    /// What happened.
+    /// The kind of a change.
     public enum Kind: Hashable, Sendable {
-        /// The cookie came, and there was none of its name, domain and path.
+        /// The cookie was added. There was none with its name, domain and path.
         case added
-        /// The cookie took the place of the one with its name, domain and path.
+        /// The cookie replaced the one with its name, domain and path.
         case replaced
-        /// The cookie went.
+        /// The cookie was removed.
         case removed(Cause)
     }
 
-    /// Why a cookie went.
+    /// The reason why a cookie was removed.
     public enum Cause: Hashable, Sendable {
-        /// Its time was over.
+        /// It expired.
         case expired
         /// The jar or its domain was full.
         case evicted
         /// The program deleted it.
         case explicit
-        /// A response set it anew, with an expiry in the past.
+        /// A response set it again with an expiry in the past.
         case overwritten
     }
 
-    /// What happened.
+    /// The kind of the change.
     public let kind: Kind
-    /// The cookie as it is now, or as it was when it went.
+    /// The cookie after the change, or before its removal.
     public let cookie: Cookie
-    /// When it happened: what the jar's clock said, or the time that the caller gave.
+    /// When the change happened: the time of the jar's clock, or the time that the caller passed.
     public let time: CookieTime
-    /// Who did it, where that was said.
+    /// The source of the change, if the caller passed one.
     public let source: ChangeSource?
 
     package init(kind: Kind, cookie: Cookie, time: CookieTime, source: ChangeSource?) {
@@ -41,8 +41,8 @@ public struct CookieChange: Hashable, Sendable {
     }
 }
 
-/// A mark that somebody who changes a jar puts on its changes, to know them again when the jar tells of them: so two
-/// stores that mirror each other do not answer each other's changes for ever.
+/// A mark that identifies the source of a change. It lets a program recognise its own changes, so that two stores that mirror
+/// each other do not copy changes back and forth for ever.
 public struct ChangeSource: Hashable, Sendable {
     private final class Identity: Sendable {}
 
@@ -54,19 +54,18 @@ public struct ChangeSource: Hashable, Sendable {
     /// Whether both are copies of one source.
     public static func == (left: ChangeSource, right: ChangeSource) -> Bool { left.identity === right.identity }
 
-    /// Hashes what makes the source itself.
+    /// Hashes the identity of the source.
     public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(identity)) }
 }
 
-/// A listener that gets every change of a jar as it is made: the buffer of a stream, or a store on disk.
+/// An observer that receives every change of a jar when it happens: the buffer of a stream, or a store on disk.
 package protocol CookieFollower: AnyObject, Sendable {
-    /// Takes note of changes, in their order. It is called while the jar is locked: it must be quick and must not use the
-    /// jar.
+    /// Receives changes in order. Called while the jar is locked, so it must be fast and must not use the jar.
     func note(_ changes: [CookieChange])
 
-    /// Tells the follower that no more changes come: the jar is gone, or its reader is.
+    /// Called when no more changes come, because the jar is gone or the reader of the stream is.
     func finish()
 
-    /// Whether it wants to be told nothing more; the jar then forgets it.
+    /// Whether the follower needs no more changes. The jar then drops it.
     var isFinished: Bool { get }
 }

@@ -2,11 +2,10 @@
 
 import NIOConcurrencyHelpers
 
-/// The changes of a jar from one moment on, in their order.
+/// The changes of a jar from a point in time on, in order.
 ///
-/// A reader has as long as it likes: a writer never waits for it. What does not fit into its buffer is lost, and the reader
-/// is told how much that was; it then takes a new look at the whole jar. The sequence ends when the jar does. It has one
-/// reader.
+/// A slow reader does not block writers. Changes that do not fit into its buffer are lost. The reader then receives the number of
+/// lost changes and must read the whole jar again. The sequence ends when the jar is deinitialized. It supports one reader.
 ///
 /// ```swift
 /// for await event in jar.changes {
@@ -17,11 +16,11 @@ import NIOConcurrencyHelpers
 /// }
 /// ```
 public struct CookieChanges: AsyncSequence, Sendable {
-    /// What a follower is told.
+    /// An element of the sequence.
     public enum Event: Hashable, Sendable {
         /// A change.
         case change(CookieChange)
-        /// So many changes were lost, because the reader was too slow.
+        /// The number of changes that were lost because the reader was too slow.
         case missed(Int)
     }
 
@@ -29,7 +28,7 @@ public struct CookieChanges: AsyncSequence, Sendable {
     public struct AsyncIterator: AsyncIteratorProtocol {
         fileprivate let subscription: Subscription
 
-        /// The next event; nil when the jar or the task that reads has ended.
+        /// The next event. Nil when the jar is gone or the reading task is cancelled.
         public mutating func next() async -> Event? {
             await subscription.feed.next()
         }
@@ -41,12 +40,12 @@ public struct CookieChanges: AsyncSequence, Sendable {
         subscription = Subscription(feed)
     }
 
-    /// Begins reading.
+    /// Starts reading.
     public func makeAsyncIterator() -> AsyncIterator {
         AsyncIterator(subscription: subscription)
     }
 
-    /// Ends the feed when nobody can read it any more.
+    /// Ends the feed when the sequence and its iterator are deinitialized.
     fileprivate final class Subscription: Sendable {
         let feed: CookieChangeFeed
 
@@ -64,7 +63,7 @@ final class CookieChangeFeed: CookieFollower {
         var isFinished = false
         var reader: CheckedContinuation<CookieChanges.Event?, Never>?
 
-        /// The next event, if there is one.
+        /// Removes and returns the next event, if there is one.
         mutating func take() -> CookieChanges.Event? {
             if !events.isEmpty { return events.removeFirst() }
             guard missed > 0 else { return nil }
@@ -80,13 +79,13 @@ final class CookieChangeFeed: CookieFollower {
 
     var isFinished: Bool { state.withLockedValue { $0.isFinished } }
 
-    /// Adds changes, and wakes the reader.
+    /// Adds changes and wakes the reader.
     func note(_ changes: [CookieChange]) {
         let woken = state.withLockedValue {
             state -> (CheckedContinuation<CookieChanges.Event?, Never>, CookieChanges.Event)? in
             guard !state.isFinished else { return nil }
             for change in changes {
-                // Once one is lost, so are all until the reader knows.
+                // After a lost change, all changes are lost until the reader is informed.
                 if state.missed > 0 || state.events.count >= capacity {
                     state.missed += 1
                 } else {
@@ -100,7 +99,7 @@ final class CookieChangeFeed: CookieFollower {
         woken?.0.resume(returning: woken?.1)
     }
 
-    /// Ends the sequence for the reader, after what is in the buffer.
+    /// Ends the sequence after the buffered events.
     func finish() {
         let reader = state.withLockedValue { state in
             state.isFinished = true
@@ -110,7 +109,7 @@ final class CookieChangeFeed: CookieFollower {
         reader?.resume(returning: nil)
     }
 
-    /// The next event; nil at the end.
+    /// The next event. Nil at the end.
     func next() async -> CookieChanges.Event? {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
@@ -132,14 +131,14 @@ final class CookieChangeFeed: CookieFollower {
     }
 }
 
-/// Following a jar.
+/// Observing a jar.
 extension CookieJar {
-    /// What happens to the jar's cookies from now on; each call gives a sequence of its own.
+    /// The changes of the jar from now on. Each access returns a new sequence.
     ///
     /// The buffer holds `CookieJarConfiguration.changeBufferCapacity` changes.
     public var changes: CookieChanges { follow(now: nil).changes }
 
-    /// The cookies that are in the jar, and what happens to them from then on: between the two nothing is lost.
+    /// The cookies of the jar and all later changes. No change is lost in between.
     public func follow(now: CookieTime? = nil) -> (cookies: [Cookie], changes: CookieChanges) {
         let now = now ?? clock()
         return state.withLockedValue { store in

@@ -2,16 +2,16 @@
 
 import Names
 
-/// What a request asks of a store: the conditions of RFC 6265bis §5.8.3 step 3.
+/// The conditions of a request for cookies (RFC 6265bis §5.8.3 step 3).
 struct CookieQuery {
     let url: HTTPURL
     let request: CookieRequest
     let path: [UInt8]
     let context: CookieContext
     let now: CookieTime
-    /// The user's own condition.
+    /// The filter of the jar's configuration.
     let filter: CookieMatchFilter?
-    /// Whether Secure cookies go with the request.
+    /// Whether Secure cookies match.
     let isSecure: Bool
 
     init(
@@ -30,11 +30,11 @@ struct CookieQuery {
         isSecure = request.isSecure || isOnAnyConnection
     }
 
-    /// Whether the filter lets the store send any cookie.
+    /// Whether the filter can send cookies that do not match the request.
     var widens: Bool { filter?.widens == true }
 
-    /// Whether a cookie goes with the request, by all but its path. `isHost` says that its domain is the request's host, not one
-    /// above it.
+    /// Whether a cookie matches the request, except for its path. `isHost` is true if the cookie's domain is the request's host,
+    /// and false if it is a parent domain.
     func matches(_ cookie: StoredCookie, isHost: Bool) -> Bool {
         guard !cookie.isExpired(at: now) else { return false }
         return widens

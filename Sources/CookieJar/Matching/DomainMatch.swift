@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Domains of cookies (RFC 6265bis §5.1.3). Both sides are canonical and in lower case.
+/// Domain matching (RFC 6265bis §5.1.3). Both domains must be canonical and in lower case.
 enum DomainMatch {
-    /// Whether `host` is `domain`, or a name below it. An address matches only itself.
+    /// Whether `host` equals `domain` or is below it. An address matches only itself.
     static func matches(_ host: String, isAddress: Bool, domain: String) -> Bool {
         host == domain || (!isAddress && isBelow(host, domain))
     }
 
-    /// Whether `name` is a name below `domain`.
+    /// Whether `name` is below `domain`.
     static func isBelow(_ name: String, _ domain: String) -> Bool {
         let (name, domain) = (name.utf8, domain.utf8)
         guard name.count > domain.count, name.suffix(domain.count).elementsEqual(domain) else { return false }
         return name.dropLast(domain.count).last == .dot
     }
 
-    /// Calls `body` with a domain and those above it, the longest first.
+    /// Calls `body` with a domain and its parent domains, the longest first.
     static func forEachDomain(of name: String, _ body: (String) -> Void) {
         body(name)
         var rest = name[...]

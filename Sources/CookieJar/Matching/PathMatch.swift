@@ -2,12 +2,12 @@
 
 import Names
 
-/// Paths of cookies (RFC 6265bis §5.1.4). They are compared octet by octet: `/a%62` is not `/ab`.
+/// Path matching (RFC 6265bis §5.1.4). Paths are compared octet by octet: `/a%62` is not `/ab`.
 enum PathMatch {
     /// The path of a URL, without the query.
     static func path(of url: HTTPURL) -> [UInt8] { Array(url.target.utf8.prefix(url.pathCount)) }
 
-    /// Whether a request for `requestPath` gets a cookie of `cookiePath`. Both begin with a slash.
+    /// Whether a cookie with `cookiePath` matches a request for `requestPath`. Both start with a slash.
     static func matches(_ requestPath: [UInt8], cookiePath: ArraySlice<UInt8>) -> Bool {
         let count = cookiePath.count
         guard requestPath.count >= count, requestPath.prefix(count).elementsEqual(cookiePath) else { return false }

@@ -2,13 +2,14 @@
 
 import Names
 
-/// What a cookie has to be the same in, for two stores to have the same one in one place.
+/// The parts of a cookie that must be equal for two stores to hold the same cookie in one place.
 package struct CookieContent: Hashable, Sendable {
     package var value: [UInt8]
     package var expires: CookieTime?
     package var isSecure: Bool
     package var isHTTPOnly: Bool
-    /// Never unspecified: that is enforced as Lax (RFC 6265bis §5.6.7), and some stores show it so.
+    /// Never unspecified. Unspecified is stored as Lax, because it is enforced as Lax (RFC 6265bis §5.6.7) and some stores report
+    /// it as Lax.
     package var sameSite: Cookie.SameSite
 
     package init(_ cookie: Cookie) {
@@ -20,7 +21,7 @@ package struct CookieContent: Hashable, Sendable {
     }
 }
 
-/// A cookie's place, the same in every store: it has one cookie for each.
+/// The place of a cookie. Each store has at most one cookie in each place.
 package struct CookiePlace: Hashable, Sendable {
     package let name: [UInt8]
     package let domain: String
@@ -28,8 +29,7 @@ package struct CookiePlace: Hashable, Sendable {
     package let path: String
     package let partition: Site?
 
-    /// The place of a cookie. That of an address is the address's alone: other stores know no wide cookies for
-    /// addresses.
+    /// The place of a cookie. For an address it is always host-only, because other stores have no wide cookies for addresses.
     package init(_ cookie: Cookie) {
         name = cookie.nameOctets
         domain = cookie.domain

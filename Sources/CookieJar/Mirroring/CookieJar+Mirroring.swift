@@ -2,29 +2,29 @@
 
 import NIOConcurrencyHelpers
 
-/// What a store needs that mirrors a jar, to lose no change of anybody else's.
+/// Operations for a store that mirrors a jar without losing changes from other sources.
 extension CookieJar {
-    /// What became of the jar's part of a plan.
+    /// The result of applying a plan to the jar.
     package struct Carried: Sendable {
-        /// How many cookies the jar got.
+        /// The number of cookies that were stored in the jar.
         package var came = 0
-        /// How many were deleted from it.
+        /// The number of cookies that were deleted from the jar.
         package var went = 0
-        /// Why the jar does not take some.
+        /// The reasons for cookies that the jar rejected.
         package var refused: [CookieRejection] = []
-        /// Places that somebody else changed first; nothing was done there.
+        /// The places that another source changed first. They were left unchanged.
         package var outdated: Set<CookiePlace> = []
     }
 
-    /// The cookies that are in the jar, the news that led to them, and the jar's time: taken at one moment.
+    /// The cookies of the jar, the changes that led to them, and the jar's time, taken in one step.
     package func catchUp(_ news: CookieNews) -> (cookies: [Cookie], news: [CookieChange], now: CookieTime) {
         let now = clock()
         return state.withLockedValue { ($0.cookies(at: now), news.take(), now) }
     }
 
-    /// Does the jar's part of a plan.
+    /// Applies a plan to the jar.
     ///
-    /// - Parameter cookies: What the jar had when the plan was made; afterwards, what it has.
+    /// - Parameter cookies: The cookies of the jar when the plan was made. Updated to the cookies after the plan.
     package func carryOut(
         _ plan: CookieReconciliation.Plan,
         in cookies: inout [CookiePlace: Cookie],
@@ -51,22 +51,22 @@ extension CookieJar {
         return carried
     }
 
-    /// What became of ``exchange(_:for:isOfThisSession:source:now:)``.
+    /// The result of ``exchange(_:for:isOfThisSession:source:now:)``.
     private enum Exchange: Equatable {
-        /// It is done; the cookie that is in its place now.
+        /// The exchange succeeded. Contains the cookie that is now in the place.
         case done(Cookie?)
-        /// The jar does not take the new cookie, and has the old one.
+        /// The jar rejected the new cookie and kept the old one.
         case rejected(CookieRejection)
-        /// Somebody else changed the jar first; nothing was done.
+        /// Another source changed the jar first, so nothing was done.
         case outdated
     }
 
-    /// Puts a cookie in the place of another of the same name, domain, host-only flag, path and partition, provided
-    /// that the jar still has that one.
+    /// Replaces a cookie with another one of the same name, domain, host-only flag, path and partition, if the jar still has the
+    /// old one.
     ///
     /// - Parameters:
-    ///   - old: What is expected in the jar, whenever it was last sent; nil: nothing.
-    ///   - new: What is to be there; nil: nothing.
+    ///   - old: The expected cookie in the jar, regardless of when it was last sent. Nil to expect none.
+    ///   - new: The new cookie. Nil to delete.
     private func exchange(
         _ old: Cookie?,
         for new: Cookie?,

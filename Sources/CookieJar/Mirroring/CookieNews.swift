@@ -2,8 +2,8 @@
 
 import NIOConcurrencyHelpers
 
-/// What happened in a jar since somebody last looked: the last change in each place, for who compares two stores and
-/// has to know when and why a cookie changed.
+/// Collects the changes of a jar since the last call of `take()`: the last change in each place. For code that compares two
+/// stores and needs the time and cause of a change.
 package final class CookieNews: CookieFollower {
     private struct State {
         var changes: [CookiePlace: CookieChange] = [:]
@@ -11,17 +11,17 @@ package final class CookieNews: CookieFollower {
         var isFinished = false
     }
 
-    /// How many places are remembered; beyond that all are forgotten, and only the comparison is left.
+    /// The maximum number of places to remember. Above it, all are forgotten, so that only the comparison of the stores remains.
     package static let capacity = 10_000
 
-    /// Whose changes are no news.
+    /// The source whose changes are ignored.
     private let own: ChangeSource
-    /// Guards what happened.
+    /// Guards the collected changes.
     private let state = NIOLockedValueBox(State())
 
-    /// News of a jar from now on.
+    /// Starts to collect the changes of a jar.
     ///
-    /// - Parameter own: Whose changes are no news.
+    /// - Parameter own: The source whose changes are ignored.
     package init(of jar: CookieJar, except own: ChangeSource) {
         self.own = own
         jar.follow(self)
@@ -29,8 +29,8 @@ package final class CookieNews: CookieFollower {
 
     package var isFinished: Bool { state.withLockedValue { $0.isFinished } }
 
-    /// One element whenever something happened, from now on; several changes may be one. It ends with the jar. There is
-    /// one reader: whoever asks last.
+    /// A stream with an element after one or more changes. Finishes with the jar. Only the stream of the latest call receives
+    /// elements.
     package func arrivals() -> AsyncStream<Void> {
         let (stream, bell) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
         state.withLockedValue { state in
@@ -62,7 +62,7 @@ package final class CookieNews: CookieFollower {
         bell?.finish()
     }
 
-    /// Takes what happened.
+    /// Returns the collected changes and forgets them.
     func take() -> [CookieChange] {
         state.withLockedValue { state in
             defer { state.changes = [:] }

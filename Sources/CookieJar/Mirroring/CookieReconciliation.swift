@@ -1,32 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Decides what must be done so that a jar and another store of cookies have the same.
+/// Decides how to make a jar and another cookie store equal.
 ///
-/// It remembers what each side had when they last agreed, and compares: what differs on one side was changed there and
-/// goes to the other, so nothing that was carried over comes back as news. Each round has three steps: `note` what the
-/// jar tells, `plan`, and, when that is done, `settle` with what both sides then have.
+/// It remembers the cookies of both sides when they last agreed. A difference on one side is a change there and is copied to the
+/// other side, so a copied change does not come back as a new one. Each round has three steps: `note` the changes of the jar,
+/// `plan`, and after applying the plan, `settle` with the resulting cookies of both sides.
 package struct CookieReconciliation: Sendable {
-    /// One of the two sides.
+    /// A side of the comparison.
     package enum Side: Hashable, Sendable {
         case jar, store
     }
 
-    /// What is to be done, place by place.
+    /// The actions of a round, place by place.
     package struct Plan: Sendable {
-        /// Cookies for the jar, each with what the jar is expected to have in its place.
+        /// Cookies to store in the jar, each with the cookie that the jar is expected to have in its place.
         package var intoJar: [(new: Cookie, old: Cookie?)] = []
-        /// Cookies that leave the jar.
+        /// Cookies to delete from the jar.
         package var outOfJar: [Cookie] = []
-        /// Cookies for the store.
+        /// Cookies to store in the store.
         package var intoStore: [Cookie] = []
-        /// Places that are to be empty in the store.
+        /// Places to clear in the store.
         package var outOfStore: [CookiePlace] = []
-        /// Whether this is the first round: what is in the store was there before this session.
+        /// Whether this is the first round. The store's cookies are then from before this session.
         package var isFirst = false
 
         package init() {}
 
-        /// Whether nothing is to be done.
+        /// Whether there is nothing to do.
         package var isEmpty: Bool {
             intoJar.isEmpty && outOfJar.isEmpty && intoStore.isEmpty && outOfStore.isEmpty
         }
@@ -40,20 +40,20 @@ package struct CookieReconciliation: Sendable {
     private let truth: Side
     private let isLeftover: @Sendable (Cookie) -> Bool
     private let kept: @Sendable (Cookie) -> Cookie?
-    /// What each side had at the end of the last round.
+    /// The cookies of both sides at the end of the last round.
     private var known: [CookiePlace: Sides] = [:]
-    /// The jar's last change in each place since then.
+    /// The jar's last change in each place since the last round.
     private var news: [CookiePlace: CookieChange] = [:]
     private var isFirst = true
 
-    /// Knows nothing of either side.
+    /// Makes a reconciliation without knowledge of either side.
     ///
     /// - Parameters:
-    ///   - truth: The side that is right where both changed a cookie and the times do not tell which was later.
-    ///   - isLeftover: Whether a cookie that only the store has in the first round was deleted in the jar, and is deleted
-    ///     in the store; else it is new.
-    ///   - kept: What the store keeps of a cookie of the jar; nil: it cannot hold it. Such a cookie is to be kept out
-    ///     of both sides by the caller.
+    ///   - truth: The side that wins if both changed a cookie and the times do not tell which change was later.
+    ///   - isLeftover: Whether a cookie that only the store has in the first round was deleted in the jar. If true, it is deleted
+    ///     in the store. If false, it is new.
+    ///   - kept: Returns the part of a jar's cookie that the store keeps. Nil if the store cannot hold the cookie. The caller
+    ///     must then exclude the cookie from both sides.
     package init(
         truth: Side,
         isLeftover: @escaping @Sendable (Cookie) -> Bool = { _ in false },
@@ -64,18 +64,18 @@ package struct CookieReconciliation: Sendable {
         self.kept = kept
     }
 
-    /// Takes note of a change of the jar, for the time and the cause of it.
+    /// Records a change of the jar for its time and cause.
     package mutating func note(_ change: CookieChange) {
         news[CookiePlace(change.cookie)] = change
     }
 
-    /// Compares.
+    /// Compares both sides and makes a plan.
     ///
     /// - Parameters:
     ///   - jar: All cookies of the jar.
-    ///   - store: All cookies of the store that have not expired.
-    ///   - isHidden: Whether the store could not show a cookie in this place if it had one: then its absence means
-    ///     nothing.
+    ///   - store: All unexpired cookies of the store.
+    ///   - isHidden: Whether the store could not report a cookie in this place. A missing cookie then does not mean that it was
+    ///     deleted.
     package mutating func plan(
         jar: [CookiePlace: Cookie],
         store: [CookiePlace: Cookie],
@@ -85,7 +85,7 @@ package struct CookieReconciliation: Sendable {
         var plan = Plan()
         if isFirst {
             for (place, cookie) in store where jar[place] == nil && isLeftover(cookie) {
-                // As if the jar had had it.
+                // Treats the cookie as if the jar had contained it.
                 known[place] = Sides(jar: cookie, store: cookie)
             }
         }
@@ -114,11 +114,10 @@ package struct CookieReconciliation: Sendable {
         return plan
     }
 
-    /// Remembers how a round ended: what each side has in every place, as far as it was seen before the round or made
-    /// by it.
+    /// Records the result of a round: the cookies of both sides, as they were seen before the round or changed by it.
     ///
-    /// - Parameter outdated: Places that stay as they were known: somebody changed them in the jar while the round went on,
-    ///   or nobody can say yet what the store has.
+    /// - Parameter outdated: Places that keep their earlier record, because another source changed them in the jar during the
+    ///   round, or the state of the store is not known yet.
     package mutating func settle(
         jar: [CookiePlace: Cookie],
         store: [CookiePlace: Cookie],
@@ -132,30 +131,30 @@ package struct CookieReconciliation: Sendable {
         for place in outdated { known[place] = before[place] }
     }
 
-    /// Remembers what each side has in one place.
+    /// Records the cookies of both sides in one place.
     package mutating func settle(_ place: CookiePlace, jar: Cookie?, store: Cookie?) {
         known[place] = Sides(jar: jar, store: store)
     }
 
-    /// Which side's change counts where both have one.
+    /// The side whose change wins if both sides changed a place.
     private func winner(_ place: CookiePlace, _ theirs: Cookie?) -> Side {
-        // Before the first round nobody saw which came later. A deletion in the store has no time either.
+        // Before the first round the order of changes is unknown. A deletion in the store has no time either.
         guard !isFirst, let mine = news[place]?.time, let theirs = theirs?.created, theirs != .distantPast,
             mine != theirs
         else { return truth }
         return mine > theirs ? .jar : .store
     }
 
-    /// Whether a cookie that is gone went because its time was over, which the other side sees for itself.
+    /// Whether a missing cookie has expired. The other side then removes it without help.
     private func isOver(_ cookie: Cookie?, _ now: CookieTime) -> Bool { cookie?.isExpired(at: now) ?? false }
 }
 
 extension Cookie {
-    /// The cookie with those attributes of the jar's in its place that the store cannot tell.
+    /// The cookie, with the attributes that the store cannot report taken from the jar's cookie in its place.
     ///
     /// - Parameters:
-    ///   - mine: What the jar has.
-    ///   - shown: What the store would show of it.
+    ///   - mine: The cookie of the jar.
+    ///   - shown: The part of it that the store would report.
     fileprivate func inheriting(from mine: Cookie?, shownAs shown: Cookie?) -> Cookie {
         guard let mine, let shown else { return self }
         let (told, theirs) = (CookieContent(shown), CookieContent(self))

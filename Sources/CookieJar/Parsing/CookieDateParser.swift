@@ -2,14 +2,14 @@
 
 import Names
 
-/// The cookie-date algorithm of RFC 6265bis §5.1.1, which reads dates of any order and punctuation.
+/// The cookie-date algorithm of RFC 6265bis §5.1.1, which accepts any order and punctuation.
 struct CookieDateParser {
     private var time: (hour: Int, minute: Int, second: Int)?
     private var day: Int?
     private var month: Int?
     private var year: Int?
 
-    /// The date at `range` of `text`; nil where there is none.
+    /// The date at `range` of `text`. Nil if there is none.
     static func parse(_ text: [UInt8], _ range: Range<Int>) -> CookieTime? {
         var parser = CookieDateParser()
         // Step 1: tokens between delimiters.
@@ -30,7 +30,7 @@ struct CookieDateParser {
         }
     }
 
-    /// Step 2: a token is the first of time, day, month and year that it can be and that is still missing.
+    /// Step 2: takes a token as the first missing part of time, day, month and year whose format it has.
     private mutating func read(_ text: [UInt8], _ token: Range<Int>) {
         if time == nil, let found = Self.time(text, token) {
             time = found
@@ -55,7 +55,7 @@ struct CookieDateParser {
         return CookieTime(microseconds: seconds * 1_000_000)
     }
 
-    /// hms-time, then the end or a character that is not a digit.
+    /// Reads hms-time. The end of the token or a non-digit must follow.
     private static func time(_ text: [UInt8], _ token: Range<Int>) -> (hour: Int, minute: Int, second: Int)? {
         var rest = token
         guard let hour = takeNumber(text, &rest, digits: 1...2), takeColon(text, &rest),
@@ -65,7 +65,7 @@ struct CookieDateParser {
         return (hour, minute, second)
     }
 
-    /// As many digits as `digits` allows, then the end or a character that is not a digit.
+    /// Reads as many digits as `digits` allows. The end of the token or a non-digit must follow.
     private static func number(_ text: [UInt8], _ token: Range<Int>, digits: ClosedRange<Int>) -> Int? {
         var rest = token
         guard let value = takeNumber(text, &rest, digits: digits), rest.isEmpty || !text[rest.lowerBound].isDigit else {
@@ -74,7 +74,7 @@ struct CookieDateParser {
         return value
     }
 
-    /// Takes as many digits from the front of `rest` as `digits` allows.
+    /// Removes as many digits from the front of `rest` as `digits` allows.
     private static func takeNumber(_ text: [UInt8], _ rest: inout Range<Int>, digits: ClosedRange<Int>) -> Int? {
         var value = 0
         var end = rest.lowerBound
@@ -104,8 +104,7 @@ struct CookieDateParser {
 }
 
 extension CookieTime {
-    /// Reads a date as the Expires attribute has it, in any order and punctuation that RFC 6265bis §5.1.1 allows; nil
-    /// where there is none.
+    /// Reads the date of an Expires attribute, in any order and punctuation that RFC 6265bis §5.1.1 allows. Nil if there is none.
     public init?(cookieDate text: String) {
         let octets = Array(text.utf8)
         guard let time = CookieDateParser.parse(octets, octets.indices) else { return nil }

@@ -10,18 +10,18 @@ extension UInt8 {
     static var space: UInt8 { 0x20 }
     static var tab: UInt8 { 0x09 }
 
-    /// WSP of RFC 5234: space or horizontal tab.
+    /// Whether the octet is WSP of RFC 5234: space or horizontal tab.
     var isWhitespace: Bool { self == .space || self == .tab }
-    /// The control characters that no cookie may hold (RFC 6265bis §5.7 step 3): all but horizontal tab.
+    /// Whether the octet is a control character that cookies must not contain (RFC 6265bis §5.7 step 3): all but horizontal tab.
     var isForbiddenControl: Bool { (self < 0x20 && self != .tab) || self == 0x7f }
     var isDigit: Bool { self &- 0x30 < 10 }
     var isLetter: Bool { (self | 0x20) &- 0x61 < 26 }
     var lowercased: UInt8 { self &- 0x41 < 26 ? self | 0x20 : self }
 }
 
-// A place in an array is a range, not a slice: a slice holds a reference, and counting references is most of what parsing costs.
+// These functions take ranges, not slices. A slice holds a reference, and reference counting would dominate the cost of parsing.
 extension [UInt8] {
-    /// `range` without the spaces and tabs at its ends.
+    /// `range` without leading and trailing spaces and tabs.
     func trimmed(_ range: Range<Int>) -> Range<Int> {
         var (start, end) = (range.lowerBound, range.upperBound)
         while start < end, self[start].isWhitespace { start += 1 }
@@ -29,13 +29,13 @@ extension [UInt8] {
         return start..<end
     }
 
-    /// The first place of `octet` in `range`.
+    /// The first index of `octet` in `range`.
     func first(_ octet: UInt8, in range: Range<Int>) -> Int? {
         for index in range where self[index] == octet { return index }
         return nil
     }
 
-    /// Whether the octets at `range` are `word`, which is ASCII in lower case, in any case.
+    /// Whether the octets at `range` equal `word`, ignoring case. `word` must be ASCII in lower case.
     func isCaseInsensitively(_ word: [UInt8], at range: Range<Int>) -> Bool {
         guard range.count == word.count else { return false }
         for (index, octet) in zip(range, word) where self[index].lowercased != octet { return false }
@@ -50,7 +50,7 @@ extension [UInt8] {
 }
 
 extension Collection<UInt8> {
-    /// Whether the octets begin with `prefix`, which is ASCII in lower case, in any case.
+    /// Whether the octets start with `prefix`, ignoring case. `prefix` must be ASCII in lower case.
     func startsCaseInsensitively(with prefix: String) -> Bool {
         count >= prefix.utf8.count && zip(self, prefix.utf8).allSatisfy { $0.lowercased == $1 }
     }

@@ -2,13 +2,13 @@
 
 import Names
 
-/// A cookie on its way into a store.
+/// A cookie before it is stored.
 struct ReceivedCookie {
-    /// What stands between cookies in a Cookie header field.
+    /// The separator between cookies in a Cookie header field.
     static let separator: [UInt8] = [.semicolon, .space]
 
-    /// `name=value; ` as the Cookie header field carries it; a nameless cookie is its value. The separator is a part of it so
-    /// that a look-up copies one piece a cookie.
+    /// `name=value; ` as in the Cookie header field. For a nameless cookie, the value alone. Includes the separator so that a
+    /// look-up copies one range for each cookie.
     let pair: [UInt8]
     let nameCount: Int
     let key: DomainKey
@@ -18,16 +18,16 @@ struct ReceivedCookie {
     let isSecure: Bool
     let isHTTPOnly: Bool
     let sameSite: Cookie.SameSite
-    /// When it was created, where that is known; nil: when it is stored, or when the cookie that it replaces was.
+    /// The creation time, if known. Nil for the time of storing, or the creation time of the replaced cookie.
     let created: CookieTime?
-    /// When it was last sent, where that is known.
+    /// The time when it was last sent, if known.
     let accessed: CookieTime?
-    /// Whether the current session stores it, and not one before it (``CookieJar/clearSession()``).
+    /// Whether the current session stores it, rather than an earlier one (``CookieJar/clearSession()``).
     let isOfThisSession: Bool
 
-    /// The name's octets; empty for a nameless cookie.
+    /// The octets of the name. Empty for a nameless cookie.
     var name: ArraySlice<UInt8> { pair[..<nameCount] }
-    /// The value's octets.
+    /// The octets of the value.
     var value: ArraySlice<UInt8> { pair[(nameCount == 0 ? 0 : nameCount + 1)...].dropLast(Self.separator.count) }
 
     private static func pair(_ name: ArraySlice<UInt8>, _ value: ArraySlice<UInt8>) -> [UInt8] {
@@ -40,7 +40,7 @@ struct ReceivedCookie {
         return pair
     }
 
-    /// Reads a Set-Cookie field of a response: those steps of RFC 6265bis §5.6 and §5.7 that need no store.
+    /// Reads a Set-Cookie field of a response. Performs the steps of RFC 6265bis §5.6 and §5.7 that need no store.
     init(
         _ field: [UInt8],
         from url: HTTPURL,
@@ -74,7 +74,7 @@ struct ReceivedCookie {
         try checkFlags(configuration, hasRootPath: parsed.path.count == 1)
     }
 
-    /// A cookie that comes as a value.
+    /// Makes a received cookie from a cookie value.
     init(_ cookie: Cookie, isOfThisSession: Bool = true, expiryLimit: CookieTime = .distantFuture) {
         pair = Self.pair(cookie.nameOctets[...], cookie.valueOctets[...])
         nameCount = cookie.nameOctets.count
@@ -90,13 +90,13 @@ struct ReceivedCookie {
         self.isOfThisSession = isOfThisSession
     }
 
-    /// Checks a cookie that comes as a value: the rules that its parts alone can break.
+    /// Checks a cookie value against the rules that need no request and no store.
     func check(_ configuration: CookieJarConfiguration) throws(CookieRejection) {
         let parts = [Array(name), Array(value), path]
         guard !parts.contains(where: \.hasForbiddenControl) else { throw .controlCharacter }
         guard name.count + value.count <= SetCookieParser.maximumPairLength else { throw .tooLarge }
         guard !name.isEmpty || !value.isEmpty else { throw .empty }
-        // Parts that a reader of the cookie's Set-Cookie field would read otherwise.
+        // Rejects parts that would read back differently from the cookie's Set-Cookie field.
         guard parts.allSatisfy({ $0.trimmed($0.indices) == $0.indices && !$0.contains(.semicolon) }),
             !name.contains(.equals), path.first == .slash, isHostOnly || !key.domain.utf8.contains(.semicolon),
             let host = try? Host(key.domain), host.urlForm == key.domain, !key.domain.hasPrefix(".")
@@ -107,12 +107,12 @@ struct ReceivedCookie {
         try checkFlags(configuration, hasRootPath: path.count == 1)
     }
 
-    /// Domain and host-only flag (steps 8 to 10). `attribute` is the Domain attribute.
+    /// The domain and the host-only flag (steps 8 to 10). `attribute` is the value of the Domain attribute.
     private static func scope(
         _ attribute: [UInt8],
         _ request: CookieRequest
     ) throws(CookieRejection) -> (domain: String, isHostOnly: Bool) {
-        // No name begins with an empty label, and in formats of cookies a dot there stands for the hosts below.
+        // A name cannot start with an empty label, and in cookie file formats a leading dot means subdomains.
         guard request.host.utf8.count <= UInt8.max, !request.host.hasPrefix(".") else { throw .malformed }
         guard !attribute.isEmpty else { return (request.host, true) }
         guard attribute.isASCII else { throw .nonASCIIDomain }
@@ -130,7 +130,7 @@ struct ReceivedCookie {
         return (domain, false)
     }
 
-    /// Steps 19 to 22, and the same for `__Http-` and `__Host-Http-` (draft-ietf-httpbis-layered-cookies §5.5.3).
+    /// Steps 19 to 22, with similar rules for `__Http-` and `__Host-Http-` (draft-ietf-httpbis-layered-cookies §5.5.3).
     private func checkFlags(
         _ configuration: CookieJarConfiguration,
         hasRootPath: Bool

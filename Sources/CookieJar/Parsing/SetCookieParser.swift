@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What one Set-Cookie header field says (RFC 6265bis §5.6), as places in the field.
+/// The parts of one Set-Cookie header field (RFC 6265bis §5.6), as ranges in the field.
 struct ParsedSetCookie {
-    /// The name; empty for a nameless cookie.
+    /// The name. Empty for a nameless cookie.
     var name = 0..<0
     /// The value.
     var value = 0..<0
-    /// The last Max-Age (§5.6.2), as a time.
+    /// The expiry time of the last Max-Age (§5.6.2).
     var maxAge: CookieTime?
-    /// The last Expires that is a date (§5.6.1).
+    /// The last Expires with a valid date (§5.6.1).
     var expires: CookieTime?
     /// The last Domain (§5.6.3), without a leading dot.
     var domain = 0..<0
-    /// The last Path (§5.6.4); empty for one that does not begin with a slash: the default-path holds.
+    /// The last Path (§5.6.4). Empty if it does not start with a slash, so that the default-path applies.
     var path = 0..<0
     /// Secure (§5.6.5).
     var isSecure = false
@@ -23,18 +23,18 @@ struct ParsedSetCookie {
     /// Partitioned (draft-cutler-httpbis-partitioned-cookies).
     var isPartitioned = false
 
-    /// When the cookie expires (§5.7 step 6): Max-Age before Expires; nil for a session cookie.
+    /// When the cookie expires (§5.7 step 6). Max-Age takes precedence over Expires. Nil for a session cookie.
     var expiry: CookieTime? { maxAge ?? expires }
 }
 
-/// Reads Set-Cookie header fields (RFC 6265bis §5.6) in time linear to their size.
+/// Parses Set-Cookie header fields (RFC 6265bis §5.6) in linear time.
 struct SetCookieParser {
-    /// The most octets that name and value have together (§5.6 step 5).
+    /// The maximum length of name and value together, in octets (§5.6 step 5).
     static let maximumPairLength = 4096
-    /// The most octets of an attribute's value; a longer attribute is ignored (§5.6, attributes, step 6).
+    /// The maximum length of an attribute's value, in octets. A longer attribute is ignored (§5.6, attributes, step 6).
     static let maximumAttributeLength = 1024
 
-    /// The attributes that mean something.
+    /// The known attributes.
     private enum Attribute: String, CaseIterable {
         case path, domain, secure, expires, maxAge = "max-age", httpOnly = "httponly", sameSite = "samesite",
             partitioned
@@ -49,12 +49,12 @@ struct SetCookieParser {
         }
     }
 
-    /// The longest life of a cookie, in seconds (§5.5).
+    /// The maximum age of a cookie, in seconds (§5.5).
     let ageLimit: Int64
-    /// The time of reception.
+    /// The time when the field was received.
     let now: CookieTime
 
-    /// Reads one field.
+    /// Parses one field.
     func parse(_ field: [UInt8]) throws(CookieRejection) -> ParsedSetCookie {
         // Step 1.
         guard !field.hasForbiddenControl else { throw .controlCharacter }
@@ -87,7 +87,7 @@ struct SetCookieParser {
         // Step 7.
         switch Attribute(field, field.trimmed(range.lowerBound..<equals)) {
         case .path:
-            // §5.6.4; the newest web platform tests want the attribute itself to begin with a slash.
+            // §5.6.4. The latest web platform tests require the attribute itself to start with a slash.
             cookie.path = first == .slash ? value : 0..<0
         case .domain:
             cookie.domain = first == .dot ? value.dropFirst() : value
@@ -110,12 +110,12 @@ struct SetCookieParser {
         }
     }
 
-    /// §5.6.2; nil where the attribute is to be ignored.
+    /// Reads a Max-Age attribute (§5.6.2). Nil if the attribute must be ignored.
     private func maxAge(_ value: ArraySlice<UInt8>) -> CookieTime? {
         let isNegative = value.first == 0x2d
         let digits = isNegative ? value.dropFirst() : value
         guard !digits.isEmpty, digits.allSatisfy(\.isDigit) else { return nil }
-        // A number that no Int64 holds is more than every limit.
+        // A number that does not fit in Int64 exceeds every limit.
         let seconds = Int64(String(decoding: digits, as: UTF8.self)) ?? .max
         guard !isNegative, seconds > 0 else { return .distantPast }
         return now.advanced(bySeconds: min(seconds, ageLimit))

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What became of cookies that were put into a jar together.
+/// The result of inserting several cookies in one step.
 package struct CookieAddition: Hashable, Sendable {
-    /// What became of each; `.rejected(.noRoom)` where it gave way to a later one.
+    /// The outcome of each cookie. `.rejected(.noRoom)` if a later cookie evicted it.
     package fileprivate(set) var outcomes: [CookieOutcome] = []
-    /// How many cookies the jar lost because it, or a domain, was full: of these, and of those that it had before.
+    /// The number of evicted cookies, both inserted ones and earlier ones.
     package fileprivate(set) var dropped = 0
-    /// How many of them the jar had before.
+    /// The number of evicted cookies that were in the jar before.
     package fileprivate(set) var displaced = 0
 }
 
 extension CookieStore {
-    /// Puts cookies into the store by `insert`, and finds out which of them are still there at the end.
+    /// Stores cookies with `insert` and determines which of them were evicted again.
     mutating func addition(
         of cookies: [Cookie],
         by insert: (inout CookieStore, Cookie) -> CookieOutcome

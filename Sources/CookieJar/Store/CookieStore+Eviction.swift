@@ -2,9 +2,9 @@
 
 /// Removing excess cookies (RFC 6265bis §5.7, after step 24).
 extension CookieStore {
-    /// A cookie that may have to go. The smallest goes first.
+    /// A candidate for eviction. The smallest is evicted first.
     private struct Candidate: Comparable {
-        /// 0 expired, 1 not Secure, 2 Secure; in a full jar 1 and 2 are for crowded domains, and 3 is the rest.
+        /// 0: expired, 1: not Secure, 2: Secure. When the whole jar is full, 1 and 2 apply to crowded sites and 3 to all others.
         let priority: Int
         let accessed: CookieTime
         let sequence: UInt64
@@ -15,10 +15,10 @@ extension CookieStore {
         }
     }
 
-    /// Keeps the bounds after a cookie was added.
+    /// Enforces the limits after a cookie was added.
     ///
-    /// - Parameter crowded: A domain with more cookies than one may have.
-    /// - Returns: Whether the added cookie is still there.
+    /// - Parameter crowded: The domain of the cookie, if it has more cookies than allowed.
+    /// - Returns: Whether the added cookie is still in the store.
     mutating func evictExcess(of crowded: DomainKey?, stored sequence: UInt64, now: CookieTime) -> Bool {
         var isKept = true
         if let key = crowded, let cookies = domains[key]?.cookies {
@@ -37,8 +37,8 @@ extension CookieStore {
         return isKept
     }
 
-    /// The cookies of all domains. A domain is crowded by the cookies of its registrable domain, in all partitions: one site
-    /// with many hosts must not take the room of all others.
+    /// The candidates of all domains. A domain is crowded if its registrable domain has too many cookies in all partitions, so
+    /// that a site with many hosts cannot displace the other sites.
     private func candidatesOfAllDomains(now: CookieTime) -> [Candidate] {
         var counts: [String: Int] = [:]
         for (site, names) in domainsBySite {
@@ -64,7 +64,7 @@ extension CookieStore {
     ) -> [Candidate] {
         cookies.map { cookie in
             let priority = cookie.isExpired(at: now) ? 0 : !isCrowded ? 3 : cookie.isSecure ? 2 : 1
-            // A clock that was ahead for a while must not keep what was used then before all that is used now.
+            // A clock that was ahead for a while must not protect the cookies that were used at that time.
             let accessed = min(cookie.accessed, now)
             return Candidate(priority: priority, accessed: accessed, sequence: cookie.sequence, key: key)
         }

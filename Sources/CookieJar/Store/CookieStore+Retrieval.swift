@@ -2,13 +2,13 @@
 
 /// The retrieval model (RFC 6265bis §5.8.3).
 extension CookieStore {
-    /// The Cookie header field of a request (step 6); nil where no cookie goes with it.
+    /// The Cookie header field of a request (step 6). Nil if no cookie matches.
     mutating func header(for query: CookieQuery) -> [UInt8]? {
         let (found, matches) = matches(for: query)
         guard let first = matches.first else { return nil }
         var header: [UInt8] = []
         header.reserveCapacity(matches.reduce(0) { $0 + $1.pairEnd - $1.place.pair })
-        // Pairs that stand behind each other are copied together.
+        // Copies adjacent pairs together.
         var (domain, start, end) = (first.domain, first.place.pair, first.place.pair)
         for match in matches {
             if match.domain != domain || match.place.pair != end {
@@ -18,12 +18,12 @@ extension CookieStore {
             end = match.pairEnd
         }
         header += domains.values[found[domain]].pairs[start..<end]
-        // The last pair has a separator behind it, too.
+        // The last pair also ends with a separator.
         header.removeLast(ReceivedCookie.separator.count)
         return header
     }
 
-    /// The cookies that a request gets, in the order of the Cookie header field.
+    /// The cookies that match a request, in the order of the Cookie header field.
     mutating func cookies(for query: CookieQuery) -> [Cookie] {
         let (found, matches) = matches(for: query)
         return matches.map {
@@ -31,8 +31,7 @@ extension CookieStore {
         }
     }
 
-    /// The cookies that a request gets, in the order of step 4, and the domains that they are of; notes that they were sent
-    /// (step 5).
+    /// The cookies that match a request in the order of step 4, and their domains. Updates their access times (step 5).
     private mutating func matches(for query: CookieQuery) -> (domains: [Domains.Index], matches: [CookieMatch]) {
         var found: [Domains.Index] = []
         found.reserveCapacity(4)
@@ -53,7 +52,7 @@ extension CookieStore {
         for (number, place) in found.enumerated() {
             domains.values[place].collect(query, key: domains.keys[place], number: number, into: &matches)
         }
-        // The cookies of each domain are in order already.
+        // The cookies of one domain are already in order.
         if found.count > 1 { matches.sort { $0.order < $1.order } }
         return (found, matches)
     }

@@ -4,7 +4,7 @@ import Names
 
 /// The storage model (RFC 6265bis §5.7).
 extension CookieStore {
-    /// Stores what one Set-Cookie header field of a response from `url` says.
+    /// Stores the cookie of one Set-Cookie header field in a response from `url`.
     mutating func store(
         _ field: [UInt8],
         from url: HTTPURL,
@@ -32,10 +32,10 @@ extension CookieStore {
         }
     }
 
-    /// Whether a cookie that comes as a value breaks no rule by itself.
+    /// Whether a cookie value satisfies the rules that need no request and no store.
     func accepts(_ cookie: Cookie) -> Bool { (try? ReceivedCookie(cookie).check(configuration)) != nil }
 
-    /// Stores a cookie that comes as a value.
+    /// Stores a cookie value.
     mutating func insert(_ cookie: Cookie, isOfThisSession: Bool, now: CookieTime) -> CookieOutcome {
         let limit = now.advanced(bySeconds: configuration.maximumAge.components.seconds)
         let received = ReceivedCookie(cookie, isOfThisSession: isOfThisSession, expiryLimit: limit)
@@ -47,7 +47,7 @@ extension CookieStore {
         }
     }
 
-    /// Steps 23 and 24: the cookie takes the place of the one with its name, domain, host-only flag and path.
+    /// Steps 23 and 24: replaces the cookie with the same name, domain, host-only flag and path, or adds a new one.
     private mutating func insert(
         _ cookie: ReceivedCookie,
         api: CookieContext.API,
@@ -73,8 +73,8 @@ extension CookieStore {
         return isExpired ? .deleted : add(cookie, to: domain, now: now)
     }
 
-    /// Step 16: whether a cookie from an insecure connection would hide a Secure one of its name, whose domain is the
-    /// cookie's, above it or below it.
+    /// Step 16: whether a cookie from an insecure connection would hide a Secure cookie of the same name in the same domain,
+    /// above it or below it.
     private func overlaysSecureCookie(_ cookie: ReceivedCookie, now: CookieTime) -> Bool {
         let (domain, partition) = (cookie.key.domain, cookie.key.partition)
         var isOverlaid = false
@@ -91,7 +91,7 @@ extension CookieStore {
             let below = domainsBySite[DomainKey(domain: site, partition: partition)] ?? []
             for other in below where DomainMatch.isBelow(other, domain) { look(other) }
         } else {
-            // The hosts below a public suffix belong to many sites. It rarely sets cookies.
+            // The hosts below a public suffix belong to many sites, so search all domains. A public suffix rarely sets cookies.
             for other in domains.keys where other.partition == partition && DomainMatch.isBelow(other.domain, domain) {
                 look(other.domain)
             }
@@ -118,7 +118,7 @@ extension CookieStore {
 }
 
 extension Cookie {
-    /// The cookie that was received, as it is stored where there is none of its name, domain and path.
+    /// The received cookie as it would be stored if it replaced no other cookie.
     init(_ cookie: ReceivedCookie, now: CookieTime) {
         self.init(
             nameOctets: Array(cookie.name),

@@ -2,7 +2,7 @@
 
 import Names
 
-/// The cookie store of RFC 6265bis §5.7 as a value. Each operation is told the time. ``CookieJar`` is the lock around it.
+/// The cookie store of RFC 6265bis §5.7 as a value. The caller passes the time to each operation. ``CookieJar`` locks it.
 ///
 /// `CookieStore+Storage.swift` has the storage model, `CookieStore+Retrieval.swift` the retrieval model,
 /// `CookieStore+Eviction.swift` the order of eviction.
@@ -10,34 +10,34 @@ struct CookieStore {
     let configuration: CookieJarConfiguration
     typealias Domains = [DomainKey: DomainCookies]
 
-    /// The cookies of each domain; none is empty.
+    /// The cookies of each domain. Domains without cookies are absent.
     var domains: Domains = [:]
-    /// The domains with cookies below each registrable domain, itself included: §5.7 step 16 asks for them.
+    /// The domains with cookies at or below each registrable domain, for §5.7 step 16.
     private(set) var domainsBySite: [DomainKey: Set<String>] = [:]
-    /// How many cookies there are, expired ones included.
+    /// The number of cookies, including expired ones.
     private(set) var count = 0
-    /// How many domains are partitioned: while there is none, no look-up asks for partitions.
+    /// The number of partitioned domains. If zero, look-ups skip the partitions.
     private(set) var partitionedCount = 0
     /// The sequence number of the next cookie.
     private(set) var nextSequence: UInt64 = 1
-    /// The sequence number of the cookie that was stored or replaced last.
+    /// The sequence number of the cookie that was last stored or replaced.
     private(set) var lastStored: UInt64 = 0
-    /// The sequence numbers of the cookies that gave way to others since somebody began to count; nil: nobody counts.
+    /// The sequence numbers of the evicted cookies. Nil while evictions are not recorded.
     var evicted: Set<UInt64>?
 
-    /// Whether its cookies are those of an earlier process, with all that was deleted there.
+    /// Whether the store continues the complete state of an earlier process, including its deletions.
     var isRestored = false
 
-    /// Those who follow the changes.
+    /// The observers of changes.
     private(set) var followers: [any CookieFollower] = []
-    /// Who makes the changes of the current operation.
+    /// The source of the current operation's changes.
     var source: ChangeSource?
-    /// When the current operation takes place, if there is a follower.
+    /// The time of the current operation, if there is a follower.
     var time = CookieTime.distantPast
-    /// What the current operation has changed, if there is a follower.
+    /// The changes of the current operation, if there is a follower.
     private var changes: [CookieChange] = []
 
-    /// A cookie in the store. A removal makes places invalid.
+    /// The place of a cookie in the store. A removal invalidates places.
     struct Place {
         let domain: Domains.Index
         let place: DomainCookies.Place
@@ -51,7 +51,7 @@ struct CookieStore {
 
     subscript(place: Place) -> StoredCookie { domains.values[place.domain][place.place] }
 
-    /// The place of the cookie that has this one's name, domain, host-only flag, path and partition.
+    /// The place of the cookie with the same name, domain, host-only flag, path and partition.
     func place(of cookie: ReceivedCookie) -> Place? {
         domains.index(forKey: cookie.key).flatMap { place(of: cookie, in: $0) }
     }
@@ -60,7 +60,7 @@ struct CookieStore {
         domains.values[domain].place(of: cookie).map { Place(domain: domain, place: $0) }
     }
 
-    /// The cookies for which the closure is true, in the order in which they were first stored.
+    /// The cookies for which the closure returns true, in the order in which they were first stored.
     func cookies(where isWanted: (StoredCookie) -> Bool) -> [Cookie] {
         let found = domains.flatMap { key, cookies in
             cookies.places { cookie, _ in isWanted(cookie) }.map { place in
@@ -73,13 +73,13 @@ struct CookieStore {
     /// The cookies that have not expired, in the order in which they were first stored.
     func cookies(at now: CookieTime) -> [Cookie] { cookies { !$0.isExpired(at: now) } }
 
-    /// The cookie in the place of this one, if it has not expired.
+    /// The unexpired cookie in the same place as this one.
     func cookie(like cookie: Cookie, at now: CookieTime) -> Cookie? {
         guard let place = place(of: ReceivedCookie(cookie)), !self[place].isExpired(at: now) else { return nil }
         return self.cookie(at: place)
     }
 
-    /// Whether the current session stored the cookie in the place of this one.
+    /// Whether the cookie in the same place was stored by the current session.
     func isOfThisSession(_ cookie: Cookie) -> Bool {
         place(of: ReceivedCookie(cookie)).map { self[$0].isOfThisSession } ?? false
     }
@@ -90,9 +90,9 @@ struct CookieStore {
 
     // MARK: Changing
 
-    /// Adds a cookie whose place is free, and keeps the bounds.
+    /// Adds a cookie to a free place and enforces the limits.
     ///
-    /// - Parameter domain: The cookie's domain, if it has cookies already.
+    /// - Parameter domain: The cookie's domain, if the store has cookies of it.
     mutating func add(_ cookie: ReceivedCookie, to domain: Domains.Index?, now: CookieTime) -> CookieOutcome {
         let stored = StoredCookie(cookie, created: cookie.created ?? now, sequence: nextSequence, now: now)
         lastStored = nextSequence
@@ -113,7 +113,7 @@ struct CookieStore {
         return evictExcess(of: crowded, stored: stored.sequence, now: now) ? .kept : .rejected(.noRoom)
     }
 
-    /// Puts a cookie into the place of another one, which gives it its time of creation (§5.7 step 23).
+    /// Replaces a cookie. The new cookie takes over the creation time of the old one (§5.7 step 23).
     mutating func replace(_ place: Place, with cookie: ReceivedCookie, now: CookieTime) {
         let old = self[place]
         let stored = StoredCookie(cookie, created: old.created, sequence: old.sequence, now: now)
@@ -134,14 +134,14 @@ struct CookieStore {
         if key.partition != nil { partitionedCount -= 1 }
     }
 
-    /// Removes the cookie in the place of this one, and returns whether there was one.
+    /// Removes the cookie in the same place. Returns whether there was one.
     mutating func remove(_ cookie: Cookie) -> Bool {
         guard let place = place(of: ReceivedCookie(cookie)) else { return false }
         remove(place, cause: .explicit)
         return true
     }
 
-    /// Removes the cookies for which the closure is true, and returns how many they were.
+    /// Removes the cookies for which the closure returns true. Returns their number.
     mutating func remove(
         cause: CookieChange.Cause,
         where isWanted: (StoredCookie, _ cookie: () -> Cookie) -> Bool
@@ -151,7 +151,7 @@ struct CookieStore {
             guard let cookies = domains[key] else { continue }
             let places = cookies.places { cookie, place in isWanted(cookie) { Cookie(at: place, of: cookies, in: key) }
             }
-            // From the last one on, so that the places before it hold.
+            // Starts with the last place, because a removal invalidates the places after it.
             for place in places.reversed() {
                 guard let domain = domains.index(forKey: key) else { continue }
                 remove(Place(domain: domain, place: place), cause: cause)
@@ -160,26 +160,27 @@ struct CookieStore {
         return before - count
     }
 
-    /// Removes what has expired. Look-ups pass over expired cookies; this frees their memory.
+    /// Removes expired cookies to free their memory. Look-ups ignore expired cookies anyway.
     mutating func removeExpired(at now: CookieTime) {
         _ = remove(cause: .expired) { cookie, _ in cookie.isExpired(at: now) }
     }
 
-    // MARK: Telling of changes
+    // MARK: Notifying followers
 
-    /// Adds a follower, and forgets those that want to hear no more: where nothing changes, nothing else does.
+    /// Adds a follower and removes finished followers, because `publishChanges` removes them only after a change.
     mutating func add(_ follower: any CookieFollower) {
         followers.removeAll { $0.isFinished }
         followers.append(follower)
     }
 
-    /// Notes what happened to the cookie at a place, if there is a follower.
+    /// Records a change of the cookie at a place, if there is a follower.
     private mutating func note(_ kind: CookieChange.Kind, _ place: Place) {
         guard !followers.isEmpty else { return }
         changes.append(CookieChange(kind: kind, cookie: cookie(at: place), time: time, source: source))
     }
 
-    /// Tells the followers what was noted. The jar's lock is held, so all hear of changes in their order; none is waited for.
+    /// Passes the recorded changes to the followers. Runs under the jar's lock, so that followers receive changes in order.
+    /// Followers must not block.
     mutating func publishChanges() {
         guard !changes.isEmpty else { return }
         followers.removeAll { $0.isFinished }
@@ -189,7 +190,7 @@ struct CookieStore {
 }
 
 extension DomainKey {
-    /// The registrable domain in the same partition; the domain itself where there is none.
+    /// The registrable domain in the same partition. The domain itself if it has none.
     var site: DomainKey {
         DomainKey(domain: PublicSuffixList.registrableDomain(of: domain) ?? domain, partition: partition)
     }

@@ -2,9 +2,8 @@
 
 /// The cookies of one domain, in the order in which they are sent.
 ///
-/// Their texts are in two arrays, one cookie's behind the other's: cookies that are sent together are copied together, and a
-/// look-up touches no other memory. (On the row of 180 cookies of the cookie benchmark an array for each cookie takes 2.5
-/// times as long.)
+/// Two arrays hold the texts of all cookies, one after another. Adjacent cookies are copied together, and a look-up touches no
+/// other memory. (With one array for each cookie, the cookie benchmark with 180 cookies takes 2.5 times as long.)
 struct DomainCookies {
     private(set) var cookies: [StoredCookie] = []
     /// `name=value; ` of each cookie.
@@ -12,14 +11,14 @@ struct DomainCookies {
     /// The path of each cookie.
     private var paths: [UInt8] = []
 
-    /// The place of a cookie, and of its texts.
+    /// The index of a cookie and the offsets of its texts.
     struct Place {
         fileprivate(set) var index = 0
         fileprivate(set) var pair = 0
         fileprivate(set) var path = 0
     }
 
-    /// The place behind a cookie.
+    /// The place after a cookie.
     private func place(after place: Place) -> Place {
         let cookie = cookies[place.index]
         return Place(
@@ -29,7 +28,7 @@ struct DomainCookies {
         )
     }
 
-    /// The places for which the closure is true, in order.
+    /// The places for which the closure returns true, in order.
     func places(where isWanted: (StoredCookie, Place) -> Bool) -> [Place] {
         var places: [Place] = []
         var place = Place()
@@ -40,7 +39,7 @@ struct DomainCookies {
         return places
     }
 
-    /// The first place for which the closure is true.
+    /// The first place for which the closure returns true.
     func firstPlace(where isWanted: (StoredCookie, Place) -> Bool) -> Place? {
         var place = Place()
         while place.index < cookies.count {
@@ -50,22 +49,22 @@ struct DomainCookies {
         return nil
     }
 
-    /// The place of the cookie that one of this name, path and host-only flag replaces (RFC 6265bis §5.7 step 23).
+    /// The place of the cookie that a new cookie with this name, path and host-only flag replaces (RFC 6265bis §5.7 step 23).
     func place(of other: ReceivedCookie) -> Place? {
         firstPlace { cookie, place in
             cookie.isHostOnly == other.isHostOnly && cookie.nameCount == other.nameCount
                 && cookie.pathCount == other.path.count && name(at: place) == other.name
-                // There is one path of one octet.
+                // The only path of one octet is `/`.
                 && (cookie.pathCount == 1 || path(at: place).elementsEqual(other.path))
         }
     }
 
     subscript(place: Place) -> StoredCookie { cookies[place.index] }
 
-    /// The name's octets; empty for a nameless cookie.
+    /// The octets of the name. Empty for a nameless cookie.
     func name(at place: Place) -> ArraySlice<UInt8> { pairs[place.pair..<(place.pair + Int(self[place].nameCount))] }
 
-    /// The value's octets.
+    /// The octets of the value.
     func value(at place: Place) -> ArraySlice<UInt8> {
         let cookie = self[place]
         let start = cookie.nameCount == 0 ? 0 : Int(cookie.nameCount) + 1
@@ -73,12 +72,12 @@ struct DomainCookies {
         return pairs[(place.pair + start)..<(place.pair + end)]
     }
 
-    /// The path's octets.
+    /// The octets of the path.
     func path(at place: Place) -> ArraySlice<UInt8> { paths[place.path..<(place.path + Int(self[place].pathCount))] }
 
     // MARK: Looking up
 
-    /// Adds the cookies that go with a request to `matches`, and notes that they were sent.
+    /// Adds the cookies that match a request to `matches` and updates their access times.
     ///
     /// - Parameter number: The number of the domain, for the matches.
     mutating func collect(_ query: CookieQuery, key: DomainKey, number: Int, into matches: inout [CookieMatch]) {
@@ -90,13 +89,13 @@ struct DomainCookies {
             let next = self.place(after: place)
             defer { place = next }
             guard query.matches(cookie, isHost: isHost) else { continue }
-            // Most paths are `/`, which every path begins with.
+            // Most paths are `/`, which matches every path.
             guard
                 cookie.pathCount == 1 || query.widens
                     || PathMatch.matches(query.path, cookiePath: paths[place.path..<next.path])
             else { continue }
             if let filter = query.filter, !filter.matches(Cookie(at: place, of: self, in: key), query.url) { continue }
-            // To the second, so that most look-ups of a busy site write nothing.
+            // Access times have whole seconds, so that most look-ups of a busy site write nothing.
             if cookie.accessed != now { cookies[place.index].accessed = now }
             matches.append(CookieMatch(domain: number, place: place, pairEnd: next.pair, order: cookie.order))
         }
@@ -104,10 +103,10 @@ struct DomainCookies {
 
     // MARK: Changing
 
-    /// Inserts a cookie in its place.
+    /// Inserts a cookie in send order.
     mutating func insert(_ stored: StoredCookie, _ cookie: ReceivedCookie) {
         var place = Place(index: cookies.count, pair: pairs.count, path: paths.count)
-        // Most cookies come last.
+        // Most new cookies belong at the end.
         while place.index > 0, stored.order < cookies[place.index - 1].order {
             place.index -= 1
             place.pair -= Int(cookies[place.index].pairCount)
@@ -118,13 +117,13 @@ struct DomainCookies {
         paths.insert(contentsOf: cookie.path, at: place.path)
     }
 
-    /// Puts a cookie of the same name and path into the place of another.
+    /// Replaces a cookie with one of the same name and path.
     mutating func replace(_ place: Place, with stored: StoredCookie, _ cookie: ReceivedCookie) {
         pairs.replaceSubrange(place.pair..<(place.pair + Int(self[place].pairCount)), with: cookie.pair)
         cookies[place.index] = stored
     }
 
-    /// Removes a cookie.
+    /// Removes the cookie at a place.
     mutating func remove(at place: Place) {
         let next = self.place(after: place)
         pairs.removeSubrange(place.pair..<next.pair)
@@ -133,18 +132,18 @@ struct DomainCookies {
     }
 }
 
-/// A cookie that goes with a request.
+/// A cookie that matches a request.
 struct CookieMatch {
-    /// The number of its domain among those of the request.
+    /// The number of its domain among the domains of the request.
     let domain: Int
     let place: DomainCookies.Place
-    /// Where its pair ends.
+    /// The end offset of its pair.
     let pairEnd: Int
     let order: SendOrder
 }
 
 extension Cookie {
-    /// The cookie at a place of a store.
+    /// Makes the cookie at a place of a store.
     init(at place: DomainCookies.Place, of cookies: DomainCookies, in key: DomainKey) {
         let stored = cookies[place]
         self.init(

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The domain field of a cookie, and the partition that it is kept in.
+/// The domain field and the partition of a cookie.
 struct DomainKey: Hashable {
     let domain: String
     let partition: Site?
@@ -10,11 +10,11 @@ struct DomainKey: Hashable {
 struct StoredCookie {
     /// When the first cookie with this name, domain and path was stored.
     let created: CookieTime
-    /// The order of storing, for cookies created in the same microsecond.
+    /// The storage order, for cookies created in the same microsecond.
     let sequence: UInt64
-    /// When the cookie was last sent or stored, to the second.
+    /// When the cookie was last sent or stored, in whole seconds.
     var accessed: CookieTime
-    /// When the cookie expires; nil: with the session.
+    /// When the cookie expires. Nil for a session cookie.
     let expires: CookieTime?
     let isSecure: Bool
     let isHTTPOnly: Bool
@@ -22,11 +22,11 @@ struct StoredCookie {
     /// Whether this session stored it (``CookieJar/clearSession()``).
     let isOfThisSession: Bool
     let sameSite: Cookie.SameSite
-    /// Octets of the name.
+    /// The length of the name in octets.
     let nameCount: UInt16
-    /// Octets of `name=value; `.
+    /// The length of `name=value; ` in octets.
     let pairCount: UInt16
-    /// Octets of the path.
+    /// The length of the path in octets.
     let pathCount: UInt16
 
     init(_ cookie: ReceivedCookie, created: CookieTime, sequence: UInt64, now: CookieTime) {
@@ -44,10 +44,10 @@ struct StoredCookie {
         pathCount = UInt16(cookie.path.count)
     }
 
-    /// Where the cookie stands in the Cookie header field.
+    /// The position of the cookie in the Cookie header field.
     var order: SendOrder { SendOrder(pathCount: pathCount, created: created, sequence: sequence) }
 
-    /// Whether the cookie has expired at a time.
+    /// Whether the cookie has expired at a given time.
     func isExpired(at now: CookieTime) -> Bool {
         expires.map { $0 <= now } ?? false
     }
