@@ -4,15 +4,15 @@
 import HTTPDNS
 import Names
 
-/// One family's part of an answer as it stands in Redis: its TTL in seconds, then addresses, `none` or `noname`. How much of
-/// the TTL is left, the key's own time to live says.
+/// The Redis value for one family of an answer: the TTL in seconds, then addresses, `none` or `noname`. The key's time to live is
+/// the remaining TTL.
 enum AnswerText {
-    /// Addresses that are written and read.
+    /// The maximum number of addresses to write or read.
     static let maxAddresses = 512
-    /// Octets of a value that are read.
+    /// The maximum size of a value to read, in octets.
     static let maxOctets = 32_768
 
-    /// The text of records whose TTL is known and not zero; nil for others.
+    /// The text of records with a known TTL above zero. Nil for other records.
     static func write(_ records: Answer.Records, maxTTL: Duration) -> (text: String, ttl: Duration)? {
         guard let ttl = records.ttl.map({ min($0, maxTTL) }), ttl.components.seconds > 0 else { return nil }
         let seconds = ttl.components.seconds
@@ -26,7 +26,7 @@ enum AnswerText {
         return ("\(seconds) \(words.joined(separator: " "))", .seconds(seconds))
     }
 
-    /// Reads a text; nil where it is none of ours, or where a tenth or less of the TTL is left.
+    /// Reads a value. Nil if it is malformed, or if at most a tenth of the TTL remains.
     static func read(_ octets: [UInt8], _ family: IPAddress.Family, left: Duration) -> Answer.Records? {
         guard octets.count <= maxOctets, left > .zero else { return nil }
         let words = String(decoding: octets, as: UTF8.self).split(separator: " ", omittingEmptySubsequences: false)

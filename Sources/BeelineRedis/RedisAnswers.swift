@@ -26,52 +26,53 @@ import Glibc
 /// await redis.shutDown()
 /// ```
 ///
-/// It connects at once. While the server is away, or too slow, each resolver goes on alone, and the server is tried again at
-/// times. No question ever waits for a connection: those before it stands go without, and what they bring is shared then.
+/// Connects at once. If the server is unavailable or too slow, each resolver continues without it and retries the server at
+/// intervals. Questions never wait for a connection. Until the connection is up, they are answered without the server, and their
+/// answers are shared once it is up.
 ///
-/// Who may write to the server may answer for the upstreams: let nobody else have it.
+/// A client with write access to the server can forge answers, so restrict the access.
 public final class RedisAnswers: SharedAnswers {
-    /// Commands, and who waits for their replies.
+    /// Commands and the continuation that waits for their replies.
     private struct Job {
         var commands: [[[UInt8]]]
-        /// Until when it may wait for its turn; nil: for as long as need be.
+        /// How long the job may wait in the queue. Nil for no limit.
         var limit: ContinuousClock.Instant?
         var waiter: CheckedContinuation<[RedisValue]?, Never>
     }
 
     private struct State {
         enum Link {
-            /// Not to be tried before.
+            /// The connection must not be tried before this time.
             case away(until: ContinuousClock.Instant)
             case connecting
             case up
         }
 
         var link = Link.connecting
-        /// For how long the server is left alone after the next failure. It grows until the server has answered: one that takes
-        /// connections and says nothing is away, too.
+        /// The pause after the next failure. It grows until the server answers a command, because a server that accepts
+        /// connections but does not answer also counts as unavailable.
         var pause: Duration
         var waiting: [Job] = []
-        /// Whether the thread is at work, so that it will look for what waits.
+        /// Whether the thread is running and will process the queue.
         var isBusy = true
         var isClosed = false
 
         var isUp: Bool { if case .up = link { true } else { false } }
     }
 
-    /// Jobs that go out together. The patience is that of one batch, so it must not grow with what waits.
+    /// The maximum number of jobs in one batch. `patience` applies to a batch, so the batch must not grow with the queue.
     static let batchSize = 32
 
     private let configuration: RedisConfiguration
     private let clock = ContinuousClock()
-    /// The one thread that speaks to the server. What waits while it does goes out in batches.
+    /// The only thread that talks to the server. Jobs that arrive in the meantime are sent as a batch.
     private let thread = NIOThreadPool(numberOfThreads: 1)
-    /// Guards the state of the connection and what waits.
+    /// Guards the state of the connection and the queue.
     private let state: NIOLockedValueBox<State>
-    /// The connection. Only the thread takes it, and who shuts down when the thread has ended.
+    /// The connection. Used by the thread only, and by `shutDown()` after the thread has ended.
     let link = NIOLockedValueBox<RedisLink?>(nil)
 
-    /// Answers by a server, which need not be there.
+    /// Starts to connect to a server, which may be unavailable.
     public init(_ configuration: RedisConfiguration) {
         self.configuration = configuration
         state = NIOLockedValueBox(State(pause: configuration.pause.lowerBound))
@@ -79,18 +80,18 @@ public final class RedisAnswers: SharedAnswers {
         begin()
     }
 
-    /// Whether the server was there when it was last spoken to.
+    /// Whether the server was available at the last exchange.
     public var isConnected: Bool {
         state.withLockedValue { $0.isUp }
     }
 
-    /// What waits for its turn.
+    /// The number of jobs in the queue.
     var waiting: Int { state.withLockedValue { $0.waiting.count } }
 
-    /// For how long the server is left alone after the next failure.
+    /// The pause after the next failure.
     var nextPause: Duration { state.withLockedValue { $0.pause } }
 
-    /// Closes the connection; from then on nothing is shared.
+    /// Closes the connection. No answers are shared afterwards.
     public func shutDown() async {
         let waiting = state.withLockedValue { state in
             state.isClosed = true
@@ -143,7 +144,7 @@ public final class RedisAnswers: SharedAnswers {
 
     // MARK: The connection
 
-    /// Has commands carried out; nil where there is no server now.
+    /// Executes commands. Nil if the server is unavailable.
     private func ask(_ commands: [[[UInt8]]], waitsForConnection: Bool = false) async -> [RedisValue]? {
         await withCheckedContinuation { waiter in
             let (isTaken, mustStart) = state.withLockedValue { state -> (Bool, Bool) in
@@ -166,10 +167,10 @@ public final class RedisAnswers: SharedAnswers {
         }
     }
 
-    /// Sets the thread to work.
+    /// Starts the work on the thread.
     private func begin() { thread.submit { [self] in if case .active = $0 { work() } } }
 
-    /// Runs on the thread, until nothing waits.
+    /// Runs on the thread until the queue is empty.
     private func work() {
         Self.blockPipeSignal()
         link.withLockedValue { link in
@@ -184,7 +185,7 @@ public final class RedisAnswers: SharedAnswers {
                     let commands = jobs.flatMap(\.commands)
                     var replies = link?.exchange(commands)
                     if replies == nil, link?.wasCut ?? false {
-                        // The server closes connections that are idle, and may have begun anew: it is asked over another one.
+                        // The server may have closed an idle connection or restarted, so retry once on a new connection.
                         link = RedisLink(configuration)
                         if link == nil { leaveAlone() }
                         replies = link?.exchange(commands)
@@ -205,15 +206,15 @@ public final class RedisAnswers: SharedAnswers {
         }
     }
 
-    /// What the thread does next.
+    /// The next step of the thread.
     private enum Step {
         case connect
         case carryOut([Job])
-        /// Their time is over.
+        /// The time limits of these jobs have passed.
         case giveUp([Job])
     }
 
-    /// Nil: the thread may rest.
+    /// The next step. Nil if the thread has nothing to do.
     private func next() -> Step? {
         state.withLockedValue { state in
             if case .connecting = state.link, !state.isClosed { return .connect }
@@ -240,7 +241,7 @@ public final class RedisAnswers: SharedAnswers {
         }
     }
 
-    /// The library writes to sockets that the server may have closed; the signal of that would end the program.
+    /// hiredis writes to sockets that the server may have closed. An unblocked SIGPIPE would end the program.
     private static func blockPipeSignal() {
         var signals = sigset_t()
         sigemptyset(&signals)

@@ -3,31 +3,31 @@
 #if Redis
 import CHiredis
 
-/// What the server answered to one command.
+/// The server's reply to one command.
 enum RedisValue: Hashable, Sendable {
     case octets([UInt8])
     case integer(Int64)
-    /// There is no such key.
+    /// The key does not exist.
     case nothing
-    /// It refuses the command, or says something that we never ask for.
+    /// An error, or a reply of an unexpected type.
     case unexpected
 }
 
-/// One connection to a server. Its calls block, each for no longer than twice the patience.
+/// A connection to a server. Calls block for at most twice the patience.
 ///
-/// Unchecked, for it holds a pointer: it is used under the lock of ``RedisAnswers/link`` alone.
+/// Unchecked, because it holds a pointer. Used only under the lock of ``RedisAnswers/link``.
 final class RedisLink: @unchecked Sendable {
-    /// Octets of an exchange's replies, at most, for each command. The longest answer takes less.
+    /// The maximum size of the replies to an exchange, in octets for each command. The longest valid answer is shorter.
     private static let maxReplyOctets = 2 * AnswerText.maxOctets
 
     private let context: UnsafeMutablePointer<redisContext>
     private let patience: Duration
-    /// Whether an exchange has succeeded, which the greeting need not be.
+    /// Whether an exchange has returned replies. The greeting may be empty and then does not count.
     private var hasAnswered = false
-    /// Whether the server ended a connection that was of use, and is not merely slow.
+    /// Whether the server closed a working connection, rather than being slow.
     private(set) var wasCut = false
 
-    /// Connects and logs in; nil where the server is away or refuses.
+    /// Connects and logs in. Nil if the server is unavailable or rejects the login.
     init?(_ configuration: RedisConfiguration) {
         let patience = timeval(configuration.patience)
         guard let context = redisConnectWithTimeout(configuration.host, CInt(configuration.port), patience) else {
@@ -48,9 +48,9 @@ final class RedisLink: @unchecked Sendable {
 
     deinit { redisFree(context) }
 
-    /// Sends commands together and waits for all their replies; nil where the connection is of no use any more.
+    /// Sends commands together and waits for all replies. Nil if the connection is no longer usable.
     func exchange(_ commands: [[[UInt8]]]) -> [RedisValue]? {
-        // The socket's own limit starts anew with each octet, so a server that sends few at a time needs one for the whole.
+        // The socket timeout restarts with each octet, so a server that sends slowly needs a time limit for the whole exchange.
         let begin = ContinuousClock.now
         let values = exchange(commands, until: begin + patience)
         wasCut = values == nil && hasAnswered && ContinuousClock.now < begin + patience / 2
@@ -90,8 +90,8 @@ final class RedisLink: @unchecked Sendable {
         }
     }
 
-    /// Whether the next reply, as far as it has come, is of a kind that our commands have. The library takes memory for as many
-    /// elements as an array says that it has.
+    /// Whether the next reply, as far as received, has a type that our commands return. hiredis allocates memory for the
+    /// announced number of elements of an array.
     private var isScalar: Bool {
         guard let reader = context.pointee.reader?.pointee, reader.ridx == -1, reader.pos < reader.len else {
             return true
@@ -100,7 +100,7 @@ final class RedisLink: @unchecked Sendable {
     }
 
     private func append(_ words: [[UInt8]]) -> Bool {
-        // One block for all words: pointers into it stay valid during the call.
+        // One buffer holds all words, so that the pointers into it stay valid during the call.
         let block = words.flatMap(\.self)
         return block.withUnsafeBytes { bytes in
             guard let start = bytes.baseAddress?.assumingMemoryBound(to: CChar.self) else { return false }

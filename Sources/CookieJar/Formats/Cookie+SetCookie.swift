@@ -3,7 +3,7 @@
 public import Names
 
 extension Cookie.SameSite {
-    /// The attribute's value; nil where there is no attribute.
+    /// The value of the attribute. Nil if there is no attribute.
     var name: String? {
         switch self {
         case .unspecified: nil
@@ -15,15 +15,15 @@ extension Cookie.SameSite {
 }
 
 extension Cookie {
-    /// The Set-Cookie header field that a server would write for this cookie. A host-only cookie has no Domain: that it is
-    /// for `domain` must be told by the URL that the field comes from.
+    /// The Set-Cookie header field of a server that sets this cookie. For a host-only cookie it has no Domain attribute, so the
+    /// URL of the response must have `domain` as its host.
     public var setCookieOctets: [UInt8] {
-        // A nameless cookie whose value has = would be read as one with a name.
+        // Without the leading =, a nameless cookie with = in its value would be read as one with a name.
         let equals: [UInt8] = nameOctets.isEmpty && valueOctets.contains(.equals) ? [.equals] : []
         return equals + pairOctets + Array(attributes.utf8)
     }
 
-    /// The attributes as a Set-Cookie header field has them, with the semicolon before each.
+    /// The attributes of a Set-Cookie header field, each after a semicolon.
     var attributes: String {
         var text = "; Path=\(path)"
         if !isHostOnly { text += "; Domain=\(domain)" }
@@ -35,10 +35,9 @@ extension Cookie {
         return text
     }
 
-    /// The cookie that a Set-Cookie header field of a response from `url` makes, by those rules of RFC 6265bis that need
-    /// no jar.
+    /// Makes the cookie of a Set-Cookie header field in a response from `url`, under the rules of RFC 6265bis that need no jar.
     ///
-    /// - Throws: Why there is none.
+    /// - Throws: The reason for rejecting the cookie.
     public init(
         setCookie: String,
         from url: HTTPURL,
@@ -48,10 +47,10 @@ extension Cookie {
         try self.init(setCookieOctets: Array(setCookie.utf8), from: url, context: context, now: now)
     }
 
-    /// As ``init(setCookie:from:context:now:)``, of octets that need not be UTF-8.
+    /// Like ``init(setCookie:from:context:now:)``, for octets that may not be UTF-8.
     ///
-    /// - Parameter acceptsInsecureNone: whether SameSite=None may be without Secure, as some jars have it
-    ///   (``CookieJarConfiguration/acceptsInsecureSameSiteNone``).
+    /// - Parameter acceptsInsecureNone: Whether SameSite=None is accepted without Secure, as in
+    ///   ``CookieJarConfiguration/acceptsInsecureSameSiteNone``.
     package init(
         setCookieOctets field: [UInt8],
         from url: HTTPURL,
@@ -74,7 +73,7 @@ extension Cookie {
 }
 
 extension CookieTime {
-    /// IMF-fixdate (RFC 9110 §5.6.7): `Sun, 06 Nov 1994 08:49:37 GMT`. Times before the year 1601 and after 9999 are
-    /// brought to the first and last second of these, because readers take no others.
+    /// The time as IMF-fixdate (RFC 9110 §5.6.7): `Sun, 06 Nov 1994 08:49:37 GMT`. Clamped to the years 1601 to 9999, because
+    /// readers accept no others.
     public var httpDate: String { HTTPDate.text(wholeSeconds.microseconds / 1_000_000) }
 }

@@ -2,19 +2,19 @@
 
 public import Names
 
-/// The formats that cookies are exchanged in.
+/// The file formats for cookies.
 public enum CookieFormat: String, Hashable, Sendable, CaseIterable {
-    /// `cookies.txt`: ``NetscapeCookieFile``.
+    /// The `cookies.txt` format: ``NetscapeCookieFile``.
     case netscape
-    /// `Set-Cookie` header lines, for instance of a saved response: ``SetCookieLines``.
+    /// `Set-Cookie` header lines, for example of a saved response: ``SetCookieLines``.
     case headers
-    /// JSON, and HTTP Archives to read: ``CookieJSON``.
+    /// JSON. Also reads HTTP Archives: ``CookieJSON``.
     case json
-    /// The `storageState` of Playwright, which is read as ``json``.
+    /// Playwright's `storageState`. Read in the same way as ``json``.
     case storageState = "storage-state"
 
-    /// The format that a file seems to have: JSON where it begins with a bracket, header lines where one of the first lines
-    /// is a Set-Cookie field or a status line, else Netscape's.
+    /// Detects the format of a file: JSON if it starts with a bracket, header lines if one of the first 20 lines is a Set-Cookie
+    /// field or a status line, otherwise Netscape's format.
     public init(of octets: [UInt8]) {
         let octets = octets.withoutByteOrderMark
         let start = octets.first { !$0.isWhitespace && $0 != 0x0d && $0 != 0x0a }
@@ -32,11 +32,11 @@ public enum CookieFormat: String, Hashable, Sendable, CaseIterable {
         self = hasHeaders ? .headers : .netscape
     }
 
-    /// Reads a file. Parts that are not cookies are reported, and the rest is read.
+    /// Reads a file. Reports parts that are not cookies and reads the rest.
     ///
     /// - Parameters:
-    ///   - octets: The file's content; a byte order mark is skipped.
-    ///   - url: Where header lines without a Domain attribute come from, if the file does not say it.
+    ///   - octets: The content of the file. A byte order mark is skipped.
+    ///   - url: The source of header lines without a Domain attribute, unless the file names one.
     ///   - now: The time of reading.
     public func read(_ octets: [UInt8], from url: HTTPURL? = nil, now: CookieTime) -> CookieImport {
         let octets = octets.withoutByteOrderMark
@@ -47,7 +47,7 @@ public enum CookieFormat: String, Hashable, Sendable, CaseIterable {
         }
     }
 
-    /// Writes a file. Each format's type says which cookies it cannot hold and leaves out.
+    /// Writes a file. Omits cookies that the format cannot hold; see the type of each format.
     public func write(_ cookies: [Cookie]) -> [UInt8] {
         switch self {
         case .netscape: NetscapeCookieFile.write(cookies)
@@ -59,14 +59,14 @@ public enum CookieFormat: String, Hashable, Sendable, CaseIterable {
 }
 
 extension [UInt8] {
-    /// The octets behind a byte order mark in UTF-8, which some editors put in front.
+    /// The octets after a UTF-8 byte order mark, which some editors add.
     fileprivate var withoutByteOrderMark: ArraySlice<UInt8> {
         starts(with: [0xef, 0xbb, 0xbf]) ? dropFirst(3) : self[...]
     }
 }
 
 extension ArraySlice<UInt8> {
-    /// Calls `body` with each line, without its end (LF or CRLF), and its number from 1 on.
+    /// Calls `body` with each line, without its line ending (LF or CRLF), and its number, starting with 1.
     func forEachLine(_ body: (_ line: ArraySlice<UInt8>, _ number: Int) -> Void) {
         var rest = self
         var number = 0

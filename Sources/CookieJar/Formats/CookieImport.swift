@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What a file of cookies held: the cookies, and the lines that are none.
+/// The result of reading a cookie file: the cookies, and the parts that are not cookies.
 public struct CookieImport: Hashable, Sendable {
-    /// A part of the file that was passed over.
+    /// A part of the file that was skipped.
     public struct Problem: Hashable, Sendable, CustomStringConvertible {
-        /// The line, from 1 on; in JSON, the place of the cookie in the array.
+        /// The number of the line, starting with 1. In JSON, the position of the cookie in the array.
         public let line: Int
-        /// What is wrong with it.
+        /// The reason for skipping it.
         public let reason: String
 
-        /// `line 3: ` and what is wrong.
+        /// `line 3: ` and the reason.
         public var description: String { "line \(line): \(reason)" }
     }
 
-    /// The cookies, in the file's order.
+    /// The cookies, in the order of the file.
     public internal(set) var cookies: [Cookie] = []
     /// The line of each cookie.
     public internal(set) var lines: [Int] = []
-    /// What was passed over.
+    /// The skipped parts.
     public internal(set) var problems: [Problem] = []
 
     package init() {}

@@ -12,12 +12,12 @@ import Foundation
 /// `created`, `lastAccessed`, `secure`, `httpOnly`, `sameSite` (`lax`, `strict`, `none`), `partition`. A name or value that is
 /// not UTF-8 is an array of numbers, `nameOctets` or `valueOctets`.
 ///
-/// Exports of browsers, their extensions and drivers are read too: `expirationDate`, `expiry`, `session`, a leading dot of the
-/// domain instead of `hostOnly`, `no_restriction`, `partitionKey`, dates of ISO 8601, the array in a member `cookies` (the
-/// `storageState` of Playwright, the DevTools protocol), the members of Cookie Quick Manager (`Host raw`), and an HTTP Archive
-/// (HAR), whose entries count as lines.
+/// Also reads exports of browsers, browser extensions and drivers: `expirationDate`, `expiry`, `session`, a leading dot of the
+/// domain instead of `hostOnly`, `no_restriction`, `partitionKey`, ISO 8601 dates, the array in a member `cookies` (Playwright's
+/// `storageState`, the DevTools protocol), the members of Cookie Quick Manager (`Host raw`), and an HTTP Archive (HAR), whose
+/// entries count as lines.
 public enum CookieJSON {
-    /// Reads a file. Objects that are not cookies are reported by their place from 1 on, and the rest is read.
+    /// Reads a file. Reports objects that are not cookies by their position, starting with 1, and reads the rest.
     public static func read(_ octets: [UInt8], now: CookieTime) -> CookieImport {
         var result = CookieImport()
         do {
@@ -70,29 +70,29 @@ public enum CookieJSON {
         Array("[".utf8) + objects(cookies.map { JSONCookie($0) }) + Array("\n]\n".utf8)
     }
 
-    /// Writes the `storageState` of Playwright, without local storage. Cookies that are not UTF-8 are left out.
+    /// Writes Playwright's `storageState`, without local storage. Omits cookies that are not UTF-8.
     public static func writeStorageState(_ cookies: some Sequence<Cookie>) -> [UInt8] {
         let states = cookies.filter { String(validating: $0.nameOctets + $0.valueOctets, as: UTF8.self) != nil }
         return Array("{\"cookies\": [".utf8) + objects(states.map { JSONCookie($0, isOfStorageState: true) })
             + Array("\n], \"origins\": []}\n".utf8)
     }
 
-    /// One object a line.
+    /// Encodes one object per line.
     private static func objects(_ cookies: [JSONCookie]) -> [UInt8] {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        // Texts, numbers and Booleans can always be encoded: an object is never left out.
+        // Encoding text, numbers and Booleans cannot fail, so no object is lost.
         let lines = cookies.compactMap { try? encoder.encode($0) }
         return Array(lines.map { Array("\n".utf8) + $0 }.joined(separator: [.comma]))
     }
 }
 
-/// Why an object is not a cookie.
+/// The reason why an object is not a cookie.
 struct CookieJSONProblem: Error {
     let reason: String
 }
 
-/// A value that may be malformed while those beside it are read.
+/// A value whose decoding may fail without failing its siblings.
 struct Attempt<Value: Decodable>: Decodable {
     let result: Result<Value, any Error>
 
@@ -101,7 +101,7 @@ struct Attempt<Value: Decodable>: Decodable {
     }
 }
 
-/// The name of a member, whatever it is.
+/// The name of any member.
 struct JSONKey: CodingKey, ExpressibleByStringLiteral {
     let stringValue: String
     var intValue: Int? { nil }
@@ -112,20 +112,20 @@ struct JSONKey: CodingKey, ExpressibleByStringLiteral {
 }
 
 extension KeyedDecodingContainer<JSONKey> {
-    /// A member, if it is there and of this type.
+    /// The value of a member, if it exists and has this type.
     func value<Value: Decodable>(_ key: JSONKey, as type: Value.Type = Value.self) -> Value? {
         try? decodeIfPresent(type, forKey: key)
     }
 
-    /// The first of these members that is a text.
+    /// The first of these members that is a string.
     func text(_ keys: JSONKey...) -> String? { keys.lazy.compactMap { value($0) }.first }
 
-    /// The first of these members that is a Boolean, or the name of one.
+    /// The first of these members that is a Boolean, or the name of one as a string.
     func flag(_ keys: JSONKey...) -> Bool? {
         keys.lazy.compactMap { value($0) ?? text($0).flatMap(Bool.init) }.first
     }
 
-    /// An object in a member.
+    /// The object in a member.
     func object(_ key: JSONKey) -> KeyedDecodingContainer<JSONKey>? {
         try? nestedContainer(keyedBy: JSONKey.self, forKey: key)
     }

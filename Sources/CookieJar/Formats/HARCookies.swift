@@ -3,11 +3,11 @@
 import NIOConcurrencyHelpers
 import Names
 
-/// The cookies of an HTTP Archive (HAR 1.2), as a browser's network panel saves it.
+/// The cookies of an HTTP Archive (HAR 1.2), as saved by the network panel of a browser.
 ///
-/// The Set-Cookie fields are stored in the order of the file, each at the time of its entry, by the rules of RFC 6265bis: the
-/// result is what a browser would have. Entries without these fields, but with `cookies`, give those. Cookies that were there
-/// before the first entry are taken from the requests, where Chromium writes them whole.
+/// The Set-Cookie fields are stored in file order, each at the time of its entry, under the rules of RFC 6265bis. The result is
+/// the same as in a browser. For entries that have only `cookies`, those are stored. Cookies from before the first entry are read
+/// from the requests, where Chromium writes all their attributes.
 struct HARCookies: Decodable {
     private let dialect: Dialect
     private let entries: [Attempt<Entry>]
@@ -35,7 +35,7 @@ struct HARCookies: Decodable {
             responseCookies = response?.value("cookies") ?? []
         }
 
-        /// The Set-Cookie fields of the response, or fields made of its cookies.
+        /// The Set-Cookie fields of the response, or fields built from its cookies.
         func fields(_ dialect: Dialect) -> [String] {
             let fields = headers.compactMap { try? $0.result.get() }.filter { $0.name.lowercased() == "set-cookie" }
             guard fields.isEmpty else { return fields.flatMap { dialect.fields($0.value) } }
@@ -49,7 +49,7 @@ struct HARCookies: Decodable {
     }
 
     private struct ResponseCookie: Decodable {
-        /// A Set-Cookie field that makes the cookie.
+        /// A Set-Cookie field that sets the cookie.
         let field: String
 
         init(from decoder: any Decoder) throws {
@@ -70,12 +70,12 @@ struct HARCookies: Decodable {
         }
     }
 
-    /// How a browser writes the fields of a response.
+    /// The way in which a browser writes the fields of a response.
     private enum Dialect {
         case standard
-        /// Safari joins the fields of a name by commas.
+        /// Safari joins fields with the same name by commas.
         case joined
-        /// Chromium writes a character for each octet.
+        /// Chromium writes one character for each octet.
         case octets
 
         init(_ creator: String) {
@@ -83,7 +83,8 @@ struct HARCookies: Decodable {
         }
 
         func fields(_ value: String) -> [String] {
-            // Some browsers join the fields of a response by line feeds. U+0085 is no line end: it may be an octet.
+            // Some browsers join the fields of a response by line feeds. U+0085 does not end a line here, because it may be an
+            // octet.
             let lines = value.split { $0 == "\n" || $0 == "\r\n" }.map(String.init)
             switch self {
             case .standard: return lines
@@ -98,7 +99,7 @@ struct HARCookies: Decodable {
         }
     }
 
-    /// The cookies that a browser would have at the end. Those that gave way because their domain was full are reported.
+    /// The cookies that a browser would have in the end. Reports cookies that were evicted because their domain was full.
     func cookies(now: CookieTime) -> CookieImport {
         var result = CookieImport()
         var configuration = CookieJarConfiguration()
@@ -108,13 +109,13 @@ struct HARCookies: Decodable {
         var stored: [UInt64: CookiePlace] = [:]
         let note = { (place: CookiePlace) in stored[jar.state.withLockedValue { $0.lastStored }] = place }
         var lines: [CookiePlace: Int] = [:]
-        // A later request may carry an older cookie: the file is in the order in which requests began.
+        // The file is ordered by the start of requests, so a later request may carry an older cookie.
         var answered: Set<CookiePlace> = []
         for (index, entry) in entries.enumerated() {
             let line = index + 1
             let entry = try? entry.result.get()
             guard let entry, let url = try? HTTPURL(entry.url) else {
-                // Pages are full of `data:` and the like, which have no cookies.
+                // Pages load many `data:` URLs and similar ones, which have no cookies.
                 let scheme = entry?.url.prefix { $0 != ":" } ?? ""
                 if scheme.isEmpty || scheme == entry?.url[...] || Scheme(scheme) != nil {
                     result.skip(line: line, "the request has no URL of http or https")

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// One cookie of ``CookieJSON``.
+/// A cookie in the format of ``CookieJSON``.
 struct JSONCookie: Codable {
     let cookie: Cookie
-    /// Whether it is written as Playwright's `storageState` has it: all members are required, and the domain has a dot.
+    /// Whether to write the format of Playwright's `storageState`, which requires all members and a leading dot in the domain of
+    /// a cookie for subdomains.
     var isOfStorageState = false
 
     init(_ cookie: Cookie, isOfStorageState: Bool = false) {
@@ -37,7 +38,7 @@ struct JSONCookie: Codable {
         if let accessed = object.value("lastAccessed", as: Double.self) {
             cookie.lastAccessed = CookieTime(secondsSince1970: accessed)
         }
-        // Our own member, or the key of a browser: a site, or an object that has it.
+        // Reads our own member, or the partition key of a browser: a site, or an object with the site.
         let key = object.object("partitionKey")
         if let text = object.text("partition", "partitionKey") ?? key?.text("topLevelSite", "sourceOrigin") {
             guard let partition = Site(text) else {
@@ -48,7 +49,7 @@ struct JSONCookie: Codable {
         self.cookie = cookie
     }
 
-    /// Seconds since 1970, or a date of ISO 8601; nil for a session cookie.
+    /// Reads seconds since 1970 or an ISO 8601 date. Nil for a session cookie.
     private static func expiry(of object: KeyedDecodingContainer<JSONKey>) throws -> CookieTime? {
         for key in ["expires", "expirationDate", "expiry", "Expires raw"] as [JSONKey] {
             if let text = object.text(key), !text.isEmpty, Double(text) == nil {
@@ -60,7 +61,7 @@ struct JSONCookie: Codable {
             guard let seconds = object.value(key, as: Double.self) ?? object.text(key).flatMap(Double.init) else {
                 continue
             }
-            // Drivers of browsers write -1 for a session cookie, Cookie Quick Manager 0.
+            // Browser drivers write -1 for a session cookie, and Cookie Quick Manager writes 0.
             return seconds < 0 || (seconds == 0 && key.stringValue == "Expires raw")
                 ? nil : CookieTime(secondsSince1970: seconds)
         }
@@ -103,9 +104,9 @@ struct JSONCookie: Codable {
         try object.encode(cookie.isHTTPOnly, forKey: "httpOnly")
         if isOfStorageState {
             try object.encode(cookie.isHostOnly ? cookie.domain : ".\(cookie.domain)", forKey: "domain")
-            // Zero and less are a session cookie.
+            // Readers take zero and negative values as a session cookie.
             try object.encode(cookie.expires.map { max(1, $0.secondsSince1970) } ?? -1, forKey: "expires")
-            // Browsers enforce Lax where the attribute is absent.
+            // Browsers enforce Lax if the attribute is absent.
             try object.encode(cookie.sameSite.name ?? "Lax", forKey: "sameSite")
             try object.encodeIfPresent(cookie.partition?.description, forKey: "partitionKey")
             return

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The `cookies.txt` of Netscape, as curl, wget and yt-dlp read and write it.
+/// Netscape's `cookies.txt`, as curl, wget and yt-dlp read and write it.
 ///
-/// A line is a cookie: domain (an IPv6 address without brackets), whether hosts below it get it, path, Secure, expiry in
-/// seconds since 1970 (0, or nothing as Python writes it: a session cookie), name and value, separated by tabs. `#HttpOnly_`
-/// before the domain marks an HttpOnly cookie. The format has no place for SameSite, Partitioned and the times of creation
-/// and access. Cookies with a tab in the name or path are left out when a file is written.
+/// Each line holds one cookie as fields separated by tabs: the domain (an IPv6 address without brackets), whether subdomains
+/// match, path, Secure, expiry in seconds since 1970, name and value. A session cookie has expiry 0, or an empty expiry in files
+/// from Python. `#HttpOnly_` before the domain marks an HttpOnly cookie. The format cannot represent SameSite, Partitioned, and
+/// the times of creation and access. When writing, cookies with a tab in the name or path are omitted.
 public enum NetscapeCookieFile {
     private static let httpOnlyMark = "#httponly_"
 
-    /// Reads a file. Lines that are not cookies are reported, and the rest is read.
+    /// Reads a file. Reports lines that are not cookies and reads the rest.
     public static func read(_ octets: [UInt8]) -> CookieImport {
         var result = CookieImport()
         octets[...].forEachLine { line, number in read(line: line, number: number, into: &result) }
@@ -20,10 +20,10 @@ public enum NetscapeCookieFile {
         let isHTTPOnly = line.startsCaseInsensitively(with: httpOnlyMark)
         let line = isHTTPOnly ? line.dropFirst(httpOnlyMark.utf8.count) : line
         guard !line.isEmpty, isHTTPOnly || line.first != UInt8(ascii: "#") else { return }
-        // A value may hold tabs, so what follows the sixth is one field.
+        // A value may contain tabs, so the part after the sixth tab is one field.
         var fields = line.split(separator: .tab, maxSplits: 6, omittingEmptySubsequences: false)
         if fields.count < 6 {
-            // Copying from a web page or a terminal turns tabs into spaces.
+            // Copying from a web page or a terminal replaces tabs by spaces.
             let words = line.split(maxSplits: 6, whereSeparator: \.isWhitespace)
             if words.count == 7 { fields = words }
         }
@@ -53,7 +53,7 @@ public enum NetscapeCookieFile {
         )
     }
 
-    /// The domain as a jar has it: without a leading dot, with brackets around an IPv6 address, and without the port that
+    /// The domain in the form of a jar: without a leading dot, with brackets around an IPv6 address, and without the port that
     /// wget writes.
     private static func domain(_ text: String) -> String {
         let domain = text.hasPrefix(".") ? text.dropFirst() : text[...]
@@ -70,13 +70,13 @@ public enum NetscapeCookieFile {
         }
     }
 
-    /// Writes a file that other programs read too.
+    /// Writes a file that other programs can read.
     public static func write(_ cookies: some Sequence<Cookie>) -> [UInt8] {
         var octets = Array("# Netscape HTTP Cookie File\n\n".utf8)
         for cookie in cookies where !cookie.nameOctets.contains(.tab) && !cookie.path.utf8.contains(.tab) {
-            // A session cookie has expiry 0, so one that expired before 1970 must not round to it.
+            // Expiry 0 means a session cookie, so a time before 1970 must not become 0.
             let expires = cookie.expires.map { max(1, $0.microseconds / 1_000_000) } ?? 0
-            // Other programs compare it with a host that has no brackets.
+            // Other programs compare the domain with a host without brackets.
             let domain = cookie.domain.hasPrefix("[") ? String(cookie.domain.dropFirst().dropLast()) : cookie.domain
             let fields = [
                 (cookie.isHTTPOnly ? "#HttpOnly_" : "") + (cookie.isHostOnly ? "" : ".") + domain,

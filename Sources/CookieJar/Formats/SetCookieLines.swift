@@ -2,20 +2,20 @@
 
 public import Names
 
-/// Cookies as the header lines of responses, `Set-Cookie: name=value; Path=/`.
+/// Cookies as header lines of responses, such as `Set-Cookie: name=value; Path=/`.
 ///
-/// A line `# URL` says from which URL the lines below it come. Without one, each comes from the URL that the reader is told, or
-/// from `https://` and its Domain attribute. `# URL partition=SITE` also names the site that the partitioned cookies below
-/// belong to. A Netscape line is read too, because curl reads both from one file. Other lines (the rest of a saved response)
-/// are skipped.
+/// A line `# URL` sets the source URL of the following lines. Without it, the source is the URL that the caller passes, or else
+/// `https://` and the Domain attribute of the line. `# URL partition=SITE` also sets the site of the following Partitioned
+/// cookies. Netscape lines are read too, because curl reads both from one file. Other lines (the rest of a saved response) are
+/// ignored.
 public enum SetCookieLines {
     private static let field = "set-cookie:"
 
-    /// Reads a file. Fields that RFC 6265bis rejects are reported, and the rest is read.
+    /// Reads a file. Reports fields that RFC 6265bis rejects and reads the rest.
     ///
     /// - Parameters:
-    ///   - octets: The file's content.
-    ///   - url: Where lines without a Domain attribute come from, until the file says otherwise.
+    ///   - octets: The content of the file.
+    ///   - url: The source of the lines, until a line `# URL` sets another one.
     ///   - now: The time of reading.
     public static func read(_ octets: [UInt8], from url: HTTPURL? = nil, now: CookieTime) -> CookieImport {
         var result = CookieImport()
@@ -59,7 +59,7 @@ public enum SetCookieLines {
         return try? HTTPURL("https://" + String(decoding: field[parsed.domain], as: UTF8.self) + "/")
     }
 
-    /// Writes a file: the cookies of each host below its URL. Cookies with a longer path than a reader takes are left out.
+    /// Writes a file that lists cookies below the URLs of their hosts. Omits cookies whose path is longer than readers accept.
     public static func write(_ cookies: some Sequence<Cookie>) -> [UInt8] {
         var octets: [UInt8] = []
         var last = ""
