@@ -14,7 +14,7 @@ import Musl
 import Glibc
 #endif
 
-/// Answers that resolvers share by a Redis or Valkey server.
+/// Shares answers between resolvers through a Redis or Valkey server.
 ///
 /// ```swift
 /// let redis = RedisAnswers(RedisConfiguration())

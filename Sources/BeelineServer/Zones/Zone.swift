@@ -102,7 +102,7 @@ extension DNSRecord {
 }
 
 extension DNSName {
-    /// The name without its first label; nil for the root.
+    /// The name without its first label. Nil for the root.
     var parent: DNSName? {
         guard let length = wire.first, length > 0 else { return nil }
         return DNSName(wire: Array(wire.dropFirst(1 + Int(length))))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Removing excess cookies (RFC 6265bis §5.7, after step 24).
+/// The eviction of excess cookies (RFC 6265bis §5.7, after step 24).
 extension CookieStore {
     /// A candidate for eviction. The smallest is evicted first.
     private struct Candidate: Comparable {
