@@ -35,7 +35,7 @@ public final class RedisAnswers: SharedAnswers {
     /// Commands and the continuation that waits for their replies.
     private struct Job {
         var commands: [[[UInt8]]]
-        /// How long the job may wait in the queue. Nil for no limit.
+        /// When the job leaves the queue without an answer. Nil for no limit.
         var limit: ContinuousClock.Instant?
         var waiter: CheckedContinuation<[RedisValue]?, Never>
     }
