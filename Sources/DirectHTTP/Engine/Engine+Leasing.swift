@@ -6,7 +6,7 @@ import NIOPosix
 import Names
 
 extension Engine {
-    /// A request on its connection, and what came of it.
+    /// A request that was sent on a connection, with its result.
     struct Sent: Sendable {
         let connection: Connection
         let isReused: Bool
@@ -14,7 +14,7 @@ extension Engine {
         let head: Exchange.HeadResult
     }
 
-    /// Leases a connection, sends the request and waits for the head of its response.
+    /// Leases a connection, sends the request and waits for the head of the response.
     func send(
         _ exchange: Exchange,
         _ key: PoolKey,
@@ -34,7 +34,7 @@ extension Engine {
         return try await sendOnNew(exchange, key, source, avoiding: avoided, clock: clock)
     }
 
-    /// Apart from the other way, which is the usual one and needs none of the memory that this does.
+    /// Kept out of `send` so that its async frame stays small: most requests reuse a connection.
     @inline(never)
     private func sendOnNew(
         _ exchange: Exchange,
@@ -56,7 +56,7 @@ extension Engine {
         }
     }
 
-    /// The endpoints that a request leaves to its twin.
+    /// The endpoints that the second request of a hedge avoids; empty for every other request.
     private func avoided(
         by side: HedgeSide,
         _ key: PoolKey,
@@ -75,8 +75,7 @@ extension Engine {
         return Sent(connection: connection, isReused: isReused, time: time, head: head)
     }
 
-    /// Runs what goes to and fro between its caller and an event loop on a loop, so that the caller changes threads once there
-    /// and once back.
+    /// Runs `body` on an event loop, if it can, so that the caller changes threads only once to the loop and once back.
     private func onLoop<Value: Sendable>(
         _ body: () async throws(DirectHTTPError) -> Value
     ) async throws(DirectHTTPError) -> Value {
@@ -98,14 +97,14 @@ extension Engine {
                 target: dialer.target,
                 configuration: configuration,
                 pool: pool,
-                // A caller on a loop that is not ours dials there.
+                // A caller on a loop outside the engine's group dials on that loop.
                 wakes: wakes[ObjectIdentifier(loop)] ?? WakeQueue(loop),
                 epoch: epoch
             ).make(won, info)
         }
     }
 
-    /// Resolves.
+    /// Resolves the endpoints and returns a dialer for them.
     func dialer(
         _ key: PoolKey,
         _ source: some EndpointSource,
@@ -126,7 +125,7 @@ extension Engine {
         )
     }
 
-    /// Dials and makes something of the channel.
+    /// Dials, and calls `make` with the connected channel.
     func dial<Made: Sendable>(
         by dialer: Dialer,
         clock: ExchangeClock,
@@ -145,7 +144,7 @@ extension Engine {
         }
     }
 
-    /// The list with those endpoints last that failed lately.
+    /// The list with recently failed endpoints moved to the end.
     private func remembering(_ list: EndpointList, of origin: Origin) -> EndpointList {
         var list = list
         list.endpoints = memory.withLockedValue { $0.ordered(list.endpoints, for: origin, now: .now()) }
@@ -168,7 +167,7 @@ extension Engine {
         case .unixSocket: return EndpointList([Endpoint(IPAddress(v4: 0), port: 0)])
         }
         if let list = source as? EndpointList, !list.endpoints.isEmpty { return list }
-        // A task of its own, so that the time limit can cancel the question without cancelling the caller.
+        // A separate task, so that the time limit can cancel the resolution without cancelling the caller.
         let question = Task { try await source.endpoints(for: dialled) }
         guard let id = pending.add({ question.cancel() }) else {
             question.cancel()

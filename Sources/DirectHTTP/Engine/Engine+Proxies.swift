@@ -2,9 +2,9 @@
 
 import HTTPTypes
 
-// Who we are to a proxy that forwards requests. One that tunnels is told by ``ProxyTunnelHandler``.
+// Credentials for proxies that forward requests. ``ProxyTunnelHandler`` handles proxies that tunnel.
 extension Engine {
-    /// What a request is sent with; nil where no proxy forwards it, or the proxy must ask first.
+    /// The `Proxy-Authorization` of a request; nil if no proxy forwards it, or if the proxy must send a challenge first.
     func proxyAnswer(_ request: PreparedRequest, _ key: PoolKey) -> AuthMemory.Answer? {
         guard let proxy = key.forwarder, let credentials = proxy.credentials else { return nil }
         return proxies.authorization(
@@ -16,7 +16,7 @@ extension Engine {
         )
     }
 
-    /// Whether a response is a challenge of the proxy to which there is an answer.
+    /// Whether a response is a challenge of the proxy that can be answered.
     func isChallenge(
         _ response: HTTPResponse,
         _ key: PoolKey,

@@ -5,7 +5,7 @@ public import NIOCore
 public import NIOPosix
 package import Names
 
-/// HTTP to endpoints that it is told: it dials, races, secures, pools and exchanges, and knows no DNS and no cookies.
+/// Sends HTTP requests to given endpoints. It dials, races, secures and pools connections. It does not use DNS or cookies.
 ///
 /// ```swift
 /// let engine = Engine()
@@ -15,24 +15,24 @@ package import Names
 /// await engine.shutDown()
 /// ```
 ///
-/// One engine serves any number of origins and tasks. ``shutDown(after:)`` ends it; what is under way then fails.
+/// One engine serves any number of origins and tasks. ``shutDown(after:)`` ends it, and requests in progress then fail.
 public final class Engine: Sendable {
     let configuration: EngineConfiguration
     let group: any EventLoopGroup
-    /// One for each loop, as ``EventLoopTaskExecutor``, which older systems have not.
+    /// An ``EventLoopTaskExecutor`` for each loop; empty on older systems, which do not support it.
     let executors: [ObjectIdentifier: any Executor]
-    /// One for each loop.
+    /// A queue for each loop.
     let wakes: [ObjectIdentifier: WakeQueue]
     let contexts: TLSContexts
-    /// What proxies asked for.
+    /// The challenges of proxies.
     let proxies = AuthMemory()
     let pool: ConnectionPool
     let webSockets = UpgradedChannels()
     let pending = PendingDials()
-    /// Guards which endpoints failed lately.
+    /// Guards the memory of recently failed endpoints.
     let memory: NIOLockedValueBox<EndpointMemory>
 
-    /// An engine on event loops of the process, or on some of your own.
+    /// Creates an engine on the process's shared event loops, or on your own.
     public init(
         configuration: EngineConfiguration = EngineConfiguration(),
         group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton
@@ -54,7 +54,7 @@ public final class Engine: Sendable {
         memory = NIOLockedValueBox(EndpointMemory(configuration.dial))
     }
 
-    /// An engine with connections of its own that reads no root certificate which `other` has read.
+    /// Creates an engine with its own connections that shares the event loops and the loaded certificates of `other`.
     package init(beside other: Engine) {
         configuration = other.configuration
         group = other.group
@@ -65,20 +65,20 @@ public final class Engine: Sendable {
         memory = NIOLockedValueBox(EndpointMemory(configuration.dial))
     }
 
-    /// Reads the certificates that these settings name, for which the first connection would wait otherwise.
+    /// Loads the certificates of these settings now, so that the first connection does not wait for them.
     package func prepare(_ tls: TLSSettings, for origin: Origin) throws(DirectHTTPError) {
         guard origin.scheme.isSecure else { return }
         _ = try contexts.context(for: tls, checksName: origin.host.address == nil)
     }
 
-    /// Sends a request and gives its response as soon as its head is there.
+    /// Sends a request and returns its response as soon as the head has arrived.
     ///
     /// - Parameters:
-    ///   - request: what is asked, checked.
-    ///   - source: asked for endpoints only when a connection must be opened.
-    ///   - route: the way; `source` is asked for the proxy's endpoints where it leads through one.
-    ///   - tls: how TLS is done; connections with other settings are never shared.
-    ///   - limits: how long it may take.
+    ///   - request: the checked request.
+    ///   - source: gives the endpoints; called only when a connection must be opened.
+    ///   - route: the way to the origin. With a proxy, `source` is called for the proxy's endpoints.
+    ///   - tls: the TLS settings. Connections with different settings are never shared.
+    ///   - limits: the time limits.
     /// - Throws: ``DirectHTTPError``.
     public func exchange(
         _ request: PreparedRequest,
@@ -103,14 +103,14 @@ public final class Engine: Sendable {
         }
     }
 
-    /// How a request has fared.
+    /// The state of a request across its attempts.
     private struct Course {
-        /// Where its connection is looked for.
+        /// The key of the connection in the pool.
         var key: PoolKey
-        /// Whether a new connection is wanted.
+        /// Whether the next attempt needs a new connection.
         var fresh = false
         var refusals = 0
-        /// What the proxy was told of who we are.
+        /// The credentials sent to the proxy.
         var answer: AuthMemory.Answer?
         /// How many challenges of the proxy were answered.
         var challenges = 0
@@ -139,10 +139,9 @@ public final class Engine: Sendable {
         )
     }
 
-    /// The response that was wanted; nil where the request is to be sent again.
+    /// The final response; nil if the request is to be sent again.
     ///
-    /// It is no part of ``exchange(_:from:route:tls:limits:)``, for what an asynchronous function needs at any time takes memory
-    /// all the time.
+    /// Kept out of ``exchange(_:from:route:tls:limits:)`` so that the async frame stays small.
     @inline(never)
     private func response(
         _ sent: Sent,
@@ -193,48 +192,49 @@ public final class Engine: Sendable {
         }
     }
 
-    /// How often a request is sent again because its connection was gone or its server refused to look at it.
+    /// How often a request is sent again because its connection was closed or its server did not process it.
     private static let maximumRefusals = 8
 
-    /// RFC 9110 §9.2.2: a kept connection may have died of age under an innocent request.
+    /// RFC 9110 §9.2.2: the server may have closed an idle connection just as the request was sent.
     private func mayRepeat(_ request: PreparedRequest, after error: DirectHTTPError, isReused: Bool) -> Bool {
         isReused && error.isBeforeResponse && request.isIdempotent
     }
 
-    /// Closes every connection that serves nobody.
+    /// Closes every connection that carries no request.
     public func closeIdle() {
         pool.closeIdle()
     }
 
-    /// Lets no connection that is open now serve another exchange: after a change of network, or when the way to name
-    /// endpoints was switched. What is under way goes on to its end.
+    /// Stops using all open connections for new requests. Call it after a change of network or of the resolver. Requests in
+    /// progress continue to their end.
     public func retireConnections() {
-        // An address that did not answer in the last network may be the best one in this.
+        // An address that failed in the last network may work in this one.
         memory.withLockedValue { $0.forget() }
         pool.retire()
     }
 
-    /// Open connections: lent, idle and WebSockets.
+    /// The number of open connections: lent, idle and WebSockets.
     public var openConnections: Int { pool.openCount + webSockets.count }
 
-    /// Requests that wait for a connection of a full origin (``EngineConfiguration/connectionsPerOrigin``).
+    /// The number of requests that wait for a connection because their origin has reached
+    /// ``EngineConfiguration/connectionsPerOrigin``.
     public var waitingRequests: Int { pool.waitingCount }
 
-    /// What runs tasks on the loop of the connection that a request to an origin would be given now, or of one that it would
-    /// open.
+    /// An executor on the event loop of the connection that a request to the origin would use now; on any loop of the group if a
+    /// connection would have to be opened.
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
     package func executor(for origin: Origin, tls: TLSSettings) -> (any TaskExecutor)? {
         let loop = pool.nextLoop(PoolKey(origin: origin, tls: tls, route: .direct)) ?? group.next()
         return executors[ObjectIdentifier(loop)] as? any TaskExecutor
     }
 
-    /// Closes every connection. What is under way fails; what comes after fails with `shutDown`. Returns when no connection
-    /// is left.
+    /// Closes every connection. Requests in progress fail, and later ones fail with `shutDown`. Returns when all connections are
+    /// closed.
     ///
-    /// - Parameter grace: how long what is under way may still go on. WebSockets are closed at once. Default: not at all.
+    /// - Parameter grace: how long requests in progress may continue. WebSockets are closed at once. Default zero.
     public func shutDown(after grace: Duration = .zero) async {
         pool.shutDown(isGraceful: grace > .zero)
-        // The pool takes no new connection any more, so that they can end in one way only.
+        // The pool accepts no new connections now, so pending dials can only fail.
         pending.shutDown()
         await webSockets.shutDown()
         let limit = group.next().scheduleTask(in: TimeAmount(grace)) { [pool] in pool.shutDown(isGraceful: false) }

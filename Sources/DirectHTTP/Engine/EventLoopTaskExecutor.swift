@@ -3,7 +3,7 @@
 public import NIOCore
 import NIOPosix
 
-/// Runs tasks on an event loop, so that callers which live there pay no hop for an exchange.
+/// Runs tasks on an event loop, so that an exchange started there needs no thread hop.
 ///
 /// ```swift
 /// let executor = EventLoopTaskExecutor(group.next())
@@ -12,19 +12,19 @@ import NIOPosix
 /// }
 /// ```
 ///
-/// A caller on a loop of the engine's group is given a connection on that loop where there is one, and dials there. Such a
-/// task must not block: whatever else the loop carries waits for it.
+/// A task on a loop of the engine's group gets a connection on the same loop if there is one, and dials there otherwise. Such a
+/// task must not block, because it would block everything else on the loop.
 @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 public final class EventLoopTaskExecutor: TaskExecutor {
     private let loop: any EventLoop
 
-    /// An executor on `loop`.
+    /// Creates an executor on `loop`.
     public init(_ loop: any EventLoop) { self.loop = loop }
 
-    /// Runs a job in the loop's next turn, or at the end of this one where it comes from a job that the loop runs.
+    /// Runs a job in the loop's next turn, or at the end of the current one if another job on the loop enqueues it.
     public func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
-        // Other loops than these have no thread of their own.
+        // Only loops of a `MultiThreadedEventLoopGroup` have their own thread.
         guard MultiThreadedEventLoopGroup.currentEventLoop === loop else { return loop.execute { [self] in run(job) } }
         LoopJobs.ofThisThread.append(job, self, on: loop)
     }
@@ -32,23 +32,23 @@ public final class EventLoopTaskExecutor: TaskExecutor {
     fileprivate func run(_ job: UnownedJob) { job.runSynchronously(on: asUnownedTaskExecutor()) }
 }
 
-/// The jobs of tasks that wait for their turn on the event loop of this thread, whichever executor they came by.
+/// The task jobs that wait on the event loop of this thread, from all executors.
 ///
-/// Tasks on one loop resume each other all the time. Each by a turn of the loop costs more than what most of them do: so they
-/// share one.
+/// Tasks on one loop resume each other often. One turn of the loop costs more than most of these jobs, so that the jobs share a
+/// turn.
 @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 private final class LoopJobs {
-    // Each thread sees its own value alone.
+    // Each thread sees only its own value.
     nonisolated(unsafe) private static let all = ThreadSpecificVariable<LoopJobs>()
-    /// How many are run before the loop's other work has its turn.
+    /// How many jobs run before the loop's other work gets its turn.
     private static let atOnce = 256
 
     private var jobs: [(job: UnownedJob, executor: EventLoopTaskExecutor)] = []
     private var isRunning = false
-    /// What is done when these jobs were run.
+    /// Work to do after the current jobs.
     private var afterwards: [() -> Void] = []
 
-    /// The jobs of the thread that asks.
+    /// The jobs of the current thread.
     static var ofThisThread: LoopJobs {
         if let jobs = all.currentValue { return jobs }
         let jobs = LoopJobs()
@@ -61,7 +61,7 @@ private final class LoopJobs {
         if jobs.count == 1 { plan(on: loop) }
     }
 
-    /// Does `work` when the jobs that are being run now have been run; false where none are.
+    /// Does `work` after the jobs that are running now; returns false if none are running.
     static func hasTaken(_ work: @escaping () -> Void) -> Bool {
         guard let jobs = all.currentValue, jobs.isRunning else { return false }
         jobs.afterwards.append(work)
@@ -70,7 +70,8 @@ private final class LoopJobs {
 
     private func plan(on loop: any EventLoop) { loop.assumeIsolated().execute { self.run(on: loop) } }
 
-    /// Runs what is there, and what comes meanwhile. A job stays in the list until it was run: so none of them plans another turn.
+    /// Runs the waiting jobs and those added meanwhile. A job stays in the list until it has run, so that adding one plans no
+    /// other turn.
     private func run(on loop: any EventLoop) {
         isRunning = true
         var next = 0
@@ -87,8 +88,8 @@ private final class LoopJobs {
 }
 
 extension EventLoop {
-    /// Does `work`, on the loop, when the tasks that the loop runs now have all had their turn: at the end of their jobs where it
-    /// is one of them that asks, which costs no turn of the loop, else in the loop's next turn.
+    /// Does `work` on the loop after the jobs of tasks that wait there. Called from such a job, it runs when these jobs are done
+    /// and needs no turn of the loop; otherwise in the loop's next turn.
     func executeAfterJobs(_ work: @escaping () -> Void) {
         if #available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *), LoopJobs.hasTaken(work) { return }
         assumeIsolated().execute(work)

@@ -2,11 +2,11 @@
 
 import NIOCore
 
-/// When an exchange began, and when it must be over.
+/// The start and the deadlines of an exchange.
 struct ExchangeClock {
     let begin = NIODeadline.now()
     let deadline: NIODeadline?
-    /// When the connection must be there that is waited for now.
+    /// The deadline of the current wait for a connection.
     private(set) var connectDeadline: NIODeadline?
     private let connect: TimeAmount?
 
@@ -17,15 +17,14 @@ struct ExchangeClock {
         beginRound(now: begin)
     }
 
-    /// Begins to look for a connection, the first one or another. A connection may turn out to be dead long after it was lent, and
-    /// the one that replaces it has as much time to be made.
+    /// Restarts the time limit for getting a connection. A reused connection may turn out to be dead long after it was leased,
+    /// and its replacement gets the full time.
     mutating func beginRound(now: NIODeadline = .now()) {
         let limit = connect.map { now + $0 }
         connectDeadline = if let deadline, let limit { min(deadline, limit) } else { deadline ?? limit }
     }
 
-    /// Names the limit that ended the wait for a connection: where the time for the whole exchange was over, that is the cause,
-    /// whatever was waited for.
+    /// Changes the error of a wait for a connection to `deadlineExceeded` if the limit of the whole exchange ended the wait.
     func explaining(_ error: DirectHTTPError) -> DirectHTTPError {
         guard let deadline, deadline == connectDeadline, deadline <= .now(),
             error.code == .connectTimeout || error.code == .poolExhausted

@@ -3,7 +3,7 @@
 public import HTTPTypes
 import NIOCore
 
-/// A response whose head is there and whose body is on its way.
+/// A response whose head has arrived and whose body is being received.
 public struct ExchangeResponse: Sendable {
     private struct Parts: Sendable {
         let head: HTTPResponse
@@ -13,28 +13,27 @@ public struct ExchangeResponse: Sendable {
         let isReused: Bool
         let timings: ExchangeTimings
         var webSocket: WebSocket?
-        /// Nil for the answer to a WebSocket's handshake.
+        /// Nil for the response to a WebSocket handshake.
         var exchange: Exchange?
     }
 
     private let parts: Shared<Parts>
 
-    /// Status and fields, as they came. Where the body is decoded, `Content-Encoding` and `Content-Length` still say what
-    /// was on the wire.
+    /// The status and the fields as received. `Content-Encoding` and `Content-Length` describe the body before decoding.
     public var head: HTTPResponse { parts.value.head }
-    /// The body, decoded where its coding is gzip or deflate, or two of them on top of each other, and the request asked for that.
-    /// Of other codings it comes as it is.
+    /// The body. It is decoded if the request asked for that and its coding is gzip or deflate, at most two codings in all; other
+    /// codings are left as they are.
     public var body: ResponseBody { parts.value.body }
-    /// The connection that carried it.
+    /// The connection that carried the response.
     public var connection: ConnectionInfo { parts.value.connection }
-    /// What the response was written in: what ALPN chose for the connection, such as `h2`, else `http/1.1`, or `http/1.0` where
-    /// its status line says so.
+    /// The protocol of the response: what ALPN chose, such as `h2`; otherwise `http/1.1`, or `http/1.0` if the status line says
+    /// so.
     public var applicationProtocol: String { parts.value.applicationProtocol }
-    /// Whether the connection had served another exchange before.
+    /// Whether the connection had carried another exchange before.
     public var isReused: Bool { parts.value.isReused }
     /// How long each phase took.
     public var timings: ExchangeTimings { parts.value.timings }
-    /// The WebSocket that it opened; nil for every other response.
+    /// The WebSocket that the response opened; nil for every other response.
     package var webSocket: WebSocket? { parts.value.webSocket }
     private var exchange: Exchange? { parts.value.exchange }
 
@@ -61,7 +60,7 @@ public struct ExchangeResponse: Sendable {
         )
     }
 
-    /// The answer to a WebSocket's handshake.
+    /// Creates the response to a WebSocket handshake.
     init(head: HTTPResponse, webSocket: WebSocket?, connection: ConnectionInfo, timings: ExchangeTimings) {
         parts = Shared(
             Parts(
@@ -76,17 +75,17 @@ public struct ExchangeResponse: Sendable {
         )
     }
 
-    /// The trailer fields (RFC 9110 §6.5); nil before the body was read to its end, and where there are none.
+    /// The trailer fields (RFC 9110 §6.5); nil if there are none, or before the body is read to its end.
     public var trailers: HTTPFields? { exchange?.trailers }
 
-    /// From the head to the body's last byte; nil before that came.
+    /// The time from the head to the last byte of the body; nil before the body has ended.
     public var bodyTime: Duration? {
         guard let ending = exchange?.ending else { return nil }
         return max(.zero, Duration(ending.time - timings.headTime))
     }
 
-    /// Has `observer` called once when the body has come to its end, or broke, or was given up: with the error, the time
-    /// since the head, and the bytes that came. It is called on an event loop and must not wait.
+    /// Calls `observer` once when the body ends, fails or is cancelled, with the error, the time since the head and the number of
+    /// bytes received. It is called on an event loop and must not block.
     package func whenOver(_ observer: @escaping @Sendable (DirectHTTPError?, Duration, Int64) -> Void) {
         guard let exchange else { return observer(nil, .zero, 0) }
         let headTime = timings.headTime
@@ -94,9 +93,9 @@ public struct ExchangeResponse: Sendable {
     }
 }
 
-/// How long each phase of an exchange took. A phase that a kept connection spared is nil.
+/// How long each phase of an exchange took. A phase that a reused connection skipped is nil.
 public struct ExchangeTimings: Sendable, Hashable {
-    /// Naming the endpoints.
+    /// Resolving the endpoints.
     public let resolve: Duration?
     /// TCP, from the start of the race.
     public let connect: Duration?
@@ -104,12 +103,12 @@ public struct ExchangeTimings: Sendable, Hashable {
     public let handshake: Duration?
     /// From sending the request to the first byte of the response.
     public let firstByte: Duration
-    /// From the call to the response's head.
+    /// From the call to the head of the response.
     public let total: Duration
-    /// When the head was there.
+    /// When the head had arrived.
     let headTime: NIODeadline
 
-    /// Those of a response that nobody sent.
+    /// The timings of a response that no server sent.
     package static let none = ExchangeTimings()
 
     private init() {

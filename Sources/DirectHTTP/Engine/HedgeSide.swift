@@ -3,19 +3,19 @@
 import NIOConcurrencyHelpers
 import Names
 
-/// Which of two equal requests of a hedge one is: the second goes to another endpoint than the first, where the origin has one.
-/// What is slow is mostly a server or the way to it.
+/// The role of a request in a hedge of two equal requests. The second request avoids the first one's endpoint if the origin has
+/// another, because a slow response is mostly due to the server or the path to it.
 package enum HedgeSide: Sendable {
-    /// It notes where it goes.
+    /// Records its endpoints.
     case first(Endpoints)
-    /// It goes elsewhere.
+    /// Avoids the endpoints of the first.
     case second(Endpoints)
 
-    /// Where the first request has been sent.
+    /// The endpoints that the first request was sent to.
     package final class Endpoints: Sendable {
         private let endpoints = NIOLockedValueBox<Set<Endpoint>>([])
 
-        /// None yet.
+        /// Creates an empty set.
         package init() {}
 
         fileprivate var all: Set<Endpoint> { endpoints.withLockedValue { $0 } }
@@ -27,7 +27,7 @@ package enum HedgeSide: Sendable {
         if case .first(let endpoints) = self { endpoints.insert(endpoint) }
     }
 
-    /// The endpoints to avoid, of those that there are; none where there are no others.
+    /// The endpoints to avoid; empty if the list has no others.
     func avoided(of list: [Endpoint]) -> Set<Endpoint> {
         guard case .second(let endpoints) = self else { return [] }
         let taken = endpoints.all

@@ -2,43 +2,42 @@
 
 import NIOCore
 
-/// When the socket of a large body that comes fast is read in bursts, so that neither the event loop nor the reader nor the sender
-/// is woken for every few kilobytes.
+/// Decides when to read a socket in bursts. Bursts are for large bodies that arrive fast: they wake the event loop, the reader
+/// and the sender less often.
 ///
-/// Nobody waits longer for it: at the rate that it takes to begin, what the kernel holds back meanwhile is whole within
-/// milliseconds; where the rate falls, the next ``check()`` ends it; and the end of a body is not read so.
+/// A burst adds no noticeable delay. At the rate that starts bursts, one is complete within milliseconds. If the rate falls, the
+/// next ``check()`` ends them, and the end of a body is read normally.
 struct BurstReading {
-    /// What becomes of the socket.
+    /// A change to how the socket is read.
     enum Change: Equatable {
-        /// It waits for ``size`` bytes from now on, and ``check()`` is due after each ``period``.
+        /// Read only when ``size`` bytes are there, and call ``check()`` after each ``period``.
         case begin
-        /// It is read as it was.
+        /// Read normally again.
         case end
     }
 
-    /// The bytes of a burst.
+    /// The size of a burst in bytes.
     static let size = 256 * 1024
-    /// How long the kernel may hold bytes back: the longest that the rate was not looked at.
+    /// The time between two checks of the rate, and so the longest time that the kernel may hold bytes back.
     static let period = TimeAmount.milliseconds(10)
-    /// What must come in a period, about 100 MB a second.
+    /// The bytes that must arrive in one period: about 100 MB a second.
     static let threshold = 4 * size
-    /// What is read of a body that comes fast has this many bytes or more. What is smaller, as most responses are, shall cost
-    /// nothing.
+    /// Reads below this size are not counted while bursts are off, so that small responses cost nothing.
     static let smallest = 16 * 1024
 
-    /// Whether so much may wait for the reader that bursts fit in: one is read while another is taken.
+    /// Whether a buffer limit has room for two bursts: one is read while the reader takes the other.
     static func fits(_ bufferedBytes: Int) -> Bool { bufferedBytes >= 2 * size }
 
     private(set) var isOn = false
     private var count = 0
     private var since = NIODeadline.uptimeNanoseconds(0)
 
-    /// Bytes of a body came.
+    /// Records bytes of a body.
     ///
-    /// - Parameter rest: how many are still to come; nil where that is not known, and then there are no bursts.
+    /// - Parameter rest: how many bytes are still to come; nil if unknown, which turns bursts off.
     mutating func received(_ bytes: Int, rest: @autoclosure () -> Int64?, now: NIODeadline) -> Change? {
         guard bytes >= Self.smallest || isOn else { return nil }
-        // Twice the size, because TLS may have some of them already.
+        // Twice the size, because TLS may already hold some of these bytes.
         guard let rest = rest(), rest >= 2 * Int64(Self.size) else { return end() }
         if !isOn, now - since > Self.period {
             since = now
@@ -51,7 +50,7 @@ struct BurstReading {
         return .begin
     }
 
-    /// A period is over.
+    /// Ends a period.
     mutating func check() -> Change? {
         guard count < Self.threshold else {
             count = 0

@@ -3,17 +3,18 @@
 import NIOCore
 
 extension ByteBuffer {
-    /// The same bytes in memory of their own, where they stand in a large buffer.
+    /// The same bytes, copied if they are part of a buffer larger than 32 KiB.
     ///
-    /// NIOSSL decrypts into one buffer again and again. Where a reader still has a piece of it, it is copied whole, with what is not
-    /// filled, and a piece that is kept keeps all of it. It begins with 32 KiB, and has some hundred once much was read at a time.
+    /// NIOSSL decrypts into one buffer again and again. While a reader holds a slice of it, NIOSSL copies the whole buffer,
+    /// unused space included, and each slice keeps a whole buffer in memory. The buffer starts at 32 KiB and grows to hundreds of
+    /// KiB after large reads.
     func detached() -> ByteBuffer {
         storageCapacity > 32 * 1024 ? copied() : self
     }
 
-    /// The same bytes, copied where the buffer that they are a piece of is more than four times as large.
+    /// The same bytes, copied if their buffer is more than four times as large.
     ///
-    /// A peer that sends a byte at a time would otherwise make each of them keep a whole buffer in memory.
+    /// Otherwise a peer that sends one byte at a time would make each byte keep a whole buffer in memory.
     func compacted() -> ByteBuffer {
         storageCapacity / 4 > readableBytes ? copied() : self
     }

@@ -2,14 +2,14 @@
 
 /// Suspends the caller until its continuation is resumed.
 ///
-/// It waits where it runs. A closure that `withTaskCancellationHandler` is handed belongs to no actor unless it captures one: without
-/// `isolation`, a caller on an actor, the main one for instance, would change threads on its way in and once more on its way out.
+/// It runs in the isolation of the caller. The closure passed to `withTaskCancellationHandler` is isolated to an actor only if it
+/// captures one. Without `isolation`, a caller on an actor (e.g. the main actor) would change threads twice.
 ///
 /// - Parameters:
-///   - isolation: where the caller runs.
+///   - isolation: the actor of the caller.
 ///   - body: called at once with the continuation.
-///   - onCancel: called when the task is cancelled, before `body` where it already was. It must see to it that the continuation
-///     is resumed.
+///   - onCancel: called when the task is cancelled; before `body` if it was cancelled already. It must cause the continuation to
+///     be resumed.
 func waitCancellably<Value>(
     isolation: isolated (any Actor)? = #isolation,
     _ body: (UnsafeContinuation<Value, Never>) -> Void,

@@ -4,25 +4,25 @@ import NIOConcurrencyHelpers
 import NIOCore
 import NIOPosix
 
-/// Holds a body back until the server wants it (RFC 9110 §10.1.1): `100 Continue` opens the gate, and so does the end of the
-/// client's patience, since old servers never say it; a final response shuts it for good.
+/// Delays a request's body for `Expect: 100-continue` (RFC 9110 §10.1.1). `100 Continue` opens the gate, and so does a timeout,
+/// because old servers never send it. A final response closes the gate permanently.
 final class ContinueGate: Sendable {
     private enum State {
         case shut(UnsafeContinuation<Bool, Never>?)
         case decided(Bool)
     }
 
-    /// Guards who waits and what was decided.
+    /// Guards the waiter and the decision.
     private let state = NIOLockedValueBox(State.shut(nil))
 
-    /// Lets the body pass.
+    /// Allows the body to be sent.
     func open() { _ = decide(true) }
 
-    /// Lets it pass never: the answer is there without it. Returns whether that decided it: the body is not sent.
+    /// Forbids sending the body, because the response has come without it. Returns whether this call made the decision.
     @discardableResult
     func refuse() -> Bool { decide(false) }
 
-    /// Waits for the decision. False: the body is not wanted, or nobody waits for the answer any more.
+    /// Waits for the decision. Returns false if the server does not want the body or the task was cancelled.
     func mayPass(within limit: Duration) async -> Bool {
         let timer = MultiThreadedEventLoopGroup.singleton.any().scheduleTask(in: TimeAmount(limit)) { self.open() }
         defer { timer.cancel() }
@@ -38,7 +38,7 @@ final class ContinueGate: Sendable {
         }
     }
 
-    /// Returns false where it was decided before.
+    /// Returns false if the decision was already made.
     private func decide(_ decision: Bool) -> Bool {
         let (isFirst, waiter) = state.withLockedValue { state -> (Bool, UnsafeContinuation<Bool, Never>?) in
             guard case .shut(let waiter) = state else { return (false, nil) }

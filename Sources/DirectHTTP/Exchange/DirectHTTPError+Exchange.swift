@@ -3,16 +3,17 @@
 import NIOCore
 import NIOSSL
 
-// The errors that both versions of HTTP end an exchange with.
+// Errors shared by HTTP/1.1 and HTTP/2.
 extension DirectHTTPError {
-    /// The connection was lost and not one byte of a response came: RFC 9110 §9.2.2 lets an idempotent request go again.
+    /// The connection was lost before the first byte of a response. RFC 9110 §9.2.2 allows an idempotent request to be sent
+    /// again.
     static func lostBeforeResponse(_ message: String, _ cause: (any Error)? = nil) -> DirectHTTPError {
         var error = DirectHTTPError(.connectionLost, message, underlyingError: cause)
         error.isBeforeResponse = true
         return error
     }
 
-    /// The peer says that it has not looked at the request: any method may go again (RFC 9113 §8.7).
+    /// The peer says that it did not process the request. A request of any method may be sent again (RFC 9113 §8.7).
     static func unprocessed(_ message: String) -> DirectHTTPError {
         var error = DirectHTTPError(.streamReset, message)
         error.isBeforeResponse = true
@@ -20,13 +21,13 @@ extension DirectHTTPError {
         return error
     }
 
-    /// The message of a failure after which the request would go again, if its body could. It says so once, whoever says it.
+    /// Adds a note to the message of an error that would be retried if the body could be read again. The note is added only once.
     package static func withBodyGone(_ message: String) -> String {
         let note = "; not tried again, because the body can be read only once: use RequestBody.stream"
         return message.hasSuffix(note) ? message : message + note
     }
 
-    /// The connection ended by an error below HTTP.
+    /// An error below HTTP ended the connection.
     static func broken(_ cause: any Error) -> DirectHTTPError {
         DirectHTTPError(.connectionLost, "the connection broke: \(explain(cause))", underlyingError: cause)
     }
@@ -35,7 +36,7 @@ extension DirectHTTPError {
         if let cause = cause as? NIOSSLError, case .uncleanShutdown = cause {
             return "the server cut it off without the end that TLS demands"
         }
-        // In TLS 1.3 a server speaks of the client's certificate after the handshake (RFC 8446 §4.4.2.4).
+        // In TLS 1.3 a server rejects the client's certificate after the handshake (RFC 8446 §4.4.2.4).
         return TLSFault.explain(cause)
     }
 

@@ -3,8 +3,8 @@
 import NIOCore
 
 extension Exchange {
-    /// Starts the task that sends a body which is not in memory. The exchange owns it: an answer that comes before the
-    /// body is sent is handed out at once, and whatever ends the exchange ends the task.
+    /// Starts the task that sends a body from a file or a stream. The exchange owns the task and cancels it when the exchange
+    /// ends. A response that arrives before the whole body is sent is returned at once.
     func startUpload(on carrier: any ExchangeCarrier) {
         switch request.body.storage {
         case .none, .bytes: return
@@ -12,7 +12,7 @@ extension Exchange {
         }
     }
 
-    /// Sends the body piece by piece, until it is whole or not wanted any more.
+    /// Sends the body piece by piece until it is complete or no longer wanted.
     func upload(on carrier: any ExchangeCarrier) async {
         let length: Int64? = if case .length(let length) = request.framing { length } else { nil }
         let report = request.body.report
@@ -25,7 +25,7 @@ extension Exchange {
                     throw DirectHTTPError(.bodySourceFailed, "the body gives more than the \(length) bytes it said")
                 }
                 var rest = piece
-                // A large piece leaves in parts: each that the socket has taken is a sign of life.
+                // Send a large piece in parts, so that each part the socket takes resets the idle timeout.
                 while let part = rest.readSlice(length: min(rest.readableBytes, FileBody.pieceSize)),
                     part.readableBytes > 0
                 {
@@ -43,7 +43,7 @@ extension Exchange {
             }
             carrier.finishSending(self)
         } catch {
-            // A body that is not wanted any more is not the exchange's failure: its response may be on its way to the caller.
+            // A body that is no longer wanted is not an error of the exchange: the response may still reach the caller.
             guard isWanted else { return }
             if let error = error as? DirectHTTPError { return abandon(error) }
             abandon(DirectHTTPError(.bodySourceFailed, "the request's body failed: \(error)", underlyingError: error))

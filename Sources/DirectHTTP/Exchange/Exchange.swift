@@ -4,18 +4,19 @@ import HTTPTypes
 import NIOConcurrencyHelpers
 import NIOCore
 
-/// One request and its response on one connection: where the event loop that carries it and the task that awaits it meet.
+/// One request and its response on one connection. It connects the event loop of the connection with the task that awaits the
+/// response.
 ///
-/// The connection delivers what it parsed in one call for each read of the socket; the caller is resumed at most once for
-/// the head and once for each wait for the body. A small response costs one hop to the loop and one back.
+/// The connection delivers everything that one read of the socket gave in one call. The caller is resumed at most once for the
+/// head and once for each wait for the body. A small response costs one hop to the loop and one back.
 final class Exchange: Sendable {
     typealias HeadResult = Result<Shared<ExchangeHead>, DirectHTTPError>
     typealias PieceResult = Result<ByteBuffer?, DirectHTTPError>
 
-    /// The head, and what is known of its connection.
+    /// The head of a response.
     struct ExchangeHead: Sendable {
         var response: HTTPResponse
-        /// Whether its status line says HTTP/1.0.
+        /// Whether the status line says HTTP/1.0.
         var isOld = false
         /// When the first byte of the response was read.
         var firstByte: NIODeadline
@@ -28,11 +29,11 @@ final class Exchange: Sendable {
         var bufferedBytes = 0
         var end: Result<HTTPFields?, DirectHTTPError>?
         var pieceWaiter: UnsafeContinuation<PieceResult, Never>?
-        /// Whether the connection stopped reading until `bufferedBytes` has shrunk.
+        /// Whether the connection stopped reading until `bufferedBytes` falls to half the limit.
         var isStalled = false
         var isAbandoned = false
         var carrier: (any ExchangeCarrier)?
-        /// Whether the caller waits on the loop: it is resumed at no cost, and need not wait for others.
+        /// Whether the waiting caller runs on the event loop. It is then resumed directly and not through the ``WakeQueue``.
         var isCallerOnLoop = false
         var upload: Task<Void, Never>?
         var receivedBytes: Int64 = 0
@@ -40,17 +41,17 @@ final class Exchange: Sendable {
         var observer: (@Sendable (Ending) -> Void)?
     }
 
-    /// How and when it ended.
+    /// How and when an exchange ended.
     struct Ending: Sendable {
         let error: DirectHTTPError?
         let time: NIODeadline
-        /// Bytes of the body, as they came from the wire.
+        /// Bytes of the body as received, before decoding.
         let receivedBytes: Int64
     }
 
     let request: PreparedRequest
     let limits: ExchangeLimits
-    /// Holds the body back until the server asks for it; nil where nobody waits for that.
+    /// Delays the body until the server asks for it; nil without `Expect: 100-continue`.
     let gate: ContinueGate?
     /// Guards everything that the loop and the caller share.
     private let state = NIOLockedValueBox(State())
@@ -58,7 +59,7 @@ final class Exchange: Sendable {
     init(request: PreparedRequest, limits: ExchangeLimits) {
         self.request = request
         var limits = limits
-        // With no room at all the first read would hold the socket back for ever.
+        // A limit of zero would stop reading for ever after the first read.
         limits.bufferedBytes = max(1, limits.bufferedBytes)
         self.limits = limits
         gate = request.expectsContinue ? ContinueGate() : nil
@@ -66,7 +67,7 @@ final class Exchange: Sendable {
 
     // MARK: The caller's side
 
-    /// Gives the exchange to a connection and waits for the response's head.
+    /// Starts the exchange on a connection and waits for the head of the response.
     func head(on carrier: any ExchangeCarrier, now: NIODeadline) async -> HeadResult {
         let result = await waitCancellably { (waiter: UnsafeContinuation<HeadResult, Never>) in
             let early = state.withLockedValue { state -> HeadResult? in
@@ -77,20 +78,20 @@ final class Exchange: Sendable {
                 return nil
             }
             carrier.start(self, now: now)
-            // One that was cancelled already is started all the same: that gives its connection back.
+            // Start an exchange that was cancelled already, too: this gives its connection back.
             if let early { return waiter.resume(returning: early) }
             startUpload(on: carrier)
         } onCancel: {
             cancel()
         }
         #if BEELINE_TSAN
-        // The thread sanitizer does not see that this follows on the call that resumed it; the lock shows it.
+        // The thread sanitizer does not see that this code runs after the call that resumed it. The lock shows it.
         state.withLockedValue { _ in }
         #endif
         return result
     }
 
-    /// The next piece of the body as it came from the wire; nil at its end.
+    /// The next piece of the body as received, before decoding; nil at its end.
     func nextPiece() async throws(DirectHTTPError) -> ByteBuffer? {
         if let ready = takePiece() { return try ready.get() }
         let result = await waitCancellably { (waiter: UnsafeContinuation<PieceResult, Never>) in
@@ -99,19 +100,19 @@ final class Exchange: Sendable {
             cancel()
         }
         #if BEELINE_TSAN
-        // The thread sanitizer does not see that this follows on the call that resumed it; the lock shows it.
+        // The thread sanitizer does not see that this code runs after the call that resumed it. The lock shows it.
         state.withLockedValue { _ in }
         #endif
         return try result.get()
     }
 
-    /// Whether it ended, well or badly.
+    /// Whether the exchange has ended, with or without an error.
     var isOver: Bool { state.withLockedValue { $0.end != nil } }
 
-    /// How and when it ended; nil before.
+    /// How and when the exchange ended; nil before.
     var ending: Ending? { state.withLockedValue { $0.ending } }
 
-    /// Has `observer` called once when it ends, at once where it has ended. There is one observer at the most.
+    /// Calls `observer` once when the exchange ends, or at once if it has ended. An exchange has at most one observer.
     func whenOver(_ observer: @escaping @Sendable (Ending) -> Void) {
         let ending = state.withLockedValue { state in
             if state.ending == nil { state.observer = observer }
@@ -120,19 +121,19 @@ final class Exchange: Sendable {
         if let ending { observer(ending) }
     }
 
-    /// The trailers, once the body was read to its end.
+    /// The trailers; nil before the body is read to its end.
     var trailers: HTTPFields? {
         state.withLockedValue { state in
             if case .success(let trailers)? = state.end, state.pieces.isEmpty { trailers } else { nil }
         }
     }
 
-    /// Ends the exchange from the caller's side and frees its connection.
+    /// Cancels the exchange for the caller and frees its connection.
     func cancel() {
         abandon(DirectHTTPError(.cancelled, "the request to \(request.origin) was cancelled"))
     }
 
-    /// Ends the exchange with `error`, unless it is over.
+    /// Ends the exchange with `error`, unless it has ended.
     func abandon(_ error: @autoclosure () -> DirectHTTPError) {
         let (isUnderWay, carrier) = state.withLockedValue { state -> (Bool, (any ExchangeCarrier)?) in
             guard state.end == nil, !state.isAbandoned else { return (false, nil) }
@@ -140,12 +141,13 @@ final class Exchange: Sendable {
             return (true, state.carrier)
         }
         guard isUnderWay else { return }
-        // First the reason, then the socket: its closing must not be taken for the reason.
+        // Set the error before the socket closes, or the closing would become the error.
         fail(error())
         carrier?.abandon(self)
     }
 
-    /// A piece that is there, nil at the end; none where there is nothing yet, and then `waiter` is told when there is.
+    /// Returns the next buffered piece, or a nil piece at the end. Returns nil if nothing is buffered, and then resumes `waiter`
+    /// later.
     func takePiece(orWait waiter: UnsafeContinuation<PieceResult, Never>? = nil) -> PieceResult? {
         let (result, carrier) = state.withLockedValue { state -> (PieceResult?, (any ExchangeCarrier)?) in
             if let piece = state.pieces.popFirst() {
@@ -173,7 +175,7 @@ final class Exchange: Sendable {
 
     // MARK: The connection's side
 
-    /// Takes the task that sends a streamed body: it is ended with the exchange, whichever way that ends.
+    /// Stores the task that sends a streamed body. The task is cancelled when the exchange ends for any reason.
     func own(upload: Task<Void, Never>) {
         let isOver = state.withLockedValue { state in
             state.upload = upload
@@ -182,11 +184,12 @@ final class Exchange: Sendable {
         if isOver { upload.cancel() }
     }
 
-    /// Takes what one read of the socket gave. Returns false where the caller should read first.
+    /// Takes the result of one read of the socket. Returns false if the connection must stop reading until the caller has taken
+    /// pieces.
     ///
     /// - Parameters:
-    ///   - now: the time.
-    ///   - wakes: what resumes the caller; nil: it is resumed at once.
+    ///   - now: the current time.
+    ///   - wakes: resumes the caller at the end of the loop's turn; nil: the caller is resumed at once.
     func deliver(
         head: Shared<ExchangeHead>?,
         pieces: some Collection<ByteBuffer>,
@@ -243,7 +246,7 @@ final class Exchange: Sendable {
             return !state.isStalled
         }
         if let told {
-            // The observer first: whoever reads the end finds the log, the metrics and the span complete.
+            // Call the observer first, so that the log, the metrics and the span are complete when the caller sees the end.
             told.observer(told.of)
             return deliver(head: head, pieces: pieces, end: end, now: now, wakes: wakes)
         }
@@ -258,7 +261,7 @@ final class Exchange: Sendable {
         if let queue { queue.append(wake) } else { wake.resume() }
     }
 
-    /// Ends the exchange with an error, unless it is over.
+    /// Ends the exchange with an error, unless it has ended.
     func fail(_ error: DirectHTTPError) {
         _ = deliver(head: nil, pieces: EmptyCollection(), end: .failure(error), now: .now(), wakes: nil)
     }

@@ -2,19 +2,19 @@
 
 import NIOCore
 
-/// What carries an exchange: a connection (HTTP/1.1) or a stream of one (HTTP/2). Each call may come from any thread.
+/// Carries an exchange: an HTTP/1.1 connection or an HTTP/2 stream. All methods may be called from any thread.
 protocol ExchangeCarrier: Sendable {
     /// Whether the caller runs on the event loop of the connection.
     var isCallerOnLoop: Bool { get }
-    /// Sends the request; `now` is the time.
+    /// Sends the request. `now` is the current time.
     func start(_ exchange: Exchange, now: NIODeadline)
-    /// Reads on, after the caller took what had piled up.
+    /// Resumes reading after the caller has taken buffered pieces.
     func resumeReading(_ exchange: Exchange)
-    /// Frees whatever the exchange holds: nobody waits for it any more.
+    /// Frees the resources of an exchange that has no caller any more.
     func abandon(_ exchange: Exchange)
-    /// Sends a piece of the request's body; `done` is always called: when the next one is welcome, or with false where the
-    /// exchange is over or its body whole.
+    /// Sends a piece of the request's body. `done` is always called: with true when the next piece can be sent, with false if the
+    /// exchange has ended or the body is complete.
     func send(_ piece: ByteBuffer, of exchange: Exchange, done: @escaping @Sendable (Bool) -> Void)
-    /// The request's body is whole.
+    /// Marks the request's body as complete.
     func finishSending(_ exchange: Exchange)
 }

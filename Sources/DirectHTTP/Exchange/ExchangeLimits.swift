@@ -2,12 +2,12 @@
 
 import NIOCore
 
-/// The bounds of one exchange.
+/// The limits of one exchange.
 struct ExchangeLimits: Sendable {
-    /// Response bytes that may wait for the caller before the connection stops reading.
+    /// How many response bytes may wait for the caller before the connection stops reading.
     var bufferedBytes: Int
-    /// How long the peer may be silent.
+    /// How long the peer may send nothing; nil: no limit.
     var idle: TimeAmount?
-    /// When the exchange must be over.
+    /// When the exchange must have ended; nil: no limit.
     var deadline: NIODeadline?
 }

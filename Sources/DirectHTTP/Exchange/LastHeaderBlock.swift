@@ -2,18 +2,18 @@
 
 import NIOCore
 
-/// The last header block of a connection, with what it was read as.
+/// Caches the last header block of a connection with its parsed content.
 ///
-/// Many a server repeats its block octet for octet, at least until the second in its Date is over. Then to compare it costs a
-/// fraction of reading it, and the fields are not made again.
+/// Many servers repeat a header block byte for byte, at least until the second in its Date changes. Comparing is much cheaper
+/// than parsing and creates no new fields.
 struct LastHeaderBlock<Content> {
-    /// Longer blocks are not kept: a connection that rests shall hold little.
+    /// Longer blocks are not cached, so that an idle connection uses little memory.
     private static var longest: Int { 1_024 }
 
     private var octets: [UInt8] = []
     private var content: Content?
 
-    /// What a block is read as that is the same as the last one.
+    /// The parsed content if a block equals the last one; nil otherwise.
     func content(of block: ByteBuffer) -> Content? {
         guard block.readableBytes == octets.count,
             block.withUnsafeReadableBytes({ $0.contains(octets, at: 0) })
@@ -21,16 +21,16 @@ struct LastHeaderBlock<Content> {
         return content
     }
 
-    /// Keeps what a block was read as.
+    /// Caches a block and its parsed content.
     mutating func note(_ block: ByteBuffer, _ content: Content) {
         guard block.readableBytes <= Self.longest else { return forget() }
-        // A copy: the block is a part of the memory that the channel reads into.
+        // Copy the bytes: the block is a slice of the channel's read buffer.
         octets.removeAll(keepingCapacity: true)
         octets.append(contentsOf: block.readableBytesView)
         self.content = content
     }
 
-    /// Forgets it, where the same octets would be read in another way.
+    /// Clears the cache, for when the same bytes would be parsed differently.
     mutating func forget() {
         octets.removeAll()
         content = nil

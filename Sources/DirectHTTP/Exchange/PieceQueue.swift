@@ -3,14 +3,14 @@
 import DequeModule
 import NIOCore
 
-/// The pieces that wait for the caller. Most responses have one, which needs no memory of its own.
+/// Pieces of a body that wait for the caller. Most responses have one piece, which needs no allocation here.
 ///
-/// A short piece joins the one before it. A peer that sends a byte at a time would otherwise make each byte that waits keep the
-/// buffer that it was read with.
+/// A short piece is appended to the previous one. Otherwise a peer that sends one byte at a time would make each waiting byte
+/// keep its whole read buffer in memory.
 struct PieceQueue {
-    /// Pieces below this size join others.
+    /// Smaller pieces are joined to the previous one.
     private static let short = 4 * 1024
-    /// What joined pieces have at the most.
+    /// The maximum size of joined pieces in bytes.
     private static let joined = 16 * 1024
 
     private var first: ByteBuffer?
@@ -19,7 +19,7 @@ struct PieceQueue {
     var isEmpty: Bool { first == nil }
 
     mutating func append(_ piece: ByteBuffer) {
-        // Lengths, not buffers: another reference to the last one would make it be copied.
+        // Read lengths, not buffers: a second reference to the last buffer would cause a copy on write.
         guard let length = rest.last?.readableBytes ?? first?.readableBytes else { return first = piece }
         guard piece.readableBytes < Self.short, length + piece.readableBytes <= Self.joined else {
             return rest.append(piece)

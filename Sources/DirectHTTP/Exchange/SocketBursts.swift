@@ -10,20 +10,20 @@ import Musl
 import Glibc
 #endif
 
-/// Does what ``BurstReading`` says to one connection's socket, on its event loop.
+/// Applies the decisions of ``BurstReading`` to one connection's socket. Used on the event loop only.
 final class SocketBursts {
     private var reading = BurstReading()
     private var check: Scheduled<Void>?
 
-    /// Bytes of a body came.
+    /// Records bytes of a body.
     ///
-    /// - Parameter rest: how many are still to come; nil where that is not known.
+    /// - Parameter rest: how many bytes are still to come; nil if unknown.
     func received(_ bytes: Int, rest: @autoclosure () -> Int64?, now: NIODeadline, _ context: ChannelHandlerContext) {
         guard let change = reading.received(bytes, rest: rest(), now: now) else { return }
         make(change, on: context.channel)
     }
 
-    /// The connection is gone.
+    /// Stops the checks when the connection closes.
     func stop() { check?.cancel() }
 
     private func make(_ change: BurstReading.Change, on channel: any Channel) {
@@ -46,14 +46,15 @@ final class SocketBursts {
         switch change {
         case .begin:
             try? options.setOption(lowWater, value: .init(size))
-            // Two buffers take turns: more of them would not stay in the processor's cache.
+            // Two buffers alternate. More would not stay in the processor's cache.
             try? options.setOption(.maxMessagesPerRead, value: 2)
             let buffers = AdaptiveRecvByteBufferAllocator(minimum: 64, initial: size, maximum: size)
             try? options.setOption(.recvAllocator, value: buffers)
         case .end:
             try? options.setOption(lowWater, value: 1)
             try? options.setOption(.recvAllocator, value: AdaptiveRecvByteBufferAllocator())
-            // The channel keeps as many buffers as it may read at a time: of the large ones it shall keep one.
+            // The channel caches as many buffers as it may read at a time. Setting the limit to 1 frees all large buffers but
+            // one.
             try? options.setOption(.maxMessagesPerRead, value: 1)
             try? options.setOption(.maxMessagesPerRead, value: 4)
         }

@@ -8,9 +8,9 @@ import Musl
 import Glibc
 #endif
 
-// By many octets at once, where the standard library looks at one after the other.
+// memchr and memcmp compare many bytes at once; the standard library compares one at a time.
 extension UnsafeRawBufferPointer {
-    /// The first index of an octet at or behind `start`.
+    /// The first index at or after `start` that holds `octet`; nil if there is none.
     func firstIndex(of octet: UInt8, from start: Int) -> Int? {
         guard start < count, let base = baseAddress, let found = memchr(base + start, Int32(octet), count - start)
         else {
@@ -19,7 +19,7 @@ extension UnsafeRawBufferPointer {
         return UnsafeRawPointer(found) - base
     }
 
-    /// Whether these octets stand at an index.
+    /// Whether these octets are at an index.
     func contains(_ octets: [UInt8], at index: Int) -> Bool {
         guard count - index >= octets.count, let start = baseAddress else { return false }
         return octets.withUnsafeBytes { octets in

@@ -2,12 +2,12 @@
 
 import NIOCore
 
-/// Resumes the tasks that one turn of an event loop has news for, all of them at its end.
+/// Resumes waiting tasks together at the end of one turn of an event loop.
 ///
-/// A task that is resumed elsewhere wakes a thread. Woken for each response as it is read, that thread finds one task, runs it and
-/// falls asleep before the next; woken at the end, it finds them all.
+/// Resuming a task off the loop wakes a thread. Woken for each response, the thread would run one task and sleep again before the
+/// next one comes. Woken once at the end, it runs all of them.
 final class WakeQueue: Sendable {
-    /// A task that waits, and what it waits for.
+    /// A waiting task with its result.
     enum Wake: Sendable {
         case head(UnsafeContinuation<Exchange.HeadResult, Never>, Exchange.HeadResult)
         case piece(UnsafeContinuation<Exchange.PieceResult, Never>, Exchange.PieceResult)
@@ -20,7 +20,7 @@ final class WakeQueue: Sendable {
         }
     }
 
-    /// The tasks to be resumed at the end of this turn. An object: a list that is taken out of its box to be changed is copied.
+    /// The tasks to resume at the end of this turn. A class, because changing an array inside the box would copy it.
     private final class Due {
         var wakes: [Wake] = []
     }
@@ -31,7 +31,7 @@ final class WakeQueue: Sendable {
         due = .makeBoxSendingValue(Due(), eventLoop: loop)
     }
 
-    /// Resumes it at the end of this turn; on the loop.
+    /// Resumes a task at the end of this turn. Called on the loop.
     func append(_ wake: Wake) {
         let due = due.value
         due.wakes.append(wake)
@@ -41,7 +41,7 @@ final class WakeQueue: Sendable {
             if due.wakes.count == 1 { return due.wakes.removeLast().resume() }
             let all = due.wakes
             due.wakes = []
-            // Each of them resumed from here would have its thread woken anew, which it leaves again before the next is resumed.
+            // Resume all from one task: resuming each from the loop would wake a thread each time.
             Task.detached { for wake in all { wake.resume() } }
         }
     }
