@@ -2,30 +2,30 @@
 
 public import Names
 
-/// One try at one endpoint, and how it ended. Attempts are what a resolver learns from.
+/// One connection attempt to one endpoint, with its outcome. Resolvers use attempts to rank endpoints.
 public struct Attempt: Sendable, Hashable, CustomStringConvertible {
     /// How an attempt ended.
     public enum Outcome: Sendable, Hashable {
-        /// The connection stands and was used.
+        /// The connection was established and used.
         case connected
-        /// The endpoint refused, was silent or showed a wrong certificate; the code and one line why.
+        /// The endpoint refused, did not answer or showed a wrong certificate. Has the error code and a one-line reason.
         case failed(DirectHTTPError.Code, String)
-        /// Another endpoint was faster, or the caller left.
+        /// Another endpoint was faster, or the caller cancelled.
         case abandoned
     }
 
-    /// Where the socket went.
+    /// The endpoint that the socket connected to.
     public var endpoint: Endpoint
-    /// How it ended.
+    /// How the attempt ended.
     public var outcome: Outcome
-    /// When it began, counted from the start of the dial.
+    /// When the attempt began, counted from the start of the dial.
     public var start: Duration
-    /// How long TCP took; nil if it never stood.
+    /// How long the TCP connection took; nil if it was not established.
     public var connect: Duration?
-    /// How long TLS (and a proxy's CONNECT) took; nil if it did not come to that.
+    /// How long TLS (and a proxy's CONNECT) took; nil if it was not completed.
     public var handshake: Duration?
 
-    /// An attempt of parts, for tests and for those who dial by other means.
+    /// Creates an attempt from its parts, for tests and for code that dials by other means.
     public init(
         endpoint: Endpoint,
         outcome: Outcome,
@@ -40,7 +40,7 @@ public struct Attempt: Sendable, Hashable, CustomStringConvertible {
         self.handshake = handshake
     }
 
-    /// The endpoint and its end, for one line of an error.
+    /// The endpoint and the outcome in one line, for errors.
     public var description: String {
         switch outcome {
         case .connected: "\(endpoint) connected"

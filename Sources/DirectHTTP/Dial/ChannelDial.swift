@@ -3,35 +3,35 @@
 package import NIOCore
 package import Names
 
-/// A ``DialRace`` for those who carry bytes themselves: it ends with a bare channel on the loop it was started on.
+/// A ``DialRace`` for callers that carry bytes themselves. It ends with a bare channel on the loop on which it was started.
 package final class ChannelDial {
-    /// A channel that stands.
+    /// A connected channel.
     package struct Dialed {
-        /// The channel. On a tunnel's no handler is left, and half-closure is allowed; TLS knows none.
+        /// The channel. A tunnel's has no handlers left and allows half-closure; TLS does not support half-closure.
         package let channel: any Channel
-        /// Where it leads.
+        /// The endpoint that it is connected to.
         package let endpoint: Endpoint
-        /// What every attempt did.
+        /// All attempts.
         package let attempts: [Attempt]
     }
 
-    /// For origins and proxies that are spoken to over TLS.
+    /// For origins and proxies with TLS.
     private static let contexts = TLSContexts()
     private static let proxies = AuthMemory()
 
     private let race: DialRace?
 
-    /// Starts to dial; on the loop.
+    /// Starts to dial. Called on the loop.
     ///
     /// - Parameters:
-    ///   - endpoints: where to, in the order to try them; those of the proxy where the route has one.
-    ///   - origin: what for. Through a proxy, a secure scheme asks it for a tunnel.
-    ///   - route: the way.
+    ///   - endpoints: the endpoints in the order to try them; the proxy's if the route has one.
+    ///   - origin: the origin. Through a proxy, a secure scheme asks for a tunnel.
+    ///   - route: the way to the origin.
     ///   - loop: the event loop.
     ///   - settings: how to race.
-    ///   - tls: how TLS is done with an origin whose scheme is secure; nil: somebody else does it in the tunnel.
-    ///   - deadline: when to give up.
-    ///   - done: called once, on the loop, perhaps before this returns.
+    ///   - tls: the TLS settings for an origin with a secure scheme; nil: the caller does TLS in the tunnel.
+    ///   - deadline: when the dial fails; nil: no limit.
+    ///   - done: called once, on the loop, perhaps before this initializer returns.
     package init(
         to endpoints: [Endpoint],
         for origin: Origin,
@@ -61,7 +61,7 @@ package final class ChannelDial {
         ) { result in
             done(
                 result.map { won in
-                    // NIOSSL, told to allow it, waits out its shutdown timeout when it closes first.
+                    // With half-closure allowed, NIOSSL waits for its shutdown timeout when it closes first.
                     if tls == nil || !origin.scheme.isSecure {
                         try? won.channel.syncOptions?.setOption(.allowRemoteHalfClosure, value: true)
                     }
@@ -73,6 +73,6 @@ package final class ChannelDial {
         race.start()
     }
 
-    /// Gives up; `done` is called with code `cancelled` where it has not been called.
+    /// Cancels the dial. `done` is called with code `cancelled`, unless it was already called.
     package func cancel() { race?.cancel() }
 }

@@ -4,8 +4,7 @@ import NIOCore
 import NIOSSL
 
 extension Channel {
-    /// Closes the socket at once, though TLS may have begun: without its closing alert, and without a wait for the peer's. On the
-    /// event loop.
+    /// Closes the socket at once, without sending TLS's closing alert and without waiting for the peer's. On the event loop.
     func closeTransport() {
         if let tls = try? pipeline.syncOperations.context(handlerType: NIOSSLClientHandler.self) {
             tls.close(promise: nil)
@@ -16,7 +15,7 @@ extension Channel {
 }
 
 extension ChannelHandlerContext {
-    /// Closes the socket without waiting for the peer's side of TLS: a socket that nobody needs is freed at once.
+    /// Closes the socket at once, without sending TLS's closing alert and without waiting for the peer's.
     func closeTransport() {
         if let tls = try? pipeline.syncOperations.context(handlerType: NIOSSLClientHandler.self) {
             tls.close(promise: nil)

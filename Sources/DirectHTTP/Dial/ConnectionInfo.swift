@@ -2,9 +2,9 @@
 
 public import Names
 
-/// How a connection came to be: shared by all exchanges that it carries.
+/// How a connection was established. All exchanges on the connection share it.
 public struct ConnectionInfo: Sendable {
-    /// What is told, in one place for all copies: every response carries one.
+    /// The values, in one object for all copies, because every response has a copy.
     private final class Facts: Sendable {
         let endpoint: Endpoint
         let localEndpoint: Endpoint?
@@ -60,20 +60,21 @@ public struct ConnectionInfo: Sendable {
         )
     }
 
-    /// Where the socket goes: to the origin, or to the proxy that leads there.
+    /// The endpoint that the socket is connected to: the origin's or the proxy's.
     public var endpoint: Endpoint { facts.endpoint }
-    /// Where the socket comes from; nil for a Unix domain socket.
+    /// The local endpoint of the socket; nil for a Unix domain socket.
     public var localEndpoint: Endpoint? { facts.localEndpoint }
-    /// Every endpoint that was tried, in the order of their starts.
+    /// All attempts, in the order of their starts.
     public var attempts: [Attempt] { facts.attempts }
-    /// What the ``EndpointSource`` gave along with the endpoints.
+    /// The context that the ``EndpointSource`` returned with the endpoints.
     public var context: (any Sendable)? { facts.context }
     /// The protocol that ALPN chose, or `http/1.1`.
     public var applicationProtocol: String { facts.applicationProtocol }
-    /// How long the source took to name the endpoints.
+    /// How long the source took to return the endpoints.
     public var resolveTime: Duration { facts.resolveTime }
-    /// How long the winning endpoint's TCP took, counted from the start of the race: losers' time included.
+    /// The time from the start of the race until the winner's TCP connection was established. It includes the time of slower
+    /// endpoints.
     public var connectTime: Duration { facts.connectTime }
-    /// How long TLS (and a proxy's CONNECT) took.
+    /// How long TLS (and a proxy's CONNECT) took; nil if there was neither.
     public var handshakeTime: Duration? { facts.handshakeTime }
 }

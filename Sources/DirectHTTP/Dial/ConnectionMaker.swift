@@ -2,19 +2,19 @@
 
 import NIOCore
 
-/// Makes a dialled channel a ``Connection`` of the pool, on its event loop.
+/// Turns a dialled channel into a ``Connection`` of the pool, on its event loop.
 struct ConnectionMaker: Sendable {
     let target: DialTarget
     let configuration: EngineConfiguration
     let pool: ConnectionPool
-    /// Of the loop that the channel lives on.
+    /// The queue of the channel's event loop.
     let wakes: WakeQueue
-    /// The pool's epoch before the endpoints were asked for: what is retired meanwhile is not kept.
+    /// The pool's epoch before the resolution. If the pool retires its connections meanwhile, this one is not kept.
     let epoch: Int
 
     func make(_ won: DialRace.Won, _ info: ConnectionInfo) -> Result<Connection, DirectHTTPError> {
         let loop = won.channel.eventLoop
-        // The handler tells the pool, and the pool keeps the connection: the box breaks the circle of their making.
+        // The handler needs the connection for its notices, and the connection needs the handler. The box breaks this cycle.
         let box = NIOLoopBoundBox<Connection?>(nil, eventLoop: loop)
         let notify: (ConnectionNotice) -> Void = { [pool] notice in
             guard let connection = box.value else { return }
@@ -29,8 +29,8 @@ struct ConnectionMaker: Sendable {
         }
         let handler: any ConnectionHandler
         do {
-            // A channel that has closed sends no `.closed` any more, and its connection would stay in the pool for ever. It may
-            // also close while the handler is added: HTTP/2 writes its preface then, and that write may fail.
+            // A closed channel sends no `.closed` notice, so its connection would stay in the pool for ever. The channel may also
+            // close while the handler is added: HTTP/2 writes its preface then, and that write may fail.
             guard won.channel.isActive else { throw ChannelError.ioOnClosedChannel }
             handler = try install(on: won.channel, info.applicationProtocol, notify: notify)
             guard won.channel.isActive else { throw ChannelError.ioOnClosedChannel }
@@ -50,7 +50,7 @@ struct ConnectionMaker: Sendable {
         return .success(connection)
     }
 
-    /// Puts what speaks the agreed version of HTTP at the end of the pipeline.
+    /// Adds the handler of the negotiated HTTP version to the end of the pipeline.
     private func install(
         on channel: any Channel,
         _ applicationProtocol: String,

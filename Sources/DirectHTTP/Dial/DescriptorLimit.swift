@@ -8,7 +8,7 @@ import Musl
 import Glibc
 #endif
 
-/// How many descriptors the process may have.
+/// The limit on open file descriptors of the process.
 package enum DescriptorLimit {
     #if canImport(Glibc)
     private static let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
@@ -16,10 +16,10 @@ package enum DescriptorLimit {
     private static let resource = RLIMIT_NOFILE
     #endif
 
-    /// The limit as it stands; nil: nobody knows.
+    /// The current limit; nil if it cannot be read.
     package static var current: Int? { limits.map { Int(clamping: $0.rlim_cur) } }
 
-    /// Raises it as far as the system lets everyone: a connection takes one, a tunnel two.
+    /// Raises the limit as far as an unprivileged process may. A connection takes one descriptor, a tunnel two.
     package static func raise() {
         guard var limit = limits else { return }
         #if canImport(Darwin)

@@ -4,10 +4,10 @@ import HTTPTypes
 import NIOCore
 import Names
 
-/// Carries a ``RacePlan`` out on one event loop: sockets, handshakes and one timer. It ends exactly once and leaves no
-/// socket behind but the winner's.
+/// Runs a ``RacePlan`` on one event loop, with its sockets, handshakes and timer. It ends exactly once and closes all sockets but
+/// the winner's.
 final class DialRace {
-    /// What a race gives: a channel that is connected and secured, and what every attempt did.
+    /// The result of a race: a connected and secured channel, and all attempts.
     struct Won {
         var channel: any Channel
         var applicationProtocol: String
@@ -20,7 +20,7 @@ final class DialRace {
         var channel: (any Channel)?
         var handshakeStart: NIODeadline?
         var applicationProtocol = "http/1.1"
-        /// Whether it is the second connection, with the answer to a proxy's challenge.
+        /// Whether this is the second connection, which answers a proxy's challenge.
         var isAnswering = false
 
         init(_ attempt: Attempt) { self.attempt = attempt }
@@ -39,11 +39,11 @@ final class DialRace {
     private var timer: Scheduled<Void>?
     private var limit: Scheduled<Void>?
     private var isOver = false
-    /// What the last proxy that refused answered.
+    /// The response of the last proxy that refused.
     private var refusal: HTTPResponse?
 
     /// - Parameters:
-    ///   - ended: called for each attempt as soon as its end is known, on the loop and before `done`.
+    ///   - ended: called on the loop for each attempt as soon as its outcome is known, and before `done`.
     ///   - done: called once, on the loop.
     init(
         on loop: any EventLoop,
@@ -70,7 +70,7 @@ final class DialRace {
 
     func start() {
         if let deadline {
-            // Nothing is dialled, so that no endpoint is blamed.
+            // Dial no endpoint, so that none counts as failed.
             guard deadline > loop.now else {
                 return end(with: .connectTimeout, "no time was left to connect to \(target.key.origin)")
             }
@@ -92,7 +92,7 @@ final class DialRace {
 
     private func perform(_ actions: [RacePlan.Action]) {
         for action in actions {
-            // The action before may have been the last: a timer that is set now would keep everything until it fires.
+            // The previous action may have ended the race. A timer set now would keep everything in memory until it fires.
             guard !isOver else { return }
             switch action {
             case .dial(let lane): dial(lane)
@@ -122,7 +122,8 @@ final class DialRace {
         let (endpoint, route) = (endpoints[index], target.key.route)
         let channel = binding.connect(to: endpoint, route: route, on: loop) { [self] channel in
             guard !isOver else { return channel.close(promise: nil) }
-            // Before it connects: the end of the race must close it, or the kernel tries on for minutes.
+            // Store the channel before it connects, so that the end of the race closes it. Otherwise the kernel would retry for
+            // minutes.
             lanes[index].channel = channel
         }
         channel.assumeIsolated().whenComplete { [self] result in
@@ -193,7 +194,7 @@ final class DialRace {
     private func giveUp() {
         let attempts = lanes.map(\.attempt)
         let codes = attempts.compactMap { if case .failed(let code, _) = $0.outcome { code } else { nil } }
-        // The most telling failure names the whole: a wrong certificate says more than a refused port beside it.
+        // The most specific failure becomes the code: a wrong certificate says more than a refused connection.
         let code =
             [.pinMismatch, .certificateRejected, .tlsFailed, .proxyRefused, .connectTimeout].first(
                 where: codes.contains
@@ -208,7 +209,7 @@ final class DialRace {
     private func end(with code: DirectHTTPError.Code, _ message: String) {
         guard !isOver else { return }
         if code == .connectTimeout {
-            // An endpoint that had less time than the next one waits for is not to blame: the limit was short.
+            // Do not count an endpoint as failed if it had less time than the stagger: the limit was too short.
             let elapsed = elapsed
             for lane in lanes
             where lane.attempt.outcome == .abandoned && elapsed - lane.attempt.start >= settings.stagger {

@@ -4,23 +4,23 @@ public import Names
 
 /// How connections are opened (RFC 8305).
 public struct DialSettings: Sendable, Hashable {
-    /// The Connection Attempt Delay (RFC 8305 §5): how long one endpoint may be silent before the next is tried beside it.
+    /// The Connection Attempt Delay (RFC 8305 §5): how long to wait for one endpoint before the next is tried in parallel.
     /// Default 250 ms.
     public var stagger = Duration.milliseconds(250)
-    /// How long a TLS handshake may take before another endpoint is tried beside it. Default 2 s.
+    /// How long a TLS handshake may take before another endpoint is tried in parallel. Default 2 s.
     public var handshakePatience = Duration.seconds(2)
-    /// How many endpoints one dial tries at the most. Default 12.
+    /// The maximum number of endpoints tried in one dial. Default 12.
     public var maximumAttempts = 12
-    /// How long an endpoint that failed is tried after all others. It doubles with each failure in a row, up to 16 times as
-    /// long. Default 30 s; zero: no failure is remembered.
+    /// How long a failed endpoint is tried after all others. The time doubles with each further failure, up to 16 times. Default
+    /// 30 s; zero: failures are not remembered.
     public var failurePause = Duration.seconds(30)
-    /// How many failures are remembered; beyond that the one that is over first is forgotten. Default 1,024.
+    /// How many failures are remembered. Beyond that, the failure whose pause ends first is forgotten. Default 1,024.
     public var rememberedFailures = 1_024
-    /// The addresses that connections come from, at most one of a family. Default none: the system chooses. An endpoint of a
-    /// family that is not among them fails.
+    /// The local addresses of connections, at most one per family. Default none: the system chooses. Endpoints of a family that
+    /// is not listed fail.
     public var localAddresses: [IPAddress] = []
-    /// The network interface that connections use, such as `eth0` (SO_BINDTODEVICE on Linux, IP_BOUND_IF on Apple's systems).
-    /// Default nil: the system chooses.
+    /// The network interface of connections, such as `eth0` (SO_BINDTODEVICE on Linux, IP_BOUND_IF on Apple's systems). Default
+    /// nil: the system chooses.
     public var interface: String?
 
     /// The defaults.

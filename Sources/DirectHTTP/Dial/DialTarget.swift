@@ -2,15 +2,15 @@
 
 import Names
 
-/// What every endpoint of one dial must lead to, and what is done with a TCP connection until it does.
+/// The target of a dial, with the steps from a TCP connection to a connection to the origin.
 struct DialTarget: Sendable {
     let key: PoolKey
-    /// In this order.
+    /// The steps, in order.
     let steps: [DialStep]
-    /// What proxies asked for.
+    /// The challenges of proxies.
     let proxies: AuthMemory
 
-    /// - Parameter isTunnel: whether it ends with a connection that leads to the origin, and somebody else speaks TLS in it.
+    /// - Parameter isTunnel: whether the caller does TLS with the origin itself.
     init(key: PoolKey, contexts: TLSContexts, proxies: AuthMemory, isTunnel: Bool = false) throws(DirectHTTPError) {
         self.key = key
         self.proxies = proxies
@@ -26,7 +26,7 @@ struct DialTarget: Sendable {
                     settings.offersHTTP2 = false
                     steps.append(.tls(try TLSStep(settings, proxy.origin.host, contexts, peer: "the proxy \(proxy) ")))
                 }
-                // What is forwarded instead goes to the proxy with its whole URL; a WebSocket cannot be.
+                // Plain HTTP is forwarded with its whole URL instead of tunnelled. A WebSocket cannot be forwarded.
                 if key.origin.scheme != .http { steps.append(.connect(proxy)) }
             }
         }
@@ -36,27 +36,27 @@ struct DialTarget: Sendable {
         self.steps = steps
     }
 
-    /// Whether what is read comes out of TLS.
+    /// Whether the connection uses TLS.
     var isSecured: Bool {
         steps.contains { if case .tls = $0 { true } else { false } }
     }
 }
 
-/// One step from TCP to a connection that leads to the origin.
+/// One step from a TCP connection to a connection to the origin.
 enum DialStep: Sendable {
     case tls(TLSStep)
     case connect(Proxy)
     case socks(Proxy)
 }
 
-/// What makes connections interchangeable: the origin, how TLS is done and the way there. Never an address.
+/// Identifies interchangeable connections: the origin, the TLS settings and the route. It never has an address.
 ///
-/// An object, because every step of an exchange passes it on, and a copy of all that it says costs more than that.
+/// A class, because every step of an exchange passes it on, and copying all its parts costs more.
 final class PoolKey: Hashable, Sendable {
     let origin: Origin
     let tls: TLSSettings
     let route: Route
-    /// Of the origin, which tells nearly all keys apart; the settings would cost more to hash, roots and all, than they spread.
+    /// The hash of the origin only. Origins distinguish nearly all keys, and hashing the settings with their roots is expensive.
     private let hash: Int
 
     init(origin: Origin, tls: TLSSettings, route: Route) {
@@ -66,14 +66,14 @@ final class PoolKey: Hashable, Sendable {
         hash = origin.hashValue
     }
 
-    /// The key of connections that speak HTTP/1.1 only.
+    /// The same key for connections that use HTTP/1.1 only.
     var withoutHTTP2: PoolKey {
         var tls = tls
         tls.offersHTTP2 = false
         return PoolKey(origin: origin, tls: tls, route: route)
     }
 
-    /// The proxy that requests are forwarded by, if there is one: then they carry the whole URL.
+    /// The proxy that forwards requests, which then carry the whole URL; nil if there is none.
     var forwarder: Proxy? {
         guard case .proxy(let proxy) = route, proxy.kind == .http, origin.scheme == .http else { return nil }
         return proxy

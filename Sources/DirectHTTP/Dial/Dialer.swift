@@ -4,17 +4,17 @@ import NIOConcurrencyHelpers
 import NIOCore
 import Names
 
-/// Opens one connection: runs a ``DialRace`` on an event loop for a task that waits and may be cancelled.
+/// Opens one connection. It runs a ``DialRace`` on an event loop for a waiting task, which may be cancelled.
 struct Dialer: Sendable {
     let target: DialTarget
     let list: EndpointList
     let resolveTime: Duration
     let settings: DialSettings
     let pending: PendingDials
-    /// Told of each attempt as soon as its end is known.
+    /// Called for each attempt as soon as its outcome is known.
     let attempted: @Sendable (Attempt) -> Void
 
-    /// Dials, and makes something of the winner's channel at once, on its event loop: before a byte can come.
+    /// Dials, and calls `make` with the winner's channel on its event loop before any byte is read.
     func dial<Made: Sendable>(
         on loop: any EventLoop,
         deadline: NIODeadline?,
@@ -64,7 +64,7 @@ struct Dialer: Sendable {
     }
 }
 
-/// Lets a task that is cancelled reach the race that it waits for.
+/// Forwards the cancellation of a task to the race that it waits for.
 private final class RaceCancellation: Sendable {
     private struct State {
         var isCancelled = false
@@ -72,7 +72,7 @@ private final class RaceCancellation: Sendable {
     }
 
     private let loop: any EventLoop
-    /// Guards the hand-over between the task and the loop.
+    /// Guards the state shared by the task and the loop.
     private let state = NIOLockedValueBox(State())
 
     init(loop: any EventLoop) { self.loop = loop }

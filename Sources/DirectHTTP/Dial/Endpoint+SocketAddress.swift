@@ -4,7 +4,7 @@ package import NIOCore
 package import Names
 
 extension Endpoint {
-    /// The endpoint of a socket, without its scope; nil for a Unix domain socket.
+    /// The endpoint of a socket address, without its scope; nil for a Unix domain socket.
     package init?(_ address: SocketAddress) {
         guard let port = address.port.flatMap({ UInt16(exactly: $0) }),
             let ip = address.withSockAddr({ address, _ in IPAddress(address) })
@@ -14,7 +14,7 @@ extension Endpoint {
 }
 
 extension SocketAddress {
-    /// The socket address of an endpoint, its scope included (RFC 4007 §11).
+    /// The socket address of an endpoint, with its scope (RFC 4007 §11).
     init(_ endpoint: Endpoint) throws {
         let plain = try SocketAddress(
             packedIPAddress: ByteBuffer(bytes: endpoint.address.octets),
@@ -25,7 +25,8 @@ extension SocketAddress {
             return
         }
         var scoped = address.address
-        // sin6_scope_id is the last of the 28 bytes of sockaddr_in6 (RFC 3493 §3.3); its name is in a module of NIO's own.
+        // sin6_scope_id is in the last 4 of the 28 bytes of sockaddr_in6 (RFC 3493 §3.3). Its name is in a module internal to
+        // NIO.
         withUnsafeMutableBytes(of: &scoped) { $0.storeBytes(of: endpoint.scope, toByteOffset: 24, as: UInt32.self) }
         self = SocketAddress(scoped, host: "")
     }

@@ -3,10 +3,10 @@
 import NIOCore
 import Names
 
-/// Which endpoints failed lately, as a value: one that did goes to the end of the race for a while.
+/// Remembers which endpoints failed recently, as a value. A failed endpoint is tried last for a while.
 ///
-/// It never keeps an endpoint out: where all have failed, all are tried, in the order in which they come to rest. An endpoint
-/// that took no connection is remembered for every origin; one that showed a wrong certificate, only for the origin that asked.
+/// It never excludes an endpoint: if all have failed, all are tried, ordered by the end of their pauses. A failed TCP connection
+/// counts for every origin. A failed handshake, e.g. a wrong certificate, counts only for the origin that was dialled.
 struct EndpointMemory: Sendable {
     private struct Key: Hashable {
         var endpoint: Endpoint
@@ -24,7 +24,7 @@ struct EndpointMemory: Sendable {
     private let stagger: Duration
     private var failures: [Key: Failure] = [:]
 
-    /// The longest rest, as a multiple of the first.
+    /// The longest pause as a multiple of ``DialSettings/failurePause``.
     static let maximumFactor = 16
 
     init(_ settings: DialSettings) {
@@ -36,10 +36,10 @@ struct EndpointMemory: Sendable {
     /// How many failures are remembered.
     var count: Int { failures.count }
 
-    /// Forgets all of them.
+    /// Forgets all failures.
     mutating func forget() { failures = [:] }
 
-    /// Those that are in order first, as they were given; then those that failed, the one whose rest ends first before the others.
+    /// Working endpoints first, in their given order; then the failed ones, ordered by the end of their pauses.
     func ordered(_ endpoints: [Endpoint], for origin: Origin, now: NIODeadline) -> [Endpoint] {
         guard !failures.isEmpty, endpoints.count > 1 else { return endpoints }
         let rests = endpoints.map { rest(of: $0, for: origin, now: now) }
@@ -54,8 +54,8 @@ struct EndpointMemory: Sendable {
         }.map { endpoints[$0] }
     }
 
-    /// Learns from the attempts of one dial. One that was given up counts as failed where it had been silent for the whole
-    /// stagger while another connected.
+    /// Records the attempts of one dial. An abandoned attempt counts as failed if it was not answered within the stagger before
+    /// the winner started.
     mutating func note(_ attempts: [Attempt], of origin: Origin, now: NIODeadline) {
         let winner = attempts.first { $0.outcome == .connected }
         for attempt in attempts {
@@ -86,7 +86,7 @@ struct EndpointMemory: Sendable {
                 failures[first.key] = nil
             }
         }
-        // The rest doubles as long as no success comes in between, and a failure that is long over counts no more.
+        // The pause doubles with each failure until a success. A failure whose pause ended long ago no longer counts.
         let known = failures[key].flatMap { $0.until + pause > now ? $0.count : nil } ?? 0
         let factor = min(1 << min(known, 30), Self.maximumFactor)
         let (rest, isTooLong) = pause.nanoseconds.multipliedReportingOverflow(by: Int64(factor))

@@ -2,15 +2,15 @@
 
 public import Names
 
-/// Says where an origin is, when a connection must be opened: a resolver, or a fixed list.
+/// Returns the endpoints of an origin when a connection must be opened. A resolver or a fixed list.
 public protocol EndpointSource: Sendable {
-    /// The endpoints of an origin in the order to try them. Called once for each dial, never while a live connection serves.
+    /// The endpoints of an origin, in the order to try them. Called once for each dial, never when an open connection is reused.
     ///
-    /// - Throws: whatever keeps it from answering; the exchange then ends with code `unresolved` and this cause.
+    /// - Throws: any error. The exchange then fails with code `unresolved` and this error as its cause.
     func endpoints(for origin: Origin) async throws -> EndpointList
 
-    /// Hears of one attempt at one of its endpoints as soon as its end is known, before the dial is over. Called on an event
-    /// loop: it must not block. Does nothing by default.
+    /// Called for each attempt as soon as its outcome is known, before the dial ends. It is called on an event loop and must not
+    /// block. Does nothing by default.
     func attempted(_ attempt: Attempt, for origin: Origin)
 }
 
@@ -19,14 +19,14 @@ extension EndpointSource {
     public func attempted(_ attempt: Attempt, for origin: Origin) {}
 }
 
-/// Endpoints in the order to try them, with whatever their source wants to find again at the response.
+/// Endpoints in the order to try them, with a context that the response returns.
 public struct EndpointList: Sendable {
-    /// In the order to try them. Bound: the first ``DialSettings/maximumAttempts`` are tried.
+    /// The endpoints, in the order to try them. Only the first ``DialSettings/maximumAttempts`` are tried.
     public var endpoints: [Endpoint]
-    /// Handed back as ``ConnectionInfo/context``, e.g. the resolution that gave the endpoints.
+    /// Returned as ``ConnectionInfo/context``, e.g. the resolution that gave the endpoints.
     public var context: (any Sendable)?
 
-    /// A list.
+    /// Creates a list.
     public init(_ endpoints: [Endpoint], context: (any Sendable)? = nil) {
         self.endpoints = endpoints
         self.context = context
@@ -34,6 +34,6 @@ public struct EndpointList: Sendable {
 }
 
 extension EndpointList: EndpointSource {
-    /// A list is its own source: these endpoints, whatever the origin.
+    /// Returns the list itself for every origin.
     public func endpoints(for origin: Origin) -> EndpointList { self }
 }

@@ -3,9 +3,9 @@
 import NIOCore
 import NIOSSL
 
-/// Takes one TCP connection through the steps of a ``DialTarget``, on its event loop.
+/// Runs the steps of a ``DialTarget`` on one TCP connection, on its event loop.
 ///
-/// Each step adds its handler behind those before it, so that TLS to a proxy carries the CONNECT, and the tunnel the origin's
+/// Each step adds its handler after the earlier ones. TLS with the proxy carries the CONNECT, and the tunnel carries the origin's
 /// TLS.
 final class Handshake {
     private let channel: any Channel
@@ -16,8 +16,8 @@ final class Handshake {
     private var done: ((Result<String, DirectHTTPError>) -> Void)?
 
     /// - Parameters:
-    ///   - isAnswering: whether the connection before it was closed with a challenge of the proxy.
-    ///   - done: called once: with the protocol that the last ALPN chose, or why it failed.
+    ///   - isAnswering: whether the proxy closed the previous connection with a challenge.
+    ///   - done: called once, with the protocol that the last ALPN chose or the error.
     init(
         on channel: any Channel,
         to target: DialTarget,
@@ -31,7 +31,7 @@ final class Handshake {
         rest = target.steps[...]
     }
 
-    /// Does the next step.
+    /// Runs the next step.
     func next() {
         guard let step = rest.popFirst() else {
             done.take()?(.success(applicationProtocol))

@@ -8,14 +8,15 @@ import Musl
 import Glibc
 #endif
 
-/// The last segment of a TCP handshake (RFC 9293 §3.5), which Linux sends by itself though in HTTP and TLS the client's first
-/// bytes follow at once. Held back, it goes with them: one segment less, and the server is not woken for a connection that
-/// has nothing to say yet. To the client the connection stands meanwhile; the kernel waits for 200 ms at the most.
+/// Delays the last segment of a TCP handshake (RFC 9293 §3.5) so that it is sent together with the client's first bytes. Linux
+/// sends it at once by default, although in HTTP and TLS the client's bytes follow immediately. The delay saves one segment and
+/// wakes the server only when there is something to read. The client can use the connection meanwhile. The kernel delays the
+/// segment by at most 200 ms.
 package enum HandshakeEnd {
-    /// Holds the segment back, where the system can do that. On the event loop, before the socket connects.
+    /// Delays the segment if the system supports it. On the event loop, before the socket connects.
     package static func holdBack(on channel: any Channel) { setQuickAcknowledgement(on: channel, to: 0) }
 
-    /// Sends the segment where it is still held back: the other side may be the one to speak first. On the event loop.
+    /// Sends a delayed segment now, because the peer may speak first. On the event loop.
     package static func send(on channel: any Channel) { setQuickAcknowledgement(on: channel, to: 1) }
 
     private static func setQuickAcknowledgement(on channel: any Channel, to value: SocketOptionValue) {

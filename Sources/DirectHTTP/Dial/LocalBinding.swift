@@ -12,14 +12,14 @@ import Musl
 import Glibc
 #endif
 
-/// Opens the socket of one attempt: where it comes from, and where it goes.
+/// Opens the socket of one attempt with the local address and interface of the settings.
 struct LocalBinding {
     let settings: DialSettings
 
-    /// Connects, after binding the socket as the settings say; on the loop. No name is looked up, and there is no limit of its
-    /// own: the race has one.
+    /// Binds the socket as the settings say, and connects it. Called on the loop. It looks up no names, and the race limits its
+    /// time.
     ///
-    /// - Parameter made: called on the loop with the channel before it connects, so that closing it ends the attempt.
+    /// - Parameter made: called on the loop with the channel before it connects, so that closing the channel ends the attempt.
     func connect(
         to endpoint: Endpoint,
         route: Route,
@@ -28,7 +28,7 @@ struct LocalBinding {
     ) -> EventLoopFuture<any Channel> {
         let made = NIOLoopBound(made, eventLoop: loop)
         do {
-            // TCP_NODELAY, and no half-closure, are NIO's defaults.
+            // NIO sets TCP_NODELAY and disallows half-closure by default.
             var bootstrap = ClientBootstrap(group: loop).connectTimeout(.hours(1))
             if case .unixSocket(let path) = route {
                 bootstrap = bootstrap.channelInitializer { channel in
@@ -56,7 +56,7 @@ struct LocalBinding {
         }
     }
 
-    /// Why a connection was not made, for one line of an error.
+    /// Why the connection failed, in one line for an error.
     func explain(_ error: any Error, to endpoint: Endpoint, route: Route) -> String {
         guard let error = error as? IOError else {
             if case ChannelError.connectTimeout = error { return "did not answer" }
@@ -80,7 +80,7 @@ struct LocalBinding {
         }
     }
 
-    /// Makes the socket use one network interface only.
+    /// Binds the socket to one network interface.
     private static func bind(
         _ channel: any Channel,
         toInterface name: String,
@@ -99,7 +99,7 @@ struct LocalBinding {
             value: index
         )
         #else
-        // IFNAMSIZ is 16, the zero at its end included.
+        // IFNAMSIZ is 16, with the terminating zero.
         guard let name = InterfaceName(name) else { return channel.eventLoop.makeFailedFuture(reason) }
         return options.unsafeSetSocketOption(
             level: .socket,
@@ -111,11 +111,11 @@ struct LocalBinding {
 }
 
 extension Endpoint {
-    /// RFC 4007 §6: such addresses are those of one link, and a machine may have several.
+    /// RFC 4007 §6: link-local addresses are valid on one link only, and a machine may have several links.
     fileprivate var needsScope: Bool { address.family == .v6 && address.isLinkLocal && scope == 0 }
 }
 
-/// An interface's name as the kernel takes it: 16 bytes, padded with zeros.
+/// An interface name in the kernel's form: 16 bytes, padded with zeros.
 struct InterfaceName: Sendable {
     private let low: UInt64
     private let high: UInt64

@@ -2,7 +2,7 @@
 
 import NIOConcurrencyHelpers
 
-/// The questions for endpoints and the dials that are under way. They belong to no connection yet, and end with their engine.
+/// The resolutions and dials in progress. They belong to no connection yet, and shutting down the engine cancels them.
 final class PendingDials: Sendable {
     private struct State {
         var isShutDown = false
@@ -10,13 +10,14 @@ final class PendingDials: Sendable {
         var cancels: [Int: @Sendable () -> Void] = [:]
     }
 
-    /// Guards what is under way; cancelled outside of it.
+    /// Guards the operations in progress. They are cancelled outside the lock.
     private let state = NIOLockedValueBox(State())
 
     /// Whether the engine was shut down.
     var isShutDown: Bool { state.withLockedValue(\.isShutDown) }
 
-    /// Takes what cancels a question or a dial. Returns its number for ``remove(_:)``; nil where the engine was shut down.
+    /// Registers a closure that cancels a resolution or a dial. Returns its number for ``remove(_:)``; nil if the engine was shut
+    /// down.
     func add(_ cancel: @escaping @Sendable () -> Void) -> Int? {
         state.withLockedValue { state in
             guard !state.isShutDown else { return nil }
@@ -26,10 +27,10 @@ final class PendingDials: Sendable {
         }
     }
 
-    /// It is over.
+    /// Removes an operation that has ended.
     func remove(_ id: Int) { state.withLockedValue { $0.cancels[id] = nil } }
 
-    /// Cancels all of them, and refuses what comes after.
+    /// Cancels all operations and refuses new ones.
     func shutDown() {
         let cancels = state.withLockedValue { state in
             state.isShutDown = true

@@ -6,7 +6,7 @@ import Names
 
 /// Asks an HTTP proxy for a tunnel to the origin by name (RFC 9110 §9.3.6), then leaves the pipeline.
 ///
-/// A challenge of the proxy is answered on the same connection, or on the next where it closes this one.
+/// It answers a proxy's challenge on the same connection, or on a new one if the proxy closes this one.
 final class ProxyTunnelHandler: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
@@ -17,7 +17,7 @@ final class ProxyTunnelHandler: ChannelInboundHandler, RemovableChannelHandler {
     private var done: ((Result<Void, DirectHTTPError>) -> Void)?
     private var parser = HTTP1ResponseParser()
     private var answer: AuthMemory.Answer?
-    /// What a challenge may have behind its head before it counts as endless.
+    /// The maximum size of a challenge's body in bytes.
     static let maximumChallengeBytes = 64 * 1024
 
     private var informationalCount = 0
@@ -26,9 +26,9 @@ final class ProxyTunnelHandler: ChannelInboundHandler, RemovableChannelHandler {
     private var challenges: Int
 
     /// - Parameters:
-    ///   - memory: what proxies asked for.
-    ///   - isAnswering: whether the connection before was closed with a challenge.
-    ///   - done: called once, when the tunnel stands or the proxy refused; `isChallenge` tells that another connection may help.
+    ///   - memory: the challenges of proxies.
+    ///   - isAnswering: whether the proxy closed the previous connection with a challenge.
+    ///   - done: called once, when the tunnel is open or the proxy refused. `isChallenge` says that a new connection may succeed.
     init(
         to origin: Origin,
         _ proxy: Proxy,
@@ -79,7 +79,7 @@ final class ProxyTunnelHandler: ChannelInboundHandler, RemovableChannelHandler {
                     guard isChallenge(response) else { return finish(response, context) }
                     challenges += 1
                     if !keepAlive { return finish(response, isChallenge: true, context) }
-                // Only a challenge's is waited for.
+                // Only the end of a challenge gets here; other responses return above.
                 case .end: return ask(context)
                 }
             }
@@ -97,7 +97,7 @@ final class ProxyTunnelHandler: ChannelInboundHandler, RemovableChannelHandler {
         fail(DirectHTTPError(.proxyRefused, "the proxy \(proxy) failed: \(error)", underlyingError: error), context)
     }
 
-    /// Whether the response asks for what can be given.
+    /// Whether the response is a challenge that can be answered.
     private func isChallenge(_ response: HTTPResponse) -> Bool {
         guard response.status == .proxyAuthenticationRequired, let credentials = proxy.credentials,
             challenges < AuthMemory.maximumChallenges
@@ -123,7 +123,7 @@ final class ProxyTunnelHandler: ChannelInboundHandler, RemovableChannelHandler {
             error.isChallenge = isChallenge
             return fail(error, context)
         }
-        // A server that speaks before TLS does would have its bytes here; in TLS the client speaks first, so they are refused.
+        // In TLS the client speaks first. Bytes that arrive before that are refused.
         guard parser.takeRest().readableBytes == 0 else {
             return fail(
                 DirectHTTPError(.proxyRefused, "the proxy \(proxy) sent bytes before the tunnel stood"),

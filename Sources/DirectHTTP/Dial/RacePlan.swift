@@ -2,15 +2,15 @@
 
 import NIOCore
 
-/// When to try which endpoint (RFC 8305 §5), as a value: no socket, no timer, no clock.
+/// Decides when to try which endpoint (RFC 8305 §5), as a value without sockets, timers or a clock.
 ///
-/// The first endpoint is dialled at once, the next after each `stagger` or as soon as one fails. TCP is what is raced; of the
-/// endpoints that took the connection one at a time does its handshake (TLS, or a proxy's CONNECT), and the others stay in
-/// reserve: if the handshake fails, or takes longer than `patience`, the race goes on.
+/// The first endpoint is dialled at once, the next after each `stagger` or as soon as one fails. Only TCP connections are raced.
+/// One connected endpoint at a time does its handshake (TLS, or a proxy's CONNECT); the others stay in reserve. If the handshake
+/// fails or takes longer than `patience`, the race continues.
 struct RacePlan {
     enum Event: Equatable {
         case start
-        /// The instant asked for by `.wake` has come.
+        /// The instant of the last `.wake` has come.
         case timer
         case connected(Int)
         /// The handshake is done.
@@ -21,11 +21,11 @@ struct RacePlan {
     enum Action: Equatable {
         case dial(Int)
         case handshake(Int)
-        /// Send `.timer` at this instant, and forget an earlier request.
+        /// Send `.timer` at this instant, and cancel the previous timer.
         case wake(NIODeadline)
-        /// This one won; drop the rest.
+        /// This endpoint won; close the others.
         case win(Int)
-        /// All failed.
+        /// All endpoints failed.
         case giveUp
     }
 
@@ -43,9 +43,9 @@ struct RacePlan {
     private var isOver = false
 
     /// - Parameters:
-    ///   - count: how many endpoints there are, in the order to try them.
+    ///   - count: the number of endpoints.
     ///   - stagger: RFC 8305's Connection Attempt Delay.
-    ///   - patience: how long a handshake may take before another endpoint is tried beside it.
+    ///   - patience: how long a handshake may take before another endpoint is tried in parallel.
     init(count: Int, stagger: TimeAmount, patience: TimeAmount) {
         self.count = count
         self.stagger = stagger
@@ -78,7 +78,7 @@ struct RacePlan {
         }
     }
 
-    /// When the youngest handshake began.
+    /// When the latest handshake began.
     private var handshakeStart: NIODeadline? {
         lanes.lazy.compactMap { if case .handshaking(let since) = $0 { since } else { nil } }.max()
     }

@@ -2,51 +2,50 @@
 
 public import Names
 
-/// The way to an origin: straight, through a proxy that is given the name, or through a socket of this machine.
+/// The way to an origin: direct, through a proxy, or through a Unix domain socket.
 public enum Route: Hashable, Sendable {
     /// To the origin's own endpoints.
     case direct
-    /// Through a proxy, which is given the name: by CONNECT for https, ws and wss and the whole URL for http
-    /// (RFC 9110 §7.2, §9.3.6), or by SOCKS5 for all of them.
+    /// Through a proxy, which gets the origin by name: with CONNECT for https, ws and wss, with the whole URL for http (RFC 9110
+    /// §7.2, §9.3.6), or with SOCKS5 for all schemes.
     indirect case proxy(Proxy)
-    /// To a Unix domain socket, by its path: a daemon on this machine. Host, SNI and certificate stay those of the origin,
-    /// nobody is asked for endpoints, and the endpoint that is reported is `0.0.0.0:0`. Not longer than 103 bytes.
+    /// To the Unix domain socket at this path, at most 103 bytes long. Host, SNI and certificate check stay those of the origin.
+    /// No endpoints are resolved, and the reported endpoint is `0.0.0.0:0`.
     case unixSocket(String)
 
-    /// The proxy; nil where there is none.
+    /// The proxy; nil if there is none.
     package var proxy: Proxy? {
         if case .proxy(let proxy) = self { proxy } else { nil }
     }
 }
 
-/// A proxy: where it is, what it speaks and who we are to it.
+/// A proxy: its address, its protocol and the credentials for it.
 public struct Proxy: Hashable, Sendable, CustomStringConvertible {
-    /// What a proxy speaks.
+    /// The protocol of a proxy.
     public enum Kind: Hashable, Sendable {
-        /// HTTP, over TLS where the proxy's ``Proxy/origin`` is of scheme `https`.
+        /// HTTP, over TLS if the scheme of the proxy's ``Proxy/origin`` is `https`.
         case http
-        /// SOCKS5 (RFC 1928) with user and password by RFC 1929. The name travels, never an address that we looked up:
-        /// what curl calls `socks5h`.
+        /// SOCKS5 (RFC 1928) with a user and password (RFC 1929). The proxy resolves the name; curl calls this `socks5h`.
         case socks5
     }
 
-    /// What it speaks.
+    /// The protocol.
     public var kind: Kind
-    /// Where the proxy listens, as its URL names it. Over `https` the proxy's certificate must be one for this host.
+    /// The origin of the proxy's URL. Over `https` the proxy's certificate must be valid for this host.
     public var origin: Origin
-    /// The user, for Basic (RFC 7617), Digest (RFC 7616) or SOCKS5; nil where it asks for none.
+    /// The user for Basic (RFC 7617), Digest (RFC 7616) or SOCKS5; nil without authentication.
     public var user: String?
-    /// The password; empty if nil.
+    /// The password; nil means empty.
     public var password: String?
-    /// Whether user and password may be sent to a proxy of HTTP by Basic, which is done unasked; a proxy that asks for Digest
-    /// (RFC 7616) instead is given that. False: Digest alone, as with curl's `--proxy-digest`, so that the password is never
-    /// sent. Default true.
+    /// Whether an HTTP proxy may get user and password by Basic. Basic is sent without waiting for a challenge; if the proxy then
+    /// asks for Digest (RFC 7616), Digest is used. False: only Digest is used, as with curl's `--proxy-digest`, so that the
+    /// password is never sent. Default true.
     public var allowsBasic = true
-    /// How TLS with the proxy itself is done. Nil: with the roots and the lowest version of the request, always checked, and
-    /// without the request's client certificate and pins, which are for origins.
+    /// The TLS settings for the connection to the proxy. Nil: the request's roots and minimum version, with certificate checks
+    /// always on and without the request's client certificate and pins, which are for origins.
     public var tls: TLSSettings?
 
-    /// A proxy of parts.
+    /// Creates a proxy.
     public init(
         _ kind: Kind = .http,
         origin: Origin,
@@ -61,15 +60,15 @@ public struct Proxy: Hashable, Sendable, CustomStringConvertible {
         self.tls = tls
     }
 
-    /// Who we are to a proxy of HTTP.
+    /// The credentials for an HTTP proxy; nil without a user.
     var credentials: Credentials? {
         user.map { Credentials(kind: allowsBasic ? .basicFirst : .digest, user: $0, secret: password ?? "") }
     }
 
-    /// The `Proxy-Authorization` that is sent unasked; nil where none is.
+    /// The `Proxy-Authorization` that is sent without a challenge; nil if there is none.
     package var authorization: String? { credentials?.unaskedField }
 
-    /// The proxy's URL, without user and password.
+    /// The proxy's URL without user and password.
     public var description: String {
         switch kind {
         case .http: origin.description

@@ -3,7 +3,7 @@
 import NIOCore
 import Names
 
-/// Carries a ``SOCKSHandshake`` out on a channel, then leaves the pipeline.
+/// Runs a ``SOCKSHandshake`` on a channel, then leaves the pipeline.
 final class SOCKSHandler: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
@@ -13,7 +13,7 @@ final class SOCKSHandler: ChannelInboundHandler, RemovableChannelHandler {
     private var handshake: SOCKSHandshake?
     private var done: ((Result<Void, DirectHTTPError>) -> Void)?
 
-    /// - Parameter done: called once, when the tunnel stands or the proxy refused.
+    /// - Parameter done: called once, when the tunnel is open or the proxy refused.
     init(to origin: Origin, proxy: Proxy, done: @escaping (Result<Void, DirectHTTPError>) -> Void) {
         self.origin = origin
         self.proxy = proxy
@@ -56,7 +56,7 @@ final class SOCKSHandler: ChannelInboundHandler, RemovableChannelHandler {
     }
 
     private func finish(_ rest: [UInt8], _ context: ChannelHandlerContext) {
-        // In TLS and in HTTP the client speaks first: what came already is not the origin's.
+        // In TLS and HTTP the client speaks first, so bytes that arrive now are not from the origin.
         guard rest.isEmpty else {
             return fail(DirectHTTPError(.proxyRefused, "sent bytes before the tunnel was used"), context)
         }

@@ -2,15 +2,15 @@
 
 import Names
 
-/// A client's side of SOCKS5 (RFC 1928, RFC 1929) as a value: bytes in, bytes out. It asks for the host by name.
+/// The client's side of SOCKS5 (RFC 1928, RFC 1929) as a value: bytes in, bytes out. It requests the host by name.
 struct SOCKSHandshake {
-    /// What to do after bytes came.
+    /// The next step after received bytes.
     enum Action: Equatable {
         /// Send these bytes and wait for more.
         case send([UInt8])
         /// More bytes are needed.
         case wait
-        /// The tunnel stands. These bytes came behind the reply and belong to it.
+        /// The tunnel is open. These bytes followed the reply and belong to the tunnel.
         case done([UInt8])
     }
 
@@ -28,7 +28,7 @@ struct SOCKSHandshake {
     private var state = State.method
     private var buffer: [UInt8] = []
 
-    /// - Throws: `proxyRefused` for a name, user or password that SOCKS5 has no room for (255 bytes).
+    /// - Throws: `proxyRefused` if the name, user or password is longer than SOCKS5 allows (255 bytes).
     init(to origin: Origin, user: String?, password: String?) throws(DirectHTTPError) {
         host = origin.host
         port = origin.port
@@ -39,10 +39,10 @@ struct SOCKSHandshake {
         }
     }
 
-    /// What the client says first: the methods that it knows (RFC 1928 §3).
+    /// The client's first message with the supported methods (RFC 1928 §3).
     var greeting: [UInt8] { user == nil ? [5, 1, 0] : [5, 2, 0, 2] }
 
-    /// Takes what the proxy sent.
+    /// Handles bytes from the proxy.
     ///
     /// - Throws: `proxyRefused`, with the proxy's reason.
     mutating func receive(_ bytes: some Sequence<UInt8>) throws(DirectHTTPError) -> Action {
@@ -81,7 +81,7 @@ struct SOCKSHandshake {
         return buffer[1]
     }
 
-    /// RFC 1928 §6: version, reply, a zero, and the address that the proxy is bound to, which we have no use for.
+    /// RFC 1928 §6: version, reply, a zero, and the proxy's bound address, which is not used.
     private mutating func takeReply() throws(DirectHTTPError) -> Action {
         guard let version = buffer.first else { return .wait }
         guard version == 5 else { throw .socks("does not speak SOCKS5") }
@@ -101,7 +101,7 @@ struct SOCKSHandshake {
         return .done(Array(buffer[length...]))
     }
 
-    /// CONNECT to the host by name, or to its address where it has no other name (RFC 1928 §4).
+    /// CONNECT to the host by name, or by address if the host is an address (RFC 1928 §4).
     private var request: [UInt8] {
         let target: [UInt8] =
             switch host.address {

@@ -2,7 +2,7 @@
 
 import NIOCore
 
-/// A live connection as the pool and the callers hold it: a Sendable handle on the handler that works on the event loop.
+/// An open connection: a Sendable handle to the handler that runs on the event loop.
 final class Connection: ExchangeCarrier {
     let info: ConnectionInfo
     let key: PoolKey
@@ -10,7 +10,7 @@ final class Connection: ExchangeCarrier {
     /// The pool's epoch when it was dialled.
     let epoch: Int
     let born = NIODeadline.now()
-    /// Whether it carries several exchanges at a time.
+    /// Whether it carries several exchanges at a time (HTTP/2).
     let isShared: Bool
     private let handler: NIOLoopBound<any ConnectionHandler>
 
@@ -26,7 +26,7 @@ final class Connection: ExchangeCarrier {
     var isCallerOnLoop: Bool { eventLoop.inEventLoop }
 
     func start(_ exchange: Exchange, now: NIODeadline) {
-        // Not by ``onLoop(_:)``, which takes memory for its closure.
+        // Not through ``onLoop(_:)``, which would allocate a closure.
         guard !eventLoop.inEventLoop else { return handler.value.start(exchange, now: now) }
         eventLoop.execute { [handler] in handler.value.start(exchange, now: now) }
     }
@@ -45,7 +45,7 @@ final class Connection: ExchangeCarrier {
 
     func drain() { onLoop { $0.drain() } }
 
-    /// A caller that already runs on the loop pays for no hop.
+    /// Runs the work directly if the caller is already on the loop.
     private func onLoop(_ work: @escaping @Sendable (any ConnectionHandler) -> Void) {
         if eventLoop.inEventLoop {
             work(handler.value)

@@ -2,27 +2,27 @@
 
 import NIOCore
 
-/// What a connection's last handler does, whichever version of HTTP it speaks. Everything is called on its event loop.
+/// The last handler of a connection, for either version of HTTP. All methods are called on its event loop.
 protocol ConnectionHandler: AnyObject {
     func start(_ exchange: Exchange, now: NIODeadline)
     func resumeReading(_ exchange: Exchange)
     func abandon(_ exchange: Exchange)
     func send(_ piece: ByteBuffer, of exchange: Exchange, done: @escaping @Sendable (Bool) -> Void)
     func finishSending(_ exchange: Exchange)
-    /// Closes the socket now; what it carries fails.
+    /// Closes the socket now; exchanges in progress fail.
     func closeNow()
-    /// Takes no further exchange, and closes when those under way are over.
+    /// Accepts no further exchange, and closes when those in progress have ended.
     func drain()
 }
 
-/// What a connection tells its owner, on the event loop.
+/// An event that a connection reports to the pool, on the event loop.
 enum ConnectionNotice {
-    /// An exchange is over at this time, and the connection can serve another in its place.
+    /// An exchange ended at this time, and the connection can carry another.
     case free(NIODeadline)
-    /// The connection can serve this many exchanges at a time from now on.
+    /// From now on the connection can carry this many exchanges at a time.
     case capacity(Int)
-    /// The connection serves what it carries and nothing more.
+    /// The connection finishes its exchanges and accepts no more.
     case draining
-    /// The connection is gone.
+    /// The connection is closed.
     case closed
 }

@@ -5,14 +5,14 @@ import NIOCore
 import NIOPosix
 import Names
 
-/// The engine's connections: a ``PoolState`` behind a lock, with the tasks that wait for their turn.
+/// The engine's connections: a ``PoolState`` behind a lock, with the tasks that wait for a connection.
 final class ConnectionPool: Sendable {
     typealias State = PoolState<PoolKey, Connection>
 
     enum Lease {
         case reuse(Connection)
         case open
-        /// All are busy: it is another's turn, and ``turn(of:_:deadline:)`` says when it is this one's.
+        /// No connection is free. Wait with ``turn(of:_:deadline:)``.
         case wait(State.WaiterID)
     }
 
@@ -26,17 +26,17 @@ final class ConnectionPool: Sendable {
     private struct Shared {
         var pool: State
         var waiters: [State.WaiterID: Waiter] = [:]
-        /// Turns that came between a waiter's joining the queue and its falling asleep.
+        /// Results that arrived after a waiter joined the queue and before its task was suspended.
         var early: [State.WaiterID: Turn] = [:]
         var isShutDown = false
-        /// Connections opened in an earlier epoch serve no further exchange.
+        /// Connections of an earlier epoch accept no further exchange.
         var epoch = 0
-        /// Who waits for the last connection to close.
+        /// The tasks that wait for the last connection to close.
         var drained: [UnsafeContinuation<Void, Never>] = []
-        /// Every open connection, so that shutting down can close them all.
+        /// Every open connection, so that a shutdown can close them all.
         var open: [ObjectIdentifier: Connection] = [:]
 
-        /// Finds the tasks behind wakes.
+        /// Removes the woken waiters and returns them with their results.
         mutating func take(_ wakes: [State.Wake]) -> [WokenTurn] {
             wakes.compactMap { wake in
                 let (id, turn): (State.WaiterID, Turn) =
@@ -55,7 +55,7 @@ final class ConnectionPool: Sendable {
 
     private let group: any EventLoopGroup
     private let maximumAge: TimeAmount?
-    /// Guards who has what; continuations are resumed and sockets closed outside of it.
+    /// Guards the pool's state. Continuations are resumed and sockets closed outside the lock.
     private let shared: NIOLockedValueBox<Shared>
 
     init(configuration: EngineConfiguration, group: any EventLoopGroup) {
@@ -75,12 +75,12 @@ final class ConnectionPool: Sendable {
     var openCount: Int { shared.withLockedValue { $0.open.count } }
     var waitingCount: Int { shared.withLockedValue { $0.waiters.count } }
 
-    /// The loop of the connection that would be lent next; nil where it would have to be opened.
+    /// The loop of the connection that would be lent next; nil if one would have to be opened.
     func nextLoop(_ key: PoolKey) -> (any EventLoop)? {
         shared.withLockedValue { $0.pool.next(key)?.eventLoop }
     }
 
-    /// A connection of this key, or the duty to open one, or to wait.
+    /// Returns a connection for the key, or tells the caller to open one or to wait.
     func lease(
         _ key: PoolKey,
         fresh: Bool,
@@ -111,29 +111,29 @@ final class ConnectionPool: Sendable {
         }
     }
 
-    /// The lent connection can serve another request.
+    /// Returns a lent connection to the pool after an exchange.
     func release(_ connection: Connection, now: NIODeadline) {
         let isTooOld = maximumAge.map { connection.born + $0 <= now } ?? false
         let (turns, isKept) = shared.withLockedValue { shared -> ([WokenTurn], Bool) in
             guard !isTooOld, connection.epoch == shared.epoch else { return ([], false) }
-            // A graceful shutdown has told every shared one to drain.
+            // A graceful shutdown has already told shared connections to drain.
             guard !shared.isShutDown else { return ([], connection.isShared) }
             let (wakes, isKept) = shared.pool.release(connection, connection.key, isShared: connection.isShared)
             return (shared.take(wakes), isKept)
         }
         for turn in turns { turn.resume() }
         guard !isKept else { return }
-        // A shared one may carry others. It leaves the pool at once, and closes when it carries none.
+        // A shared connection may carry other exchanges. It leaves the pool at once and closes when they have ended.
         if connection.isShared { connection.drain() } else { connection.close() }
     }
 
-    /// A connection was opened: it is lent to its opener, and to others where it can be shared.
+    /// Adds an opened connection. It is lent to its opener, and to others if it can be shared.
     func opened(_ connection: Connection) {
         let turns = shared.withLockedValue { shared -> [WokenTurn]? in
             shared.open[ObjectIdentifier(connection)] = connection
             guard !shared.isShutDown else { return nil }
             let capacity = connection.isShared ? HTTP2Handler.presumedCapacity : nil
-            // Connections were retired while this one was dialled: it was dialled by what was known before.
+            // Connections were retired while this one was being dialled, so its endpoint may be outdated.
             let isRetired = connection.epoch != shared.epoch
             return shared.take(
                 shared.pool.opened(connection, connection.key, capacity: capacity, isRetired: isRetired)
@@ -143,12 +143,12 @@ final class ConnectionPool: Sendable {
         for turn in turns { turn.resume() }
     }
 
-    /// A shared connection can be lent to another number of callers at a time.
+    /// Changes how many exchanges a shared connection can carry at a time.
     func resize(_ connection: Connection, capacity: Int) {
         change { $0.resize(connection, connection.key, capacity: capacity) }
     }
 
-    /// A shared connection goes away: it serves those that it serves.
+    /// Stops lending a shared connection. Its exchanges continue.
     func withdraw(_ connection: Connection) {
         change { $0.withdraw(connection, connection.key) }
     }
@@ -173,12 +173,12 @@ final class ConnectionPool: Sendable {
         for turn in turns { turn.resume() }
     }
 
-    /// Closes every connection that serves nobody.
+    /// Closes every connection that carries no exchange.
     func closeIdle() {
         for connection in shared.withLockedValue({ $0.pool.takeIdle() }) { connection.close() }
     }
 
-    /// Lets no open connection serve another exchange.
+    /// Stops using all open connections for new exchanges.
     func retire() {
         let retired = shared.withLockedValue { shared in
             shared.epoch += 1
@@ -189,7 +189,7 @@ final class ConnectionPool: Sendable {
 
     var epoch: Int { shared.withLockedValue(\.epoch) }
 
-    /// Refuses what comes after, and closes every connection: at once, or when it serves nobody any more.
+    /// Refuses new requests and closes every connection: at once, or gracefully after its exchanges.
     func shutDown(isGraceful: Bool) {
         let (open, waiters) = shared.withLockedValue { shared -> ([Connection], [Waiter]) in
             shared.isShutDown = true
@@ -217,7 +217,7 @@ final class ConnectionPool: Sendable {
         }
     }
 
-    /// Waits for a connection, or the duty to open one.
+    /// Waits for a connection or for permission to open one.
     func turn(
         of waiter: State.WaiterID,
         _ key: PoolKey,
@@ -239,7 +239,7 @@ final class ConnectionPool: Sendable {
             } else if Task.isCancelled {
                 leave(waiter, key, .cancelled, "the request to \(key.origin) was cancelled")
             } else if let deadline, deadline <= .now() {
-                // The timer may have fired before the waiter was registered, and found none.
+                // The timer may have fired before the waiter was registered.
                 expire(waiter, key)
             }
         } onCancel: {
@@ -248,9 +248,9 @@ final class ConnectionPool: Sendable {
         return try turn.get()
     }
 
-    /// The time of a waiter is over.
+    /// Fails a waiter whose deadline has passed.
     private func expire(_ waiter: State.WaiterID, _ key: PoolKey) {
-        // Where none has stood yet it is the endpoints that do not answer, and no others that keep connections busy.
+        // If no connection is open and one is being opened, the endpoints do not answer. Otherwise all connections are busy.
         if shared.withLockedValue({ $0.pool.isOpeningFirst(key) }) {
             leave(waiter, key, .connectTimeout, "no connection to \(key.origin) in time")
         } else {
@@ -267,7 +267,7 @@ final class ConnectionPool: Sendable {
         left?.continuation.resume(returning: .failure(DirectHTTPError(code, why)))
     }
 
-    /// A waiter whose turn has come, resumed outside the lock.
+    /// A waiter with its result, to be resumed outside the lock.
     private struct WokenTurn {
         let waiter: Waiter
         let turn: Turn

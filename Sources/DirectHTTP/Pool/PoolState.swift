@@ -2,32 +2,32 @@
 
 import DequeModule
 
-/// Which connection serves whom, as a value: no lock, no timer, no socket.
+/// Assigns connections to requests, as a value without locks, timers or sockets.
 ///
-/// Connections of HTTP/1.1 are lent by origin, the youngest first, so that the rest can grow old and be closed. One of HTTP/2 is
-/// lent to many at a time. A caller that finds none opens one itself while the origin has room, else waits its turn; while
-/// nobody knows yet whether an origin speaks HTTP/2, the second caller waits for what the first one learns.
+/// HTTP/1.1 connections are lent to one request at a time, the most recently used first, so that the others can expire. An HTTP/2
+/// connection is lent to many. If no connection is free, the caller opens one while the origin has room, and waits otherwise.
+/// While it is unknown whether the origin supports HTTP/2, later callers wait for the first connection.
 struct PoolState<Key: Hashable & Sendable, Connection: AnyObject & Sendable>: Sendable {
     typealias WaiterID = Int
 
     enum Lease {
-        /// Use this one.
+        /// Use this connection.
         case reuse(Connection)
-        /// Open one, then say ``opened(_:_:capacity:)`` or ``openingFailed(_:)``.
+        /// Open a connection, then call ``opened(_:_:capacity:)`` or ``openingFailed(_:)``.
         case open
-        /// Wait: ``Wake`` names the waiter later.
+        /// Wait: a ``Wake`` names the waiter later.
         case wait(WaiterID)
         /// The queue is full.
         case full
     }
 
-    /// What somebody who waits is told.
+    /// Tells a waiter to use a connection or to open one.
     enum Wake {
         case reuse(WaiterID, Connection)
         case open(WaiterID)
     }
 
-    /// A connection that is lent to many.
+    /// A connection that is lent to several callers.
     private struct Shared: Sendable {
         let connection: Connection
         var lent: Int
@@ -37,24 +37,24 @@ struct PoolState<Key: Hashable & Sendable, Connection: AnyObject & Sendable>: Se
     private struct Origin: Sendable {
         var idle: [Connection] = []
         var shared: [Shared] = []
-        /// Connections lent to one caller or being opened.
+        /// Connections that are lent to one caller or being opened.
         var busy = 0
-        /// Those of `busy` that are being opened.
+        /// How many of `busy` are being opened.
         var opening = 0
-        /// Whether its connections can be shared; nil before the first one was opened.
+        /// Whether connections can be shared; nil before the first one was opened.
         var shares: Bool?
         var waiters = Deque<WaiterID>()
 
         var isEmpty: Bool { idle.isEmpty && shared.isEmpty && busy == 0 && waiters.isEmpty }
         var count: Int { idle.count + shared.count + busy }
-        /// Connections that serve no request.
+        /// The number of connections without a request.
         var resting: Int { idle.count + shared.count { $0.lent == 0 } }
 
         func sharedIndex(_ connection: Connection) -> Int? {
             shared.firstIndex { $0.connection === connection }
         }
 
-        /// A connection that can serve one caller more.
+        /// Takes a connection that can serve one more caller.
         mutating func reuse(
             fresh: Bool,
             isPreferred: (Connection) -> Bool,
@@ -76,7 +76,7 @@ struct PoolState<Key: Hashable & Sendable, Connection: AnyObject & Sendable>: Se
             return idle.removeLast()
         }
 
-        /// Wakes as many as can be served now.
+        /// Wakes as many waiters as can be served now.
         mutating func wakeAll(limit: Int) -> [Wake] {
             guard !waiters.isEmpty else { return [] }
             var wakes: [Wake] = []
@@ -86,7 +86,7 @@ struct PoolState<Key: Hashable & Sendable, Connection: AnyObject & Sendable>: Se
                     wakes.append(.reuse(waiter, shared[index].connection))
                 }
             }
-            // Where connections are shared, one more at a time is opened; else as many as there is room for.
+            // If connections may be shared, open one at a time; otherwise as many as there is room for.
             while count < limit, shares == false || opening == 0, let waiter = waiters.popFirst() {
                 busy += 1
                 opening += 1
@@ -109,12 +109,12 @@ struct PoolState<Key: Hashable & Sendable, Connection: AnyObject & Sendable>: Se
         self.maximumIdle = maximumIdle
     }
 
-    /// The connection that somebody who asked now would most likely be given; nil where it would have to be opened.
+    /// The connection that a new caller would most likely get; nil if one would have to be opened.
     func next(_ key: Key) -> Connection? {
         origins[key].flatMap { $0.shared.first?.connection ?? $0.idle.last }
     }
 
-    /// Whether no connection of an origin stands, and one is being opened: others than it need not be waited for.
+    /// Whether the origin has no open connection yet and one is being opened.
     func isOpeningFirst(_ key: Key) -> Bool {
         guard let origin = origins[key] else { return false }
         return origin.opening > 0 && origin.count == origin.opening
@@ -123,10 +123,10 @@ struct PoolState<Key: Hashable & Sendable, Connection: AnyObject & Sendable>: Se
     /// Asks for a connection.
     ///
     /// - Parameters:
-    ///   - fresh: whether a kept connection that serves one at a time will not do.
-    ///   - mayShare: whether the origin may turn out to speak HTTP/2.
-    ///   - isPreferred: a connection that suits the caller best, e.g. one on its own event loop.
-    ///   - isAvoided: a connection that the caller takes only where it would have to wait for another; nil: none.
+    ///   - fresh: whether idle unshared connections are not acceptable.
+    ///   - mayShare: whether the origin may support HTTP/2.
+    ///   - isPreferred: whether a connection suits the caller best, e.g. because it is on the caller's event loop.
+    ///   - isAvoided: whether the caller takes a connection only if it would have to wait otherwise; nil: none is avoided.
     mutating func lease(
         _ key: Key,
         fresh: Bool,
@@ -158,11 +158,11 @@ struct PoolState<Key: Hashable & Sendable, Connection: AnyObject & Sendable>: Se
         return lease ?? .full
     }
 
-    /// A connection stands, and is lent to its opener.
+    /// Adds an opened connection and lends it to its opener.
     ///
     /// - Parameters:
-    ///   - capacity: how many it can be lent to at a time; nil where it serves one.
-    ///   - isRetired: whether it is lent to its opener only, and to no other request after that.
+    ///   - capacity: how many callers can share it; nil if it serves one at a time.
+    ///   - isRetired: whether it serves only its opener's request.
     mutating func opened(_ connection: Connection, _ key: Key, capacity: Int?, isRetired: Bool = false) -> [Wake] {
         changeAndWake(key) { origin in
             origin.opening -= 1
@@ -174,7 +174,7 @@ struct PoolState<Key: Hashable & Sendable, Connection: AnyObject & Sendable>: Se
         }
     }
 
-    /// A shared connection can be lent to another number at a time.
+    /// Changes how many callers can share a connection.
     mutating func resize(_ connection: Connection, _ key: Key, capacity: Int) -> [Wake] {
         changeAndWake(key) { origin in
             guard let index = origin.sharedIndex(connection) else { return }
@@ -182,7 +182,7 @@ struct PoolState<Key: Hashable & Sendable, Connection: AnyObject & Sendable>: Se
         }
     }
 
-    /// A lent connection is free again. Returns who gets it, or false where it should be closed instead.
+    /// Returns a lent connection. The result has the waiters to wake, and false for `keep` if the connection must be closed.
     mutating func release(_ connection: Connection, _ key: Key, isShared: Bool) -> (wakes: [Wake], keep: Bool) {
         let (limit, hasRoom) = (connectionsPerOrigin, idleCount < maximumIdle)
         let released = change(key) { origin -> (wakes: [Wake], keep: Bool) in
@@ -193,10 +193,10 @@ struct PoolState<Key: Hashable & Sendable, Connection: AnyObject & Sendable>: Se
                 origin.shared.remove(at: index)
                 return (wakes, false)
             }
-            // A shared one that was withdrawn goes on to serve those that it serves, and nobody else.
+            // A withdrawn shared connection finishes its exchanges and accepts no more.
             if isShared { return ([], true) }
             if let waiter = origin.waiters.popFirst() { return ([.reuse(waiter, connection)], true) }
-            // One that is not kept stays busy until it says that it closed.
+            // A connection that is not kept counts as busy until it reports that it is closed.
             guard hasRoom else { return ([], false) }
             origin.busy -= 1
             origin.idle.append(connection)
@@ -205,7 +205,7 @@ struct PoolState<Key: Hashable & Sendable, Connection: AnyObject & Sendable>: Se
         return released ?? ([], false)
     }
 
-    /// A shared connection is lent to nobody any more.
+    /// Stops lending a shared connection.
     mutating func withdraw(_ connection: Connection, _ key: Key) -> [Wake] {
         changeAndWake(key) { origin in
             guard let index = origin.sharedIndex(connection) else { return }
@@ -213,7 +213,7 @@ struct PoolState<Key: Hashable & Sendable, Connection: AnyObject & Sendable>: Se
         }
     }
 
-    /// A connection that was opened is gone.
+    /// Removes a closed connection.
     mutating func closed(_ connection: Connection, _ key: Key, isShared: Bool) -> [Wake] {
         if isShared { return withdraw(connection, key) }
         return changeAndWake(key) { origin in
@@ -225,7 +225,7 @@ struct PoolState<Key: Hashable & Sendable, Connection: AnyObject & Sendable>: Se
         }
     }
 
-    /// Opening failed, or the opener left.
+    /// Frees the place of a connection that was not opened.
     mutating func openingFailed(_ key: Key) -> [Wake] {
         changeAndWake(key) { origin in
             origin.busy -= 1
@@ -233,7 +233,7 @@ struct PoolState<Key: Hashable & Sendable, Connection: AnyObject & Sendable>: Se
         }
     }
 
-    /// Somebody who waited left. Returns false where the wake was already on its way.
+    /// Removes a waiter. Returns false if it has already been woken.
     mutating func leave(_ waiter: WaiterID, _ key: Key) -> Bool {
         change(key) { origin in
             guard let index = origin.waiters.firstIndex(of: waiter) else { return false }
@@ -242,12 +242,12 @@ struct PoolState<Key: Hashable & Sendable, Connection: AnyObject & Sendable>: Se
         } ?? false
     }
 
-    /// Takes the connections that serve no request out of the pool, to be closed.
+    /// Removes the connections without requests from the pool. The caller closes them.
     mutating func takeIdle() -> [Connection] {
         take { $0.lent == 0 }
     }
 
-    /// Takes every connection that could serve another request out of the pool, to be closed when it serves none.
+    /// Removes every connection that could serve another request. The caller closes each when its requests have ended.
     mutating func takeAll() -> [Connection] {
         take { _ in true }
     }
@@ -258,7 +258,8 @@ struct PoolState<Key: Hashable & Sendable, Connection: AnyObject & Sendable>: Se
             change(key) { origin in
                 taken += origin.idle
                 taken += origin.shared.filter(condition).map(\.connection)
-                // Their sockets are open until they say that they closed, and ``closed(_:_:isShared:)`` then counts one busy less.
+                // Their sockets stay open until they report that they are closed. ``closed(_:_:isShared:)`` then decrements
+                // `busy`.
                 origin.busy += origin.idle.count
                 origin.idle = []
                 origin.shared.removeAll(where: condition)
@@ -267,9 +268,9 @@ struct PoolState<Key: Hashable & Sendable, Connection: AnyObject & Sendable>: Se
         return taken
     }
 
-    /// Changes an origin where it stands, for a copy would copy its lists; one that is empty afterwards is forgotten.
+    /// Changes an origin in place, because a copy would copy its lists. Removes the origin if it is empty afterwards.
     ///
-    /// - Parameter makes: whether an origin that nobody knows is made.
+    /// - Parameter makes: whether to create an unknown origin.
     @discardableResult
     private mutating func change<Value>(
         _ key: Key,
@@ -287,7 +288,8 @@ struct PoolState<Key: Hashable & Sendable, Connection: AnyObject & Sendable>: Se
         return value
     }
 
-    /// Changes it, counts what rests, and looks whether it is empty: in one access, for a second one would copy its lists.
+    /// Changes an origin, updates the idle count and checks whether it is empty. One access, because a second one would copy its
+    /// lists.
     private static func change<Value>(
         _ origin: inout Origin,
         count: inout Int,
