@@ -5,9 +5,9 @@ import NIOCore
 import NIOPosix
 public import Names
 
-/// A request that was checked once: nothing that comes after can reject it for what the caller wrote.
+/// A validated request. Later steps cannot reject it because of the caller's input.
 public struct PreparedRequest: Sendable {
-    /// How the body's end is told (RFC 9112 §6).
+    /// How the end of the body is marked (RFC 9112 §6).
     enum Framing: Sendable, Equatable {
         case none
         case length(Int64)
@@ -26,43 +26,43 @@ public struct PreparedRequest: Sendable {
     }
 
     private let checked: Shared<Checked>
-    /// What the request is for; it decides Host, SNI, the certificate check and the connection.
+    /// The origin of the request. It decides Host, SNI, the certificate check and the connection.
     public var origin: Origin { checked.value.origin }
     /// The method.
     public var method: HTTPRequest.Method { checked.value.method }
-    /// Path and query.
+    /// The path and the query.
     public var target: String { checked.value.target }
-    /// All fields but Host and those of framing and connection, which are the engine's.
+    /// All fields except Host and those of framing and connection, which the engine writes.
     public var fields: HTTPFields { checked.value.fields }
     /// The body.
     public var body: RequestBody { checked.value.body }
-    /// The Host header or `:authority`: the origin's own, or what the caller set on purpose.
+    /// The Host header or `:authority`: the origin's own, or the one that the caller set.
     package var authority: String { checked.value.authority }
     var framing: Framing { checked.value.framing }
     /// Whether the body waits for `100 Continue`.
     var expectsContinue: Bool { checked.value.expectsContinue }
-    /// Whether a gzip or deflate body is decoded before it is handed out. Default true.
+    /// Whether a gzip or deflate body is decoded. Default true.
     public var decodesContent = true
-    /// How long the body is held back for `100 Continue` where the request has `Expect: 100-continue`; then it is sent
-    /// all the same (RFC 9110 §10.1.1). Default 1 s.
+    /// How long the body of a request with `Expect: 100-continue` waits for `100 Continue`. After that the body is sent anyway
+    /// (RFC 9110 §10.1.1). Default 1 s.
     public var continueLimit = Duration.seconds(1)
-    /// Who we are to the proxy that forwards it; nil where there is none, or it is not told.
+    /// The credentials for the proxy that forwards the request; nil if none are sent.
     var proxyAuthorization: String?
-    /// Its part in a hedge; nil where there is none.
+    /// The role of the request in a hedge; nil if there is none.
     package var hedgeSide: HedgeSide?
 
-    /// Checks a request.
+    /// Validates a request.
     ///
-    /// `Content-Length` must agree with the body; `Transfer-Encoding`, `Connection` and `Upgrade` belong to the
-    /// connection and are refused. Other fields of that kind, such as `Keep-Alive`, do not go into HTTP/2. A `Host` among the
-    /// fields is what `authority` says where that is nil.
+    /// `Content-Length` must match the body. `Transfer-Encoding`, `Connection` and `Upgrade` belong to the connection and are
+    /// refused. Similar fields, such as `Keep-Alive`, are not sent over HTTP/2. If `authority` is nil, a `Host` field takes its
+    /// place.
     ///
-    /// - Parameter authority: what the Host header says instead of the origin's own. It changes the header only, never SNI,
-    ///   certificate, cookies or connection.
+    /// - Parameter authority: the value of the Host header; nil: the origin's own. It changes only the header, not SNI,
+    ///   certificate check, cookies or connection.
     /// - Parameter body: the body.
     /// - Parameter fields: the header fields.
-    /// - Parameter url: what is asked for, with the name.
-    /// - Parameter method: the method; neither CONNECT nor TRACE with a body.
+    /// - Parameter url: the URL, with the origin's name.
+    /// - Parameter method: the method. CONNECT is refused, and TRACE must have no body.
     /// - Throws: ``DirectHTTPError`` with code `invalidRequest`, or `bodySourceFailed` for a file that cannot be read.
     public init(
         _ method: HTTPRequest.Method,
@@ -74,7 +74,7 @@ public struct PreparedRequest: Sendable {
         try self.init(method, url.origin, target: url.target, fields: fields, body: body, authority: authority)
     }
 
-    /// Checks a request for a target that is in the form of ``HTTPURL/target``.
+    /// Validates a request whose target is in the form of ``HTTPURL/target``.
     package init(
         _ method: HTTPRequest.Method,
         _ origin: Origin,
@@ -91,7 +91,7 @@ public struct PreparedRequest: Sendable {
         var hasHost = false
         for field in fields {
             let name = field.name.canonicalName
-            // Most names are told from their lengths.
+            // The length alone excludes most names.
             switch name.utf8.count {
             case 7 where name == "upgrade", 10 where name == "connection", 17 where name == "transfer-encoding":
                 throw DirectHTTPError(
@@ -128,7 +128,7 @@ public struct PreparedRequest: Sendable {
         let framing: Framing
         switch body.storage {
         case .none:
-            // RFC 9110 §8.6: a method that expects a body says that there is none.
+            // RFC 9110 §8.6: a method that expects a body sends `Content-Length: 0` without one.
             framing = method == .post || method == .put || method == .patch ? .length(0) : .none
         default:
             framing = (length ?? declaredLength.flatMap { Int64($0) }).map(Framing.length) ?? .chunked
@@ -138,7 +138,7 @@ public struct PreparedRequest: Sendable {
             throw DirectHTTPError(.invalidRequest, "the Host \"\(authority)\" has a character that no host has")
         }
         if declaredLength != nil { rest[.contentLength] = nil }
-        // RFC 9110 §10.1.1: there is nothing to wait for where there is nothing to send.
+        // RFC 9110 §10.1.1: without a body there is nothing to wait for.
         if expects, !expectsContinue { rest[.expect] = nil }
         checked = Shared(
             Checked(
@@ -154,17 +154,17 @@ public struct PreparedRequest: Sendable {
         )
     }
 
-    /// The request with what tells the proxy who we are.
+    /// The request with credentials for the proxy.
     func with(proxyAuthorization: String) -> PreparedRequest {
         var request = self
         request.proxyAuthorization = proxyAuthorization
         return request
     }
 
-    /// The target as a proxy is given it (RFC 9112 §3.2.2).
+    /// The target in absolute form, for a proxy (RFC 9112 §3.2.2).
     var absoluteTarget: String { origin.serialized + target }
 
-    /// The field that tells the body's end in HTTP/1.1; nil where none does. In HTTP/2 a length alone is told.
+    /// The field that marks the end of the body in HTTP/1.1; nil if there is none. HTTP/2 sends only a length.
     package var framingField: HTTPField? {
         switch framing {
         case .none: nil
@@ -173,7 +173,7 @@ public struct PreparedRequest: Sendable {
         }
     }
 
-    /// Whether a request of this kind may be sent again when nobody knows whether it arrived (RFC 9110 §9.2.2).
+    /// Whether the request may be sent again when it is unknown whether the server received it (RFC 9110 §9.2.2).
     public var isIdempotent: Bool {
         switch method {
         case .get, .head, .options, .trace, .put, .delete: true
@@ -183,8 +183,8 @@ public struct PreparedRequest: Sendable {
 }
 
 extension HTTPFields {
-    /// Takes `Host` out, for which HTTPTypes has no name: it belongs into `HTTPRequest.authority`. Nil where there is none; of
-    /// several the last.
+    /// Removes `Host` and returns its value, because HTTPTypes keeps it in `HTTPRequest.authority`. Returns nil if there is none,
+    /// and the last value if there are several.
     package mutating func takeHost() -> String? {
         guard let host = last(where: { $0.name.canonicalName == "host" }) else { return nil }
         self[host.name] = nil

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// One challenge of `WWW-Authenticate` (RFC 9110 §11.3): a scheme with parameters, or with one token.
+/// A challenge of `WWW-Authenticate` (RFC 9110 §11.3): a scheme with parameters or with one token.
 struct AuthChallenge: Hashable, Sendable {
-    /// Challenges of one field that are read; what comes after is passed over.
+    /// The maximum number of challenges read from one field; the rest is ignored.
     static let maximumChallenges = 16
-    /// Parameters of one challenge that are read; one more makes the field unreadable.
+    /// The maximum number of parameters of one challenge. Parsing stops at the next one.
     static let maximumParameters = 32
 
-    /// In lower case.
+    /// The scheme in lower case.
     var scheme: String
     var token: String?
-    /// By name in lower case; of several with one name the first.
+    /// The parameters by name in lower case. If a name occurs twice, the first value counts.
     var parameters: [String: String] = [:]
 
-    /// The challenges of a field's value; those before the first mistake where there is one.
+    /// Parses the value of a field. Returns the challenges before the first syntax error.
     static func parse(_ value: String) -> [AuthChallenge] {
         var reader = Reader(rest: Array(value.utf8)[...])
         var challenges: [AuthChallenge] = []
@@ -33,7 +33,7 @@ struct AuthChallenge: Hashable, Sendable {
             } else {
                 guard challenges.count < maximumChallenges else { return challenges }
                 challenges.append(AuthChallenge(scheme: word.lowercased()))
-                // What follows a scheme without a comma is its token, or its first parameter.
+                // A scheme is followed by its token or by its first parameter, without a comma in between.
                 if space, let token = reader.token68() { challenges[challenges.count - 1].token = token }
                 reader.skip(" \t")
                 if let byte = reader.peek, byte != UInt8(ascii: ","), !Reader.isToken(byte) { return challenges }
@@ -68,7 +68,7 @@ struct AuthChallenge: Hashable, Sendable {
             return String(decoding: word, as: UTF8.self)
         }
 
-        /// A token68 that ends the challenge; nothing is read where it is a parameter instead.
+        /// Reads a token68 that ends the challenge. Reads nothing if a parameter follows instead.
         mutating func token68() -> String? {
             let body = rest.prefix { Self.isLetterOrDigit($0) || "-._~+/".utf8.contains($0) }
             guard !body.isEmpty else { return nil }

@@ -5,12 +5,13 @@ import NIOConcurrencyHelpers
 package import NIOCore
 package import Names
 
-/// What servers, or proxies, asked for the last time, so that later requests answer before they are asked.
+/// Remembers the last challenge of each server or proxy, so that later requests send credentials without waiting for a challenge.
 package final class AuthMemory: Sendable {
-    /// Origins and users that are remembered; the one that came first is forgotten for one more.
+    /// The maximum number of entries; beyond that the oldest is forgotten.
     static let maximumEntries = 256
-    /// Challenges that are answered for one request: the first one, and one more because a remembered nonce was too old. A server
-    /// that calls each nonce too old would be answered for ever; callers of ``learn(_:_:for:used:isRemembered:)`` count.
+    /// How many challenges are answered for one request: the first, and one more for an expired remembered nonce. Without a
+    /// limit, a server that calls every nonce stale would be answered for ever. Callers of ``learn(_:_:for:used:isRemembered:)``
+    /// count the challenges.
     package static let maximumChallenges = 2
 
     private struct Key: Hashable {
@@ -28,28 +29,28 @@ package final class AuthMemory: Sendable {
         var order: [Key] = []
     }
 
-    /// Guards what is remembered and how often each nonce was used.
+    /// Guards the entries and the use count of each nonce.
     private let state = NIOLockedValueBox(State())
 
-    /// A memory without entries.
+    /// Creates an empty memory.
     package init() {}
 
-    /// What a request is sent with: the field, and the nonce that it answers.
+    /// The credentials of a request: the field's value and the nonce that it answers.
     package struct Answer: Sendable {
         /// The value of `Authorization` or `Proxy-Authorization`.
         package var field: String
-        /// Nil for other schemes than Digest.
+        /// Nil for schemes other than Digest.
         var nonce: String?
     }
 
-    /// The field of a request; nil where the server must ask first.
+    /// The credentials for a request; nil if the server must send a challenge first.
     ///
     /// - Parameters:
-    ///   - credentials: who asks.
-    ///   - origin: the server's.
-    ///   - method: the request's.
-    ///   - target: as it is sent.
-    ///   - body: the request's, where it stands in memory.
+    ///   - credentials: the user's credentials.
+    ///   - origin: the server's origin.
+    ///   - method: the request's method.
+    ///   - target: the request target as sent.
+    ///   - body: the request's body if it is in memory.
     package func authorization(
         _ credentials: Credentials,
         for origin: Origin,
@@ -87,15 +88,15 @@ package final class AuthMemory: Sendable {
         }
     }
 
-    /// Takes the challenges of a 401 or 407. Returns whether sending again with what ``authorization(_:for:method:target:body:)``
-    /// then gives may help.
+    /// Remembers the challenge of a 401 or 407. Returns whether the request may succeed when sent again with the result of
+    /// ``authorization(_:for:method:target:body:)``.
     ///
     /// - Parameters:
-    ///   - values: those of `WWW-Authenticate` or `Proxy-Authenticate`.
-    ///   - credentials: who asks.
-    ///   - origin: the server's.
-    ///   - used: the answer that the server did not take; nil where there was none.
-    ///   - isRemembered: whether that answered a challenge of an earlier request.
+    ///   - values: the values of `WWW-Authenticate` or `Proxy-Authenticate`.
+    ///   - credentials: the user's credentials.
+    ///   - origin: the server's origin.
+    ///   - used: the credentials that the server rejected; nil if none were sent.
+    ///   - isRemembered: whether `used` answered a challenge of an earlier request.
     package func learn(
         _ values: [String],
         _ credentials: Credentials,
@@ -106,11 +107,11 @@ package final class AuthMemory: Sendable {
         guard credentials.kind != .basic, credentials.kind != .bearer else { return false }
         let key = Key(origin: origin.httpEquivalent, credentials: credentials)
         let takesBasic = values.flatMap(AuthChallenge.parse).contains { $0.scheme == "basic" }
-        // Where Basic was given and is asked for all the same, user and password are wrong.
+        // If Basic was sent and the server asks for Basic again, user or password is wrong.
         if credentials.kind == .basicFirst, takesBasic, used?.nonce == nil { return false }
         if let challenge = DigestChallenge.best(of: values) {
-            // Unless the server says that only the nonce is too old, the credentials are wrong. Of a nonce that is remembered not
-            // every server says it; the answer to a new one is not given twice, since wrong ones lock accounts.
+            // The credentials are wrong, unless the server says that only the nonce is stale. Not every server says so of a
+            // remembered nonce. Never answer a new nonce twice, because repeated wrong passwords can lock accounts.
             guard used == nil || challenge.isStale || isRemembered && used?.nonce != challenge.nonce else {
                 return false
             }
@@ -122,7 +123,7 @@ package final class AuthMemory: Sendable {
         return true
     }
 
-    /// Takes the next nonce, where the server names one in `Authentication-Info` (RFC 7616 §3.5).
+    /// Stores the next nonce if the server sends one in `Authentication-Info` (RFC 7616 §3.5).
     package func follow(_ info: String?, _ credentials: Credentials, for origin: Origin) {
         guard let info, let next = AuthChallenge.parse("info " + info).first?.parameters["nextnonce"] else { return }
         let key = Key(origin: origin.httpEquivalent, credentials: credentials)

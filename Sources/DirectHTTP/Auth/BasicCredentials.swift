@@ -2,14 +2,14 @@
 
 import Names
 
-/// User and password in the clear but for Base 64 (RFC 7617): for TLS only.
+/// User and password for Basic (RFC 7617), encoded in Base64 but not encrypted. Use them only over TLS.
 public struct BasicCredentials: Hashable, Sendable {
-    /// The user; it holds no colon.
+    /// The user; must not contain a colon.
     public var user: String
     /// The password.
     public var password: String
 
-    /// Credentials of parts.
+    /// Creates credentials.
     public init(user: String, password: String) {
         self.user = user
         self.password = password

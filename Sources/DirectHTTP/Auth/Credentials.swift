@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Who a request says it is, to the origin that it is for.
+/// Credentials for requests to an origin.
 ///
 /// ```swift
 /// configuration.credentials[Origin(scheme: .https, host: try Host("api.example.com"))] = .bearer(token)
 /// ```
 ///
-/// Credentials belong to one origin: a redirect to another takes them along only where
-/// `RequestOptions.credentialsFollowRedirects` says so. A request's own `Authorization` field goes before them.
+/// Credentials belong to one origin. A redirect to another origin keeps them only if `RequestOptions.credentialsFollowRedirects`
+/// allows it. A request's own `Authorization` field takes precedence.
 public struct Credentials: Hashable, Sendable, CustomStringConvertible {
     enum Kind: Hashable, Sendable {
         case basic
-        /// Basic unasked, and Digest for a proxy that asks for that instead.
+        /// Basic without waiting for a challenge, and Digest if the proxy asks for it.
         case basicFirst
         case bearer
         case digest
@@ -24,31 +24,31 @@ public struct Credentials: Hashable, Sendable, CustomStringConvertible {
     /// The password or the token.
     let secret: String
 
-    /// User and password in the clear but for Base 64, with every request (RFC 7617): for TLS only.
+    /// Basic: user and password in Base64, not encrypted, with every request (RFC 7617). Use it only over TLS.
     public static func basic(user: String, password: String) -> Credentials {
         Credentials(kind: .basic, user: user, secret: password)
     }
 
-    /// A token, with every request (RFC 6750): for TLS only.
+    /// A bearer token with every request (RFC 6750). Use it only over TLS.
     public static func bearer(_ token: String) -> Credentials {
         Credentials(kind: .bearer, user: "", secret: token)
     }
 
-    /// User and password by Digest (RFC 7616), which never sends the password. The first request is answered with a
-    /// challenge and sent again, so a body that can be read only once fails with `bodyNotReplayable`; later ones answer by
-    /// themselves.
+    /// Digest: user and password without ever sending the password (RFC 7616). The server answers the first request with a
+    /// challenge, and the request is sent again. A body that can be read only once therefore fails with `bodyNotReplayable`.
+    /// Later requests need no new challenge.
     ///
-    /// MD5 and SHA-256 with their `-sess` forms are known, and `qop` of `auth`, `auth-int` (for bodies in memory) and none.
+    /// Supported are MD5 and SHA-256 with their `-sess` forms, and `qop` of `auth`, `auth-int` (for bodies in memory) and none.
     public static func digest(user: String, password: String) -> Credentials {
         Credentials(kind: .digest, user: user, secret: password)
     }
 
-    /// User and password in the way that the server asks for: Digest where it offers that, else Basic.
+    /// Digest if the server offers it, otherwise Basic.
     public static func any(user: String, password: String) -> Credentials {
         Credentials(kind: .any, user: user, secret: password)
     }
 
-    /// The `Authorization` that needs no challenge; nil for what only the server can begin.
+    /// The `Authorization` that needs no challenge; nil if the server must send one first.
     package var unaskedField: String? {
         switch kind {
         case .basic, .basicFirst: BasicCredentials(user: user, password: secret).fieldValue
@@ -57,6 +57,6 @@ public struct Credentials: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// The kind alone: the rest is a secret.
+    /// The kind only, because the other parts are secret.
     public var description: String { "\(kind)" }
 }

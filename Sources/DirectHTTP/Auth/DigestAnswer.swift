@@ -3,28 +3,28 @@
 import NIOCore
 import Names
 
-/// The answer to a ``DigestChallenge`` for one request (RFC 7616 §3.4). Pure: the random part is handed in.
+/// The answer to a ``DigestChallenge`` for one request (RFC 7616 §3.4). A pure value: the caller provides the client nonce.
 struct DigestAnswer {
     var challenge: DigestChallenge
     var user: String
     var password: String
     var method: String
-    /// The request target as it is sent.
+    /// The request target as sent.
     var uri: String
-    /// How many requests this one is with the nonce.
+    /// The nonce count, with this request.
     var count: UInt32
     var clientNonce: String
-    /// The body, where it stands in memory.
+    /// The body if it is in memory.
     var body: ByteBuffer?
 
-    /// What is protected; nil in the form of RFC 2069. Outer nil: what the server asks for cannot be given.
+    /// The quality of protection; inner nil: the form of RFC 2069. Outer nil: the server's offer is not supported.
     private var protection: DigestChallenge.Protection?? {
         if challenge.protections.isEmpty { return .some(nil) }
         if challenge.protections.contains(.request) { return .request }
         return body == nil ? nil : .requestAndBody
     }
 
-    /// The value of `Authorization`; nil where the server wants the body protected, and it does not stand in memory.
+    /// The value of `Authorization`; nil if the server requires protection of the body and the body is not in memory.
     var fieldValue: String? {
         guard let protection else { return nil }
         var parts = [
@@ -61,7 +61,7 @@ struct DigestAnswer {
         return String(repeating: "0", count: 8 - digits.count) + digits
     }
 
-    /// RFC 7616 §3.4.4: hashed where the server wants that; with `*` where it cannot stand in quotes.
+    /// RFC 7616 §3.4.4: hashed if the server asks for it; as `username*` if the name cannot be quoted.
     private var userPart: String {
         if challenge.hashesUser { return "username=\"\(hash("\(user):\(challenge.realm)"))\"" }
         guard user.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7f }) else {
@@ -70,7 +70,7 @@ struct DigestAnswer {
         return "username=\(quoted(user))"
     }
 
-    /// What stays as it is beside letters and digits (RFC 8187 §3.2.1).
+    /// Characters that are not encoded, besides letters and digits (RFC 8187 §3.2.1).
     private static let attributeCharacters = PercentEncoding.Allowed("!#$&+-.^_`|~")
 
     private func quoted(_ text: String) -> String {

@@ -3,9 +3,9 @@
 import Crypto
 import Names
 
-/// What a server wants to see answered by Digest (RFC 7616 §3.3).
+/// A Digest challenge (RFC 7616 §3.3).
 struct DigestChallenge: Hashable, Sendable {
-    /// The hash, the weaker first.
+    /// The hash algorithms, weakest first.
     enum Algorithm: String, CaseIterable, Sendable {
         case md5 = "MD5"
         case md5Session = "MD5-sess"
@@ -14,7 +14,7 @@ struct DigestChallenge: Hashable, Sendable {
 
         var isSession: Bool { self == .md5Session || self == .sha256Session }
 
-        /// The lower-case hexadecimal digest.
+        /// The digest in lower-case hexadecimal.
         func hash(_ bytes: some Sequence<UInt8>) -> String {
             let bytes = Array(bytes)
             switch self {
@@ -24,10 +24,10 @@ struct DigestChallenge: Hashable, Sendable {
         }
     }
 
-    /// What is protected.
+    /// The quality of protection (`qop`).
     enum Protection: String, Sendable {
         case request = "auth"
-        /// The body, too.
+        /// Protects the body, too.
         case requestAndBody = "auth-int"
     }
 
@@ -35,16 +35,16 @@ struct DigestChallenge: Hashable, Sendable {
     var nonce: String
     var opaque: String?
     var algorithm: Algorithm
-    /// As the server wrote it; nil where it wrote none.
+    /// The algorithm's name as the server wrote it; nil without one.
     var algorithmName: String?
-    /// What the server offers; empty: the form of RFC 2069.
+    /// The protections that the server offers; empty means the form of RFC 2069.
     var protections: Set<Protection>
-    /// Whether the credentials were right and only the nonce is too old.
+    /// Whether only the nonce is stale and the credentials were right.
     var isStale: Bool
-    /// Whether the user's name is to be hashed (RFC 7616 §3.4.4).
+    /// Whether the user name is to be hashed (RFC 7616 §3.4.4).
     var hashesUser: Bool
 
-    /// Nil where the challenge is not Digest, is broken, or asks for what is not known.
+    /// Returns nil if the challenge is not Digest, is malformed or asks for something unsupported.
     init?(_ challenge: AuthChallenge) {
         let parameters = challenge.parameters
         guard challenge.scheme == "digest", let realm = parameters["realm"], let nonce = parameters["nonce"] else {
@@ -59,13 +59,13 @@ struct DigestChallenge: Hashable, Sendable {
         opaque = parameters["opaque"]
         let offered = parameters["qop"]?.lowercased().split { $0 == "," || $0 == " " || $0 == "\t" } ?? []
         protections = Set(offered.compactMap { Protection(rawValue: String($0)) })
-        // An offer that has nothing we know is not the old form.
+        // An offer without a supported protection does not mean the form of RFC 2069.
         guard offered.isEmpty || !protections.isEmpty else { return nil }
         isStale = parameters["stale"]?.lowercased() == "true"
         hashesUser = parameters["userhash"]?.lowercased() == "true"
     }
 
-    /// The strongest of the challenges that can be answered.
+    /// The supported challenge with the strongest algorithm; nil if there is none.
     static func best(of fields: [String]) -> DigestChallenge? {
         let known = fields.flatMap(AuthChallenge.parse).compactMap(DigestChallenge.init)
         let order = Algorithm.allCases

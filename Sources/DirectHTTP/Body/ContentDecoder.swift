@@ -2,15 +2,15 @@
 
 import NIOCore
 
-/// Undoes the codings of a body, the last one first (RFC 9110 §8.4): each gives the next a piece at a time, so that none of
-/// them holds more than one.
+/// Decodes the codings of a body, the last applied first (RFC 9110 §8.4). Each stage passes single pieces to the next, so that no
+/// stage holds more than one.
 ///
-/// Not Sendable: it belongs to the one reader of a body.
+/// Not Sendable: it belongs to the only reader of the body.
 struct ContentDecoder {
-    /// How many codings are undone: a byte of a body can mean a thousand with each.
+    /// The maximum number of codings. Each can expand a byte a thousandfold.
     static let maximumCodings = 2
 
-    /// The first takes what came from the wire, the last gives the plain bytes.
+    /// The first stage takes the received bytes, the last returns the plain bytes.
     private let stages: [Inflater]
 
     /// - Parameter codings: at least one, in the order in which they were applied.
@@ -18,17 +18,17 @@ struct ContentDecoder {
         stages = codings.reversed().map(Inflater.init)
     }
 
-    /// Hands over coded bytes; only when ``next()`` has nothing more.
+    /// Adds coded bytes. Call it only when ``next()`` has returned nil.
     func feed(_ bytes: ByteBuffer) {
         stages[0].feed(bytes)
     }
 
-    /// The next plain bytes; nil where more input is needed or the body is at its end.
+    /// The next plain bytes; nil if more input is needed or the body has ended.
     func next() throws(DirectHTTPError) -> ByteBuffer? {
         try next(of: stages.count - 1)
     }
 
-    /// Whether the body may end here. No bytes at all are an empty body, not a broken one.
+    /// Whether the body may end here. Empty input is an empty body, not an error.
     var isFinished: Bool { stages.allSatisfy { $0.isFinished || !$0.hasStarted } }
 
     private func next(of stage: Int) throws(DirectHTTPError) -> ByteBuffer? {

@@ -11,12 +11,12 @@ import Musl
 import Glibc
 #endif
 
-/// Reads a file in pieces on NIO's thread pool, so that no event loop and no cooperative thread waits for a disk.
+/// Reads a file in pieces on NIO's thread pool, so that the disk blocks no event loop and no thread of Swift concurrency.
 enum FileBody {
-    /// 128 KiB: large enough that the hop to the pool does not count.
+    /// 128 KiB, so large that the cost of switching to the pool is negligible.
     static let pieceSize = 128 * 1024
 
-    /// The size of a regular file that can be read now.
+    /// The size of a readable regular file.
     static func length(of path: String) throws(DirectHTTPError) -> Int64 {
         let descriptor = try open(path)
         defer { _ = close(descriptor) }
@@ -28,7 +28,7 @@ enum FileBody {
         return Int64(info.st_size)
     }
 
-    /// Hands the file on piece by piece until `length` bytes were given or the file ends.
+    /// Passes the file to `body` piece by piece, until `length` bytes or the end of the file.
     static func forEachPiece(
         of path: String,
         length: Int64,
@@ -73,6 +73,7 @@ enum FileBody {
 }
 
 private func sysOpen(_ path: String) -> CInt {
-    // Opening a FIFO would wait for its writer, and this is done on the caller's thread. To a regular file it makes no difference.
+    // Without O_NONBLOCK, opening a FIFO would block the caller's thread until a writer comes. The flag does not affect regular
+    // files.
     open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
 }

@@ -3,35 +3,35 @@
 import CZlib
 import NIOCore
 
-/// Undoes `Content-Encoding: gzip` and `deflate` (RFC 9110 §8.4.1) a bounded piece at a time, so that a small body that
-/// grows a thousandfold never stands in memory whole.
+/// Decodes `Content-Encoding: gzip` and `deflate` (RFC 9110 §8.4.1) in pieces of bounded size, so that a small body that expands
+/// a thousandfold is never in memory as a whole.
 ///
-/// Not Sendable: it belongs to the one reader of a body.
+/// Not Sendable: it belongs to the only reader of the body.
 final class Inflater {
-    /// What one call gives at the most.
+    /// The maximum size of a decoded piece in bytes.
     static let pieceSize = 64 * 1024
-    /// Coded bytes that may give nothing. Blocks without content can follow each other for ever, and their reader would never come
-    /// to count a byte or to be cancelled.
+    /// How many coded bytes may produce no output. Otherwise a stream of empty blocks would keep the reader from counting bytes
+    /// and from being cancelled.
     static let maximumSilence = 1 << 20
 
     private var stream = z_stream()
     private var input = ByteBuffer()
     private var isOpen = false
-    /// Whether a member is whole and no other has begun.
+    /// Whether a member is complete and no other has begun.
     private(set) var isFinished = false
-    /// Whether something stands behind the last member that is none.
+    /// Whether bytes follow the last member that do not start another.
     private var hasTrailer = false
-    /// Whether anything was handed over: no bytes at all are an empty body, not a broken one.
+    /// Whether input was added. Empty input is an empty body, not an error.
     private(set) var hasStarted = false
     private let coding: Coding
-    /// Coded bytes since the last plain one.
+    /// Coded bytes since the last output.
     private var silence = 0
 
     enum Coding: Sendable {
         case gzip
         case deflate
 
-        /// The coding of a name; nil where it is none that we undo.
+        /// The coding of a name; nil if it is not supported.
         init?(_ name: some StringProtocol) {
             switch name.lowercased() {
             case "gzip", "x-gzip": self = .gzip
@@ -40,8 +40,8 @@ final class Inflater {
             }
         }
 
-        /// The codings of a `Content-Encoding` value in the order in which they were applied; empty where one of them is none
-        /// that we undo, and where they are more than ``ContentDecoder/maximumCodings``: then the body stays as it came.
+        /// The codings of a `Content-Encoding` value in the order in which they were applied. Empty if one is not supported or if
+        /// there are more than ``ContentDecoder/maximumCodings``; the body is then not decoded.
         static func list(fieldValue: String) -> [Coding] {
             let names = fieldValue.split(separator: ",").map { $0.trimmingBlanks() }
                 .filter { !$0.isEmpty && $0.lowercased() != "identity" }
@@ -58,26 +58,26 @@ final class Inflater {
         if isOpen { inflateEnd(&stream) }
     }
 
-    /// Hands over coded bytes; only when ``next()`` has nothing more.
+    /// Adds coded bytes. Call it only when ``next()`` has returned nil.
     func feed(_ bytes: ByteBuffer) {
         hasStarted = true
         if input.readableBytes == 0 {
             input = bytes
         } else {
-            // Without this a long body would be kept whole, and a buffer has room for 4 GiB.
+            // Without this, the input of a long body would grow without end, and a buffer holds at most 4 GiB.
             input.discardReadBytes()
             input.writeImmutableBuffer(bytes)
         }
     }
 
-    /// How much memory its input holds.
+    /// The memory of the input buffer in bytes.
     var capacity: Int { input.storageCapacity }
 
-    /// The next plain bytes; nil where more input is needed or the coded body is at its end.
+    /// The next plain bytes; nil if more input is needed or the coded body has ended.
     func next() throws(DirectHTTPError) -> ByteBuffer? {
         while input.readableBytes > 0 {
             if isFinished, !beginNextMember() {
-                // What stands behind the end is nobody's, and must not pile up.
+                // Discard bytes after the end, so that they do not accumulate.
                 input.clear()
                 return nil
             }
@@ -85,14 +85,15 @@ final class Inflater {
             let output = try inflatePiece()
             if output.readableBytes > 0 {
                 silence = 0
-                // A server that flushes after each byte must not make each keep the memory of a large piece.
+                // A server that flushes after each byte must not make each byte keep the memory of a large piece.
                 return output.compacted()
             }
             silence += before - input.readableBytes
             guard silence <= Self.maximumSilence else {
                 throw DirectHTTPError(.undecodableBody, "the coded body goes on without a byte of content")
             }
-            // Nothing came out although something went in (a header was read, an empty member): on, else wait for input.
+            // Input was consumed without output, e.g. a header or an empty member: go on. If nothing was consumed, wait for
+            // input.
             guard input.readableBytes < before else { return nil }
         }
         return nil
@@ -105,7 +106,7 @@ final class Inflater {
         var read = 0
         output.writeWithUnsafeMutableBytes(minimumWritableBytes: Self.pieceSize) { space in
             input.withUnsafeReadableBytes { bytes in
-                // zlib does not write to its input; its C signature cannot say so.
+                // zlib does not write to its input, but its C signature is not const.
                 stream.next_in = UnsafeMutableRawPointer(mutating: bytes.baseAddress)?
                     .assumingMemoryBound(to: UInt8.self)
                 stream.avail_in = UInt32(min(bytes.count, 1 << 30))
@@ -127,7 +128,7 @@ final class Inflater {
         return output
     }
 
-    /// A gzip body may have several members (RFC 1952 §2.2), and the next one may come with a later piece.
+    /// A gzip body may have several members (RFC 1952 §2.2), and the next one may arrive in a later piece.
     private func beginNextMember() -> Bool {
         guard coding == .gzip, !hasTrailer, input.getInteger(at: input.readerIndex, as: UInt8.self) == 0x1f else {
             hasTrailer = true
@@ -140,8 +141,8 @@ final class Inflater {
 
     private func open() throws(DirectHTTPError) {
         guard !isOpen else { return }
-        // 15 bits of window; +16 asks for a gzip header. "deflate" means zlib's form, but some servers send it raw:
-        // the low four bits of zlib's first byte are always 8.
+        // 15 bits of window; +16 expects a gzip header. "deflate" means the zlib format, but some servers send raw deflate. The
+        // low four bits of the first byte of the zlib format are always 8.
         let isRaw = coding == .deflate && (input.getInteger(at: input.readerIndex, as: UInt8.self) ?? 8) & 0x0f != 8
         guard CZlib_inflateInit2(&stream, coding == .gzip ? 31 : isRaw ? -15 : 15) == Z_OK else {
             throw DirectHTTPError(.undecodableBody, "zlib could not be started: out of memory")

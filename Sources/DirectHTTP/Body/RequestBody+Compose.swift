@@ -2,13 +2,13 @@
 
 import NIOCore
 
-// Bodies made of bodies.
+// Bodies made from other bodies.
 extension RequestBody {
-    /// Several bodies, one behind the other. At no time does more than a piece of them stand in memory.
+    /// Several bodies, one after the other. At most one piece is in memory at a time.
     ///
-    /// Its length is known where all lengths are, and it can be sent again where all parts can.
+    /// The length is known if all lengths are known. The body can be sent again if all parts can.
     ///
-    /// - Parameter bodies: the parts, in their order.
+    /// - Parameter bodies: the parts, in order.
     public static func joined(_ bodies: [RequestBody]) -> RequestBody {
         let source = StreamSource(
             isReplayable: bodies.allSatisfy(\.isReplayable),
@@ -31,16 +31,16 @@ extension RequestBody {
         return RequestBody(storage: .stream(source))
     }
 
-    /// The same body with its progress told: with each piece that the connection is given, from any thread.
+    /// The same body with progress reports: one for each piece that the connection takes.
     ///
-    /// - Parameter report: hears it; it must not wait. A body that is sent again begins at 0 again.
+    /// - Parameter report: called from any thread; it must not block. When the body is sent again, the count restarts at 0.
     public func onProgress(_ report: @escaping @Sendable (TransferProgress) -> Void) -> RequestBody {
         var body = streamed
         body.report = report
         return body
     }
 
-    /// The same body without its length, which the server then learns at the end (chunked in HTTP/1.1).
+    /// The same body without a known length. HTTP/1.1 sends it chunked.
     public func withoutLength() -> RequestBody {
         guard !isNone else { return self }
         let body = self
@@ -48,7 +48,7 @@ extension RequestBody {
         return with(.stream(source))
     }
 
-    /// The body as one that is sent piece by piece; what is in memory else leaves with the head.
+    /// The body as a stream that is sent piece by piece. A body in memory is otherwise sent together with the head.
     var streamed: RequestBody {
         guard case .bytes(let bytes) = storage else { return self }
         let body = self

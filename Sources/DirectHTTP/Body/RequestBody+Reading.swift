@@ -3,7 +3,7 @@
 public import NIOCore
 
 extension RequestBody {
-    /// How many bytes it has; nil where only reading tells. A file's size is looked up anew each time.
+    /// The length in bytes; nil if it is unknown. A file's size is read anew each time.
     ///
     /// - Throws: ``DirectHTTPError`` with code `bodySourceFailed` for a file that cannot be read.
     public func contentLength() throws(DirectHTTPError) -> Int64? {
@@ -15,7 +15,7 @@ extension RequestBody {
         }
     }
 
-    /// The bytes of a body that stands in memory, for whoever must sign it; nil for files and sequences.
+    /// The bytes of a body in memory, e.g. to sign them; nil for files and sequences.
     public var bytesInMemory: ByteBuffer? {
         switch storage {
         case .none: ByteBuffer()
@@ -24,7 +24,7 @@ extension RequestBody {
         }
     }
 
-    /// Hands the body on piece by piece.
+    /// Passes the body to `body` piece by piece.
     func forEachPiece(_ body: (ByteBuffer) async throws -> Void) async throws {
         switch storage {
         case .none:

@@ -19,12 +19,13 @@ public struct RequestBody: Sendable {
     }
 
     let storage: Storage
-    /// The media type that a request with this body says in `Content-Type` where it says none itself; nil: none.
+    /// The media type for `Content-Type` if the request has no such field; nil: none.
     public var contentType: String?
-    /// Hears how far sending has come.
+    /// Called with the progress of sending.
     var report: (@Sendable (TransferProgress) -> Void)?
 
-    /// No body: neither `Content-Length` nor `Transfer-Encoding` is sent, except where the method expects a body.
+    /// No body. Neither `Content-Length` nor `Transfer-Encoding` is sent, except that methods which expect a body send
+    /// `Content-Length: 0`.
     public static let none = RequestBody(storage: .none)
 
     /// Bytes in memory.
@@ -35,15 +36,15 @@ public struct RequestBody: Sendable {
         RequestBody(storage: .bytes(ByteBuffer(bytes: bytes)))
     }
 
-    /// The file at `path`, read while it is sent. Its length is taken when sending begins; a file that changes
-    /// meanwhile is an error (`bodySourceFailed`), never a short body.
+    /// The file at `path`, read while it is sent. Its length is taken when the request is prepared. A file that is longer or
+    /// shorter when it is sent is an error (`bodySourceFailed`).
     public static func file(_ path: String) -> RequestBody { RequestBody(storage: .file(path: path)) }
 
-    /// A sequence that `make` gives, anew for each time the body is sent, so that redirects and retries can replay it.
+    /// A sequence that `make` creates anew each time the body is sent, so that redirects and retries can send it again.
     ///
-    /// - Parameter length: the number of bytes, or nil where it is not known (chunked then). A sequence that gives
-    ///   more or fewer is an error (`bodySourceFailed`).
-    /// - Parameter make: gives the sequence, anew for each time the body is sent.
+    /// - Parameter length: the number of bytes; nil if unknown (the body is then chunked). A sequence of another length is an
+    ///   error (`bodySourceFailed`).
+    /// - Parameter make: creates the sequence.
     public static func stream<Body: AsyncSequence & Sendable>(
         length: Int64?,
         _ make: @escaping @Sendable () throws -> Body
@@ -51,8 +52,7 @@ public struct RequestBody: Sendable {
         RequestBody(storage: .stream(StreamSource(length: length, isReplayable: true, make)))
     }
 
-    /// A sequence that can be read only once. Where a redirect or a retry would need it again, the exchange ends with
-    /// `bodyNotReplayable`.
+    /// A sequence that can be read only once. A redirect or retry that needs it again fails with `bodyNotReplayable`.
     ///
     /// - Parameter length: as for ``stream(length:_:)``.
     /// - Parameter sequence: the body; it is read at most once.
@@ -63,7 +63,7 @@ public struct RequestBody: Sendable {
         RequestBody(storage: .stream(StreamSource(length: length, isReplayable: false) { sequence }))
     }
 
-    /// Whether it is in memory: nobody waits for it.
+    /// Whether the body is in memory, so that sending never waits for it.
     package var isInMemory: Bool {
         switch storage {
         case .none, .bytes: true
@@ -71,25 +71,25 @@ public struct RequestBody: Sendable {
         }
     }
 
-    /// Whether it can be sent more than once.
+    /// Whether the body can be sent more than once.
     public var isReplayable: Bool {
         if case .stream(let source) = storage { return source.isReplayable }
         return true
     }
 
-    /// Whether there is no body at all.
+    /// Whether there is no body.
     public var isNone: Bool {
         if case .none = storage { return true }
         return false
     }
 }
 
-/// A sequence of buffers behind one closure, whatever its type.
+/// A sequence of buffers of any type behind one closure.
 struct StreamSource: Sendable {
-    /// The number of bytes, asked for each time that a request is made of the body; nil where it is not known.
+    /// Returns the number of bytes, or nil if it is unknown. Called for each request made with the body.
     let measure: @Sendable () throws(DirectHTTPError) -> Int64?
     let isReplayable: Bool
-    /// Reads the whole sequence and hands each buffer on.
+    /// Reads the whole sequence and passes on each buffer.
     let forEach: @Sendable (_ body: (ByteBuffer) async throws -> Void) async throws -> Void
 
     init(

@@ -4,12 +4,12 @@ import NIOConcurrencyHelpers
 public import NIOCore
 import NIOPosix
 
-/// The body of a response, streamed: the socket is read only as fast as the body is taken.
+/// The body of a response as a stream. The socket is read only as fast as the body is consumed.
 ///
-/// It can be read once. A body that is dropped before its end closes its connection; one that is read to the end (or
-/// ``discard(upTo:)``-ed) gives it back to the pool.
+/// The body can be read once. Reading it to the end or calling ``discard(upTo:)`` returns the connection to the pool; dropping
+/// the body before its end closes the connection.
 public struct ResponseBody: AsyncSequence, Sendable {
-    /// A piece as it came, decoded; never empty.
+    /// A decoded piece; never empty.
     public typealias Element = ByteBuffer
 
     private let source: Source
@@ -25,10 +25,10 @@ public struct ResponseBody: AsyncSequence, Sendable {
         codings = []
     }
 
-    /// A body that no server sent: what an interceptor answers with, or a test. Like any other it can be read once.
+    /// A body without a server, for interceptors and tests. It can be read once, like every other body.
     public static func bytes(_ bytes: ByteBuffer) -> ResponseBody { ResponseBody(bytes) }
 
-    /// Reads the pieces, in order.
+    /// Reads the pieces in order.
     public struct AsyncIterator: AsyncIteratorProtocol {
         private let source: Source
         private let decoder: ContentDecoder?
@@ -40,15 +40,15 @@ public struct ResponseBody: AsyncSequence, Sendable {
 
         /// The next piece; nil at the end.
         ///
-        /// - Throws: ``DirectHTTPError``, e.g. `connectionLost` where the body is cut short.
+        /// - Throws: ``DirectHTTPError``, e.g. `connectionLost` if the body is incomplete.
         public mutating func next() async throws(DirectHTTPError) -> ByteBuffer? {
             try await next(isolation: #isolation)
         }
 
-        /// The next piece, for a caller who stays on its actor: this is what `for try await` calls. A piece that is there costs no
-        /// change of threads.
+        /// The next piece, read on the caller's actor. `for try await` calls this method. A piece that is already there causes no
+        /// thread change.
         ///
-        /// - Parameter actor: where the caller runs.
+        /// - Parameter actor: the actor of the caller.
         /// - Throws: ``DirectHTTPError``.
         public mutating func next(
             isolation actor: isolated (any Actor)?
@@ -67,24 +67,25 @@ public struct ResponseBody: AsyncSequence, Sendable {
         }
     }
 
-    /// The one reading of the body.
+    /// Creates the iterator. The body can be read only once.
     public func makeAsyncIterator() -> AsyncIterator {
         AsyncIterator(source: source, decoder: codings.isEmpty ? nil : ContentDecoder(codings))
     }
 
-    /// The whole body in memory.
+    /// Collects the whole body in memory.
     ///
-    /// - Parameter limit: bytes after decoding; a larger body throws `responseTooLarge` and closes the connection.
+    /// - Parameter limit: the maximum number of bytes after decoding. A larger body throws `responseTooLarge` and closes the
+    ///   connection.
     public func collect(upTo limit: Int) async throws(DirectHTTPError) -> ByteBuffer {
         var whole = ByteBuffer()
-        // A short body came with its head most often.
+        // A short body usually arrives with its head.
         if try isAllAtHand(&whole, limit) { return whole }
         var iterator = makeAsyncIterator()
         while let piece = try await iterator.next() { try append(piece, to: &whole, limit) }
         return whole
     }
 
-    /// Collects what need not be waited for; whether that was the rest.
+    /// Collects the pieces that are already there. Returns whether they were the rest of the body.
     @inline(never)
     private func isAllAtHand(_ whole: inout ByteBuffer, _ limit: Int) throws(DirectHTTPError) -> Bool {
         guard codings.isEmpty else { return false }
@@ -96,7 +97,7 @@ public struct ResponseBody: AsyncSequence, Sendable {
     }
 
     private func append(_ piece: ByteBuffer, to whole: inout ByteBuffer, _ limit: Int) throws(DirectHTTPError) {
-        // A buffer has room for 4 GiB, and grows by doubling.
+        // A buffer holds at most 4 GiB and grows by doubling.
         let limit = Swift.min(limit, Int(Int32.max))
         guard piece.readableBytes <= limit - whole.readableBytes else {
             source.cancel()
@@ -108,10 +109,10 @@ public struct ResponseBody: AsyncSequence, Sendable {
         if whole.readableBytes == 0 { whole = piece } else { whole.writeImmutableBuffer(piece) }
     }
 
-    /// Reads a short rest so that the connection can be kept; a long one, or one that does not come within a second, is not worth it
-    /// and closes the connection.
+    /// Reads and discards the rest of the body so that the connection can be reused. If the rest is longer than `limit` or takes
+    /// more than one second, the connection is closed instead.
     ///
-    /// - Parameter limit: how many bytes are worth a connection. Default 64 KiB.
+    /// - Parameter limit: the maximum number of bytes to read. Default 64 KiB.
     public func discard(upTo limit: Int = 64 * 1024) async {
         var count = 0
         while let ready = source.atHand() {
@@ -119,7 +120,7 @@ public struct ResponseBody: AsyncSequence, Sendable {
             count += piece.readableBytes
             if count > limit { return source.cancel() }
         }
-        // A server that announces more than it sends must not hold up a redirect or another try.
+        // A server that announces more bytes than it sends must not delay a redirect or a retry.
         let timer = MultiThreadedEventLoopGroup.singleton.any().scheduleTask(in: Self.discardTime) { [source] in
             source.cancel()
         }
@@ -133,10 +134,10 @@ public struct ResponseBody: AsyncSequence, Sendable {
     private static let discardTime = TimeAmount.seconds(1)
 }
 
-/// Where a body comes from.
+/// The source of a body.
 private enum Source: Sendable {
     case exchange(BodyOwner)
-    /// What has not been read of bytes in memory.
+    /// The unread bytes of a body in memory.
     case bytes(NIOLockedValueBox<ByteBuffer>)
 
     func nextPiece() async throws(DirectHTTPError) -> ByteBuffer? {
@@ -144,7 +145,7 @@ private enum Source: Sendable {
         return try atHand()?.get()
     }
 
-    /// What ``nextPiece()`` gives, where it need not wait for it.
+    /// The result of ``nextPiece()`` if it is available without waiting; nil otherwise.
     func atHand() -> Exchange.PieceResult? {
         switch self {
         case .exchange(let owner):
@@ -163,7 +164,7 @@ private enum Source: Sendable {
     }
 }
 
-/// Ends the exchange when nobody can read its body any more.
+/// Cancels the exchange when the last reference to its body is gone.
 private final class BodyOwner: Sendable {
     let exchange: Exchange
 

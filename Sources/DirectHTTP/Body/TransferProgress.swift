@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// How far a body has come, in either direction.
+/// The progress of a transfer in either direction.
 public struct TransferProgress: Hashable, Sendable {
-    /// Bytes so far. A download that goes on counts those that were there before; a body that is sent again begins at 0.
+    /// Bytes transferred so far. A resumed download counts the bytes that it already had; a body that is sent again restarts at
+    /// 0.
     public var transferred: Int64
-    /// Bytes in all; nil where nobody says.
+    /// The total number of bytes; nil if unknown.
     public var total: Int64?
 
-    /// A progress of parts.
+    /// Creates a progress value.
     public init(transferred: Int64, total: Int64?) {
         self.transferred = transferred
         self.total = total
     }
 
-    /// From 0 to 1; nil where ``total`` is not known. Nothing of nothing is all of it.
+    /// The progress from 0 to 1; nil if ``total`` is unknown. It is 1 if ``total`` is 0.
     public var fraction: Double? {
         guard let total else { return nil }
         return total > 0 ? min(1, Double(transferred) / Double(total)) : 1

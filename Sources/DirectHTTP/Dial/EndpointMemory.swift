@@ -54,8 +54,8 @@ struct EndpointMemory: Sendable {
         }.map { endpoints[$0] }
     }
 
-    /// Records the attempts of one dial. An abandoned attempt counts as failed if it was not answered within the stagger before
-    /// the winner started.
+    /// Records the attempts of one dial. An abandoned attempt counts as failed if TCP was not established and the
+    /// winner started at least one stagger later.
     mutating func note(_ attempts: [Attempt], of origin: Origin, now: NIODeadline) {
         let winner = attempts.first { $0.outcome == .connected }
         for attempt in attempts {
