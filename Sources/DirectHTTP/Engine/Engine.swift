@@ -75,7 +75,7 @@ public final class Engine: Sendable {
     ///
     /// - Parameters:
     ///   - request: the checked request.
-    ///   - source: gives the endpoints; called only when a connection must be opened.
+    ///   - source: returns the endpoints; called only when a connection must be opened.
     ///   - route: the way to the origin. With a proxy, `source` is called for the proxy's endpoints.
     ///   - tls: the TLS settings. Connections with different settings are never shared.
     ///   - limits: the time limits.

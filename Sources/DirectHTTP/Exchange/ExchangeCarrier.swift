@@ -10,7 +10,7 @@ protocol ExchangeCarrier: Sendable {
     func start(_ exchange: Exchange, now: NIODeadline)
     /// Resumes reading after the caller has taken buffered pieces.
     func resumeReading(_ exchange: Exchange)
-    /// Frees the resources of an exchange that has no caller any more.
+    /// Frees the resources of an exchange that the caller has ended.
     func abandon(_ exchange: Exchange)
     /// Sends a piece of the request's body. `done` is always called: with true when the next piece can be sent, with false if the
     /// exchange has ended or the body is complete.
