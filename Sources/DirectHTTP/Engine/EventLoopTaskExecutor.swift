@@ -70,8 +70,8 @@ private final class LoopJobs {
 
     private func plan(on loop: any EventLoop) { loop.assumeIsolated().execute { self.run(on: loop) } }
 
-    /// Runs the waiting jobs and those added meanwhile. A job stays in the list until it has run, so that adding one plans no
-    /// other turn.
+    /// Runs the waiting jobs and those added meanwhile. A job stays in the list until it has run, so that adding one
+    /// schedules no further turn.
     private func run(on loop: any EventLoop) {
         isRunning = true
         var next = 0

@@ -80,7 +80,7 @@ final class ConnectionPool: Sendable {
         shared.withLockedValue { $0.pool.next(key)?.eventLoop }
     }
 
-    /// Returns a connection for the key, or tells the caller to open one or to wait.
+    /// Returns a connection for the key, or whether the caller must open one or wait.
     func lease(
         _ key: PoolKey,
         fresh: Bool,
