@@ -2,7 +2,7 @@
 
 import NIOCore
 
-/// When a connection falls due: because its exchange is late, because its peer is silent, or because it rested too long.
+/// Tracks when a connection is due: its exchange reaches its deadline, its peer is silent for too long, or its idle time ends.
 struct ActivityWatch {
     enum Verdict: Equatable {
         case wait
@@ -16,13 +16,12 @@ struct ActivityWatch {
         case rest(until: NIODeadline)
     }
 
-    /// How long a new connection waits for its first exchange, where it would rest for less: the task that opened it may come from
-    /// another thread.
+    /// The minimum time that a new connection waits for its first exchange. The task that opened it may run on another thread.
     static let firstRest = TimeAmount.seconds(10)
 
     private var mode = Mode.exchange(idle: nil, deadline: nil)
     private var lastActivity = NIODeadline.uptimeNanoseconds(0)
-    /// When the timer will fire; nil where none is set.
+    /// When the timer fires; nil if none is set.
     var scheduled: NIODeadline?
 
     mutating func begin(now: NIODeadline, idle: TimeAmount?, deadline: NIODeadline?) {
@@ -38,7 +37,7 @@ struct ActivityWatch {
         lastActivity = now
     }
 
-    /// The earliest instant at which ``check(now:isStalled:)`` can say anything but `wait`.
+    /// The earliest instant at which ``check(now:isStalled:)`` can return anything but `wait`.
     var due: NIODeadline? {
         switch mode {
         case .rest(let until): until
@@ -51,8 +50,8 @@ struct ActivityWatch {
         }
     }
 
-    /// - Parameter isStalled: whether it is the caller who does not read, or has not the next piece of the request's body, for
-    ///   which the peer is not blamed.
+    /// - Parameter isStalled: whether the caller causes the silence: it does not read, or has no next piece of the request's
+    ///   body.
     mutating func check(now: NIODeadline, isStalled: Bool) -> Verdict {
         switch mode {
         case .rest(let until):

@@ -2,16 +2,16 @@
 
 import HTTPTypes
 
-/// Field names that nearly every response carries, found by their bytes: making a name anew allocates and lower-cases.
+/// Common field names, looked up by their bytes. Creating a name allocates memory and lower-cases it.
 enum FieldNames {
-    /// What a field says about the framing of its message.
+    /// The part that a field plays in the framing of its message.
     enum Role {
         case contentLength
         case transferEncoding
         case connection
     }
 
-    /// A name, and what it means to whoever parses the head.
+    /// A name and its role in framing.
     struct Known: Sendable {
         let name: HTTPField.Name
         let role: Role?
@@ -33,7 +33,7 @@ enum FieldNames {
         let known: Known
     }
 
-    /// By length, as most servers write them and in lower case.
+    /// Indexed by length. Each name is stored in its usual case and in lower case.
     private static let common: [[Entry]] = {
         let names: [HTTPField.Name] = [
             .date, .server, .contentLength, .contentType, .connection, .setCookie, .location, .cacheControl, .eTag,
@@ -50,7 +50,7 @@ enum FieldNames {
         return table
     }()
 
-    /// The name of these bytes, its case kept; nil if they are not a token (RFC 9110 §5.6.2).
+    /// The name with these bytes, its case preserved; nil if they are not a token (RFC 9110 §5.6.2).
     static func name(_ bytes: UnsafeRawBufferPointer) -> Known? {
         if bytes.count < common.count {
             for entry in common[bytes.count] where entry.bytes.elementsEqual(bytes) { return entry.known }
@@ -58,8 +58,8 @@ enum FieldNames {
         return HTTPField.Name(String(decoding: bytes, as: UTF8.self)).map(Known.init)
     }
 
-    /// The name of these bytes as HTTP/2 writes it, in lower case (RFC 9113 §8.2.1), pseudo fields included; nil if it is
-    /// none.
+    /// The name with these bytes in HTTP/2's lower case (RFC 9113 §8.2.1), including pseudo-header names; nil if they are not a
+    /// valid name.
     static func lowerCaseName(_ bytes: UnsafeRawBufferPointer) -> HTTPField.Name? {
         HTTPField.Name(parsed: String(decoding: bytes, as: UTF8.self))
     }

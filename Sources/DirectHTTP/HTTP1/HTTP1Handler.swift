@@ -3,20 +3,21 @@
 import HTTPTypes
 import NIOCore
 
-/// The last handler of an HTTP/1.1 connection: it writes requests, parses responses and delivers them to the one exchange
-/// that has the connection. Everything here runs on the connection's event loop.
+/// The last handler of an HTTP/1.1 connection. It writes requests, parses responses and delivers them to the current exchange.
+/// All methods run on the connection's event loop.
 final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundIn = Never
     typealias OutboundOut = ByteBuffer
 
-    /// A body in memory leaves with its head up to this size, in one write and one TLS record; a larger one leaves in pieces.
+    /// The largest body in memory, in bytes, that is sent together with its head, in one write and one TLS record. Larger bodies
+    /// are sent in pieces.
     static let smallBody = 16 * 1024
 
-    /// Informational responses that one exchange may bring: a peer that sends them for ever is cut off.
+    /// The maximum number of informational responses in one exchange.
     static let maximumInformational = 32
 
-    /// Whether a proxy forwards the requests.
+    /// Whether requests go to a proxy that forwards them.
     private let isForwarded: Bool
     private let keepIdle: TimeAmount
     private let isSecured: Bool
@@ -26,28 +27,28 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
     private var context: ChannelHandlerContext?
 
     private var exchange: Exchange?
-    /// Where request heads are written.
+    /// The buffer for request heads, reused between requests.
     private var head = ByteBuffer()
     private var isRequestSent = true
-    /// What is left of a body whose length was told. Its last byte ends the request: the response may come before the task
-    /// that read the body hears that it is done.
+    /// The unsent bytes of a body of known length. The last byte ends the request, because the response may arrive before the
+    /// task that reads the body reports its end.
     private var unsentBytes: Int64 = 0
-    /// What is left of a body in memory. It goes to the socket in pieces, as fast as that takes them: each is a sign of life.
+    /// The unsent part of a body in memory. It is written in pieces, as the socket accepts them; each write counts as activity.
     private var unsentBody: ByteBuffer?
-    /// Whether the response came instead of `100 Continue`: no piece of the body follows, and the server alone is waited for.
+    /// Whether the final response arrived instead of `100 Continue`. The body is not sent; only the response is awaited.
     private var isBodyRefused = false
-    /// Whether the request has a body that does not go with its head.
+    /// Whether the request has a body that is not sent with its head.
     private var hasLongBody = false
     private var keepAlive = true
     private var informationalCount = 0
     private var hasReadResponse = false
-    /// What was parsed since the last delivery.
+    /// The parsed parts of the response since the last delivery.
     private var pendingHead: Shared<Exchange.ExchangeHead>?
     private var pendingPieces: [ByteBuffer] = []
     private var pendingEnd: Result<HTTPFields?, DirectHTTPError>?
-    /// The time of the read whose news are still to be delivered: looking at the clock costs more than most of what is done then.
+    /// The time of the read that is being processed. Cached because reading the clock costs more than most of that work.
     private var readTime: NIODeadline?
-    /// Why the connection was lost while nobody had it.
+    /// The error that closed the connection while it had no exchange.
     private var loss: (any Error)?
     private var isStalled = false
     private var hasHeldRead = false
@@ -77,7 +78,7 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
     func start(_ exchange: Exchange, now: NIODeadline) {
         guard !exchange.isOver else { return becomeIdle(now) }
         guard let context, context.channel.isActive, self.exchange == nil else {
-            // Nothing of the request has left, so that any method may go again.
+            // Nothing of the request was sent, so a request of any method may be retried.
             var error =
                 loss.map(DirectHTTPError.broken)
                 ?? DirectHTTPError(.connectionLost, "the server closed the connection before the request")
@@ -92,7 +93,7 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
         hasLongBody = false
         isBodyRefused = false
         parser.expect(method: exchange.request.method)
-        // The buffer is ours again once the socket or TLS has taken the last head: then it costs no memory.
+        // If the socket or TLS has released the last head, clearing the buffer reuses its memory.
         head.clear()
         HTTP1RequestWriter.write(exchange.request, isForwarded: isForwarded, into: &head)
         switch exchange.request.body.storage {
@@ -125,12 +126,12 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
         armTimer(context)
     }
 
-    /// Sends of a body in memory what the socket takes now.
+    /// Sends as much of a body in memory as the socket accepts now.
     private func sendBody(_ context: ChannelHandlerContext) {
         while context.channel.isWritable, var rest = unsentBody.take(),
             let piece = rest.readSlice(length: min(rest.readableBytes, FileBody.pieceSize))
         {
-            // Before the write, which may end the exchange.
+            // Set before the write, because the write may end the exchange.
             isRequestSent = rest.readableBytes == 0
             unsentBody = isRequestSent ? nil : rest
             context.writeAndFlush(wrapOutboundOut(piece), promise: nil)
@@ -147,7 +148,7 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
             unsentBytes -= Int64(piece.readableBytes)
             isRequestSent = unsentBytes == 0
         }
-        // The write may have failed at once, and the exchange with it: then there is no one left to resume a waiter.
+        // The write may have failed at once and ended the exchange; nothing would resume a waiter then.
         guard exchange === self.exchange else { return done(false) }
         watch.note(now: context.eventLoop.now)
         if context.channel.isWritable {
@@ -173,7 +174,7 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
         readOn()
     }
 
-    /// Asks for the read that was held while the caller had enough to chew on.
+    /// Issues the read that was held while the caller had enough unread data.
     private func readOn() {
         guard let context, !isStalled, hasHeldRead else { return }
         hasHeldRead = false
@@ -234,7 +235,7 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
         readTime = nil
     }
 
-    /// The channel asks for the next read; it is held while the caller has enough to chew on.
+    /// Forwards the channel's request for the next read, or holds it while the caller has enough unread data.
     func read(context: ChannelHandlerContext) {
         if isStalled {
             hasHeldRead = true
@@ -245,7 +246,7 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {
         if context.channel.isWritable {
-            // What was sent moves on, its end included.
+            // Progress of the upload counts as activity, including its last bytes.
             watch.note(now: context.eventLoop.now)
             sendBody(context)
             sendWaiter.take()?(true)
@@ -283,7 +284,7 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
 
     // MARK: Inside
 
-    /// What is still to come of a body that may be read in bursts: a reader who wants little in advance is given little.
+    /// The bytes that remain of a body that may be read in bursts; nil if the exchange's buffer is too small for bursts.
     private func restOfBody(of exchange: Exchange) -> Int64? {
         BurstReading.fits(exchange.limits.bufferedBytes) ? parser.restOfBody : nil
     }
@@ -302,8 +303,8 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
             guard status != 101 else {
                 throw .malformed("it switches protocols although nobody asked")
             }
-            // Who refuses may have read nothing of the body, and not every server, squid for one, reads the rest of it before
-            // the next request.
+            // A server that refuses a request may not have read its body, and some servers, such as squid, do not read the rest
+            // of it before the next request.
             self.keepAlive = keepAlive && !(hasLongBody && status >= 400)
             if exchange?.gate?.refuse() == true { isBodyRefused = true }
             pendingHead = Shared(
@@ -328,7 +329,7 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
         isStalled = false
         let waiter = sendWaiter.take()
         unsentBody = nil
-        // The connection is given back before its caller hears of the end, so that the caller's next request finds it.
+        // Release the connection before the caller sees the end, so that the caller's next request can reuse it.
         if keepAlive, isRequestSent, !parser.hasUnexplainedBytes {
             becomeIdle(now)
         } else {
@@ -336,7 +337,7 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
         }
         _ = exchange.deliver(head: pendingHead, pieces: pendingPieces, end: end, now: now, wakes: wakes)
         clearPending()
-        // The response first: it may have come before the body was sent.
+        // Deliver the response first: it may have arrived before the body was sent.
         waiter?(false)
     }
 
@@ -360,7 +361,7 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
         armTimer(context)
     }
 
-    /// One timer serves the connection for its life: it is moved only where something falls due earlier than it fires.
+    /// Each connection uses one timer. It is rescheduled only if something is due before it fires.
     private func armTimer(_ context: ChannelHandlerContext) {
         guard let due = watch.due, watch.scheduled.map({ due < $0 }) ?? true else { return }
         timer?.cancel()
@@ -371,7 +372,7 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
     private func timerFired() {
         watch.scheduled = nil
         guard let context else { return }
-        // Whose body has no next piece yet waits for himself.
+        // While the caller has no next piece of the body, the peer is not silent.
         let waitsForBody =
             exchange != nil && !isRequestSent && unsentBody == nil && sendWaiter == nil && !isBodyRefused
         switch watch.check(now: context.eventLoop.now, isStalled: isStalled || waitsForBody) {

@@ -2,12 +2,12 @@
 
 import HTTPTypes
 
-/// The field lines of a connection's last response, with what they were read as. A server repeats most of them in every
-/// response, and to compare a line costs a fraction of reading it: what HPACK's table is to HTTP/2.
+/// The field lines of a connection's last response and their parsed fields. Servers repeat most lines in every response, and
+/// comparing a line costs a fraction of parsing it. HPACK's dynamic table does the same for HTTP/2.
 struct HTTP1HeadMemo {
-    /// An object: a copy of its texts would count each of them.
+    /// A class, because copying a struct would retain each of its strings.
     final class Line: Sendable {
-        /// The line as it came, with its end.
+        /// The raw line with its line ending.
         fileprivate let bytes: [UInt8]
         let field: HTTPField
         let role: FieldNames.Role?
@@ -20,21 +20,21 @@ struct HTTP1HeadMemo {
         }
     }
 
-    /// Longer lines, and those behind so many, are not remembered: a connection that rests shall hold little.
+    /// The limits of remembered lines, in bytes and in number. They keep the memory of an idle connection small.
     private static let longestLine = 128
     private static let mostLines = 16
 
     private var lines: [Line?] = []
 
-    /// The line with this number, where the text begins with the same one as last time.
+    /// The remembered line with this number, if `text` begins with the same bytes.
     func line(_ number: Int, in text: UnsafeRawBufferPointer) -> Line? {
         guard number < lines.count, let line = lines[number], text.contains(line.bytes, at: 0) else { return nil }
         return line
     }
 
-    /// Remembers how a line was read.
+    /// Remembers the parsed field of a line.
     ///
-    /// - Parameter bytes: the line with its end, without which another line could begin with it.
+    /// - Parameter bytes: the line with its line ending; without it, a longer line could match as a prefix.
     mutating func note(_ number: Int, _ bytes: UnsafeRawBufferPointer, _ field: HTTPField, _ role: FieldNames.Role?) {
         guard number <= lines.count, number < Self.mostLines else { return }
         let isKept = bytes.count <= Self.longestLine && bytes.last == UInt8(ascii: "\n")

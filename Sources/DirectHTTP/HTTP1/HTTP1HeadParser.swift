@@ -4,26 +4,26 @@ import HTTPTypes
 import NIOCore
 import Names
 
-/// A response head with what its fields say about framing (RFC 9112 §6).
+/// A response head with the framing information of its fields (RFC 9112 §6).
 struct HTTP1ResponseHead {
     var response: HTTPResponse
     var contentLength: Int64?
     var hasTransferCoding = false
     /// Whether the last transfer coding is `chunked`.
     var isChunked = false
-    /// Of `HTTP/1.0` and `HTTP/1.1`.
+    /// 0 for `HTTP/1.0`, 1 for `HTTP/1.1`.
     var minorVersion = 1
-    /// Whether the server wants the connection kept; without a word about it, those of HTTP/1.1 do (RFC 9112 §9.3).
+    /// Whether the server keeps the connection open. The default is true for HTTP/1.1 and false for HTTP/1.0 (RFC 9112 §9.3).
     var keepAlive: Bool
-    /// `Connection: close` goes before everything else that is said.
+    /// Whether `Connection: close` was sent. It overrides ``keepAlive``.
     var isClosing = false
 }
 
-/// The grammar of a head (RFC 9112 §4, §5): a status line, then fields, each a line.
+/// Parses heads: a status line, then one field per line (RFC 9112 §4, §5).
 enum HTTP1HeadParser {
     typealias Bytes = UnsafeRawBufferPointer
 
-    /// - Parameter memo: the connection's; its fields are taken over where the server has repeated them.
+    /// - Parameter memo: the connection's memo; fields of repeated lines are reused from it.
     static func parseResponse(
         _ block: ByteBuffer,
         fieldCount: Int,
@@ -58,7 +58,7 @@ enum HTTP1HeadParser {
         return try result.get()
     }
 
-    /// `1A;extension` (RFC 9112 §7.1); extensions are ignored.
+    /// Parses a chunk size line such as `1A;extension` (RFC 9112 §7.1). Extensions are ignored.
     static func parseChunkSize(_ line: ByteBuffer) throws(DirectHTTPError) -> Int64 {
         var size: Int64 = 0
         var digits = 0
@@ -77,7 +77,7 @@ enum HTTP1HeadParser {
     }
 
     private static func parseStatusLine(_ line: Bytes) throws(DirectHTTPError) -> HTTP1ResponseHead {
-        // "HTTP/1.1 200 OK"; the reason may be missing, and its space too.
+        // "HTTP/1.1 200 OK"; the reason is optional, and so is the space before it.
         guard line.count >= 12, line[..<7].elementsEqual(version) else {
             throw .malformed("it does not begin with a status line")
         }
@@ -101,10 +101,10 @@ enum HTTP1HeadParser {
 
     private static let version = Array("HTTP/1.".utf8)
     private static let okText = Array("200 OK".utf8)
-    /// What most responses begin as: its parts are in memory once.
+    /// The usual response, shared so that its strings are allocated once.
     private static let okResponse = HTTPResponse(status: .ok)
 
-    /// Calls `body` with each field; a value continued on the next line is joined (RFC 9112 §5.2).
+    /// Calls `body` with each field. Continued lines are joined with a space (RFC 9112 §5.2).
     private static func forEachField(
         in lines: inout Lines,
         limit: Int,
@@ -160,13 +160,13 @@ enum HTTP1HeadParser {
             guard byte != 0, byte != 0x0d else { throw .malformed("the field \(name) holds a control character") }
             if byte < 0x20 || byte > 0x7e { isPlain = false }
         }
-        // Nearly all are, and making a string of bytes that may be in any encoding costs more than the rest of the line.
+        // Nearly all values are ASCII. Creating a field from bytes of unknown encoding costs more than the rest of the line.
         if isPlain { return HTTPField(name: name, value: String(decoding: value, as: UTF8.self)) }
-        // Lenient: a cookie with a control character must reach the jar as it came, to be refused there by the rules.
+        // Lenient: a cookie with a control character must reach the jar unchanged, so that the jar's rules reject it.
         return HTTPField(name: name, lenientValue: value)
     }
 
-    /// Notes what a field says about framing.
+    /// Records the framing information of a field.
     private static func note(
         _ field: HTTPField,
         _ role: FieldNames.Role,
@@ -174,7 +174,7 @@ enum HTTP1HeadParser {
     ) throws(DirectHTTPError) {
         switch role {
         case .contentLength:
-            // One number is what nearly all servers write.
+            // Fast path: nearly all servers send a single number.
             if head.contentLength == nil, let first = field.value.utf8.first, (48...57).contains(first),
                 let length = Int64(field.value)
             {
@@ -203,7 +203,7 @@ enum HTTP1HeadParser {
         }
     }
 
-    /// The lines of a block, without their ends.
+    /// The lines of a block, without their line endings.
     private struct Lines {
         private(set) var rest: Bytes
 
@@ -229,7 +229,7 @@ enum HTTP1HeadParser {
 }
 
 extension StringProtocol {
-    /// The text without the white space around it, which is no part of a field's value (RFC 9110 §5.5).
+    /// The text without leading and trailing white space, which is not part of a field's value (RFC 9110 §5.5).
     package func trimmingBlanks() -> Substring {
         var text = Substring(self)
         while let first = text.utf8.first, first == 32 || first == 9 { text = text.dropFirst() }

@@ -4,11 +4,11 @@ import HTTPTypes
 import NIOCore
 import Names
 
-/// Writes a request's head and the frames of a chunked body (RFC 9112 §3, §7.1).
+/// Writes request heads and the chunks of a chunked body (RFC 9112 §3, §7.1).
 enum HTTP1RequestWriter {
-    /// Appends the head as it goes on the wire.
+    /// Appends the head in wire format.
     ///
-    /// - Parameter isForwarded: whether a proxy forwards it (RFC 9112 §3.2.2).
+    /// - Parameter isForwarded: whether a proxy forwards the request; the target is then in absolute form (RFC 9112 §3.2.2).
     static func write(_ request: PreparedRequest, isForwarded: Bool, into head: inout ByteBuffer) {
         head.reserveCapacity(minimumWritableBytes: 512)
         head.writeString(request.method.rawValue)
@@ -26,7 +26,7 @@ enum HTTP1RequestWriter {
     /// The target of ``connect(to:credentials:)``.
     static func tunnelTarget(_ origin: Origin) -> String { "\(origin.host.urlForm):\(origin.port)" }
 
-    /// A `CONNECT` for a tunnel to the origin (RFC 9110 §9.3.6): the name travels, never an address.
+    /// A `CONNECT` request for a tunnel to the origin (RFC 9110 §9.3.6). It always carries the host, never a resolved address.
     static func connect(to origin: Origin, credentials: String?) -> ByteBuffer {
         let authority = tunnelTarget(origin)
         var head = ByteBuffer(string: "CONNECT \(authority) HTTP/1.1\r\nHost: \(authority)\r\n")
@@ -35,7 +35,7 @@ enum HTTP1RequestWriter {
         return head
     }
 
-    /// One chunk; an empty piece would end the body, so it gives nothing.
+    /// One chunk; nil for an empty piece, because an empty chunk ends the body.
     static func chunk(_ piece: ByteBuffer) -> ByteBuffer? {
         guard piece.readableBytes > 0 else { return nil }
         var chunk = ByteBuffer()
@@ -47,7 +47,7 @@ enum HTTP1RequestWriter {
         return chunk
     }
 
-    /// The end of a chunked body.
+    /// The last chunk of a body.
     static let lastChunk = ByteBuffer(staticString: "0\r\n\r\n")
 
     private static func writeFields(_ head: inout ByteBuffer, _ request: PreparedRequest) {

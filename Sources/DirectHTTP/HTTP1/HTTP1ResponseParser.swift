@@ -3,15 +3,15 @@
 import HTTPTypes
 import NIOCore
 
-/// Turns the bytes of one HTTP/1.x connection into responses (RFC 9112): pure, bounded, in linear time.
+/// Parses the bytes of one HTTP/1.x connection into responses (RFC 9112). Performs no I/O; memory is bounded and time is linear.
 ///
-/// The caller feeds what the socket gave, then takes events until there is none. Each request must be announced by
-/// ``expect(method:)``, because the request decides whether its response has a body.
+/// The caller feeds bytes from the socket, then takes events until there are none. Each request must be announced with
+/// ``expect(method:)``, because the request's method decides whether the response has a body.
 struct HTTP1ResponseParser {
     enum Event: Equatable {
         /// A 1xx response; the final one follows.
         case informational(HTTPResponse)
-        /// The final response's head, and whether its connection may serve another request afterwards.
+        /// The final response's head, and whether the connection can be reused after the response.
         case head(HTTPResponse, keepAlive: Bool)
         case body(ByteBuffer)
         case end(trailers: HTTPFields?)
@@ -25,11 +25,11 @@ struct HTTP1ResponseParser {
         case chunkEnd
         case trailers
         case untilClose
-        /// The response is whole. Bytes that follow belong to nobody.
+        /// The response is complete. Bytes that follow are unsolicited.
         case done
     }
 
-    /// The head's limits: all of its bytes, and the number of its fields.
+    /// The limits of a head: its size in bytes and its number of fields.
     struct Limits {
         var headBytes = 64 * 1024
         var fieldCount = 1_000
@@ -38,7 +38,7 @@ struct HTTP1ResponseParser {
     private let limits: Limits
     private var state = State.done
     private var buffer = ByteBuffer()
-    /// How much of `buffer` was already searched for the end of a head, so that a head in many pieces costs linear time.
+    /// The number of bytes of `buffer` already searched for the end of a head. It keeps the cost of a head in many pieces linear.
     private var searched = 0
     private var method = HTTPRequest.Method.get
     private var lastHead = LastHeaderBlock<HTTP1ResponseHead>()
@@ -50,10 +50,10 @@ struct HTTP1ResponseParser {
         self.limits = limits
     }
 
-    /// Whether bytes wait that no response explains.
+    /// Whether unread bytes remain after the end of the response.
     var hasUnexplainedBytes: Bool { state == .done && buffer.readableBytes > 0 }
 
-    /// How many bytes of the body are still to come; nil where that is not known, or no body is.
+    /// The bytes of the body still to come; nil if that number is unknown or no body is expected.
     var restOfBody: Int64? {
         if case .fixed(let remaining) = state { remaining } else { nil }
     }
@@ -69,16 +69,16 @@ struct HTTP1ResponseParser {
         if buffer.readableBytes == 0 {
             buffer = bytes
         } else {
-            // Without this a stream whose pieces never end where a line or a frame does would be kept whole.
+            // Otherwise a stream whose pieces never end at a line or frame boundary would be buffered whole.
             buffer.discardReadBytes()
             buffer.writeImmutableBuffer(bytes)
         }
     }
 
-    /// How much memory it holds.
+    /// The allocated size of the buffer, in bytes.
     var capacity: Int { buffer.storageCapacity }
 
-    /// The next event; nil where more bytes are needed.
+    /// The next event; nil if more bytes are needed.
     mutating func next() throws(DirectHTTPError) -> Event? {
         while true {
             switch state {
@@ -126,7 +126,7 @@ struct HTTP1ResponseParser {
         }
     }
 
-    /// The peer closed: the end of a body that is ended that way, or an error.
+    /// Handles the end of the connection: it ends a body without a length and is an error for other incomplete responses.
     mutating func finishAtClose() throws(DirectHTTPError) -> Event? {
         switch state {
         case .done: return nil
@@ -166,8 +166,8 @@ struct HTTP1ResponseParser {
             state = .fixed(remaining: 0)
         } else if head.hasTransferCoding {
             state = head.isChunked ? .chunkSize : .untilClose
-            // A response with both lengths is how another one is smuggled in: the coding counts, and the length must not be
-            // passed on. HTTP/1.0 has no codings, so a proxy on the way may have read the body in another way (§6.1).
+            // A response with both fields may be response smuggling: Transfer-Encoding takes precedence, and Content-Length must
+            // not be forwarded. HTTP/1.0 has no transfer codings, so a proxy may have framed the body differently (§6.1).
             if head.contentLength != nil { response.headerFields[.contentLength] = nil }
             if head.contentLength != nil || !head.isChunked || minorVersion == 0 { keepAlive = false }
         } else if let length = head.contentLength {
@@ -181,7 +181,7 @@ struct HTTP1ResponseParser {
 
     private mutating func finish(trailers: HTTPFields?) -> Event {
         state = .done
-        // A connection that rests holds no memory, and the channel can read into the same again.
+        // An idle connection holds no memory, and the channel can reuse the buffer for its next read.
         if buffer.readableBytes == 0 { buffer = ByteBuffer() }
         return .end(trailers: trailers)
     }
@@ -191,7 +191,7 @@ struct HTTP1ResponseParser {
         return count > 0 ? buffer.readSlice(length: count) : nil
     }
 
-    /// A line without its end; nil until it is whole.
+    /// A line without its line ending; nil until it is complete.
     private mutating func takeLine() throws(DirectHTTPError) -> ByteBuffer? {
         guard let end = buffer.withUnsafeReadableBytes({ $0.firstIndex(of: UInt8(ascii: "\n"), from: 0) }) else {
             guard buffer.readableBytes <= 1024 else { throw .malformed("the size of a chunk has no end") }
@@ -202,7 +202,7 @@ struct HTTP1ResponseParser {
         return line
     }
 
-    /// Where the empty line begins and what follows it begins; without one, where its search goes on.
+    /// The offset of the empty line and the offset after it. Without an empty line, `next` is where the search resumes.
     private static func blockEnd(_ bytes: UnsafeRawBufferPointer, from: Int) -> (end: Int?, next: Int) {
         var start = from
         while let feed = bytes.firstIndex(of: UInt8(ascii: "\n"), from: start) {
@@ -212,12 +212,12 @@ struct HTTP1ResponseParser {
         return (nil, start)
     }
 
-    /// A block of lines up to an empty one; nil until it is whole. The empty line is consumed, not returned.
+    /// The lines up to an empty line; nil until the block is complete. The empty line is consumed but not returned.
     private mutating func takeBlock() throws(DirectHTTPError) -> ByteBuffer? {
         let (end, next) = buffer.withUnsafeReadableBytes { bytes in Self.blockEnd(bytes, from: searched) }
         if let end {
             searched = 0
-            // What ends behind the limit is too large although it is whole.
+            // A complete block that ends beyond the limit is also too large.
             if next <= limits.headBytes {
                 let block = buffer.readSlice(length: end)
                 buffer.moveReaderIndex(forwardBy: next - end)

@@ -7,16 +7,17 @@ import NIOPosix
 import Names
 
 extension Engine {
-    /// Opens a WebSocket. It has a connection of its own, dialled as for any exchange: race, TLS for the origin's name, proxy.
+    /// Opens a WebSocket on a new connection, dialled like that of any exchange: address race, TLS with the origin's name, proxy.
     ///
     /// - Parameters:
     ///   - request: the handshake.
-    ///   - source: asked for endpoints.
-    ///   - route: the way; through an HTTP proxy by CONNECT, for `ws` too.
-    ///   - tls: how TLS is done; HTTP/2 is never offered.
-    ///   - settings: the socket's bounds.
-    ///   - limits: `connect` (and `whole`) bound the opening, its handshake included. An open socket has no limits but its own.
-    /// - Throws: ``DirectHTTPError``; with code `upgradeRefused` and the response where the server answers something else.
+    /// - source: provides the endpoints to dial.
+    /// - route: direct or by proxy; an HTTP proxy is used with CONNECT, for `ws` too.
+    /// - tls: the TLS settings; HTTP/2 is never offered.
+    /// - settings: the limits of the socket.
+    /// - limits: `connect` and `whole` bound the opening, including its handshake. They do not apply to an open socket.
+    /// - Throws: ``DirectHTTPError``; its code is `upgradeRefused` if the server answers with another response, which the error
+    ///   carries.
     public func webSocket(
         _ request: WebSocketRequest,
         from source: some EndpointSource,
@@ -39,10 +40,10 @@ extension Engine {
         return socket
     }
 
-    /// The same for those to whom the handshake is an exchange like any other: what the server answers instead is a response, whose
-    /// body nobody reads.
+    /// Opens a WebSocket for callers that treat the handshake as an ordinary exchange: if the server does not open a socket, its
+    /// response is returned. The body of that response is not read.
     ///
-    /// - Returns: the response, with the socket where it opened one.
+    /// - Returns: the response, with the socket if it was opened.
     package func upgrade(
         _ request: WebSocketRequest,
         from source: some EndpointSource,
@@ -108,19 +109,19 @@ extension Engine {
     }
 }
 
-/// The channels that left HTTP: they are in no pool, and end with their engine all the same.
+/// The channels that were upgraded from HTTP. No pool holds them; they are closed when their engine shuts down.
 final class UpgradedChannels: Sendable {
     private struct State {
         var open: [ObjectIdentifier: any Channel] = [:]
         var isShutDown = false
     }
 
-    /// Guards which are open.
+    /// Guards the open channels.
     private let state = NIOLockedValueBox(State())
 
     var count: Int { state.withLockedValue { $0.open.count } }
 
-    /// Returns false where the engine was shut down.
+    /// Adds a channel. Returns false if the engine was shut down.
     func add(_ channel: any Channel) -> Bool {
         let id = ObjectIdentifier(channel)
         let isOpen = state.withLockedValue { state in
@@ -133,7 +134,7 @@ final class UpgradedChannels: Sendable {
         return isOpen
     }
 
-    /// Closes all of them, refuses what comes after, and returns when none is left.
+    /// Closes all channels, refuses new ones, and returns when none is left.
     func shutDown() async {
         let open = state.withLockedValue { state in
             state.isShutDown = true
@@ -145,6 +146,6 @@ final class UpgradedChannels: Sendable {
         }
     }
 
-    /// Tells the last handler of a channel to close its socket now.
+    /// Asks the last handler of a channel to close its socket now.
     struct ShutDownEvent: Sendable {}
 }

@@ -15,16 +15,16 @@ public import NIOCore
 /// await socket.close()
 /// ```
 ///
-/// Any number of tasks may send; each message goes to one of the tasks that read. A socket that nobody holds any more is closed
-/// without a close frame: ``close(_:reason:)`` is the way to end it in good order.
+/// Several tasks may send. Each received message goes to one of the tasks that read. If the last reference to a socket is
+/// released, it is closed without a close frame; use ``close(_:reason:)`` for a proper close.
 public final class WebSocket: Sendable {
-    /// The head of the answer to the handshake.
+    /// The head of the server's response to the handshake.
     public let response: HTTPResponse
-    /// The subprotocol that the server chose; nil: none.
+    /// The subprotocol that the server chose; nil if it chose none.
     public let subprotocol: String?
-    /// Whether messages may be compressed: permessage-deflate was agreed (RFC 7692).
+    /// Whether messages may be compressed: the server accepted permessage-deflate (RFC 7692).
     public let isCompressed: Bool
-    /// How the connection came to be.
+    /// Describes how the connection was made.
     public let connection: ConnectionInfo
 
     private let eventLoop: any EventLoop
@@ -55,22 +55,22 @@ public final class WebSocket: Sendable {
         eventLoop.execute { [handler] in handler.value.drop() }
     }
 
-    /// The messages, in order; the sequence ends with the close handshake.
+    /// The messages, in order. The sequence ends with the close handshake.
     public var messages: WebSocketMessages { WebSocketMessages(socket: self) }
 
-    /// The next message; nil when the socket was closed in good order, by either side. A task that is cancelled stops waiting;
-    /// the socket stays open and no message is lost.
+    /// The next message; nil after a proper close by either side. A cancelled task stops waiting; the socket stays open and no
+    /// message is lost.
     ///
-    /// - Throws: ``DirectHTTPError``: `connectionLost` where it ended without a close frame, `malformedResponse` for a peer that
-    ///   broke the protocol, `responseTooLarge` for a message beyond the limit.
+    /// - Throws: ``DirectHTTPError``: `connectionLost` if the socket ended without a close frame, `malformedResponse` if the peer
+    ///   violated the protocol, `responseTooLarge` for a message over the limit.
     public func receive() async throws(DirectHTTPError) -> WebSocketMessage? {
         try await inbox.next()
     }
 
-    /// Sends a message, and returns when the kernel has taken it: who sends faster than the peer reads is held up. A message
-    /// whose sender is cancelled is still sent.
+    /// Sends a message, and returns when the kernel has accepted it, so senders wait for a slow peer. Cancellation does not stop
+    /// the message from being sent.
     ///
-    /// - Throws: ``DirectHTTPError``: `webSocketClosed` after a close, `connectionLost` where the connection broke.
+    /// - Throws: ``DirectHTTPError``: `webSocketClosed` after a close, `connectionLost` if the connection fails.
     public func send(_ message: WebSocketMessage) async throws(DirectHTTPError) {
         let done = OneShot<Void>()
         eventLoop.execute { [handler] in handler.value.send(message, done: done) }
@@ -91,8 +91,7 @@ public final class WebSocket: Sendable {
         try await send(.binary(bytes))
     }
 
-    /// Sends a PING and returns how long its PONG took. It needs nobody to read ``messages``, as long as they do not fill their
-    /// buffer.
+    /// Sends a PING and returns the time until its PONG. It works without a reader of ``messages`` unless their buffer is full.
     ///
     /// - Throws: ``DirectHTTPError``.
     public func ping() async throws(DirectHTTPError) -> Duration {
@@ -103,19 +102,19 @@ public final class WebSocket: Sendable {
         return Duration(NIODeadline.now() - begin)
     }
 
-    /// Closes the socket by the close handshake, and returns when it is gone: at the latest when
-    /// ``WebSocketSettings/closeTimeout`` is over. Messages that came before can still be read; those that found no room in
-    /// ``WebSocketSettings/bufferedBytes`` are dropped.
+    /// Closes the socket with the close handshake, and returns when it is closed, at the latest after
+    /// ``WebSocketSettings/closeTimeout``. Messages that arrived before can still be read, except those beyond
+    /// ``WebSocketSettings/bufferedBytes``, which are dropped.
     ///
     /// - Parameters:
-    ///   - code: the code; one that must not be sent leaves the frame empty.
-    ///   - reason: cut at 123 bytes.
+    /// - code: the close code. The frame is sent without a code if this one must not be sent.
+    /// - reason: truncated to 123 bytes.
     public func close(_ code: WebSocketCloseCode = .normal, reason: String = "") async {
         eventLoop.execute { [handler] in handler.value.close(WebSocketClosure(code: code, reason: reason)) }
         await end.wait()
     }
 
-    /// The peer's close frame; nil before it came, and where the socket ended without one.
+    /// The peer's close frame; nil until it arrives, and if the socket ended without one.
     public var closure: WebSocketClosure? { end.closure }
 }
 
@@ -130,16 +129,16 @@ public struct WebSocketMessages: AsyncSequence, Sendable {
     public struct AsyncIterator: AsyncIteratorProtocol {
         let socket: WebSocket
 
-        /// The next message; nil when the socket was closed.
+        /// The next message; nil if the socket is closed.
         ///
         /// - Throws: ``DirectHTTPError``.
         public mutating func next() async throws(DirectHTTPError) -> WebSocketMessage? {
             try await socket.receive()
         }
 
-        /// The next message, for a caller who stays on its actor: this is what `for try await` calls.
+        /// The next message, on the caller's actor. `for try await` calls this method.
         ///
-        /// - Parameter actor: where the caller runs.
+        /// - Parameter actor: the caller's actor.
         /// - Throws: ``DirectHTTPError``.
         public mutating func next(
             isolation actor: isolated (any Actor)?
@@ -148,11 +147,11 @@ public struct WebSocketMessages: AsyncSequence, Sendable {
         }
     }
 
-    /// Readers share the messages: each goes to one of them.
+    /// Makes an iterator. Iterators share the messages: each message goes to one of them.
     public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(socket: socket) }
 }
 
-/// How a socket ended, and who waits for that.
+/// The end of a socket, and the tasks that wait for it.
 final class WebSocketEnd: Sendable {
     private struct State {
         var isOver = false
@@ -160,7 +159,7 @@ final class WebSocketEnd: Sendable {
         var waiters: [UnsafeContinuation<Void, Never>] = []
     }
 
-    /// Guards the end and who waits for it.
+    /// Guards the end and its waiters.
     private let state = NIOLockedValueBox(State())
 
     var closure: WebSocketClosure? { state.withLockedValue(\.closure) }

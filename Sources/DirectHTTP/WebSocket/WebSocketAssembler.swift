@@ -2,10 +2,10 @@
 
 import NIOCore
 
-/// Puts frames together to messages (RFC 6455 §5.4, §5.6), as a value that checks what the frames must be like.
+/// Assembles frames into messages (RFC 6455 §5.4, §5.6) and checks the order of frames.
 struct WebSocketAssembler {
     enum Event: Equatable {
-        /// A message, still compressed where the flag says so.
+        /// A message; its payload is still compressed if `isCompressed` is set.
         case message(isText: Bool, ByteBuffer, isCompressed: Bool)
         case ping(ByteBuffer)
         case pong(ByteBuffer)
@@ -19,7 +19,7 @@ struct WebSocketAssembler {
         var fragments = 1
     }
 
-    /// Fragments of one message: empty ones cost no memory, but without a bound they would never end.
+    /// The maximum number of fragments of a message. Empty fragments use no memory, so their number needs its own bound.
     static let maximumFragments = 65_536
 
     private let maximumBytes: Int
@@ -29,7 +29,7 @@ struct WebSocketAssembler {
         self.maximumBytes = maximumBytes
     }
 
-    /// Takes a frame; nil where its message goes on.
+    /// Takes a frame; nil if its message continues.
     mutating func take(_ frame: WebSocketFrame) throws(WebSocketViolation) -> Event? {
         switch frame.opcode {
         case .ping: return .ping(frame.payload)
@@ -63,7 +63,7 @@ struct WebSocketAssembler {
         }
     }
 
-    /// RFC 6455 §5.5.1: nothing, or a code that may be sent and a reason in UTF-8.
+    /// Parses a close frame: an empty payload, or a sendable code and a reason in UTF-8 (RFC 6455 §5.5.1).
     private static func closure(_ payload: ByteBuffer) throws(WebSocketViolation) -> WebSocketClosure {
         guard payload.readableBytes > 0 else { return WebSocketClosure(code: .none) }
         var payload = payload
@@ -73,9 +73,9 @@ struct WebSocketAssembler {
         return WebSocketClosure(code: code, reason: try text(payload))
     }
 
-    /// The bytes as text.
+    /// Decodes UTF-8.
     static func text(_ bytes: ByteBuffer) throws(WebSocketViolation) -> String {
-        // Decoding replaces what is not UTF-8, which shows.
+        // Decoding replaces invalid UTF-8, so the text then differs from the bytes.
         let text = String(buffer: bytes)
         guard text.utf8.elementsEqual(bytes.readableBytesView) else {
             throw WebSocketViolation("it sent a text that is not UTF-8", code: .invalidData)

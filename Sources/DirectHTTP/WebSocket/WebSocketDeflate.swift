@@ -3,21 +3,21 @@
 import CZlib
 import NIOCore
 
-/// permessage-deflate (RFC 7692) from a client's side. Not Sendable: it belongs to the event loop of its socket.
+/// The client's side of permessage-deflate (RFC 7692). Not Sendable: it is confined to the event loop of its socket.
 final class WebSocketDeflate {
-    /// What both sides agreed on.
+    /// The parameters that both sides agreed on.
     struct Agreement: Equatable {
-        /// Whether the server begins each message with an empty window.
+        /// `server_no_context_takeover`: the server starts each message with an empty window.
         var serverForgets = false
-        /// Whether we do.
+        /// `client_no_context_takeover`: the client does so.
         var clientForgets = false
-        /// The bits of the server's window.
+        /// The size of the server's window, as a power of two.
         var serverWindowBits = 15
 
-        /// What we offer. Windows of our own smaller than the usual are not offered: zlib has none of 8 bits.
+        /// The offered extension. It does not include a smaller client window: zlib does not support windows of 8 bits.
         static let offer = "permessage-deflate"
 
-        /// Reads the server's answer (RFC 7692 §7.1); nil where the extensions are not what was offered.
+        /// Parses the server's Sec-WebSocket-Extensions field (RFC 7692 §7.1); nil if it differs from the offer.
         init?(fieldValue: String) {
             let parts = fieldValue.split(separator: ";", omittingEmptySubsequences: false).map { $0.trimmingBlanks() }
             guard parts[0] == "permessage-deflate" else { return nil }
@@ -44,11 +44,11 @@ final class WebSocketDeflate {
     private var deflating = z_stream()
     private var canInflate = false
     private var canDeflate = false
-    /// What ends the last block of a message and is not sent (RFC 7692 §7.2.1).
+    /// The end of a message's last block, which is not sent (RFC 7692 §7.2.1).
     private static let tail: [UInt8] = [0, 0, 0xff, 0xff]
     private static let pieceSize = 16 * 1024
 
-    /// - Parameter maximumBytes: of a message, decompressed.
+    /// - Parameter maximumBytes: the maximum size of a decompressed message.
     init(_ agreement: Agreement, maximumBytes: Int) {
         self.agreement = agreement
         self.maximumBytes = maximumBytes
@@ -59,10 +59,10 @@ final class WebSocketDeflate {
         if canDeflate { deflateEnd(&deflating) }
     }
 
-    /// Decompresses a message, a bounded piece at a time.
+    /// Decompresses a message in pieces of bounded size.
     func decompress(_ message: ByteBuffer) throws(WebSocketViolation) -> ByteBuffer {
         if !canInflate {
-            // A raw stream; a window that is larger than the server's reads it too.
+            // Raw deflate without a zlib header. A window larger than the server's can decode its data too.
             guard CZlib_inflateInit2(&inflating, -15) == Z_OK else { throw Self.noMemory }
             canInflate = true
         }
@@ -73,7 +73,7 @@ final class WebSocketDeflate {
         while input.readableBytes > 0, !isStuck {
             let before = (input.readableBytes, output.readableBytes)
             let status = step(&inflating, &input, &output) { inflate(&$0, Z_SYNC_FLUSH) }
-            // A server that marks its last block as the last one begins a new stream (RFC 7692 §7.2.3.5).
+            // A block with BFINAL set ends the deflate stream; the next one is a new stream (RFC 7692 §7.2.3.5).
             if status == Z_STREAM_END { inflateReset(&inflating) }
             guard status == Z_OK || status == Z_BUF_ERROR || status == Z_STREAM_END else {
                 throw WebSocketViolation("it sent data that cannot be decompressed", code: .invalidData)
@@ -90,9 +90,9 @@ final class WebSocketDeflate {
         return output
     }
 
-    /// Compresses a message; nil where zlib cannot be started, and the message goes as it is.
+    /// Compresses a message; nil if zlib cannot be initialised. The message is then sent uncompressed.
     func compress(_ message: ByteBuffer) -> ByteBuffer? {
-        // RFC 7692 §7.2.3.6; zlib writes nothing where there is nothing to flush a second time.
+        // RFC 7692 §7.2.3.6. zlib writes nothing for a second flush without input.
         guard message.readableBytes > 0 else { return ByteBuffer(bytes: [0]) }
         if !canDeflate {
             guard CZlib_deflateInit2(&deflating, -15) == Z_OK else { return nil }
@@ -111,7 +111,7 @@ final class WebSocketDeflate {
         return output
     }
 
-    /// One call of zlib: as much as fits in a piece.
+    /// Calls zlib once, with room for one piece of output.
     private func step(
         _ stream: inout z_stream,
         _ input: inout ByteBuffer,
@@ -122,7 +122,7 @@ final class WebSocketDeflate {
         var read = 0
         output.writeWithUnsafeMutableBytes(minimumWritableBytes: Self.pieceSize) { space in
             input.withUnsafeReadableBytes { bytes in
-                // zlib does not write to its input; its C signature cannot say so.
+                // zlib does not write to its input, but its C signature is not const.
                 stream.next_in = UnsafeMutableRawPointer(mutating: bytes.baseAddress)?.assumingMemoryBound(
                     to: UInt8.self
                 )

@@ -16,16 +16,16 @@ struct WebSocketFrame: Equatable {
     }
 
     var opcode: Opcode
-    /// Whether the message ends with it.
+    /// Whether it is the last frame of its message.
     var isFinal = true
     /// RSV1: the message is compressed (RFC 7692 §6).
     var isCompressed = false
-    /// Unmasked.
+    /// The payload, unmasked.
     var payload = ByteBuffer()
 
-    /// Writes the frame.
+    /// Encodes the frame.
     ///
-    /// - Parameter mask: what a client must mask it with (RFC 6455 §5.3); nil: as a server sends it.
+    /// - Parameter mask: the masking key of a client's frame (RFC 6455 §5.3); nil for an unmasked frame, as a server sends it.
     func encoded(mask: UInt32?) -> ByteBuffer {
         var bytes = ByteBuffer()
         bytes.reserveCapacity(payload.readableBytes + 14)
@@ -50,7 +50,7 @@ struct WebSocketFrame: Equatable {
 }
 
 extension ByteBuffer {
-    /// Masks what stands behind `index`, eight bytes at a time.
+    /// Masks the bytes from `index` on, eight bytes at a time.
     fileprivate mutating func applyMask(_ mask: UInt32, from index: Int) {
         let offset = index - readerIndex
         withUnsafeMutableReadableBytes { all in
@@ -70,7 +70,7 @@ extension ByteBuffer {
     }
 }
 
-/// What a peer did that RFC 6455 forbids, and the code with which it is told.
+/// A violation of RFC 6455 by the peer, with the close code to send.
 struct WebSocketViolation: Error, Equatable {
     var code = WebSocketCloseCode.protocolError
     var what: String

@@ -2,13 +2,13 @@
 
 import NIOCore
 
-/// Turns the bytes of a server into frames: pure, bounded, and strict where RFC 6455 §5 is.
+/// Decodes the bytes of a server into frames (RFC 6455 §5), strictly. Performs no I/O; memory is bounded.
 ///
-/// A frame's length is judged by its header, before its payload is waited for.
+/// A frame's length is checked when its header is complete, before its payload arrives.
 struct WebSocketFrameDecoder {
-    /// Bytes of a payload; a longer one is refused.
+    /// The maximum payload in bytes; longer payloads are refused.
     let maximumPayload: Int
-    /// Whether RSV1 may be set: permessage-deflate was agreed.
+    /// Whether RSV1 may be set: the server accepted permessage-deflate.
     let allowsCompression: Bool
     private var buffer = ByteBuffer()
 
@@ -26,15 +26,15 @@ struct WebSocketFrameDecoder {
         }
     }
 
-    /// How much memory it holds.
+    /// The allocated size of the buffer, in bytes.
     var capacity: Int { buffer.storageCapacity }
 
-    /// The next frame; nil where more bytes are needed.
+    /// The next frame; nil if more bytes are needed.
     mutating func next() throws(WebSocketViolation) -> WebSocketFrame? {
         guard let first: UInt8 = buffer.getInteger(at: buffer.readerIndex),
             let second: UInt8 = buffer.getInteger(at: buffer.readerIndex + 1)
         else {
-            // A socket that rests holds no memory.
+            // An idle socket holds no memory.
             if buffer.readableBytes == 0 { buffer = ByteBuffer() }
             return nil
         }
@@ -60,7 +60,7 @@ struct WebSocketFrameDecoder {
         return WebSocketFrame(opcode: opcode, isFinal: isFinal, isCompressed: isCompressed, payload: payload)
     }
 
-    /// The payload's length and the header's; nil where the header is not whole.
+    /// The lengths of the payload and the header; nil if the header is incomplete.
     private func length(_ short: UInt8) throws(WebSocketViolation) -> (payload: Int, header: Int)? {
         let at = buffer.readerIndex + 2
         switch short {

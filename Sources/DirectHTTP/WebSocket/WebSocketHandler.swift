@@ -3,16 +3,16 @@
 import DequeModule
 import NIOCore
 
-/// The last handler of an open WebSocket: frames in and out, PING, the close handshake and its time limit. Everything here runs
-/// on the event loop.
+/// The last handler of an open WebSocket. It handles frames, PING, the close handshake and its timeout. All methods run on the
+/// event loop.
 final class WebSocketHandler: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundIn = Never
     typealias OutboundOut = ByteBuffer
 
-    /// PINGs of ours that may be without an answer.
+    /// The maximum number of own PINGs without an answer.
     static let maximumPings = 64
-    /// How long the server may take to close TCP once both close frames were sent.
+    /// The maximum time the server may take to close TCP after both close frames were sent.
     static let closeGrace = TimeAmount.milliseconds(500)
 
     private let settings: WebSocketSettings
@@ -24,16 +24,16 @@ final class WebSocketHandler: ChannelDuplexHandler {
     private var assembler: WebSocketAssembler
     private var random = SystemRandomNumberGenerator()
     private var context: ChannelHandlerContext?
-    /// Whether the inbox is full: frames stay in the decoder, and the socket is not read.
+    /// Whether the inbox is full. Frames then stay in the decoder, and the socket is not read.
     private var isStalled = false
     private var hasHeldRead = false
     private var hasSentClose = false
-    /// Whether no frame is looked at any more.
+    /// Whether incoming frames are ignored.
     private var isDone = false
-    /// Whether messages did not fit behind our close frame; those that follow are dropped, too.
+    /// Whether a message did not fit in the inbox after our close frame was sent. Later messages are then dropped too.
     private var dropsMessages = false
     private var isGone = false
-    /// How the socket ended while frames waited for the reader, who takes their messages first.
+    /// The end of the socket, if frames still wait for the reader. It is reported after their messages.
     private var delayedEnd: Result<Void, DirectHTTPError>?
     private var closure: WebSocketClosure?
     private var pings: [UInt64: OneShot<Void>] = [:]
@@ -42,10 +42,11 @@ final class WebSocketHandler: ChannelDuplexHandler {
     private var silenceTimer: Scheduled<Void>?
     private var lastRead = NIODeadline.now()
     private var awaitsPong = false
-    /// The last PING that came while the socket took nothing; an answer to it answers those before (RFC 6455 §5.5.3).
+    /// The last PING that arrived while the socket was not writable. One answer to it covers earlier PINGs too (RFC 6455 §5.5.3).
     private var unanswered: ByteBuffer?
 
-    /// A message that leaves frame by frame as the socket takes them, so that control frames get between them (RFC 6455 §5.4).
+    /// A queued message. It is sent frame by frame as the socket accepts them, so that control frames can go in between (RFC 6455
+    /// §5.4).
     private struct Outgoing {
         var opcode: WebSocketFrame.Opcode
         var isCompressed: Bool
@@ -56,9 +57,9 @@ final class WebSocketHandler: ChannelDuplexHandler {
     private var outgoing = Deque<Outgoing>()
 
     /// - Parameters:
-    ///   - deflate: where compression was agreed.
-    ///   - end: told of the peer's close frame, and when the socket is gone.
-    ///   - ended: called when the socket is gone.
+    /// - deflate: the agreed compression; nil if none.
+    /// - end: receives the peer's close frame and the end of the socket.
+    /// - ended: called when the socket is closed and its messages are delivered.
     init(
         settings: WebSocketSettings,
         deflate: WebSocketDeflate.Agreement?,
@@ -106,9 +107,9 @@ final class WebSocketHandler: ChannelDuplexHandler {
         sendQueued(context)
     }
 
-    /// Sends frames of the messages that wait, as many as the socket takes.
+    /// Sends frames of the queued messages, as many as the socket accepts.
     ///
-    /// - Parameter all: whether the socket's room does not count: nothing may leave behind a close frame.
+    /// - Parameter all: whether to ignore the socket's writability. Used before a close frame, which must come last.
     private func sendQueued(_ context: ChannelHandlerContext, all: Bool = false) {
         let size = max(1, settings.frameBytes)
         while all || context.channel.isWritable, var message = outgoing.popFirst() {
@@ -131,7 +132,7 @@ final class WebSocketHandler: ChannelDuplexHandler {
         }
     }
 
-    /// Fails the messages that did not leave.
+    /// Fails the unsent messages.
     private func failQueued(_ error: any Error) {
         while let message = outgoing.popFirst() { message.written.fail(error) }
     }
@@ -151,12 +152,12 @@ final class WebSocketHandler: ChannelDuplexHandler {
         context.flush()
     }
 
-    /// Begins the close handshake; the socket is closed when the peer has answered, or when the time for that is over.
+    /// Starts the close handshake. The socket is closed when the peer answers or the timeout ends.
     func close(_ closure: WebSocketClosure) {
         guard let context else { return }
         sendClose(closure, context)
         if self.closure != nil { return closeNow() }
-        // The peer's close frame may be among those that wait for the reader.
+        // The peer's close frame may be among the frames that wait for the reader.
         takeFrames()
     }
 
@@ -164,7 +165,7 @@ final class WebSocketHandler: ChannelDuplexHandler {
         context?.closeTransport()
     }
 
-    /// Closes the socket; no task can read its messages any more.
+    /// Closes the socket after its last reference is released; its messages can no longer be read.
     func drop() {
         isDone = true
         finishDelayed()
@@ -197,7 +198,7 @@ final class WebSocketHandler: ChannelDuplexHandler {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         lastRead = context.eventLoop.now
         awaitsPong = false
-        // Behind a close frame comes nothing (RFC 6455 §5.5.1).
+        // Ignore data after a close frame (RFC 6455 §5.5.1).
         guard !isDone else { return }
         decoder.feed(unwrapInboundIn(data).detached())
         takeFrames()
@@ -213,7 +214,7 @@ final class WebSocketHandler: ChannelDuplexHandler {
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {
         if context.channel.isWritable {
-            // The peer takes what is sent, though it may say nothing until a message is whole.
+            // The peer accepts data, although it may send nothing until a message is complete.
             lastRead = context.eventLoop.now
             awaitsPong = false
             if let payload = unanswered.take(), !hasSentClose, !isGone {
@@ -244,8 +245,8 @@ final class WebSocketHandler: ChannelDuplexHandler {
 
     // MARK: Inside
 
-    /// Takes the frames that have come, until the inbox is full. What a frame is decompressed to may be a thousand times as large:
-    /// those behind it wait as they came.
+    /// Takes frames until the inbox is full. Decompression can enlarge a frame a thousand times, so later frames stay compressed
+    /// in the decoder until the reader catches up.
     private func takeFrames() {
         do {
             while !isDone, !isStalled || hasSentClose, let frame = try decoder.next() {
@@ -260,7 +261,7 @@ final class WebSocketHandler: ChannelDuplexHandler {
     private func take(_ event: WebSocketAssembler.Event) throws(WebSocketViolation) {
         switch event {
         case .message(let isText, let coded, let isCompressed):
-            // Behind our own close frame the peer's is looked for, whatever the reader is at.
+            // After our close frame, frames are read until the peer's close frame arrives, even if the reader is slow.
             if isStalled { dropsMessages = true }
             guard !dropsMessages else { return }
             var bytes = coded
@@ -268,7 +269,7 @@ final class WebSocketHandler: ChannelDuplexHandler {
             let message = isText ? WebSocketMessage.text(try WebSocketAssembler.text(bytes)) : .binary(bytes)
             if !inbox.put(message) { isStalled = true }
         case .ping(let payload):
-            // Answers that the peer does not read must not pile up.
+            // Do not queue PONGs that the peer does not read.
             guard let context, !hasSentClose, !isGone else { return }
             guard context.channel.isWritable else { return unanswered = payload }
             write(WebSocketFrame(opcode: .pong, payload: payload), context)
@@ -283,7 +284,7 @@ final class WebSocketHandler: ChannelDuplexHandler {
             inbox.finish(.success(()))
             guard let context, !isGone else { return }
             sendClose(WebSocketClosure(code: closure.code), context)
-            // The server closes TCP first (RFC 6455 §7.1.1); one that does not is not waited for any longer than this.
+            // The server should close TCP first (RFC 6455 §7.1.1). Do not wait longer than this.
             armClose(min(TimeAmount(settings.closeTimeout), Self.closeGrace), context)
         }
     }
@@ -300,7 +301,7 @@ final class WebSocketHandler: ChannelDuplexHandler {
         write(WebSocketFrame(opcode: .close, payload: payload), context)
         context.flush()
         armClose(TimeAmount(settings.closeTimeout), context)
-        // Whatever the reader is at: the peer's close frame must be read.
+        // The peer's close frame must be read even if the reader is slow.
         if hasHeldRead {
             hasHeldRead = false
             context.read()
@@ -312,7 +313,7 @@ final class WebSocketHandler: ChannelDuplexHandler {
         closeTimer = context.eventLoop.assumeIsolated().scheduleTask(in: time) { [weak self] in self?.closeNow() }
     }
 
-    /// The peer broke the protocol: it is told, and not waited for (RFC 6455 §7.1.7).
+    /// Handles a protocol violation: sends a close frame and closes the socket without waiting for an answer (RFC 6455 §7.1.7).
     private func fail(_ violation: WebSocketViolation) {
         isDone = true
         let code: DirectHTTPError.Code = violation.code == .messageTooBig ? .responseTooLarge : .malformedResponse
@@ -331,11 +332,11 @@ final class WebSocketHandler: ChannelDuplexHandler {
         for ping in pings.values { ping.resolve(.failure(error)) }
         pings = [:]
         if delayedEnd == nil { ended() }
-        // After those who count the engine's connections.
+        // Runs after the callbacks that count the engine's connections.
         context.channel.closeFuture.whenComplete { [end] _ in end.came() }
     }
 
-    /// Ends the messages; a socket that was being closed ends in good order, with an answer or without.
+    /// Ends the messages. If the socket was being closed, this is a proper end even without the peer's answer.
     private func finish(_ error: DirectHTTPError) {
         guard isStalled, !isDone, !hasSentClose else {
             return inbox.finish(closure != nil || hasSentClose ? .success(()) : .failure(error))
@@ -391,7 +392,7 @@ extension TimeAmount {
 }
 
 extension String {
-    /// The bytes of as many whole characters as fit.
+    /// The UTF-8 bytes of the longest prefix of whole scalars that fits in `count` bytes.
     fileprivate func prefixOfUTF8(_ count: Int) -> [UInt8] {
         var bytes: [UInt8] = []
         for scalar in unicodeScalars {

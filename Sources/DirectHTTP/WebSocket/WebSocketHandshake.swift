@@ -5,9 +5,9 @@ package import HTTPTypes
 import NIOCore
 package import Names
 
-/// What is sent to open a WebSocket, and what the answer must be like (RFC 6455 §4.1).
+/// The request that opens a WebSocket, and the check of its response (RFC 6455 §4.1).
 struct WebSocketHandshake {
-    /// What the server agreed to.
+    /// The parameters that the server agreed to.
     struct Agreement: Equatable {
         var subprotocol: String?
         var deflate: WebSocketDeflate.Agreement?
@@ -27,7 +27,7 @@ struct WebSocketHandshake {
         key = Base64.encode((0..<16).map { _ in UInt8.random(in: 0...255, using: &random) })
     }
 
-    /// The request as it goes on the wire.
+    /// The request in wire format.
     var head: ByteBuffer {
         let prepared = request.request
         var head = ByteBuffer(string: "GET \(prepared.target) HTTP/1.1\r\nHost: \(prepared.authority)\r\n")
@@ -48,14 +48,14 @@ struct WebSocketHandshake {
         return head
     }
 
-    /// The value that proves that the server has read the key; the text is the one that RFC 6455 §1.3 appends.
+    /// The expected `Sec-WebSocket-Accept`, which proves that the server read the key. RFC 6455 §1.3 defines the appended GUID.
     var accept: String {
         Base64.encode(Array(Insecure.SHA1.hash(data: Array("\(key)258EAFA5-E914-47DA-95CA-C5AB0DC85B11".utf8))))
     }
 
-    /// Judges the answer.
+    /// Checks the response.
     ///
-    /// - Throws: `upgradeRefused` for an answer of another status, `malformedResponse` for one that is no handshake.
+    /// - Throws: `upgradeRefused` for another status than 101, `malformedResponse` for an invalid handshake.
     func check(_ response: HTTPResponse) throws(DirectHTTPError) -> Agreement {
         let fields = response.headerFields
         guard response.status.code == 101 else {
@@ -89,7 +89,7 @@ struct WebSocketHandshake {
 }
 
 extension DirectHTTPError {
-    /// The answer to a handshake is a response of its own.
+    /// The error for a handshake that the server answered with an ordinary response, which the error carries.
     package static func upgradeRefused(by origin: Origin, _ response: HTTPResponse) -> DirectHTTPError {
         var error = DirectHTTPError(
             .upgradeRefused,

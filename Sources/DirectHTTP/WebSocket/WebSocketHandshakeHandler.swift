@@ -3,12 +3,12 @@
 import HTTPTypes
 import NIOCore
 
-/// Sends the handshake and waits for its answer, then leaves the pipeline.
+/// Sends the handshake and waits for the response, then leaves the pipeline.
 final class WebSocketHandshakeHandler: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
-    /// The answer, what it agreed to, and the bytes behind it, which are frames already.
+    /// The response, the agreed parameters, and the bytes after the head, which are WebSocket frames.
     struct Opened {
         var response: HTTPResponse
         var agreement: WebSocketHandshake.Agreement
@@ -82,7 +82,7 @@ final class WebSocketHandshakeHandler: ChannelInboundHandler, RemovableChannelHa
         fail(.broken(error), context)
     }
 
-    /// Ends it from outside: its time is over, or its caller left.
+    /// Fails the handshake and closes the channel, for example on a timeout.
     func fail(_ error: DirectHTTPError, _ context: ChannelHandlerContext) {
         guard let done = done.take() else { return }
         done(.failure(error))

@@ -3,7 +3,7 @@
 import DequeModule
 import NIOConcurrencyHelpers
 
-/// Where the event loop leaves messages and tasks take them. Bounded by the socket not being read while it is full.
+/// A queue of messages from the event loop to the reading tasks. While it is full, the socket is not read.
 final class WebSocketInbox: Sendable {
     typealias Taken = Result<WebSocketMessage?, DirectHTTPError>
 
@@ -12,14 +12,14 @@ final class WebSocketInbox: Sendable {
         var bytes = 0
         var waiters = Deque<OneShot<WebSocketMessage?>>()
         var end: Result<Void, DirectHTTPError>?
-        /// Whether `put` has returned false and `drained` was not called since.
+        /// Whether `put` has returned false and `drained` has not been called since.
         var isFull = false
     }
 
     private let bound: Int
-    /// Called when a full inbox has room again, on the task that made it.
+    /// Called when a full inbox has room again, on the reading task.
     private let drained: @Sendable () -> Void
-    /// Guards the messages and who waits for them.
+    /// Guards the messages and the waiting tasks.
     private let state = NIOLockedValueBox(State())
 
     init(bound: Int, drained: @escaping @Sendable () -> Void) {
@@ -27,25 +27,25 @@ final class WebSocketInbox: Sendable {
         self.drained = drained
     }
 
-    /// Takes a message. Returns whether the socket should be read on.
+    /// Adds a message. Returns whether to continue reading the socket.
     func put(_ message: WebSocketMessage) -> Bool {
         while true {
             let (waiter, goesOn) = state.withLockedValue { state -> (OneShot<WebSocketMessage?>?, Bool) in
                 guard state.end == nil else { return (nil, true) }
                 if let waiter = state.waiters.popFirst() { return (waiter, true) }
                 state.messages.append(message.compacted())
-                // A message of nothing costs something too.
+                // Count a fixed cost per message, so that empty messages are bounded too.
                 state.bytes += message.count + 16
-                // Only `next` ends it: the caller has stopped reading, and waits for `drained`.
+                // Only `next` clears it: the handler has stopped reading and waits for `drained`.
                 if state.bytes >= bound { state.isFull = true }
                 return (nil, !state.isFull)
             }
-            // A waiter that was cancelled meanwhile leaves the message to the next one.
+            // If the waiter was cancelled meanwhile, offer the message to the next one.
             guard let waiter, !waiter.resolve(.success(message)) else { return goesOn }
         }
     }
 
-    /// No message comes any more. What is here can still be taken.
+    /// Ends the messages. Queued messages can still be taken.
     func finish(_ end: Result<Void, DirectHTTPError>) {
         let waiters = state.withLockedValue { state -> Deque<OneShot<WebSocketMessage?>> in
             guard state.end == nil else { return [] }
@@ -81,7 +81,7 @@ final class WebSocketInbox: Sendable {
     }
 }
 
-/// Something that is known once, and one task that waits for it.
+/// A result that is set once, and one task that waits for it.
 final class OneShot<Value: Sendable>: Sendable {
     private enum State {
         case open
@@ -90,10 +90,10 @@ final class OneShot<Value: Sendable>: Sendable {
         case over
     }
 
-    /// Guards the hand-over.
+    /// Guards the result and its waiter.
     private let state = NIOLockedValueBox(State.open)
 
-    /// Returns false where it was known already.
+    /// Sets the result. Returns false if it was already set.
     @discardableResult
     func resolve(_ result: Result<Value, DirectHTTPError>) -> Bool {
         let (isFirst, waiter) = state.withLockedValue {
@@ -113,7 +113,7 @@ final class OneShot<Value: Sendable>: Sendable {
         return isFirst
     }
 
-    /// Waits for it. A task that is cancelled stops waiting.
+    /// Waits for the result. A cancelled task stops waiting.
     func value(orCancelled why: String) async throws(DirectHTTPError) -> Value {
         let result = await waitCancellably { (waiter: UnsafeContinuation<Result<Value, DirectHTTPError>, Never>) in
             let known = state.withLockedValue { state -> Result<Value, DirectHTTPError>? in
@@ -129,7 +129,7 @@ final class OneShot<Value: Sendable>: Sendable {
             resolve(.failure(DirectHTTPError(.cancelled, why)))
         }
         #if BEELINE_TSAN
-        // The thread sanitizer does not see that this follows on the call that resumed it; the lock shows it.
+        // TSan does not see that this runs after the resuming call; taking the lock shows it.
         state.withLockedValue { _ in }
         #endif
         return try result.get()

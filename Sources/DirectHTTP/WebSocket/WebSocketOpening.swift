@@ -2,14 +2,14 @@
 
 import NIOCore
 
-/// Makes a dialled channel a WebSocket, on its event loop.
+/// Turns a dialled channel into a WebSocket, on its event loop.
 struct WebSocketOpening: Sendable {
     let request: WebSocketRequest
     let settings: WebSocketSettings
     let limits: HTTP1ResponseParser.Limits
     let deadline: NIODeadline?
 
-    /// Sends the handshake and waits for its answer. The channel is closed where it fails.
+    /// Sends the handshake and waits for the response. Closes the channel if the handshake fails.
     func open(_ channel: any Channel, _ info: ConnectionInfo, opened: OneShot<WebSocket>) {
         var random = SystemRandomNumberGenerator()
         let handshake = WebSocketHandshake(request, offersCompression: settings.offersCompression, using: &random)
@@ -18,7 +18,7 @@ struct WebSocketOpening: Sendable {
             timer?.cancel()
             let result = result.flatMap { install($0, on: channel, info) }
             if case .failure = result { channel.closeTransport() }
-            // Its caller may have left: then nobody holds the socket, and its end closes it.
+            // If the caller was cancelled, the socket has no reference, and its deinit closes it.
             opened.resolve(result.mapError { $0.with(attempts: info.attempts) })
         }
         do {

@@ -3,20 +3,20 @@
 public import HTTPTypes
 public import Names
 
-/// The handshake of a WebSocket (RFC 6455 §4.1), checked once.
+/// The validated handshake request of a WebSocket (RFC 6455 §4.1).
 public struct WebSocketRequest: Sendable {
-    /// What is asked: the URL's own Host, and the caller's fields.
+    /// The GET request of the handshake, with the caller's fields.
     let request: PreparedRequest
-    /// The subprotocols that are offered, best first.
+    /// The offered subprotocols, in order of preference.
     public let subprotocols: [String]
 
-    /// Checks a handshake.
+    /// Validates a handshake request.
     ///
     /// - Parameters:
-    ///   - url: where to; `ws` and `wss`, or `http` and `https` which mean the same.
-    ///   - fields: header fields, such as cookies and `Origin`; those that make the handshake are not the caller's.
-    ///   - subprotocols: offered in this order (RFC 6455 §1.9).
-    ///   - authority: what the Host header says instead of the URL's own.
+    /// - url: the target; `http` and `https` mean the same as `ws` and `wss`.
+    /// - fields: header fields, such as cookies and `Origin`; the fields of the handshake itself are not allowed.
+    /// - subprotocols: the offered subprotocols, in order of preference (RFC 6455 §1.9).
+    /// - authority: the value of the Host header, instead of the URL's own.
     /// - Throws: ``DirectHTTPError`` with code `invalidRequest`.
     public init(
         _ url: HTTPURL,
@@ -27,7 +27,7 @@ public struct WebSocketRequest: Sendable {
         try self.init(PreparedRequest(.get, url, fields: fields, authority: authority), subprotocols: subprotocols)
     }
 
-    /// Checks the handshake of a request that was checked as one.
+    /// Makes a handshake request from a validated request.
     ///
     /// - Throws: ``DirectHTTPError`` with code `invalidRequest`.
     package init(_ request: PreparedRequest, subprotocols: [String]) throws(DirectHTTPError) {
@@ -37,7 +37,7 @@ public struct WebSocketRequest: Sendable {
         for field in request.fields where field.name.canonicalName.hasPrefix("sec-websocket-") {
             throw DirectHTTPError(.invalidRequest, "the field \(field.name) belongs to the handshake: leave it out")
         }
-        // A token (RFC 9110 §5.6.2) is what a field's name is, too.
+        // A subprotocol is a token (RFC 9110 §5.6.2), as a field name is.
         guard Set(subprotocols).count == subprotocols.count, subprotocols.allSatisfy({ HTTPField.Name($0) != nil })
         else {
             throw DirectHTTPError(.invalidRequest, "subprotocols are tokens, each once: \(subprotocols)")
@@ -46,6 +46,6 @@ public struct WebSocketRequest: Sendable {
         self.request = request
     }
 
-    /// Where to.
+    /// The origin to connect to.
     public var origin: Origin { request.origin }
 }

@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The bounds and habits of a ``WebSocket``.
+/// The limits and options of a ``WebSocket``.
 public struct WebSocketSettings: Sendable, Hashable {
-    /// Bytes of a received message, all its fragments together and decompressed. Default 16 MiB, at most 1 GiB; one more closes
-    /// the socket with 1009 and `responseTooLarge`.
+    /// The maximum size of a received message in bytes, all fragments together and decompressed. Default 16 MiB, at most 1 GiB. A
+    /// larger message closes the socket with code 1009 and fails with `responseTooLarge`.
     public var maximumMessageBytes = 16 << 20
-    /// Bytes of received messages that wait for a slow reader before the socket is no longer read. Default 256 KiB.
+    /// The bytes of received messages that may wait for a slow reader before reading from the socket pauses. Default 256 KiB.
     public var bufferedBytes = 256 * 1024
-    /// Bytes of a frame that is sent; a longer message goes in fragments. Default 1 MiB.
+    /// The maximum payload of a sent frame in bytes; longer messages are sent in fragments. Default 1 MiB.
     public var frameBytes = 1 << 20
     /// Whether permessage-deflate (RFC 7692) is offered. Default true.
     public var offersCompression = true
-    /// Bytes from which on a message is compressed, where that was agreed. Default 64.
+    /// The smallest message, in bytes, that is compressed if compression was agreed. Default 64.
     public var minimumCompressedBytes = 64
-    /// How long the close handshake may take before the socket is closed without it. Default 5 s.
+    /// The maximum time of the close handshake; the socket is then closed without it. Default 5 s.
     public var closeTimeout = Duration.seconds(5)
-    /// How long the peer may be silent before it is sent a PING; silent once more as long, it is given up with `idleTimeout`.
-    /// Default nil: it may be silent for ever.
+    /// The time without incoming data after which a PING is sent. If the silence lasts as long again, the socket fails with
+    /// `idleTimeout`. Default nil: no PING is sent and there is no limit.
     public var pingInterval: Duration?
 
-    /// The defaults.
+    /// Creates the default settings.
     public init() {}
 
-    /// The bound of a message as it is kept: sums of lengths below it hold, and a buffer has room for it.
+    /// The message limit that is enforced: never negative, and at most 1 GiB so that sums of lengths cannot overflow.
     var messageBound: Int { min(max(0, maximumMessageBytes), 1 << 30) }
 }
