@@ -3,7 +3,7 @@
 import NIOCore
 
 extension ByteBuffer {
-    /// Appends the header of a frame; its payload follows.
+    /// Appends a frame header; the caller appends the payload.
     mutating func writeFrame(_ kind: HTTP2Frame.Kind, flags: UInt8 = 0, stream: UInt32 = 0, length: Int) {
         writeMultipleIntegers(UInt32(length) << 8 | UInt32(kind.rawValue), flags, stream)
     }
@@ -30,15 +30,15 @@ extension ByteBuffer {
         writeInteger(payload)
     }
 
-    /// `GOAWAY`.
+    /// Appends a GOAWAY frame.
     ///
-    /// - Parameter last: the last of the peer's streams that was processed; servers open none.
+    /// - Parameter last: the last of the peer's streams that was processed; 0 if the peer is a server, which opens none.
     mutating func writeGoAway(_ code: HTTP2ErrorCode, last: UInt32 = 0) {
         writeFrame(.goAway, length: 8)
         writeMultipleIntegers(last, code.rawValue)
     }
 
-    /// Appends a header block in as many frames as its size asks for (RFC 9113 §6.2, §6.10).
+    /// Appends a header block, in HEADERS and as many CONTINUATION frames as needed (RFC 9113 §6.2, §6.10).
     mutating func writeHeaderBlock(_ block: inout ByteBuffer, stream: UInt32, endStream: Bool, maximumLength: Int) {
         var flags = endStream ? HTTP2Frame.Flags.endStream : 0
         var kind = HTTP2Frame.Kind.headers

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What the peer did wrong so that the connection cannot go on (RFC 9113 §5.4.1).
+/// An error of the peer that ends the connection (RFC 9113 §5.4.1).
 struct HTTP2ConnectionError: Error, Equatable {
     let code: HTTP2ErrorCode
     let message: String

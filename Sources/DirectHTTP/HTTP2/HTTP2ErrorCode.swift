@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Why a connection or a stream of it ends (RFC 9113 §7).
+/// An HTTP/2 error code (RFC 9113 §7).
 struct HTTP2ErrorCode: Hashable, CustomStringConvertible {
     let rawValue: UInt32
 
@@ -21,7 +21,7 @@ struct HTTP2ErrorCode: Hashable, CustomStringConvertible {
         "INADEQUATE_SECURITY", "HTTP_1_1_REQUIRED",
     ]
 
-    /// The name that RFC 9113 gives it, or its number.
+    /// The name from RFC 9113, or the number of an unknown code.
     var description: String {
         rawValue < Self.names.count ? Self.names[Int(rawValue)] : "error \(rawValue)"
     }

@@ -2,14 +2,14 @@
 
 import HTTPTypes
 
-/// The fields of a header block as a client wants them; `HTTP2HeaderRules` checks them.
+/// Collects the fields of a header block for a client. `HTTP2HeaderRules` validates them.
 struct HTTP2Fields: HTTP2FieldCollector {
     private var taken: HTTPFields?
 
     var fields: HTTPFields { taken ?? [:] }
     var isEmpty: Bool { taken == nil }
 
-    /// Takes the next field of the block.
+    /// Adds the next field of the block; pseudo and malformed fields are skipped.
     mutating func take(_ field: HPACKField) {
         switch field.kind {
         case .status, .pseudo, .malformed: return
@@ -22,7 +22,7 @@ struct HTTP2Fields: HTTP2FieldCollector {
         taken?.append(field.field)
     }
 
-    /// The head of a response.
+    /// The head of a response with the collected fields.
     func response(_ status: Int?) -> HTTPResponse {
         HTTPResponse(status: HTTPResponse.Status(code: status ?? 0), headerFields: fields)
     }

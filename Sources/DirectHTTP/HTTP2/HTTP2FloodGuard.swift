@@ -2,14 +2,15 @@
 
 import NIOCore
 
-/// Counts the frames of a peer that bring nothing: SETTINGS, PING, empty DATA and the like are right one by one, and a
-/// flood of them costs us and nobody else.
+/// Limits frames that carry no data, such as SETTINGS, PING and empty DATA. Each is valid, but a flood of them costs only the
+/// receiver.
 struct HTTP2FloodGuard {
-    /// How many may come within ``period`` while nothing else does.
+    /// The maximum number of such frames within ``period`` without progress.
     static let limit = 2_000
     static let period = TimeAmount.seconds(10)
 
-    /// Requests that may be taken back within ``period``, whatever else comes: each was work for nothing (CVE-2023-44487).
+    /// The maximum number of cancelled requests within ``period``, independent of progress: each one wastes work
+    /// (CVE-2023-44487).
     static let cancellationLimit = 1_000
 
     private var count = 0
@@ -17,9 +18,9 @@ struct HTTP2FloodGuard {
     private var cancellationBegin = NIODeadline.uptimeNanoseconds(0)
     private var begin = NIODeadline.uptimeNanoseconds(0)
 
-    /// Notes a frame that brings nothing.
+    /// Counts a frame that carries no data.
     ///
-    /// - Throws: where there are too many, what ends the connection.
+    /// - Throws: the error that ends the connection, if there are too many.
     mutating func waste(now: NIODeadline) throws(HTTP2ConnectionError) {
         if now - begin > Self.period {
             begin = now
@@ -31,9 +32,9 @@ struct HTTP2FloodGuard {
         }
     }
 
-    /// Notes that the peer took a request back that was being answered.
+    /// Counts a request that the peer cancelled while it was being answered.
     ///
-    /// - Throws: where there are too many, what ends the connection.
+    /// - Throws: the error that ends the connection, if there are too many.
     mutating func cancellation(now: NIODeadline) throws(HTTP2ConnectionError) {
         if now - cancellationBegin > Self.period {
             cancellationBegin = now
@@ -45,7 +46,7 @@ struct HTTP2FloodGuard {
         }
     }
 
-    /// Notes that a response or a body went on.
+    /// Resets the count of frames without data, because a response or a body made progress.
     mutating func progress() {
         count = 0
     }

@@ -2,10 +2,10 @@
 
 import NIOCore
 
-// What payloads say that mean the same from a client and from a server.
+// Parsers of payloads that clients and servers share.
 
 extension HTTP2Frame.Header {
-    /// The eight octets of a PING (RFC 9113 §6.7).
+    /// The eight bytes of a PING (RFC 9113 §6.7).
     func ping(_ payload: ByteBuffer) throws(HTTP2ConnectionError) -> UInt64 {
         guard length == 8, stream == 0, let value = payload.getInteger(at: payload.readerIndex, as: UInt64.self) else {
             throw HTTP2ConnectionError(.frameSize, "PING is not of eight bytes")
@@ -13,7 +13,7 @@ extension HTTP2Frame.Header {
         return value
     }
 
-    /// The code of an RST_STREAM (RFC 9113 §6.4).
+    /// The error code of an RST_STREAM (RFC 9113 §6.4).
     func resetCode(_ payload: ByteBuffer) throws(HTTP2ConnectionError) -> HTTP2ErrorCode {
         guard length == 4, let code = payload.getInteger(at: payload.readerIndex, as: UInt32.self) else {
             throw HTTP2ConnectionError(.frameSize, "RST_STREAM is not of four bytes")
@@ -21,7 +21,7 @@ extension HTTP2Frame.Header {
         return HTTP2ErrorCode(rawValue: code)
     }
 
-    /// The last stream of a GOAWAY, and why (RFC 9113 §6.8).
+    /// The last stream and the error code of a GOAWAY (RFC 9113 §6.8).
     func goAway(_ payload: ByteBuffer) throws(HTTP2ConnectionError) -> (last: UInt32, HTTP2ErrorCode) {
         guard stream == 0 else { throw HTTP2ConnectionError(.protocolError, "GOAWAY of a stream") }
         var payload = payload
@@ -31,20 +31,20 @@ extension HTTP2Frame.Header {
         return (last & 0x7fff_ffff, HTTP2ErrorCode(rawValue: code))
     }
 
-    /// Checks a PRIORITY, which says nothing any more (RFC 9113 §5.3.2 and §6.3).
+    /// Validates a PRIORITY frame. Its content is deprecated and ignored (RFC 9113 §5.3.2, §6.3).
     func checkPriority(_ payload: ByteBuffer) throws(HTTP2ConnectionError) {
         guard stream != 0 else { throw HTTP2ConnectionError(.protocolError, "PRIORITY of no stream") }
         guard length == 5 else { throw HTTP2ConnectionError(.frameSize, "PRIORITY is not of five bytes") }
         try checkDependency(payload)
     }
 
-    /// A stream cannot depend on itself (RFC 7540 §5.3.1).
+    /// Rejects a stream that depends on itself (RFC 7540 §5.3.1).
     func checkDependency(_ priority: ByteBuffer) throws(HTTP2ConnectionError) {
         guard let other = priority.getInteger(at: priority.readerIndex, as: UInt32.self), other & 0x7fff_ffff != stream
         else { throw HTTP2ConnectionError(.protocolError, "a stream depends on itself") }
     }
 
-    /// By how much a WINDOW_UPDATE opens a window (RFC 9113 §6.9), its reserved bit left out.
+    /// The increment of a WINDOW_UPDATE (RFC 9113 §6.9), without its reserved bit.
     func windowIncrement(_ payload: ByteBuffer) throws(HTTP2ConnectionError) -> Int {
         guard length == 4, let value = payload.getInteger(at: payload.readerIndex, as: UInt32.self) else {
             throw HTTP2ConnectionError(.frameSize, "WINDOW_UPDATE is not of four bytes")
@@ -54,8 +54,8 @@ extension HTTP2Frame.Header {
 }
 
 extension HPACKDecoder {
-    /// Decodes a header block. It must be done whether or not anybody wants the fields: the table is the connection's, and so
-    /// what is wrong with a block ends the connection (RFC 9113 §4.3).
+    /// Decodes a header block. Every block must be decoded, even if its fields are unused: the table belongs to the connection,
+    /// so a malformed block ends the connection (RFC 9113 §4.3).
     mutating func decode(_ block: ByteBuffer, _ body: (HPACKField) -> Void) throws(HTTP2ConnectionError) {
         do {
             try block.withUnsafeReadableBytes { try decode($0, body) }

@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The frames of HTTP/2 (RFC 9113 §4 and §6).
+/// Constants and types of HTTP/2 frames (RFC 9113 §4, §6).
 enum HTTP2Frame {
-    /// What a client sends first (RFC 9113 §3.4).
+    /// The client's connection preface (RFC 9113 §3.4).
     static let preface: StaticString = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
-    /// The largest frame that everybody takes, and the largest that we take (RFC 9113 §4.2).
+    /// The maximum payload that every peer accepts, and the maximum that we accept, in bytes (RFC 9113 §4.2).
     static let defaultMaximumLength = 16_384
-    /// The window of a stream and of the connection before anybody says otherwise (RFC 9113 §6.9.2).
+    /// The initial flow-control window of a stream and of the connection, in bytes (RFC 9113 §6.9.2).
     static let defaultWindow = 65_535
     static let maximumWindow = 0x7fff_ffff
-    /// The largest frame that we write, whatever the peer takes: streams take turns by frames.
+    /// The largest frame that we write, in bytes, even if the peer accepts larger ones, because streams alternate by frame.
     static let largestWritten = 64 * 1024
 
-    /// A window after a change; nil where it would be larger than a window can be (RFC 9113 §6.9.1).
+    /// A window after a change; nil if it exceeds the maximum window (RFC 9113 §6.9.1).
     ///
-    /// The sum is checked before it is made: where an Int has 32 bits, the largest window is the largest Int.
+    /// The sum is checked for overflow: where Int has 32 bits, the maximum window is Int.max.
     static func window<Size: FixedWidthInteger>(_ window: Size, changedBy change: Size) -> Size? {
         let (sum, overflows) = window.addingReportingOverflow(change)
         return overflows || sum > maximumWindow ? nil : sum
     }
 
-    /// The types of frames; others are ignored.
+    /// The known frame types; other types are ignored.
     enum Kind: UInt8 {
         case data
         case headers
@@ -42,7 +42,7 @@ enum HTTP2Frame {
         static let priority: UInt8 = 0x20
     }
 
-    /// Parameters of SETTINGS (RFC 9113 §6.5.2).
+    /// SETTINGS parameters (RFC 9113 §6.5.2).
     enum Setting: UInt16 {
         case headerTableSize = 1
         case enablePush
@@ -52,13 +52,13 @@ enum HTTP2Frame {
         case maximumHeaderListSize
     }
 
-    /// The first nine octets of a frame.
+    /// The nine-byte header of a frame.
     struct Header: Equatable {
         var length: Int
-        /// Nil for a type that nobody told us of.
+        /// Nil for an unknown type.
         var kind: Kind?
         var flags: UInt8
-        /// 0 is the connection.
+        /// The stream; 0 is the connection.
         var stream: UInt32
 
         func has(_ flag: UInt8) -> Bool { flags & flag != 0 }

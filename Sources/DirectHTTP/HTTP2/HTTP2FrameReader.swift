@@ -2,38 +2,38 @@
 
 import NIOCore
 
-/// Cuts the bytes of a connection into frames (RFC 9113 §4): pure, bounded, in linear time.
+/// Splits the bytes of a connection into frames (RFC 9113 §4). Performs no I/O; memory is bounded and time is linear.
 ///
-/// A header block comes whole, whatever number of frames it took. DATA comes as it arrives, a frame in several pieces if
-/// need be, so that a body is neither held back nor copied.
+/// A header block is returned whole, however many frames carry it. DATA is returned as it arrives, possibly in several pieces per
+/// frame, so that bodies are neither delayed nor copied.
 struct HTTP2FrameReader {
     typealias Header = HTTP2Frame.Header
 
     enum Event: Equatable {
-        /// A piece of a DATA frame. `charged` is what it takes of the windows, padding included (RFC 9113 §6.1).
+        /// A piece of a DATA frame. `charged` is its flow-control cost in bytes, including padding (RFC 9113 §6.1).
         case data(stream: UInt32, ByteBuffer, charged: Int, endStream: Bool)
-        /// A whole header block.
+        /// A complete header block.
         case headers(stream: UInt32, block: ByteBuffer, endStream: Bool)
-        /// A whole frame of another type.
+        /// A complete frame of another type.
         case frame(Header, ByteBuffer)
     }
 
     private enum State {
         case header
         case payload(Header)
-        /// The rest of a DATA frame without padding.
+        /// The remaining bytes of a DATA frame without padding.
         case data(Header, left: Int)
     }
 
-    /// How long a header block may be, in all of its frames.
+    /// The maximum size of a header block, over all its frames, in bytes.
     let maximumBlock: Int
     private var state = State.header
     private var buffer = ByteBuffer()
-    /// A header block whose end has not come: nothing but its continuation may follow (RFC 9113 §6.10).
+    /// An incomplete header block. Only its CONTINUATION frames may follow (RFC 9113 §6.10).
     private var block: (stream: UInt32, bytes: ByteBuffer, endStream: Bool, frames: Int)?
     private var hasBegun = false
 
-    /// Continuations of one block: those that are empty cost us and nobody else.
+    /// The maximum number of CONTINUATION frames per block. It bounds empty ones, which add no bytes.
     private static let maximumBlockFrames = 64
 
     init(maximumBlock: Int) {
@@ -44,22 +44,22 @@ struct HTTP2FrameReader {
         if buffer.readableBytes == 0 {
             buffer = bytes
         } else {
-            // Without this a stream whose pieces never end where a line or a frame does would be kept whole.
+            // Otherwise a stream whose pieces never end at a line or frame boundary would be buffered whole.
             buffer.discardReadBytes()
             buffer.writeImmutableBuffer(bytes)
         }
     }
 
-    /// How much memory it holds.
+    /// The allocated size of the buffer, in bytes.
     var capacity: Int { buffer.storageCapacity }
 
-    /// The next event; nil where more bytes are needed.
+    /// The next event; nil if more bytes are needed.
     mutating func next() throws(HTTP2ConnectionError) -> Event? {
         while true {
             switch state {
             case .header:
                 guard let header = try readHeader() else {
-                    // A connection that rests holds no memory.
+                    // An idle connection holds no memory.
                     if buffer.readableBytes == 0 { buffer = ByteBuffer() }
                     return nil
                 }
@@ -96,7 +96,7 @@ struct HTTP2FrameReader {
         guard header.length <= HTTP2Frame.defaultMaximumLength else {
             throw HTTP2ConnectionError(.frameSize, "a frame of \(header.length) bytes was not allowed")
         }
-        // RFC 9113 §3.4: the server's first frame is SETTINGS. Whoever speaks another protocol is found out here.
+        // The server's first frame must be SETTINGS (RFC 9113 §3.4). This also detects a peer that speaks another protocol.
         guard hasBegun || header.kind == .settings && !header.has(HTTP2Frame.Flags.acknowledgement) else {
             throw HTTP2ConnectionError(.protocolError, "it does not begin with SETTINGS")
         }
@@ -107,7 +107,7 @@ struct HTTP2FrameReader {
         return header
     }
 
-    /// What a whole frame means; nil where a header block goes on.
+    /// The event of a complete frame; nil if its header block continues.
     private mutating func event(_ header: Header, _ payload: ByteBuffer) throws(HTTP2ConnectionError) -> Event? {
         var payload = payload
         switch header.kind {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// How streams end, one by one and all at once, and what their callers hear of it.
+/// Ends streams, one at a time or all at once, and reports their errors to the callers.
 extension HTTP2Handler {
     func deliverTouched() {
-        // Ending one may end the connection, which delivers the rest and comes back here.
+        // Ending a stream may end the connection, which delivers the other streams and re-enters this method.
         for stream in touched where stream.isTouched {
             stream.isTouched = false
-            // The place is given back before the caller hears of the end, so that its next request finds it.
+            // Free the stream's capacity before the caller sees the end, so that the caller's next request can use it.
             if stream.pendingEnd != nil, streams[stream.id] != nil {
-                // Where it is in the table still, our side has not ended.
+                // A stream that is still in the connection's table has not been ended by our side.
                 connection.reset(stream.id, .cancel)
                 remove(stream)
             }
@@ -39,7 +39,7 @@ extension HTTP2Handler {
         }
     }
 
-    /// Ends the connection for what the peer did (RFC 9113 §5.4.1).
+    /// Ends the connection because of an error of the peer (RFC 9113 §5.4.1).
     func fail(with error: HTTP2ConnectionError) {
         guard let context else { return }
         deliverTouched()
@@ -53,7 +53,7 @@ extension HTTP2Handler {
         closeNow()
     }
 
-    /// RFC 9113 §6.8: streams after the last one were not processed.
+    /// Fails the streams after `last`, which were not processed (RFC 9113 §6.8).
     func refuse(after last: UInt32, _ code: HTTP2ErrorCode) {
         if !isDraining {
             isDraining = true

@@ -3,9 +3,9 @@
 import HTTPTypes
 import NIOCore
 
-// What the events of a server's connection mean to the exchanges.
+// Maps the events of a server's connection to exchanges.
 extension HTTP2Handler {
-    /// Takes all that came.
+    /// Processes all events of the bytes received so far.
     func takeEvents(now: NIODeadline) throws(HTTP2ConnectionError) {
         while let event = try connection.next(now: now) { take(event, now: now) }
     }
@@ -27,7 +27,8 @@ extension HTTP2Handler {
         case .failed(let id, let message):
             update(id, now) { $0.pendingEnd = .failure(.malformed(message)) }
         case .window(let id):
-            // A peer that takes an upload is not silent. The connection's window says nothing of streams without one.
+            // A peer that accepts an upload is not silent. A connection window update is no activity of streams without an
+            // upload.
             if id == 0 {
                 for stream in streams.values where stream.isUploading { stream.watch.note(now: now) }
             } else {
@@ -40,7 +41,7 @@ extension HTTP2Handler {
         }
     }
 
-    /// Changes what a stream has to deliver, unless its end has come.
+    /// Updates the pending delivery of a stream, unless its end is already pending.
     private func update(_ id: UInt32, _ now: NIODeadline, _ body: (HTTP2Stream) -> Void) {
         guard let stream = streams[id], stream.pendingEnd == nil else { return }
         stream.watch.note(now: now)
@@ -49,7 +50,7 @@ extension HTTP2Handler {
     }
 
     private func takeReset(_ id: UInt32, _ code: HTTP2ErrorCode, _ now: NIODeadline) {
-        // A response that is whole stays whole: NO_ERROR behind it only ends our upload (RFC 9113 §8.1).
+        // A complete response stays valid: NO_ERROR after it only stops our upload (RFC 9113 §8.1).
         update(id, now) { stream in
             var error =
                 code == .refusedStream
@@ -61,7 +62,7 @@ extension HTTP2Handler {
         }
     }
 
-    /// Lets the server send more on a stream whose reader keeps up.
+    /// Opens the stream's receive window if its reader keeps up.
     func credit(_ stream: HTTP2Stream) {
         guard streams[stream.id] != nil else { return }
         connection.credit(stream.id, isStalled: stream.isStalled)

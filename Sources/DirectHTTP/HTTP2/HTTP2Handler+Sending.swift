@@ -2,9 +2,9 @@
 
 import NIOCore
 
-// How bodies leave (RFC 9113 §5.2): as fast as the windows and the socket allow, every stream in its turn.
+// Sends bodies as fast as the windows and the socket allow, with streams in turn (RFC 9113 §5.2).
 extension HTTP2Handler {
-    /// Sends what can be sent. A frame of each stream goes to the socket at a time, and no more than it takes.
+    /// Sends queued frames, one of each stream in turn, while the socket is writable.
     func sendQueued(_ context: ChannelHandlerContext) {
         guard !connection.sending.isEmpty else { return }
         let now = context.eventLoop.now
@@ -19,7 +19,7 @@ extension HTTP2Handler {
         }
     }
 
-    /// Writes what was gathered at the end of this turn, so that requests of many tasks leave together.
+    /// Writes the buffered frames at the end of this event loop turn, so that requests of several tasks share one write.
     func planFlush(_ context: ChannelHandlerContext) {
         guard !isReading, !isFlushPlanned, connection.out.readableBytes > 0 else { return }
         isFlushPlanned = true
@@ -31,13 +31,13 @@ extension HTTP2Handler {
 
     func flush(_ context: ChannelHandlerContext) {
         guard connection.out.readableBytes > 0 else { return }
-        // A socket that takes all at once says so in the midst of this, and then the next frames are written and flushed: they must
-        // not find these ones here.
+        // The write may call `channelWritabilityChanged` synchronously, which writes and flushes further frames. These frames
+        // must not be in `out` then, or they would be written twice.
         var frames = ByteBuffer()
         swap(&frames, &connection.out)
         context.writeAndFlush(wrapOutboundOut(frames), promise: nil)
         guard connection.out.readableBytes == 0 else { return }
-        // The memory is used again where the socket or TLS is done with it.
+        // Reuse the memory if the socket or TLS has released it.
         frames.clear()
         swap(&frames, &connection.out)
     }

@@ -2,7 +2,7 @@
 
 import NIOCore
 
-/// The one timer of a connection: silence and deadlines of its streams, PINGs, and how long it rests unused.
+/// The connection's one timer: the idle limits and deadlines of its streams, PINGs, and the idle time of the connection.
 extension HTTP2Handler {
     func becomeIdle(_ context: ChannelHandlerContext) {
         rest.rest(now: now, keep: keepIdle)
@@ -16,11 +16,11 @@ extension HTTP2Handler {
         timer = context.eventLoop.assumeIsolated().scheduleTask(deadline: due) { [weak self] in self?.timerFired() }
     }
 
-    /// Asks by PING whether the peer is there, or finds that it is not: false.
+    /// Checks whether the peer is alive, sending a PING if needed. Returns false if it is not; the connection is then closed.
     @discardableResult
     func check(_ now: NIODeadline, _ context: ChannelHandlerContext) -> Bool {
-        // A PING would wait behind the bytes that the socket does not take yet, and the silence would be ours. The streams' own limits
-        // find a peer that takes none of them.
+        // A PING would wait behind the bytes that the socket does not accept yet, so the peer could not answer in time. The
+        // streams' own limits detect a peer that reads nothing.
         guard context.channel.isWritable else {
             liveness.hear(now: now)
             return true

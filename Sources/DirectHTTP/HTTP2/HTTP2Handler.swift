@@ -4,19 +4,19 @@ import DequeModule
 import HTTPTypes
 import NIOCore
 
-/// The last handler of an HTTP/2 connection of a client: it feeds ``HTTP2Connection``, and carries many exchanges, a stream each.
-/// Everything here runs on the connection's event loop.
+/// The last handler of a client's HTTP/2 connection. It drives ``HTTP2Connection`` and carries many exchanges, one per stream.
+/// All methods run on the connection's event loop.
 ///
-/// What it does with events is in `HTTP2Handler+Reading.swift`, how bodies and frames leave in `HTTP2Handler+Sending.swift`, how
-/// streams end in `HTTP2Handler+Ending.swift`, and what falls due in `HTTP2Handler+Time.swift`.
+/// Events are handled in `HTTP2Handler+Reading.swift`, bodies and frames are sent in `HTTP2Handler+Sending.swift`, streams end in
+/// `HTTP2Handler+Ending.swift`, and the timer is in `HTTP2Handler+Time.swift`.
 final class HTTP2Handler: ChannelDuplexHandler, ConnectionHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundIn = Never
     typealias OutboundOut = ByteBuffer
 
-    /// What we may have unread of the whole connection. One stream begins with ``streamWindow``.
+    /// The receive window of the connection, in bytes. A stream starts with the configured stream window.
     static let connectionWindow = 16 << 20
-    /// How many exchanges are begun before the peer has said how many it takes (RFC 9113 §6.5.2 recommends at least 100).
+    /// The number of concurrent streams before the peer's SETTINGS arrive (RFC 9113 §6.5.2 recommends a limit of at least 100).
     static let presumedCapacity = 100
 
     let keepIdle: TimeAmount
@@ -29,15 +29,15 @@ final class HTTP2Handler: ChannelDuplexHandler, ConnectionHandler {
     var ids: [ObjectIdentifier: UInt32] = [:]
     var isDraining = false
     var hasSaidGoAway = false
-    /// What the peer did that ended the connection: it may have done so before the first exchange came.
+    /// The error that ended the connection. It may be set before the first exchange starts.
     var ruin: DirectHTTPError?
 
     // MARK: Reading
 
-    /// Streams with something to hand over at the end of this read.
+    /// The streams with data to deliver at the end of this read.
     var touched: [HTTP2Stream] = []
     var isReading = false
-    /// The time of the read whose streams are still to hear of it: looking at the clock costs more than most of what is done then.
+    /// The time of the current read. Cached because reading the clock costs more than most of the work of a delivery.
     private var readTime: NIODeadline?
     var now: NIODeadline { readTime ?? context?.eventLoop.now ?? .now() }
     private let bursts = SocketBursts()
@@ -54,7 +54,7 @@ final class HTTP2Handler: ChannelDuplexHandler, ConnectionHandler {
     var timer: Scheduled<Void>?
     var timerDue: NIODeadline?
 
-    /// - Parameter now: the event loop's time.
+    /// - Parameter now: the time of the event loop.
     init(
         streamWindow: Int,
         limits: HTTP1ResponseParser.Limits,
@@ -82,7 +82,7 @@ final class HTTP2Handler: ChannelDuplexHandler, ConnectionHandler {
 
     func start(_ exchange: Exchange, now: NIODeadline) {
         guard !exchange.isOver else { return notify(.free(now)) }
-        // A connection that is found dead before anything is sent has not processed the request.
+        // A connection found dead before anything is sent has not processed the request.
         guard let context, context.channel.isActive, !isDraining, connection.nextID <= HTTP2ClientConnection.lastID,
             check(now, context)
         else {
@@ -112,7 +112,7 @@ final class HTTP2Handler: ChannelDuplexHandler, ConnectionHandler {
         stream.watch.begin(now: now, idle: exchange.limits.idle, deadline: exchange.limits.deadline)
         arm(stream.watch.due, context)
         arm(liveness.due, context)
-        // The pool must not lend a connection whose numbers have run out.
+        // The pool must not use a connection that has no stream IDs left.
         if connection.nextID > HTTP2ClientConnection.lastID { drain() }
     }
 
@@ -122,7 +122,7 @@ final class HTTP2Handler: ChannelDuplexHandler, ConnectionHandler {
         connection.send(piece, on: stream.id, isLast: false)
         sendQueued(context)
         planFlush(context)
-        // A write may have failed at once, and the stream with it: then no one is left to resume a waiter.
+        // The write may have failed at once and ended the stream; nothing would resume a waiter then.
         guard streams[stream.id] != nil, let unsent = connection.streams[stream.id]?.unsentBytes else {
             return done(false)
         }
@@ -195,7 +195,7 @@ final class HTTP2Handler: ChannelDuplexHandler, ConnectionHandler {
         liveness.hear(now: now)
         let bytes = unwrapInboundIn(data)
         let count = bytes.readableBytes
-        // ALPN has agreed on HTTP/2: this comes out of TLS.
+        // ALPN selected HTTP/2, so these bytes come from TLS and are copied out of its buffer.
         connection.isBlocked = !context.channel.isWritable
         do throws(HTTP2ConnectionError) {
             try connection.feed(bytes.detached())
@@ -217,7 +217,7 @@ final class HTTP2Handler: ChannelDuplexHandler, ConnectionHandler {
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {
         if context.channel.isWritable {
-            // The peer has taken what was sent: a server may say nothing else until an upload is whole.
+            // The peer has accepted data. A server may send nothing else until an upload is complete.
             liveness.hear(now: context.eventLoop.now)
             sendQueued(context)
             planFlush(context)
@@ -245,16 +245,16 @@ final class HTTP2Handler: ChannelDuplexHandler, ConnectionHandler {
         ids[ObjectIdentifier(exchange)].flatMap { streams[$0] }
     }
 
-    /// Whether more of a request's body may follow.
+    /// Whether the request's body may continue.
     private func takesBody(_ stream: HTTP2Stream) -> Bool { connection.streams[stream.id].map { !$0.isWhole } ?? false }
 
-    /// Whether the next piece of the request's body is missing, for which the peer is not blamed.
+    /// Whether the request waits for the next piece of its body, so that the peer's silence is not an error.
     func waitsForBody(_ stream: HTTP2Stream) -> Bool {
         guard !stream.isBodyRefused, let state = connection.streams[stream.id] else { return false }
         return !state.isWhole && state.unsentBytes == 0
     }
 
-    /// What is still to come of the one body that is read; nil where others must not wait for it.
+    /// The remaining bytes of the one body being received; nil if there are other streams, which must not wait for a burst.
     private var restOfBodies: Int64? {
         guard streams.count == 1, let id = streams.first?.key else { return nil }
         guard BurstReading.fits(connection.limits.streamWindow) else { return nil }

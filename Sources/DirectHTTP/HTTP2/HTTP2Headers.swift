@@ -4,7 +4,7 @@ import HTTPTypes
 import NIOCore
 import Names
 
-/// Between swift-http-types and the header blocks of HTTP/2 (RFC 9113 §8).
+/// Converts between swift-http-types and HTTP/2 header blocks (RFC 9113 §8).
 enum HTTP2Headers {
     /// Writes the header block of a request: pseudo fields first, names in lower case, `Host` as `:authority`.
     static func write(_ request: PreparedRequest, with encoder: inout HPACKEncoder, into block: inout ByteBuffer) {
@@ -23,7 +23,7 @@ enum HTTP2Headers {
             if value.utf8.allSatisfy({ $0 < 0x80 }) {
                 encoder.encode(name, value, indexing(field), into: &block)
             } else {
-                // As text, octets that are not UTF-8 would become others: cookies have such ones.
+                // A conversion to text would change bytes that are not UTF-8, which cookies may contain.
                 field.withUnsafeBytesOfValue { octets in
                     encoder.encode(name, octets: UnsafeRawBufferPointer(octets), indexing(field), into: &block)
                 }
@@ -34,9 +34,9 @@ enum HTTP2Headers {
         }
     }
 
-    /// RFC 9113 §8.2.2.
+    /// Whether a field is connection-specific and not allowed in HTTP/2 (RFC 9113 §8.2.2).
     static func belongsToConnection(_ name: String) -> Bool {
-        // Most names are told from their lengths.
+        // The length alone excludes most names.
         switch name.utf8.count {
         case 7: name == "upgrade"
         case 10: name == "connection" || name == "keep-alive"
@@ -46,13 +46,13 @@ enum HTTP2Headers {
         }
     }
 
-    /// What speaks of the connection has no place in HTTP/2, and of `TE` only `trailers` (RFC 9113 §8.2.2).
+    /// Whether the field may be sent: not connection-specific, and `TE` only as `trailers` (RFC 9113 §8.2.2).
     private static func isAllowed(_ field: HTTPField) -> Bool {
         let name = field.name.canonicalName
         return !belongsToConnection(name) && (name != "te" || field.value.lowercased() == "trailers")
     }
 
-    /// Secrets stay out of the compression state (RFC 7541 §7.1.3); short cookies could be guessed through it.
+    /// Secrets are never indexed (RFC 7541 §7.1.3), because the compression state could reveal short cookies.
     private static func indexing(_ field: HTTPField) -> HPACKEncoder.Indexing {
         switch field.name.canonicalName.utf8.count {
         case 6 where field.name == .cookie: return .never

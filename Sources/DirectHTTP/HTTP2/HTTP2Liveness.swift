@@ -2,10 +2,10 @@
 
 import NIOCore
 
-/// Finds out whether the peer of a connection that fell silent is still there (RFC 9113 §6.7).
+/// Checks whether a silent peer is still alive (RFC 9113 §6.7).
 ///
-/// A connection that carries nothing is left alone. One that carries something is asked by PING when nothing was heard for
-/// a while, or at once if it had rested that long; if nothing is heard then either, it is dead.
+/// An idle connection is not checked. A connection with streams is sent a PING after a time of silence, or at once if it was idle
+/// that long. If it stays silent after that, it is dead.
 struct HTTP2Liveness {
     enum Verdict: Equatable {
         case alive
@@ -13,9 +13,9 @@ struct HTTP2Liveness {
         case dead
     }
 
-    /// How long silence is no reason to ask; nil: never ask.
+    /// The time of silence before a PING; nil: no PING is sent.
     let silence: TimeAmount?
-    /// How long the answer may take.
+    /// The maximum time to wait for an answer.
     let patience: TimeAmount
     private var lastHeard: NIODeadline
     private var asked: NIODeadline?
@@ -31,7 +31,7 @@ struct HTTP2Liveness {
         asked = nil
     }
 
-    /// When ``check(now:)`` may say anything but `alive`; nil: never.
+    /// The earliest time at which ``check(now:)`` can return anything but `alive`; nil: never.
     var due: NIODeadline? {
         silence.map { silence in asked.map { $0 + patience } ?? lastHeard + silence }
     }

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What the peer may send on one stream (RFC 9113 §5.2), and when it is allowed more.
+/// The receive window of a stream (RFC 9113 §5.2), and when to enlarge it.
 ///
-/// It grows while the reader takes all that comes: on a long way no more than one window is carried in a round trip. A reader who
-/// falls behind has the first size again, which is all that then waits for it beside what was on its way.
+/// It grows while the reader keeps up, because a connection carries at most one window per round trip. If the reader falls
+/// behind, it returns to its first size, which bounds the buffered data besides what is in flight.
 struct HTTP2ReceiveWindow {
-    /// How many times the first size it may reach.
+    /// The maximum growth, as a multiple of the first size.
     static let growth = 4
 
     private let first: Int
     private let largest: Int
     private var size: Int
-    /// What the peer may still send.
+    /// The bytes that the peer may still send.
     private var left: Int
 
-    /// - Parameter first: the size that SETTINGS told; none is larger than RFC 9113 §6.9.1 allows.
+    /// - Parameter first: the size announced in SETTINGS, clamped to the maximum of RFC 9113 §6.9.1.
     init(_ first: Int) {
         let first = min(first, HTTP2Frame.maximumWindow)
         self.first = first
@@ -23,19 +23,19 @@ struct HTTP2ReceiveWindow {
         left = first
     }
 
-    /// The peer sent something. False where that is more than it was allowed.
+    /// Records received bytes. Returns false if they exceed the window.
     mutating func take(_ bytes: Int) -> Bool {
         guard bytes <= left else { return false }
         left -= bytes
         return true
     }
 
-    /// The peer may send so much more, whatever the reader does.
+    /// Enlarges the window by `bytes`, whether or not the reader keeps up.
     mutating func allow(_ bytes: Int) { left += bytes }
 
-    /// What to allow the peer now; nil: nothing yet. Half a window at a time.
+    /// The increment to send to the peer; nil while less than half of the window is used.
     ///
-    /// - Parameter isStalled: whether the reader has as much before it as may wait.
+    /// - Parameter isStalled: whether the reader has fallen behind.
     mutating func credit(isStalled: Bool) -> Int? {
         guard !isStalled else {
             size = first

@@ -2,11 +2,11 @@
 
 import HTTPTypes
 
-/// What a server reads of the header block of a request (RFC 9113 §8.3.1); `HTTP2HeaderRules` checks it.
+/// The parts of a request's header block that a server reads (RFC 9113 §8.3.1). `HTTP2HeaderRules` validates them.
 struct HTTP2RequestHead: HTTP2FieldCollector {
     private(set) var request = HTTP2ServerHandler.Request(stream: 0)
 
-    /// Takes the next field of the block.
+    /// Reads the next field of the block.
     mutating func take(_ field: HPACKField) {
         let value = field.field.value
         switch field.kind {

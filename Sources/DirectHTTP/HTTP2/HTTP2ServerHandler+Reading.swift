@@ -2,9 +2,9 @@
 
 import NIOCore
 
-// What becomes of the events of a client's connection.
+// Handles the events of a client's connection.
 extension HTTP2ServerHandler {
-    /// Takes all that came.
+    /// Processes all events of the bytes received so far.
     func takeEvents(now: NIODeadline) throws(HTTP2ConnectionError) {
         while let event = try connection.next(now: now) {
             switch event {
@@ -29,33 +29,33 @@ extension HTTP2ServerHandler {
         guard let size = pending[id]?.request?.body.count else {
             return endStream ? finishRequest(id) : takeOverrun(id)
         }
-        // A stream's window is not opened again before this: content that needs it is larger than what is read.
+        // The stream's window is not enlarged before this point: a body that needs more exceeds the limit.
         if size + piece.readableBytes > limits.body {
             pending[id]?.request?.isTooLarge = true
             handOver(id)
-            // A client that has read the reply sends no more; one that goes on is stopped then. RST_STREAM together with the
-            // reply is allowed (RFC 9113 §8.1), but curl 7.88 takes it for an error that hides the reply.
+            // A client that has read the reply stops sending; otherwise the stream is reset then. RST_STREAM together with the
+            // reply is allowed (RFC 9113 §8.1), but curl 7.88 reports it as an error and loses the reply.
             if !endStream { connection.allow(HTTP2Frame.defaultMaximumLength, on: id) }
             return
         }
-        // In place: a second reference would copy the whole content at each frame.
+        // Append in place: a second reference would copy the body for every frame.
         pending[id]?.request?.body.append(contentsOf: piece.readableBytesView)
         if endStream { handOver(id) }
     }
 
-    /// The client's side of a stream ended.
+    /// Handles the end of the client's side of a stream.
     private func finishRequest(_ id: UInt32) {
         if pending[id]?.request != nil { handOver(id) } else { settle(id) }
     }
 
-    /// More of a request that was answered without it.
+    /// Handles body data that arrives after the reply.
     private func takeOverrun(_ id: UInt32) {
         guard connection.streams[id]?.isLocalEnded == true else { return }
         connection.reset(id, .noError)
         settle(id)
     }
 
-    /// Ends a stream whose reply is not wanted any more.
+    /// Drops a stream whose reply is no longer needed.
     func forget(_ id: UInt32) {
         guard let ended = pending.removeValue(forKey: id) else { return }
         if ended.request == nil { onCancel(id) }

@@ -2,63 +2,63 @@
 
 package import NIOCore
 
-/// A server's end of an HTTP/2 connection (RFC 9113) for requests and replies that are handled whole, such as those of DNS. A
-/// stream is an entry in a table, not a channel, and a request that is answered at once never enters it.
+/// The server side of an HTTP/2 connection (RFC 9113) for requests and replies that are handled whole, such as those of DNS. A
+/// stream is a table entry, not a channel.
 ///
-/// What it does with frames is in `HTTP2ServerHandler+Reading.swift`. Everything here runs on the connection's event loop.
+/// Frames are handled in `HTTP2ServerHandler+Reading.swift`. All methods run on the connection's event loop.
 package final class HTTP2ServerHandler: ChannelInboundHandler {
     package typealias InboundIn = ByteBuffer
     package typealias OutboundOut = ByteBuffer
 
-    /// A request.
+    /// A request with its whole body.
     package struct Request {
-        /// The stream that waits for the reply.
+        /// The stream to reply on.
         package internal(set) var stream: UInt32
-        /// The method's name.
+        /// The request method.
         package internal(set) var method = ""
-        /// Path and query.
+        /// The path and query.
         package internal(set) var target = ""
         /// The first `Content-Type` field.
         package internal(set) var contentType: String?
-        /// The lines of `X-Forwarded-For`, as one.
+        /// The values of all `X-Forwarded-For` fields, joined with commas.
         package internal(set) var forwardedFor: String?
-        /// The content as far as it was allowed.
+        /// The body, up to the allowed size.
         package internal(set) var body: [UInt8] = []
-        /// Whether there was more content than allowed; such a request is to be answered at once.
+        /// Whether the body exceeds the allowed size. Such a request is handed over before its end.
         package internal(set) var isTooLarge = false
 
         init(stream: UInt32) { self.stream = stream }
     }
 
-    /// What clients may do.
+    /// The limits of a client.
     package struct Limits: Sendable {
-        /// Streams at a time; more are refused.
+        /// Concurrent streams; further ones are refused.
         package var streams = 250
-        /// Octets of a request's content.
+        /// The size of a request's body, in bytes.
         package var body = 65_535
-        /// Octets of a header block, and of its fields together.
+        /// The size of a header block, and of its decoded fields, in bytes.
         package var head = 16_384
         /// The time from a request's header block to its end.
         package var requestTime = TimeAmount.seconds(10)
-        /// The time that the client may take to read a reply.
+        /// The time in which the client must read a reply.
         package var replyTime = TimeAmount.seconds(30)
-        /// The time without a request. What is no request, such as PING, does not count.
+        /// The time without a request after which the connection closes. Other frames, such as PING, do not extend it.
         package var idleTime = TimeAmount.seconds(60)
 
-        /// The defaults.
+        /// Creates the default limits.
         package init() {}
     }
 
-    /// A request and its reply, until the stream has ended.
+    /// A request or its reply, until the stream ends.
     struct Pending {
-        /// Nil once it was handed over.
+        /// Nil after the request was handed over.
         var request: Request?
         var isReplied = false
-        /// When the request, or the reply, began.
+        /// When the request or the reply began.
         var since: NIODeadline
     }
 
-    /// What a connection keeps for its next replies.
+    /// The largest write buffer that a connection keeps, in bytes.
     private static let keptCapacity = 128 * 1024
 
     let limits: Limits
@@ -71,20 +71,20 @@ package final class HTTP2ServerHandler: ChannelInboundHandler {
     private var isReading = false
     private var hasEnded = false
 
-    /// When the client let replies pile up; nil: it reads them.
+    /// When the socket became unwritable because the client does not read; nil while it is writable.
     private var stalledSince: NIODeadline?
-    /// When the last stream ended, or the connection began.
+    /// When the last stream ended, or when the connection began.
     private var quietSince = NIODeadline.uptimeNanoseconds(0)
     private var watch: Scheduled<Void>?
     private var block = ByteBuffer()
     private var isFlushPlanned = false
 
-    /// A connection.
+    /// Creates a handler.
     ///
     /// - Parameters:
-    ///   - limits: what clients may do.
-    ///   - onRequest: has a request answered, at once or later, by ``reply(_:fields:body:to:)``.
-    ///   - onCancel: a stream's reply is not wanted any more.
+    /// - limits: the limits of the client.
+    /// - onRequest: receives each request. The reply is sent with ``reply(_:fields:body:to:)``, at once or later.
+    /// - onCancel: called with a stream whose reply is no longer needed.
     package init(
         limits: Limits,
         onRequest: @escaping (Request) -> Void,
@@ -95,7 +95,7 @@ package final class HTTP2ServerHandler: ChannelInboundHandler {
         self.onCancel = onCancel
         var rules = HTTP2ServerConnection.Limits()
         rules.streams = limits.streams
-        // One octet more than is read, so that too much is noticed.
+        // One byte more than the body limit, so that a larger body is detected.
         rules.streamWindow = limits.body + 1
         rules.block = limits.head
         rules.listSize = limits.head
@@ -104,12 +104,12 @@ package final class HTTP2ServerHandler: ChannelInboundHandler {
 
     // MARK: Replies
 
-    /// Replies to a stream; does nothing where it has ended.
+    /// Replies on a stream; does nothing if the stream has ended.
     ///
     /// - Parameters:
     ///   - status: the status code.
-    ///   - fields: names in lower case, values, and whether the same will come again.
-    ///   - body: the content.
+    /// - fields: names in lower case, values, and whether later replies repeat the field.
+    /// - body: the body.
     ///   - id: the stream.
     package func reply(
         _ status: Int,
@@ -137,28 +137,28 @@ package final class HTTP2ServerHandler: ChannelInboundHandler {
         planFlush(context)
     }
 
-    /// Tells the client to open no more streams here. Those that are open go on.
+    /// Tells the client to open no more streams. Open streams continue.
     package func sayGoodbye() {
         guard let context else { return }
         connection.goAway(.noError, isGraceful: true)
         flush(context)
     }
 
-    /// A frame of each stream in turn, as far as the windows go.
+    /// Writes queued frames, one of each stream in turn, as far as the windows allow.
     private func sendQueued() {
         while let id = connection.writeNextFrame() { settle(id) }
     }
 
     // MARK: Streams
 
-    /// Hands a request over that came whole, or that is too large.
+    /// Passes on a request that is complete or too large.
     func handOver(_ id: UInt32) {
         guard let request = pending[id]?.request else { return }
         pending[id]?.request = nil
         onRequest(request)
     }
 
-    /// Forgets a stream that has ended, and notes when a reply was sent whole.
+    /// Removes a stream that has ended, and records when a reply was completed.
     func settle(_ id: UInt32) {
         let stream = connection.streams[id]
         if stream == nil { pending[id] = nil }
@@ -199,7 +199,7 @@ package final class HTTP2ServerHandler: ChannelInboundHandler {
     }
 
     package func channelWritabilityChanged(context: ChannelHandlerContext) {
-        // A client that does not read its replies is not read either: they would pile up.
+        // Do not read from a client that does not read its replies, or they would pile up.
         try? context.channel.syncOptions?.setOption(.autoRead, value: context.channel.isWritable)
         stalledSince = context.channel.isWritable ? nil : context.eventLoop.now
         context.fireChannelWritabilityChanged()
@@ -213,7 +213,7 @@ package final class HTTP2ServerHandler: ChannelInboundHandler {
 
     // MARK: Time
 
-    /// Looks from time to time, and not at a moment of each stream's own: there may be hundreds.
+    /// Checks the limits periodically, instead of with one timer per stream: there may be hundreds of streams.
     private func planWatch(_ context: ChannelHandlerContext) {
         let shortest = min(limits.requestTime, limits.replyTime, limits.idleTime)
         watch = context.eventLoop.assumeIsolated().scheduleTask(in: .nanoseconds(shortest.nanoseconds / 2)) {
@@ -224,7 +224,7 @@ package final class HTTP2ServerHandler: ChannelInboundHandler {
         }
     }
 
-    /// Whether the client has let a limit pass.
+    /// Whether the client has exceeded a time limit.
     private func isOverdue(_ now: NIODeadline) -> Bool {
         if let stalledSince, now - stalledSince >= limits.replyTime { return true }
         guard !pending.isEmpty else { return now - quietSince >= limits.idleTime }
@@ -244,7 +244,7 @@ package final class HTTP2ServerHandler: ChannelInboundHandler {
 
     // MARK: Writing
 
-    /// Writes what was gathered at the end of this turn, so that the replies of many streams leave together.
+    /// Writes the buffered frames at the end of this event loop turn, so that replies of several streams share one write.
     private func planFlush(_ context: ChannelHandlerContext) {
         guard !isReading, !isFlushPlanned else { return }
         isFlushPlanned = true
@@ -259,7 +259,7 @@ package final class HTTP2ServerHandler: ChannelInboundHandler {
         var frames = ByteBuffer()
         swap(&frames, &connection.out)
         context.writeAndFlush(wrapOutboundOut(frames), promise: nil)
-        // The memory is used again where the socket or TLS is done with it, unless there was much to say once.
+        // Reuse the memory if the socket or TLS has released it, unless it grew large.
         guard connection.out.readableBytes == 0, frames.storageCapacity <= Self.keptCapacity else { return }
         frames.clear()
         swap(&frames, &connection.out)

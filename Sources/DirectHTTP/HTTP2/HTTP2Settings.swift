@@ -2,16 +2,16 @@
 
 import NIOCore
 
-/// What the peer told in SETTINGS (RFC 9113 §6.5.2).
+/// The peer's SETTINGS (RFC 9113 §6.5.2).
 struct HTTP2Settings: Equatable {
     var headerTableSize: Int?
     var maximumStreams: Int?
     var initialWindow: Int?
     var maximumFrame: Int?
 
-    /// Reads the payload of a SETTINGS frame; of a parameter given twice, the last value counts.
+    /// Parses the payload of a SETTINGS frame. If a parameter is repeated, its last value applies.
     ///
-    /// - Parameter mayAllowPush: whether the peer is a client.
+    /// - Parameter mayAllowPush: whether ENABLE_PUSH may be 1, as a client may send it.
     init(_ payload: ByteBuffer, mayAllowPush: Bool = false) throws(HTTP2ConnectionError) {
         guard payload.readableBytes % 6 == 0 else {
             throw HTTP2ConnectionError(.frameSize, "SETTINGS is not made of parameters")

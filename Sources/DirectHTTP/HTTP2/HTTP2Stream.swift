@@ -3,9 +3,9 @@
 import HTTPTypes
 import NIOCore
 
-/// What the connection knows of one exchange that it carries. It belongs to the event loop.
+/// The handler's state of one exchange. Confined to the event loop.
 final class HTTP2Stream {
-    /// Bytes of a body that may wait for the peer's window or for the socket before the next piece is asked for.
+    /// The bytes of a body that may wait for the peer's window or the socket before the next piece is requested.
     static let maximumUnsent = 64 * 1024
 
     let id: UInt32
@@ -14,9 +14,9 @@ final class HTTP2Stream {
 
     // MARK: The request
 
-    /// Whether the response came instead of `100 Continue`: no piece of the body follows.
+    /// Whether the final response arrived instead of `100 Continue`. The body is not sent.
     private(set) var isBodyRefused = false
-    /// Who waits to give the next piece of the body; resumed by whatever ends the stream, after its exchange has heard of that.
+    /// Resumes the task that sends the body. When the stream ends, it is called after the exchange was told.
     var sendWaiter: ((Bool) -> Void)?
 
     // MARK: The response
@@ -24,11 +24,11 @@ final class HTTP2Stream {
     var hasHead = false
     var isStalled = false
 
-    /// What was read since the last delivery.
+    /// The parts of the response read since the last delivery.
     private var pendingHead: Shared<Exchange.ExchangeHead>?
     private var pendingPieces: [ByteBuffer] = []
     var pendingEnd: Result<HTTPFields?, DirectHTTPError>?
-    /// Whether it stands in the connection's list of streams that have something to deliver.
+    /// Whether the stream is in the handler's list of streams with data to deliver.
     var isTouched = false
 
     init(id: UInt32, exchange: Exchange) {
@@ -36,7 +36,7 @@ final class HTTP2Stream {
         self.exchange = exchange
     }
 
-    /// Whether a body was sent, or is being sent, and nothing was answered yet.
+    /// Whether the request has a body and no response head has arrived.
     var isUploading: Bool { !hasHead && exchange.request.framing != .none && exchange.request.framing != .length(0) }
 
     func take(_ response: HTTPResponse, endStream: Bool, now: NIODeadline) {
@@ -51,7 +51,7 @@ final class HTTP2Stream {
         if endStream { pendingEnd = .success(nil) }
     }
 
-    /// Hands over what was read.
+    /// Delivers the pending parts of the response to the exchange.
     func deliver(now: NIODeadline, _ wakes: WakeQueue) {
         guard pendingHead != nil || !pendingPieces.isEmpty || pendingEnd != nil else { return }
         let isLast = pendingEnd != nil

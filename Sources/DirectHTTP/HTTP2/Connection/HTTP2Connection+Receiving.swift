@@ -2,9 +2,9 @@
 
 import NIOCore
 
-// What the peer's frames do (RFC 9113 §5.1 and §6).
+// Processes the peer's frames (RFC 9113 §5.1, §6).
 extension HTTP2Connection {
-    /// Takes bytes of the peer.
+    /// Takes bytes from the peer; a server checks the client's preface first.
     mutating func feed(_ bytes: ByteBuffer) throws(HTTP2ConnectionError) {
         var bytes = bytes
         let length = min(preface.count, bytes.readableBytes)
@@ -18,9 +18,9 @@ extension HTTP2Connection {
         reader.feed(bytes)
     }
 
-    /// The next event; nil where more bytes are needed.
+    /// The next event; nil if more bytes are needed.
     ///
-    /// - Parameter now: the time.
+    /// - Parameter now: the current time.
     mutating func next(now: NIODeadline) throws(HTTP2ConnectionError) -> Event? {
         while let frame = try reader.next() {
             let event: Event?
@@ -95,7 +95,7 @@ extension HTTP2Connection {
         return (rules, fields)
     }
 
-    /// A block of a stream that is open: an informational response, the final head, or trailers.
+    /// Takes a header block of an open stream: an informational response, the final head, or trailers.
     private mutating func takeHeaders(
         _ id: UInt32,
         at index: Dictionary<UInt32, Stream>.Index,
@@ -125,9 +125,9 @@ extension HTTP2Connection {
             return .informational(stream: id, status: status)
         }
         streams.values[index].hasHead = true
-        // No more heads come than requests allow, and a response may have nothing else.
+        // There is at most one final head per request, and a response may consist of nothing else.
         guardian.progress()
-        // RFC 9113 §8.1.1: DATA is as long as Content-Length says, where the response can have a body.
+        // The length of DATA must match Content-Length, if the response can have a body (RFC 9113 §8.1.1).
         let hasBody = streams.values[index].mayHaveBody && status != 204 && status != 304
         streams.values[index].rest = hasBody ? rules.contentLength : 0
         if endStream, let fault: Event = try end(id, at: index, now: now) { return fault }
@@ -147,7 +147,7 @@ extension HTTP2Connection {
         uncredited += charged
         creditConnection()
         guard let index = streams.index(forKey: id) else {
-            // What was on its way when we reset the stream is no progress, and no waste either.
+            // Data that was in flight when we reset the stream is neither progress nor waste.
             try checkClosed(id)
             if piece.readableBytes == 0 { try guardian.waste(now: now) }
             return nil
@@ -167,7 +167,7 @@ extension HTTP2Connection {
             }
             streams.values[index].rest = rest - Int64(piece.readableBytes)
         }
-        // A client's DATA brings a server nothing before its request is whole and answered.
+        // For a server, DATA is no progress: only a complete, answered request is.
         if piece.readableBytes == 0, !endStream {
             try guardian.waste(now: now)
         } else if role == .client {
@@ -177,7 +177,7 @@ extension HTTP2Connection {
         return .data(stream: id, piece, endStream: endStream)
     }
 
-    /// The peer ended its side: nil where it may.
+    /// Ends the peer's side of a stream. Returns an event if its body is too short.
     private mutating func end(
         _ id: UInt32,
         at index: Dictionary<UInt32, Stream>.Index,
@@ -191,7 +191,8 @@ extension HTTP2Connection {
         return nil
     }
 
-    /// Resets a stream on which the peer broke a rule. A client may do so to take a request back (CVE-2025-8671).
+    /// Resets a stream after a protocol violation. It counts as a cancellation: a client may cause resets on purpose
+    /// (CVE-2025-8671).
     private mutating func fail(
         _ id: UInt32,
         _ code: HTTP2ErrorCode,
@@ -203,7 +204,7 @@ extension HTTP2Connection {
         return .failed(stream: id, message)
     }
 
-    /// A frame that only an open stream may have, of one that is not in the table.
+    /// Checks a frame for a stream that is not in the table but would have to be open.
     private func checkClosed(_ id: UInt32) throws(HTTP2ConnectionError) {
         try checkOpened(id)
         guard id <= lastReset else {
@@ -211,14 +212,14 @@ extension HTTP2Connection {
         }
     }
 
-    /// RFC 9113 §5.1: idle streams have no frames but HEADERS and PRIORITY.
+    /// Rejects a frame for an idle stream, on which only HEADERS and PRIORITY are allowed (RFC 9113 §5.1).
     private func checkOpened(_ id: UInt32) throws(HTTP2ConnectionError) {
         guard id % 2 == 1, role == .client ? id < nextID : id <= lastPeerID else {
             throw HTTP2ConnectionError(.protocolError, "a frame for a stream that is not open")
         }
     }
 
-    /// Lets the peer send on the connection what came; how much waits for readers, the streams' windows bound.
+    /// Reopens the connection's window for all received data. The streams' windows bound the buffered data.
     private mutating func creditConnection() {
         guard uncredited >= limits.connectionWindow / 2 else { return }
         out.writeWindowUpdate(uncredited)
@@ -244,7 +245,7 @@ extension HTTP2Connection {
             out.writePing(value, isAcknowledgement: true)
         case .goAway:
             let (last, code) = try header.goAway(payload)
-            // The owner forgets the streams after the last one.
+            // The owner removes the streams after the last one.
             lastReset = max(lastReset, nextID - 1)
             return .goAway(last: last, code)
         case .resetStream:
@@ -254,7 +255,7 @@ extension HTTP2Connection {
             if role == .server {
                 try guardian.cancellation(now: now)
             } else {
-                // Proxies may send what they have for it still.
+                // A proxy may still send frames for this stream.
                 lastReset = max(lastReset, header.stream)
             }
             remove(header.stream)
@@ -289,7 +290,7 @@ extension HTTP2Connection {
         if let window = settings.initialWindow {
             let change = window - initialSendWindow
             initialSendWindow = window
-            // Over copied keys: a view of the table would make the first change copy all of it.
+            // Iterate over a copy of the keys: a view of the dictionary would make the first change copy all of it.
             for id in Array(streams.keys) {
                 guard let index = streams.index(forKey: id) else { continue }
                 guard let window = HTTP2Frame.window(streams.values[index].sendWindow, changedBy: change) else {
@@ -327,8 +328,8 @@ extension HTTP2Connection {
         return .window(stream: id)
     }
 
-    /// Counts the answers that the socket has no room for: a peer that asks and does not read fills our memory, even where what it
-    /// sends between its questions is of use.
+    /// Counts replies while the socket is not writable. A peer that sends PING or SETTINGS and does not read the replies would
+    /// fill our memory, even if it makes progress in between.
     private mutating func noteReply() throws(HTTP2ConnectionError) {
         guard isBlocked else { return }
         repliesInWait += 1

@@ -3,11 +3,11 @@
 import DequeModule
 import NIOCore
 
-// How heads and bodies leave (RFC 9113 §5.2): as fast as the windows and the owner allow, every stream in its turn.
+// Sends heads and bodies as fast as the windows and the owner allow, with streams in turn (RFC 9113 §5.2).
 extension HTTP2Connection {
-    /// Opens a stream of ours with the header block of a request, and gives its number.
+    /// Opens a stream with the header block of a request, and returns its ID.
     ///
-    /// - Parameter mayHaveBody: false where a response has a head alone, as to HEAD.
+    /// - Parameter mayHaveBody: whether the response can have a body; false for HEAD.
     mutating func open(_ block: inout ByteBuffer, endStream: Bool, mayHaveBody: Bool) -> UInt32 {
         let id = nextID
         nextID += 2
@@ -22,7 +22,7 @@ extension HTTP2Connection {
         return id
     }
 
-    /// Answers a stream of the peer with the header block of a response.
+    /// Replies on a stream of the peer with the header block of a response.
     mutating func reply(_ block: inout ByteBuffer, to id: UInt32, endStream: Bool) {
         guard let index = streams.index(forKey: id) else { return }
         out.writeHeaderBlock(&block, stream: id, endStream: endStream, maximumLength: maximumFrame)
@@ -33,9 +33,9 @@ extension HTTP2Connection {
         removeIfEnded(id)
     }
 
-    /// Takes a piece of a body, which leaves by ``writeNextFrame()``.
+    /// Queues a piece of a body for ``writeNextFrame()``.
     ///
-    /// - Parameter isLast: whether the body ends with it; the piece may be empty then.
+    /// - Parameter isLast: whether this piece, which may be empty, ends the body.
     mutating func send(_ piece: ByteBuffer, on id: UInt32, isLast: Bool) {
         guard let index = streams.index(forKey: id), !streams.values[index].isWhole else { return }
         if piece.readableBytes > 0 {
@@ -46,15 +46,15 @@ extension HTTP2Connection {
         queue(at: index)
     }
 
-    /// Writes one frame of the stream whose turn it is.
+    /// Writes one frame of the next stream in turn.
     ///
-    /// - Returns: the stream; nil where nothing can be sent.
+    /// - Returns: the stream; nil if nothing can be sent.
     mutating func writeNextFrame() -> UInt32? {
         while let place = sendWindow > 0 ? sending.indices.first : sending.firstIndex(where: needsNoWindow) {
             let id = sending.remove(at: place)
             guard let index = streams.index(forKey: id) else { continue }
             streams.values[index].isQueued = false
-            // SETTINGS may have taken the window back while it waited (RFC 9113 §6.9.2).
+            // SETTINGS may have shrunk the window while the stream was queued (RFC 9113 §6.9.2).
             guard streams.values[index].sendWindow > 0 || needsNoWindow(id) else { continue }
             writeFrame(of: id, at: index)
             return id
@@ -62,7 +62,7 @@ extension HTTP2Connection {
         return nil
     }
 
-    /// Whether only the end of a body is left to send.
+    /// Whether only the end of the body is left to send, which needs no window.
     private func needsNoWindow(_ id: UInt32) -> Bool {
         streams[id]?.unsentBytes == 0
     }
@@ -92,7 +92,7 @@ extension HTTP2Connection {
         if streams.values[index].isRemoteEnded { remove(id) }
     }
 
-    /// Lets a stream take its turn, if it has something to send and a window for it.
+    /// Queues a stream if it can send something now.
     mutating func queue(at index: Dictionary<UInt32, Stream>.Index) {
         let stream = streams.values[index]
         guard !stream.isQueued, !stream.isLocalEnded else { return }
@@ -103,14 +103,14 @@ extension HTTP2Connection {
 
     // MARK: Windows
 
-    /// Lets the peer send more on a stream whose reader keeps up (``HTTP2ReceiveWindow``).
+    /// Enlarges a stream's receive window if its reader keeps up (``HTTP2ReceiveWindow``).
     mutating func credit(_ id: UInt32, isStalled: Bool) {
         guard let index = streams.index(forKey: id), !streams.values[index].isRemoteEnded else { return }
         guard let credit = streams.values[index].receiveWindow.credit(isStalled: isStalled) else { return }
         out.writeWindowUpdate(credit, stream: id)
     }
 
-    /// Lets the peer send so much more on a stream.
+    /// Enlarges a stream's receive window by `bytes`.
     mutating func allow(_ bytes: Int, on id: UInt32) {
         guard let index = streams.index(forKey: id), !streams.values[index].isRemoteEnded else { return }
         streams.values[index].receiveWindow.allow(bytes)

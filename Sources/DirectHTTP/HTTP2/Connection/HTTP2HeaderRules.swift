@@ -2,9 +2,9 @@
 
 import HTTPTypes
 
-/// What a header block may hold (RFC 9113 §8.2 and §8.3), checked field by field.
+/// Validates a header block field by field (RFC 9113 §8.2, §8.3).
 ///
-/// A fault ends the stream; the connection is none the worse for it.
+/// A fault ends the stream, not the connection.
 struct HTTP2HeaderRules {
     let isRequest: Bool
     private(set) var status: Int?
@@ -15,7 +15,7 @@ struct HTTP2HeaderRules {
 
     init(isRequest: Bool) { self.isRequest = isRequest }
 
-    /// Takes the next field of the block.
+    /// Checks the next field of the block.
     mutating func take(_ field: HPACKField) {
         switch field.kind {
         case .ordinary:
@@ -46,19 +46,19 @@ struct HTTP2HeaderRules {
         hasFields = true
     }
 
-    /// What is wrong with the block as the head of a message.
+    /// The fault of the block as the head of a message; nil if it is valid.
     var headFault: String? {
         if let fault { return fault }
         guard isRequest else { return status == nil ? "it has no :status" : nil }
         return pseudo.isSuperset(of: [.method, .scheme, .path]) ? nil : "a pseudo header field is missing"
     }
 
-    /// What is wrong with the block as trailers; pseudo fields have no place there (RFC 9113 §8.1).
+    /// The fault of the block as trailers, which must not contain pseudo fields (RFC 9113 §8.1); nil if it is valid.
     var trailerFault: String? {
         fault ?? (status == nil && pseudo.isEmpty ? nil : "a trailer field is a pseudo field")
     }
 
-    /// Whether a head may be all of a request: no body follows, so Content-Length must not promise one.
+    /// Whether the end of the stream agrees with Content-Length: a head without a body must not announce one.
     func allows(endStream: Bool) -> Bool { !endStream || contentLength ?? 0 == 0 }
 
     private mutating func note(_ fault: String) {

@@ -2,16 +2,16 @@
 
 import DequeModule
 
-/// Reads header blocks (RFC 7541). An error ends the connection, because the tables of both sides no longer agree.
+/// Decodes header blocks (RFC 7541). An error must end the connection, because the tables of both sides then differ.
 struct HPACKDecoder {
     enum Failure: Error {
-        /// The block is none (RFC 9113 §4.3: COMPRESSION_ERROR).
+        /// The block is invalid (RFC 9113 §4.3: COMPRESSION_ERROR).
         case malformed
-        /// The fields are more, or larger together, than was allowed.
+        /// There are too many fields, or their total size is too large.
         case tooLarge
     }
 
-    /// A literal that was read, and its octets.
+    /// A decoded literal and its encoded bytes.
     private final class Literal: Sendable {
         let octets: [UInt8]
         let field: HPACKField
@@ -22,23 +22,23 @@ struct HPACKDecoder {
         }
     }
 
-    /// What the dynamic table may hold: what we told in SETTINGS_HEADER_TABLE_SIZE, or did not.
+    /// The maximum size of the dynamic table, in bytes: the default of SETTINGS_HEADER_TABLE_SIZE.
     static let tableSize = 4_096
 
-    /// The fields of one block, each with its 32 octets of overhead, may take this much.
+    /// The maximum total size of the fields of a block, in bytes, including 32 bytes of overhead per field.
     let maximumListSize: Int
     let maximumFields: Int
-    /// The youngest first.
+    /// The dynamic table, newest entry first.
     private var table = Deque<HPACKField>()
     private var size = 0
     private var maximumSize = Self.tableSize
-    /// The last literal of each name of the static table: most servers write the same ones again and again without an index.
+    /// The last literal for each name of the static table. Most servers repeat the same literals without indexing them.
     private var recent = [Literal?](repeating: nil, count: 62)
     /// Whether the last block refers to the table, so that it means something else with another table.
     private var readsTable = false
     /// The number of fields that the last block put into the table; nil where it changed the table in another way too.
     private var insertionCount: Int? = 0
-    /// Where Huffman codes are decoded.
+    /// The output buffer of the Huffman decoder.
     private(set) var scratch: [UInt8] = []
     static let largestScratch = 4_096
 
@@ -53,7 +53,7 @@ struct HPACKDecoder {
         _ body: (HPACKField) -> Void
     ) throws(Failure) {
         (readsTable, insertionCount) = (false, 0)
-        // A connection that rests shall hold little.
+        // An idle connection should hold little memory.
         defer { if scratch.count > Self.largestScratch { scratch = [] } }
         var index = 0
         var listSize = 0
@@ -64,7 +64,7 @@ struct HPACKDecoder {
             if first & 0x80 != 0 {
                 field = try entry(try integer(block, &index, prefix: 7))
             } else if first & 0xe0 == 0x20 {
-                // RFC 7541 §4.2: a change of size stands at the beginning of a block.
+                // A change of the table size must come first in a block (RFC 7541 §4.2).
                 let wanted = try integer(block, &index, prefix: 5)
                 guard count == 0, wanted <= Self.tableSize else { throw .malformed }
                 insertionCount = nil
@@ -129,18 +129,18 @@ struct HPACKDecoder {
             }
             let named = try entry(nameIndex)
             let field = try string(block, &index) { HPACKField(name: named, value: $0) }
-            // What is long is rarely the same twice, and would be kept for nothing.
+            // Long literals are rarely repeated, so they are not kept.
             if isKept { recent[nameIndex] = index - start <= 256 ? Literal(block[start..<index], field) : nil }
             return field
         }
-        // The name must outlive the scratch space that the value may need.
+        // Copy the name: decoding the value may overwrite the scratch buffer.
         let name = try string(block, &index) { Array($0) }
         return try string(block, &index) { value in
             name.withUnsafeBytes { HPACKField(name: $0, value: value) }
         }
     }
 
-    /// A string literal (RFC 7541 §5.2), handed over decoded.
+    /// Decodes a string literal (RFC 7541 §5.2) and passes it to `body`.
     private mutating func string<Value>(
         _ block: UnsafeRawBufferPointer,
         _ index: inout Int,
@@ -153,7 +153,7 @@ struct HPACKDecoder {
         let octets = UnsafeRawBufferPointer(rebasing: block[index..<(index + length)])
         index += length
         guard isCoded else { return body(octets) }
-        // The shortest code has five bits, so a string is at most 8/5 of its code.
+        // The shortest code has five bits, so the decoded string has at most 8/5 of the encoded length.
         if scratch.count < length * 2 + 1 { scratch = [UInt8](repeating: 0, count: length * 2 + 1) }
         let value = scratch.withUnsafeMutableBytes { space -> Value? in
             guard let count = HPACKHuffman.decode(octets, into: space) else { return nil }
@@ -165,7 +165,7 @@ struct HPACKDecoder {
 
     private mutating func insert(_ field: HPACKField) {
         evict(for: field.size)
-        // RFC 7541 §4.4: one that is larger than the table empties it, and is not kept.
+        // A field larger than the table empties it and is not stored (RFC 7541 §4.4).
         guard field.size <= maximumSize else { return insertionCount = nil }
         table.prepend(field)
         size += field.size

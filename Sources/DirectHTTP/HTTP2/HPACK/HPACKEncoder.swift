@@ -3,21 +3,22 @@
 import DequeModule
 import NIOCore
 
-/// Writes header blocks (RFC 7541).
+/// Encodes header blocks (RFC 7541).
 struct HPACKEncoder {
     enum Indexing {
-        /// Both sides remember it, and an index stands for it from then on.
+        /// Added to the dynamic table, so that an index can replace the field in later blocks.
         case incremental
-        /// It is not remembered: it is another one each time.
+        /// Not added to the table, because the value differs each time.
         case none
-        /// It is remembered by nobody on the way either: a secret (RFC 7541 §7.1.3).
+        /// Never added to a table, not even by intermediaries: a secret (RFC 7541 §7.1.3).
         case never
     }
 
-    /// What we use of what the peer allows: a request has few fields, and each entry is looked at for each field.
+    /// The maximum size of the dynamic table that we use, in bytes. A small table suffices for requests, and it is searched for
+    /// each field.
     static let tableSize = 4_096
 
-    /// Paths of more octets are not compressed.
+    /// Paths longer than this, in bytes, are not Huffman coded.
     static let longPath = 64
 
     private struct Entry {
@@ -26,14 +27,14 @@ struct HPACKEncoder {
         var size: Int { name.utf8.count + value.utf8.count + 32 }
     }
 
-    /// The youngest first.
+    /// The dynamic table, newest entry first.
     private var table = Deque<Entry>()
     private var size = 0
     private var maximumSize = Self.tableSize
-    /// The smallest size since the last block, and whether the peer must be told.
+    /// The smallest and the last table size since the last block, if the peer must be told of a change.
     private var pendingSizes: (smallest: Int, last: Int)?
 
-    /// The peer's SETTINGS_HEADER_TABLE_SIZE.
+    /// Applies the peer's SETTINGS_HEADER_TABLE_SIZE.
     mutating func setMaximumTableSize(_ wanted: Int) {
         let new = min(wanted, Self.tableSize)
         guard new != maximumSize || pendingSizes != nil else { return }
@@ -42,7 +43,7 @@ struct HPACKEncoder {
         evict(for: 0)
     }
 
-    /// Begins a block: tells a change of size (RFC 7541 §4.2).
+    /// Begins a block, with the pending changes of the table size (RFC 7541 §4.2).
     mutating func begin(into buffer: inout ByteBuffer) {
         guard let sizes = pendingSizes else { return }
         pendingSizes = nil
@@ -50,7 +51,7 @@ struct HPACKEncoder {
         HPACKInteger.write(sizes.last, prefix: 5, flags: 0x20, into: &buffer)
     }
 
-    /// Appends a field. `name` is in lower case.
+    /// Appends a field. `name` must be in lower case.
     mutating func encode(_ name: String, _ value: String, _ indexing: Indexing, into buffer: inout ByteBuffer) {
         if indexing != .never, let index = index(of: name, value) {
             HPACKInteger.write(index, prefix: 7, flags: 0x80, into: &buffer)
@@ -72,7 +73,7 @@ struct HPACKEncoder {
         if indexing == .incremental { insert(Entry(name: name, value: value)) }
     }
 
-    /// Appends a field whose value is of any octets. It is not remembered.
+    /// Appends a field with a value of arbitrary bytes, without indexing it.
     mutating func encode(
         _ name: String,
         octets: UnsafeRawBufferPointer,
@@ -89,15 +90,15 @@ struct HPACKEncoder {
         Self.write(octets, compresses: true, into: &buffer)
     }
 
-    /// Appends a field that the static table has, by its index there.
+    /// Appends a field of the static table by its index.
     func encode(staticIndex index: Int, into buffer: inout ByteBuffer) {
         HPACKInteger.write(index, prefix: 7, flags: 0x80, into: &buffer)
     }
 
-    /// Appends a path: nobody remembers it, for the next one is another.
+    /// Appends a path without indexing it, because paths are rarely repeated.
     ///
-    /// A long one goes as it is. What makes a path long is coded already, so that the Huffman code takes a fifth of it at the most
-    /// and both sides work for that; and it would tell by its length what a DNS query was padded to hide (RFC 8467).
+    /// Long paths are not Huffman coded. They usually consist of base64url, of which Huffman coding saves a fifth at most; and
+    /// its length would reveal what a padded DNS query hides (RFC 8467).
     func encode(path: String, into buffer: inout ByteBuffer) {
         if path == "/" { return encode(staticIndex: HPACKStaticTable.pathIndex, into: &buffer) }
         HPACKInteger.write(HPACKStaticTable.pathIndex, prefix: 4, flags: 0, into: &buffer)
@@ -115,7 +116,7 @@ struct HPACKEncoder {
         table.firstIndex { $0.name == name }.map { HPACKStaticTable.fields.count + 1 + $0 }
     }
 
-    /// A string literal (RFC 7541 §5.2), by the Huffman code where that is shorter and `compresses`.
+    /// Writes a string literal (RFC 7541 §5.2), Huffman coded if `compresses` is set and the code is shorter.
     private static func write(_ text: String, compresses: Bool = true, into buffer: inout ByteBuffer) {
         var text = text
         text.withUTF8 { write(UnsafeRawBufferPointer($0), compresses: compresses, into: &buffer) }

@@ -2,31 +2,31 @@
 
 import HTTPTypes
 
-/// A header field as a header block carries it, made once and handed out as often as the tables name it: an object, because a
-/// copy of its texts would count each of them.
+/// A decoded header field, shared by the tables and the decoded blocks. A class, because copying a struct would retain each of
+/// its strings.
 final class HPACKField: Sendable {
-    /// The field; its name may be that of a pseudo field, and what cannot be a field has another one's.
+    /// The field. Its name may be that of a pseudo field; a malformed name is replaced by a placeholder.
     let field: HTTPField
-    /// What it takes of a table (RFC 7541 §4.1).
+    /// The size in a table, in bytes (RFC 7541 §4.1).
     let size: Int
     let kind: Kind
     private let hasName: Bool
     private let nameLength: Int
 
-    /// What it means to a message, found out once.
+    /// The meaning of the field in a message, determined once.
     enum Kind: Equatable {
-        /// Its name is none of HTTP/2 or its value has what no value has (RFC 9113 §8.2.1). It is kept nonetheless, because
-        /// the tables of both sides must stay the same.
+        /// The name or the value is not valid in HTTP/2 (RFC 9113 §8.2.1). The field is kept anyway, because the tables of both
+        /// sides must stay equal.
         case malformed
-        /// `:status` with a number.
+        /// `:status` with a valid number.
         case status(Int)
-        /// A pseudo field of a request, or one without a meaning (RFC 9113 §8.3).
+        /// A pseudo field of a request; nil for an unknown pseudo field (RFC 9113 §8.3).
         case pseudo(Pseudo?)
-        /// A field that HTTP/2 has no place for (RFC 9113 §8.2.2).
+        /// A connection-specific field, which HTTP/2 does not allow (RFC 9113 §8.2.2).
         case connection
-        /// Content-Length; nil where it is no number.
+        /// Content-Length; nil if it is not a number.
         case contentLength(Int64?)
-        /// `TE`, and whether it says nothing but `trailers` (RFC 9113 §8.2.2).
+        /// `TE`, and whether its value is `trailers` (RFC 9113 §8.2.2).
         case te(Bool)
         case ordinary
     }
@@ -55,7 +55,7 @@ final class HPACKField: Sendable {
         self.init(name: fieldName, nameLength: name.count, value: value)
     }
 
-    /// A field of a name that is known, and a new value.
+    /// A field with a known name and a new value.
     convenience init(name: HPACKField, value: UnsafeRawBufferPointer) {
         self.init(
             name: name.hasName ? name.field.name : nil,

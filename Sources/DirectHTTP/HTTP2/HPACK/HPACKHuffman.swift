@@ -4,8 +4,8 @@ import NIOCore
 
 /// The Huffman code of HPACK (RFC 7541 §5.2 and Appendix B).
 ///
-/// The code is canonical: codes of one length follow each other in the order of their symbols, and those of the next length
-/// begin where they end. So the lengths are all that must be known; symbol 256 is the end of a string and never written.
+/// The code is canonical: codes of one length are consecutive in the order of their symbols, and those of the next length follow.
+/// So the lengths define all codes. Symbol 256 is EOS and is never written.
 enum HPACKHuffman {
     private static let lengths: [UInt8] = [
         13, 23, 28, 28, 28, 28, 28, 28, 28, 24, 30, 28, 28, 30, 28, 28,
@@ -28,16 +28,16 @@ enum HPACKHuffman {
     ]
 
     private static let longest = 30
-    /// Codes of up to this many bits are found in one look.
+    /// Codes of up to this many bits are decoded with one table lookup.
     private static let shortest = 8
 
-    /// What follows from the lengths.
+    /// The tables derived from the lengths.
     private struct Tables: Sendable {
-        /// By symbol.
+        /// Indexed by symbol.
         var codes = [(bits: UInt32, length: UInt32)](repeating: (0, 0), count: 257)
-        /// By the next eight bits: symbol and length of a short code; a length of 0 where the code is longer.
+        /// Indexed by the next eight bits: symbol and length of a short code; length 0 if the code is longer.
         var short = [(symbol: UInt8, length: UInt8)](repeating: (0, 0), count: 256)
-        /// By length: the first code, where its symbol stands in `symbols`, and how many there are.
+        /// Indexed by length: the first code, the index of its symbol in `symbols`, and the number of codes.
         var ranges = [(code: UInt32, index: Int, count: UInt32)](repeating: (0, 0, 0), count: longest + 1)
         var symbols: [UInt16] = []
 
@@ -65,9 +65,9 @@ enum HPACKHuffman {
 
     private static let tables = Tables()
 
-    /// Writes the code of these bytes to `output`, which has as much room as they have; the last octet is filled with ones.
+    /// Encodes bytes into `output`, which must be as large as the input. The last byte is padded with ones.
     ///
-    /// - Returns: how many octets were written; nil where the code is not shorter than the bytes.
+    /// - Returns: the number of bytes written; nil if the code is not shorter than the input.
     static func encode(_ bytes: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer) -> Int? {
         tables.codes.withUnsafeBufferPointer { codes in
             var bits: UInt64 = 0
@@ -98,10 +98,10 @@ enum HPACKHuffman {
         }
     }
 
-    /// Decodes a string into `output`, which has room for two octets for each of the code and one more.
+    /// Decodes a string into `output`, which must have room for two bytes per encoded byte and one more.
     ///
-    /// - Returns: how many octets were written; nil for what is no code, has the end in it, or is padded with more than
-    ///   seven bits or with anything but ones.
+    /// - Returns: the number of bytes written; nil for an invalid code, for EOS, and for padding of more than seven bits or with
+    ///   zeros.
     static func decode(_ bytes: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer) -> Int? {
         let tables = tables
         return tables.short.withUnsafeBufferPointer { short in
@@ -115,7 +115,7 @@ enum HPACKHuffman {
                     count += 8
                     next += 1
                 }
-                // Seven ones or fewer begin no whole code: they can only be padding.
+                // Up to seven ones are not a complete code, so they are padding.
                 if count < 8, count == 0 || bits >> UInt64(64 - count) == 1 << UInt64(count) - 1 { return written }
                 var (symbol, length) = short[Int(bits >> 56)]
                 if length == 0 {

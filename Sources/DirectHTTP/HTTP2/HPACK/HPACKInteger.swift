@@ -2,9 +2,9 @@
 
 import NIOCore
 
-/// The integers of HPACK (RFC 7541 §5.1): as much as fits into the low bits of the first octet, then seven bits an octet.
+/// HPACK integers (RFC 7541 §5.1): a prefix in the low bits of the first byte, then seven bits per byte.
 enum HPACKInteger {
-    /// More than any length or index that could be meant: larger numbers are refused.
+    /// The largest accepted integer, beyond any valid length or index.
     static let maximum = 1 << 28
 
     static func write(_ value: Int, prefix: Int, flags: UInt8, into buffer: inout ByteBuffer) {
@@ -22,14 +22,14 @@ enum HPACKInteger {
         buffer.writeInteger(UInt8(rest))
     }
 
-    /// Reads an integer at `index`, which is moved behind it; nil where it has no end or is too large.
+    /// Reads an integer at `index` and advances it; nil if the integer is incomplete or too large.
     static func read(_ bytes: UnsafeRawBufferPointer, at index: inout Int, prefix: Int) -> Int? {
         guard index < bytes.count else { return nil }
         let limit = 1 << prefix - 1
         let first = Int(bytes[index]) & limit
         index += 1
         guard first == limit else { return first }
-        // Five octets hold 35 bits, and an Int may have 32.
+        // Five bytes hold 35 bits, and Int may have only 32.
         var value = Int64(first)
         var shift = 0
         while index < bytes.count {

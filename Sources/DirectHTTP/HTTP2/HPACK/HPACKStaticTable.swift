@@ -2,7 +2,7 @@
 
 import HTTPTypes
 
-/// The table that both sides know from the beginning (RFC 7541 Appendix A); its first index is 1.
+/// The static table (RFC 7541 Appendix A). Its first index is 1.
 enum HPACKStaticTable {
     private static let rows: [(name: String, value: String)] = [
         (":authority", ""), (":method", "GET"), (":method", "POST"), (":path", "/"), (":path", "/index.html"),
@@ -20,14 +20,14 @@ enum HPACKStaticTable {
         ("user-agent", ""), ("vary", ""), ("via", ""), ("www-authenticate", ""),
     ]
 
-    // Indices of what nearly every request has.
+    // The indices that requests use.
     static let getIndex = 2
     static let postIndex = 3
     static let pathIndex = 4
     static let httpIndex = 6
     static let httpsIndex = 7
 
-    /// The fields, with index 1 at 0.
+    /// The fields; index 1 is at position 0.
     static let fields: [HPACKField] = rows.map { row in
         var (name, value) = row
         return name.withUTF8 { name in
@@ -35,13 +35,13 @@ enum HPACKStaticTable {
         }
     }
 
-    /// The first index of a name.
+    /// The first index of each name.
     static let indices: [String: Int] = Dictionary(
         rows.enumerated().map { ($0.element.name, $0.offset + 1) },
         uniquingKeysWith: { first, _ in first }
     )
 
-    /// The index of a name and value; of the values only those of the pseudo fields and of one more are not empty.
+    /// The index of a name and value; nil for an empty value.
     static func index(of name: String, _ value: String) -> Int? {
         guard var index = indices[name] else { return nil }
         while index <= rows.count, rows[index - 1].name == name {
