@@ -6,8 +6,8 @@ import NIOCore
 import NIOPosix
 public import Names
 
-/// A proxy on this machine that finds origins by HTTPDNS, for programs that stay as they are: HTTP (CONNECT and plain
-/// `http://`) and SOCKS5 on one port, and a PAC file at `/proxy.pac`.
+/// A local proxy that resolves origins by HTTPDNS, for unmodified programs. It serves HTTP (CONNECT and plain `http://`) and
+/// SOCKS5 on one port, and a PAC file at `/proxy.pac`.
 ///
 /// ```swift
 /// let client = try BeelineClient()
@@ -16,24 +16,24 @@ public import Names
 /// await proxy.stop()
 /// ```
 ///
-/// The program speaks to the *name*, and only the far end of its socket changes: TLS, certificates, cookies and bodies are
-/// its own. The client lends its resolver, pins and upstream proxies. The proxy ends with ``stop(within:)``, or with the last
-/// reference to it.
+/// Programs connect by *name*, and only the address of the connection changes: TLS, certificates, cookies and bodies remain the
+/// program's own. The proxy uses the client's resolver, pins and upstream proxies. It ends with ``stop(within:)``, or when its
+/// last reference is released.
 public final class BeelineProxy: Sendable {
-    /// What the proxy was made with.
+    /// The configuration it was started with.
     public let configuration: ProxyConfiguration
     private let client: BeelineClient
     private let links: GatewayLinks?
     private let loop: any EventLoop
     private let server: NIOLoopBound<ProxyServer>
-    /// Guards where it listens.
+    /// Guards the endpoint it listens on.
     private let listening: NIOLockedValueBox<Endpoint>
 
     /// Starts a proxy.
     ///
     /// - Parameters:
-    ///   - configuration: where it listens, where it goes, and its bounds.
-    ///   - client: whose resolver, pins and upstream proxies it uses.
+    ///   - configuration: the endpoint to listen on, the policy and the limits.
+    ///   - client: the client whose resolver, pins and upstream proxies are used.
     /// - Throws: ``ProxyError`` with code `needsCredentials` or `cannotListen`.
     public static func start(
         _ configuration: ProxyConfiguration = ProxyConfiguration(),
@@ -92,23 +92,22 @@ public final class BeelineProxy: Sendable {
 
     // MARK: Where it is
 
-    /// Where it listens.
+    /// The endpoint it listens on.
     public var endpoint: Endpoint { listening.withLockedValue { $0 } }
 
-    /// The proxy's URL for those who show its credentials by themselves: `http://127.0.0.1:49152`.
+    /// The proxy's URL without credentials: `http://127.0.0.1:49152`.
     public var url: String { "http://\(endpoint)" }
 
-    /// The proxy's URL with user and password, as environment variables carry it.
+    /// The proxy's URL with user and password, for environment variables.
     public var urlWithCredentials: String {
         guard let credentials = configuration.credentials else { return url }
         let allowed = { (text: String) in PercentEncoding.encode(text, keeping: .init("-._")) }
         return "http://\(allowed(credentials.user)):\(allowed(credentials.password))@\(endpoint)"
     }
 
-    /// Listens anew, at the same port where it can be had, after the system has taken the socket away: what happens to an
-    /// app that was suspended.
+    /// Listens again, on the same port if possible, after the system has closed the socket, as it does when an app is suspended.
     ///
-    /// - Returns: where it listens now.
+    /// - Returns: the endpoint it listens on now.
     /// - Throws: ``ProxyError`` with code `cannotListen` or `ended`.
     @discardableResult
     public func rebind() async throws(ProxyError) -> Endpoint {
@@ -118,7 +117,7 @@ public final class BeelineProxy: Sendable {
         } catch let error as ProxyError {
             throw error
         } catch {
-            // Somebody has the port. Who wanted a certain one must be told; any other will do as well.
+            // The port is in use. A port chosen by the system can be replaced by another; a configured port cannot.
             guard configuration.listen.port == 0 else { throw Self.cannotListen(at: last, error) }
             do {
                 return try await listen(at: configuration.listen)
@@ -132,12 +131,13 @@ public final class BeelineProxy: Sendable {
         try await loop.flatSubmit { [server] in server.value.listen(at: endpoint) }.get()
     }
 
-    /// The gateway; nil where ``ProxyConfiguration/gatewayHosts`` lists nobody.
+    /// The gateway; nil if ``ProxyConfiguration/gatewayHosts`` is empty.
     public var gateway: Gateway? { links.map { Gateway(proxy: self, links: $0) } }
 
     // MARK: Control
 
-    /// The switch. Off: every name goes to the system's resolver. It is the client's switch too; tunnels that stand stay.
+    /// Whether names are resolved by HTTPDNS; if false, the system resolves them. Changes the client's setting too. Open tunnels
+    /// are not affected.
     public var isHTTPDNSEnabled: Bool {
         get { client.isHTTPDNSEnabled }
         set {
@@ -146,14 +146,14 @@ public final class BeelineProxy: Sendable {
         }
     }
 
-    /// What it has and has had.
+    /// The current and total counts.
     public func counts() async -> ProxyCounts {
         (try? await loop.submit { [server] in server.value.counts }.get()) ?? ProxyCounts()
     }
 
-    /// Takes no more connections, lets tunnels and exchanges come to their ends, and cuts those that have not by then.
+    /// Stops accepting connections, waits for tunnels and exchanges to end, and closes those that remain after `limit`.
     ///
-    /// - Parameter limit: how long they have. Default: no time.
+    /// - Parameter limit: the time to wait. Default: none.
     public func stop(within limit: Duration = .zero) async {
         let deadline = NIODeadline.now() + TimeAmount(limit)
         try? await loop.flatSubmit { [server] in server.value.drain(until: deadline) }.get()

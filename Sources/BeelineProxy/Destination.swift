@@ -2,14 +2,14 @@
 
 public import Names
 
-/// Whom a client of the proxy wants to reach: a host and a port, as the request names them.
+/// The destination of a client's request: host and port as the request names them.
 public struct Destination: Hashable, Sendable, CustomStringConvertible {
     /// The host, a name or an address.
     public var host: Host
     /// The port.
     public var port: UInt16
 
-    /// A destination of parts.
+    /// Creates a destination.
     public init(_ host: Host, port: UInt16) {
         self.host = host
         self.port = port
@@ -18,20 +18,20 @@ public struct Destination: Hashable, Sendable, CustomStringConvertible {
     /// `www.example.com:443`.
     public var description: String { "\(host.urlForm):\(port)" }
 
-    /// Reads `host:port`, `[v6]:port` and, where there is a default, `host`; nil for everything else.
+    /// Parses `host:port`, `[v6]:port` and, if there is a default port, `host`; nil for anything else.
     init?(_ bytes: some BidirectionalCollection<UInt8>, defaultPort: UInt16?) {
         var name = bytes[...]
         var port = defaultPort
         if let colon = bytes.lastIndex(of: UInt8(ascii: ":")), bytes.last != UInt8(ascii: "]") {
             name = bytes[..<colon]
             let digits = bytes[bytes.index(after: colon)...]
-            // `http://host:/` is a URL with its default port (RFC 3986 §3.2.3).
+            // An empty port means the default port (RFC 3986 §3.2.3).
             if !digits.isEmpty || defaultPort == nil {
                 guard let number = Self.port(digits) else { return nil }
                 port = number
             }
         }
-        // Two hosts with userinfo between them are two readings of one text.
+        // Userinfo makes the text ambiguous: parsers may disagree on the host.
         guard let port, port > 0, !name.isEmpty, !name.contains(where: { "@/\\?#".utf8.contains($0) }) else {
             return nil
         }

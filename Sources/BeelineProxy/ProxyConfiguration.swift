@@ -3,34 +3,34 @@
 public import HTTPDNS
 public import Names
 
-/// What a ``BeelineProxy`` does, and its bounds.
+/// The settings and limits of a ``BeelineProxy``.
 public struct ProxyConfiguration: Sendable {
-    /// Where it listens. Default 127.0.0.1 and a port that the system picks.
+    /// The endpoint to listen on. Default 127.0.0.1 with a port chosen by the system.
     ///
-    /// Anything but a loopback address needs ``credentials``.
+    /// An address other than loopback requires ``credentials``.
     public var listen = Endpoint(IPAddress(v4: 0x7f00_0001), port: 0)
-    /// What clients must show; nil: nothing. Default nil.
+    /// The credentials that clients must send; nil for none. Default nil.
     public var credentials: ProxyCredentials?
-    /// Where it goes.
+    /// The rules for destinations.
     public var policy = AccessPolicy()
-    /// Its bounds.
+    /// The limits.
     public var limits = ProxyLimits()
-    /// Whether forwarded messages tell that a proxy was there (`Via`, RFC 9110 §7.6.3). Default false.
+    /// Whether to add a `Via` field to forwarded messages (RFC 9110 §7.6.3). Default false.
     public var addsVia = false
-    /// Whether `/proxy.pac` is answered. Default true.
+    /// Whether to serve `/proxy.pac`. Default true.
     public var servesPAC = true
-    /// The path of a blank page that is answered at every `http://` host, without asking the site. A browser that takes a
-    /// cookie only on a page of its host can be given cookies there before the site is asked for anything. It must be one
-    /// that nobody else can guess: ``unguessablePath()``. Default nil: there is none.
+    /// The path of a blank page that the proxy serves for every `http` host without asking the site. With it, cookies can be set
+    /// in a browser that accepts them only on a page of their host, before the first request to the site. The path must be
+    /// secret: use ``unguessablePath()``. Default nil: no page.
     public var blankPagePath: String?
-    /// The hosts that the gateway carries, with everything below them; see ``Gateway``. Default: none, and no gateway.
+    /// The hosts that the gateway serves, including their subdomains; see ``Gateway``. Default: none, and no gateway.
     public var gatewayHosts: DomainSet = []
-    /// Told what happens, on the proxy's event loop: it must not wait.
+    /// Receives events, on the proxy's event loop. It must not block.
     public var onEvent: (@Sendable (ProxyEvent) -> Void)?
 
-    /// The defaults.
+    /// Creates the default configuration.
     public init() {}
 
-    /// A path for ``blankPagePath``, another one each time.
+    /// A new random path for ``blankPagePath``.
     public static func unguessablePath() -> String { "/\(Token.make())" }
 }

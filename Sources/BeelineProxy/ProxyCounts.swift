@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What a proxy has at the moment, and has had.
+/// The current and total counts of a proxy.
 public struct ProxyCounts: Hashable, Sendable {
-    /// Connections of clients that are open.
+    /// Open client connections.
     public var connections = 0
-    /// Tunnels that are open.
+    /// Open tunnels.
     public var openTunnels = 0
-    /// Tunnels since the start.
+    /// Tunnels opened since the start.
     public var tunnels = 0
-    /// Requests that were forwarded since the start.
+    /// Requests forwarded since the start.
     public var forwarded = 0
-    /// Requests that were refused since the start.
+    /// Requests refused since the start.
     public var refused = 0
 }

@@ -2,32 +2,32 @@
 
 import Names
 
-/// What a client must show to use the proxy: Basic credentials (RFC 7617), which SOCKS5 carries too (RFC 1929).
+/// The credentials for using the proxy, as HTTP Basic (RFC 7617) or SOCKS5 username and password (RFC 1929).
 public struct ProxyCredentials: Hashable, Sendable {
-    /// The user. It has no colon.
+    /// The user name, without a colon.
     public var user: String
     /// The password.
     public var password: String
 
-    /// Credentials of parts.
+    /// Creates credentials.
     public init(user: String, password: String) {
         self.user = user
         self.password = password
     }
 
-    /// Credentials that nobody can guess, for a proxy inside of an app: other apps on the device cannot use it.
+    /// Creates random credentials, for a proxy inside an app, so that other apps on the device cannot use it.
     public static func token() -> ProxyCredentials {
         ProxyCredentials(user: "beeline", password: Token.make())
     }
 
-    /// Whether what a client shows is this. Takes the same time wherever the first difference is.
+    /// Whether a client's credentials are equal to these. Takes the same time wherever they differ.
     func matches(user: some Collection<UInt8>, password: some Collection<UInt8>) -> Bool {
         let user = Self.equal(user, self.user.utf8)
         let password = Self.equal(password, self.password.utf8)
         return user && password
     }
 
-    /// Whether a value of `Proxy-Authorization` is this.
+    /// Whether a `Proxy-Authorization` value contains these credentials.
     func matches(authorization value: some Collection<UInt8>) -> Bool {
         let scheme = Array("basic ".utf8)
         guard value.count > scheme.count, value.prefix(scheme.count).elementsEqual(scheme, by: { $0 | 0x20 == $1 }),
@@ -44,9 +44,9 @@ public struct ProxyCredentials: Hashable, Sendable {
     }
 }
 
-/// Names that cannot be guessed.
+/// Random secrets.
 enum Token {
-    /// 160 random bits in letters and digits that a URL carries as they are.
+    /// A token of 160 random bits, in characters that need no escaping in a URL.
     static func make() -> String {
         var random = SystemRandomNumberGenerator()
         let alphabet = Array("abcdefghijklmnopqrstuvwxyz234567".utf8)

@@ -1,29 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Why a proxy does not listen. `description` is one line that says what failed and what to try.
+/// An error of a proxy or its gateway. `description` is one line with the problem and a remedy.
 public struct ProxyError: Error, Sendable, CustomStringConvertible {
-    /// What failed, to branch on.
+    /// The kind of error, to branch on.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         /// The code's name, for logs and JSON.
         public let description: String
-        /// Other machines could use it, and nobody would be asked for a password.
+        /// The endpoint is reachable from other machines, but no credentials are set.
         public static let needsCredentials = Code(description: "needsCredentials")
-        /// The address or port cannot be had.
+        /// The address or port is not available.
         public static let cannotListen = Code(description: "cannotListen")
-        /// The proxy has ended.
+        /// The proxy has stopped.
         public static let ended = Code(description: "ended")
-        /// A URL is none that the gateway may carry.
+        /// The gateway does not serve the URL's host.
         public static let notListed = Code(description: "notListed")
     }
 
-    /// What failed.
+    /// The kind of error.
     public var code: Code
-    /// One line.
+    /// One line with the problem and a remedy.
     public var message: String
-    /// The cause.
+    /// The underlying error.
     public var underlyingError: (any Error)?
 
-    /// Makes an error.
+    /// Creates an error.
     public init(_ code: Code, _ message: String, underlyingError: (any Error)? = nil) {
         self.code = code
         self.message = message

@@ -2,22 +2,22 @@
 
 public import Names
 
-/// What a proxy tells of its work.
+/// An event of a proxy.
 public enum ProxyEvent: Sendable {
-    /// How a client asked.
+    /// The kind of a client's request.
     public enum Kind: String, Sendable, Hashable {
-        /// A tunnel, by HTTP.
+        /// A tunnel by HTTP CONNECT.
         case connect = "CONNECT"
-        /// A tunnel, by SOCKS5.
+        /// A tunnel by SOCKS5.
         case socks = "SOCKS"
-        /// A request for an `http` URL.
+        /// A forwarded request for an `http` URL.
         case forward = "HTTP"
     }
 
-    /// A connection to an origin stands.
+    /// A connection to an origin was established; `after` is the time it took.
     case connected(Kind, Destination, Endpoint, after: Duration)
-    /// A tunnel has ended, with so many bytes to the origin and from it.
+    /// A tunnel ended; `sent` and `received` are the bytes to and from the origin.
     case ended(Destination, sent: Int, received: Int)
-    /// A client was refused; the destination is nil where it was not understood.
+    /// A request was refused; the destination is nil if the request could not be parsed.
     case refused(Destination?, Refusal)
 }

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-// swift-nio-ssl gives all names of its BoringSSL this beginning. What is here of them is as in its ssl.h.
+// swift-nio-ssl prefixes all symbols of its BoringSSL. These declarations match its ssl.h.
 #define BORINGSSL(name) CNIOBoringSSL_##name
 #define OF_BORINGSSL __attribute__((weak))
 
@@ -44,7 +44,7 @@ typedef struct {
     TLSSessionCalls calls;
 } Follower;
 
-/// Where a context keeps its follower.
+/// The ex_data index of a context's follower.
 static int slot = -1;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
@@ -57,7 +57,7 @@ static void end(void *parent, void *value, CRYPTO_EX_DATA *data, int index, long
 
 static void make_slot(void) { slot = BORINGSSL(SSL_CTX_get_ex_new_index)(0, NULL, NULL, NULL, end); }
 
-/// Who follows a connection to a server that has a name.
+/// The follower of a connection; NULL if the connection sends no server name.
 static Follower *find(const SSL *connection, const char **server) {
     *server = BORINGSSL(SSL_get_servername)(connection, TLSEXT_NAMETYPE_host_name);
     return *server ? BORINGSSL(SSL_CTX_get_ex_data)(BORINGSSL(SSL_get_SSL_CTX)(connection), slot) : NULL;
@@ -79,7 +79,7 @@ static void tell(const SSL *connection, int type, int value) {
         Follower *follower = find(ssl, &server);
         if (follower) follower->calls.begins(follower->owner, ssl, server);
     } else if (BORINGSSL(SSL_session_reused)(ssl)) {
-        // It proved good, so that it may be offered again.
+        // The resumption succeeded, so the session may be offered again.
         SSL_SESSION *session = BORINGSSL(SSL_get1_session)(ssl);
         if (session && (BORINGSSL(SSL_SESSION_should_be_single_use)(session) || !take(ssl, session)))
             BORINGSSL(SSL_SESSION_free)(session);

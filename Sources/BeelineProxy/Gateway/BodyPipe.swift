@@ -3,30 +3,30 @@
 import NIOConcurrencyHelpers
 import NIOCore
 
-/// A body on its way from a socket to a task, which takes it piece by piece.
+/// A body passed from a socket to a task, piece by piece.
 final class BodyPipe: AsyncSequence, Sendable {
-    /// The sender left before the body was whole.
+    /// The sender ended before the body was complete.
     struct Broken: Error {}
 
     private struct State {
-        /// What waits, in one buffer: a piece of one byte would keep the buffer of its read.
+        /// The waiting bytes, copied into one buffer: a slice of one byte would keep its whole read buffer alive.
         var waiting = ByteBuffer()
         var isEnded = false
         var isBroken = false
         var waiter: CheckedContinuation<ByteBuffer?, any Error>?
     }
 
-    /// Bytes that wait before the sender is to stop.
+    /// The number of waiting bytes at which the sender should pause.
     private static let highMark = 256 * 1024
 
-    /// Guards what waits, and who.
+    /// Guards the waiting bytes and the waiting task.
     private let state = NIOLockedValueBox(State())
     private let onRoom: @Sendable () -> Void
 
-    /// - Parameter onRoom: called when a pipe that was full has room again.
+    /// - Parameter onRoom: called when a full pipe has room again.
     init(onRoom: @escaping @Sendable () -> Void) { self.onRoom = onRoom }
 
-    /// Adds a piece; whether there is room for more.
+    /// Adds a piece. Returns whether there is room for more.
     func add(_ piece: ByteBuffer) -> Bool {
         let (waiter, hasRoom) = state.withLockedValue { state -> (CheckedContinuation<ByteBuffer?, any Error>?, Bool) in
             if let waiter = state.waiter {
@@ -40,7 +40,7 @@ final class BodyPipe: AsyncSequence, Sendable {
         return hasRoom
     }
 
-    /// No more pieces come: the body is whole, or never will be.
+    /// Ends the body, complete or not.
     func end(isWhole: Bool) {
         let waiter = state.withLockedValue { state -> CheckedContinuation<ByteBuffer?, any Error>? in
             state.isEnded = true

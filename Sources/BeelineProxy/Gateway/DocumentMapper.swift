@@ -3,21 +3,21 @@
 import HTTPDNS
 import Names
 
-/// Maps the links of the JSON documents that playlists name: what is shown in an interstitial, and which pathway to take
-/// (draft-pantos-hls-rfc8216bis, "Interstitials" and §7 "Content Steering"; DASH steers by the same document).
+/// Maps the links of JSON documents that playlists refer to: the asset lists of interstitials and steering manifests
+/// (draft-pantos-hls-rfc8216bis, "Interstitials" and §7 "Content Steering"; DASH uses the same steering format).
 struct DocumentMapper {
     let links: GatewayLinks
     /// The URL of the document.
     let base: HTTPURL
-    /// The gateway as the player knows it, `http://127.0.0.1:…`: links in these documents are whole URLs.
+    /// The gateway's URL as the player knows it, `http://127.0.0.1:…`. Links in these documents become absolute URLs.
     let gateway: String
 
-    /// Values that a document may have; a list of assets has a dozen for each.
+    /// The maximum number of JSON values in a document; an asset has about a dozen.
     private static let maxValues = 16_384
 
-    /// The document with its links mapped; nil where it is no JSON, or no document of this kind.
+    /// The document with its links mapped; nil if it is not a JSON document of this kind.
     ///
-    /// - Throws: ``MappingBudget/Fault`` where it grows too large, or the task was cancelled.
+    /// - Throws: ``MappingBudget/Fault`` if the document grows too large or the task is cancelled.
     func mapped(_ document: [UInt8], _ kind: PlaylistMapper.Kind) throws(MappingBudget.Fault) -> String? {
         var budget = MappingBudget()
         guard case .object(var members)? = JSONValue(document, limit: Self.maxValues) else { return nil }
@@ -49,7 +49,7 @@ struct DocumentMapper {
         as kind: PlaylistMapper.Kind? = nil,
         _ budget: inout MappingBudget
     ) throws(MappingBudget.Fault) -> JSONValue {
-        // What is relative becomes as long as its base.
+        // A relative link becomes as long as its base.
         try budget.take(base.target.utf8.count + gateway.utf8.count)
         guard let text = value.string, let url = try? base.resolving(text), let path = links.path(for: url, as: kind)
         else {
@@ -58,8 +58,8 @@ struct DocumentMapper {
         return .string(gateway + path)
     }
 
-    /// A copy of a pathway whose URIs stay at the gateway: its other host becomes a parameter, for the gateway to read. Nil
-    /// for one that has URIs of its own beside another host, to which players give the parameter too: they do without.
+    /// A pathway clone whose URIs stay at the gateway: its host becomes a query parameter, which the gateway reads. Nil if the
+    /// clone also has URIs of its own: players would add the parameter to them too, so such clones are removed.
     private func clone(
         _ value: JSONValue,
         _ budget: inout MappingBudget
@@ -80,7 +80,7 @@ struct DocumentMapper {
         return changed(value, "URI-REPLACEMENT", to: .object(rules))
     }
 
-    /// An object with another value of one of its names; as it is where there is none.
+    /// The object with a changed member; unchanged if `new` is nil.
     private func changed(_ value: JSONValue, _ name: String, to new: JSONValue?) -> JSONValue {
         guard case .object(var members) = value, let new else { return value }
         members[name] = new

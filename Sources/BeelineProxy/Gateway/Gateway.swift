@@ -2,7 +2,7 @@
 
 public import Names
 
-/// URLs on this machine for players and closed SDKs that take only a URL.
+/// Local URLs for players and closed SDKs that accept only a URL.
 ///
 /// ```swift
 /// var configuration = ProxyConfiguration()
@@ -11,9 +11,9 @@ public import Names
 /// let url = try proxy.gateway?.localURL(for: HTTPURL("https://live.example.com/a/index.m3u8"))
 /// ```
 ///
-/// What is asked of such a URL is asked by the client, of the origin by its name: TLS, cookies (which its jar keeps) and
-/// ranges are those of a request of its own; a WebSocket is opened the same way. Redirects, and absolute links in HLS playlists and DASH manifests, lead back to
-/// the gateway where their hosts are listed. A URL has a token that nobody can guess, so other apps cannot use it.
+/// The client sends each request for such a URL to the origin by its name: TLS, cookies (kept in its jar) and ranges work as in a
+/// direct request. A WebSocket is opened in the same way. Redirects, and absolute links in HLS playlists and DASH manifests, lead
+/// back to the gateway if their hosts are listed. A URL contains a secret token, so that other apps cannot use it.
 public struct Gateway: Sendable {
     private let proxy: BeelineProxy
     private let links: GatewayLinks
@@ -23,10 +23,10 @@ public struct Gateway: Sendable {
         self.links = links
     }
 
-    /// The URL on this machine that stands for a URL: `ws://127.0.0.1:…` for a WebSocket's, `http://127.0.0.1:…` for the others.
-    /// It holds as long as the proxy has its port.
+    /// The local URL for a URL: `ws://127.0.0.1:…` for a WebSocket, `http://127.0.0.1:…` otherwise. It is valid as long as the
+    /// proxy keeps its port.
     ///
-    /// - Throws: ``ProxyError`` with code `notListed` for a host that ``ProxyConfiguration/gatewayHosts`` does not have.
+    /// - Throws: ``ProxyError`` with code `notListed` for a host that is not in ``ProxyConfiguration/gatewayHosts``.
     public func localURL(for url: HTTPURL) throws(ProxyError) -> HTTPURL {
         let scheme: Scheme = url.origin.httpEquivalent == url.origin ? .http : .ws
         guard let path = links.path(for: url), let local = try? HTTPURL("\(scheme.name)://\(proxy.endpoint)\(path)")

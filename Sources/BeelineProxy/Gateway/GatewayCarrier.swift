@@ -6,37 +6,37 @@ import HTTPTypes
 import NIOCore
 import Names
 
-/// The task's side of a request at the gateway: asks the origin, and makes of its response one for the player.
+/// Sends a gateway request to the origin and maps the response for the player. Runs in a task.
 struct GatewayCarrier: Sendable {
     let client: BeelineClient
     let links: GatewayLinks
-    /// What is asked for, and what its document is where the path says it.
+    /// The requested URL, and the kind of its document if the path names it.
     let target: GatewayLinks.Target
-    /// The gateway as the player knows it, `http://127.0.0.1:…`.
+    /// The gateway's URL as the player knows it, `http://127.0.0.1:…`.
     let gateway: String
     let request: HTTPRequest
     let body: RequestBody
     /// Whether the player speaks HTTP/1.0.
     let isOld: Bool
-    /// Where the origin may be dialled.
+    /// Restricts the endpoints that may be dialled.
     let screen: EndpointScreen
 
     private var url: HTTPURL { target.url }
 
-    /// Sends bytes to the player, and returns when they are out; `closes`: the connection ends behind them.
+    /// Sends bytes to the player, and returns when they are written. `closes` tells that the connection ends after the response.
     typealias Send = @Sendable (_ bytes: ByteBuffer, _ closes: Bool) async throws -> Void
 
-    /// - Throws: ``Refusal`` where there is no response, or it broke off.
+    /// - Throws: ``Refusal`` if there is no response or it is incomplete.
     func carry(_ send: Send) async throws(Refusal) {
         var options = RequestOptions()
-        // The player must see them, so that relative links start at the right place.
+        // Redirects go to the player, so that relative links resolve against the right URL.
         options.redirects = RedirectPolicy.none
         options.screen = screen
         do {
             var response = try await client.send(request, to: url, body: body, options: options)
             let kind = target.kind ?? PlaylistMapper.Kind(contentType: response.fields[.contentType], path: url.path)
             if kind != nil, response.status == .partialContent, request.method == .get {
-                // A part of a playlist is none, and its path did not tell what it is.
+                // The path did not show that this is a playlist. Only a whole playlist can be mapped.
                 await response.body.discard()
                 var whole = request
                 whole.headerFields[.range] = nil
@@ -45,7 +45,7 @@ struct GatewayCarrier: Sendable {
             }
             let isDocument = kind != nil && request.method == .get
             if isDocument, response.status == .ok, Self.isCoded(response) {
-                // The server compresses all the same: then the client asks for it, and undoes it.
+                // The server compresses anyway, so let the client negotiate and decode the content.
                 await response.body.discard()
                 var coded = request
                 for name in [HTTPField.Name.acceptEncoding, .range, .ifRange] { coded.headerFields[name] = nil }
@@ -57,7 +57,7 @@ struct GatewayCarrier: Sendable {
             if let kind, isDocument, response.status == .ok {
                 try await send(playlist(response, kind), false)
             } else {
-                // How long a playlist is when it is mapped, nobody has said.
+                // The length of a mapped playlist is unknown here.
                 try await pass(response, hidesLength: kind != nil && request.method == .head, send)
             }
         } catch let error as BeelineError {
@@ -86,7 +86,7 @@ struct GatewayCarrier: Sendable {
 
     private static func isCoded(_ response: Response) -> Bool { !codings(response).isEmpty }
 
-    /// Whether a body that the client asked to be compressed is none any more.
+    /// Whether the client could decode the body.
     private static func isDecoded(_ response: Response) -> Bool {
         let codings = codings(response)
         return codings.count <= 1 && codings.allSatisfy { ["gzip", "x-gzip", "deflate"].contains($0) }
@@ -110,7 +110,7 @@ struct GatewayCarrier: Sendable {
     private func pass(_ response: Response, hidesLength: Bool, _ send: Send) async throws {
         let status = response.status.code
         let hasBody = request.method != .head && status != 204 && status != 304
-        // RFC 9110 §8.6: a 204 has no length.
+        // A 204 has no Content-Length (RFC 9110 §8.6).
         let length = hidesLength || status == 204 ? nil : response.fields[.contentLength].flatMap { Int64($0) }
         if let length {
             try await send(head(response, framing: "Content-Length: \(length)\r\n"), false)
@@ -127,7 +127,7 @@ struct GatewayCarrier: Sendable {
         for try await piece in response.body where piece.readableBytes > 0 {
             guard isChunked else {
                 if let rest = left {
-                    // More would be read as the next response.
+                    // Excess bytes would be read as the next response.
                     guard Int64(piece.readableBytes) <= rest else { throw Refusal.badOrigin("its body is too long") }
                     left = rest - Int64(piece.readableBytes)
                 }
@@ -148,7 +148,7 @@ struct GatewayCarrier: Sendable {
         for field in GatewayFields.response(response.fields, of: target, links) {
             if isDecoded, field.name == .contentEncoding { continue }
             head.writeString("\(field.name.rawName): ")
-            // As it came, also where it is not UTF-8.
+            // Copy the bytes: the value may not be UTF-8.
             field.withUnsafeBytesOfValue { _ = head.writeBytes($0) }
             head.writeStaticString("\r\n")
         }

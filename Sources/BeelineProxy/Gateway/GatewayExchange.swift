@@ -6,7 +6,7 @@ import HTTPTypes
 import NIOCore
 import Names
 
-/// One request at the gateway: the socket's side of it, on the event loop. A task has the client's side.
+/// One request at the gateway: the player's socket, on the event loop. A task handles the client's side.
 final class GatewayExchange: WireOwner {
     private let server: ProxyServer
     private let links: GatewayLinks
@@ -41,7 +41,7 @@ final class GatewayExchange: WireOwner {
         lastSent = server.loop.now
     }
 
-    /// Takes the player's socket over, with what came behind the head.
+    /// Takes over the player's socket, with the bytes after the head.
     func begin(_ rest: ByteBuffer) {
         client.owner = self
         input = rest
@@ -55,7 +55,7 @@ final class GatewayExchange: WireOwner {
             var length: Int64?
             if case .length(let said) = head.framing { length = said }
             body = .once(length: length, pipe)
-            // Our client waits for no word of the origin, so the player need not either (RFC 9110 §10.1.1).
+            // The client does not wait for the origin's 100, so the player need not either (RFC 9110 §10.1.1).
             if head.fields.expectsContinue, !head.isOld, !request.isEnded { client.send(OwnResponse.proceed) }
         }
         let url = target.url
@@ -128,7 +128,7 @@ final class GatewayExchange: WireOwner {
         task = nil
         upload?.end(isWhole: false)
         if hasResponseBegun {
-            // What the player has must not look whole.
+            // The player must not take an incomplete response for a complete one.
             if closes { client.reset() } else { client.close() }
         } else if request.isEnded {
             reader.takeBack(input, refusing: refusal, of: head)
@@ -148,7 +148,7 @@ final class GatewayExchange: WireOwner {
 
     func inputEnded(of wire: Wire) {
         guard request.isEnded else { return fail(.malformed("its body ends too early")) }
-        // The player has left. The client has no half of a connection to pass that on by.
+        // The player has left. The client cannot forward a half-closed connection.
         client.close()
     }
 

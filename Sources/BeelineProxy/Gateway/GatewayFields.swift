@@ -5,14 +5,14 @@ import HTTPTypes
 import NIOCore
 import Names
 
-/// Fields on their way through the gateway: what names the origin is mapped, what belongs to one connection stays.
+/// Maps header fields at the gateway: fields that name the origin are translated, and hop-by-hop fields are removed.
 enum GatewayFields {
-    /// The fields of a player's request as the origin gets them.
+    /// The fields of a player's request for the origin.
     ///
     /// - Parameters:
     ///   - head: the request.
-    ///   - url: what it is for.
-    ///   - kind: what kind of playlist its path names; nil: none.
+    ///   - url: the URL at the origin.
+    ///   - kind: the kind of playlist that the path names; nil if none.
     static func request(
         _ head: RequestHead,
         for url: HTTPURL,
@@ -20,13 +20,14 @@ enum GatewayFields {
         _ kind: PlaylistMapper.Kind?
     ) -> HTTPFields {
         var fields = head.fields.httpFields
-        // Browsers send the cookies of 127.0.0.1 whatever the port, those of other programs too. The origin's are in the jar.
+        // Browsers send the cookies of 127.0.0.1 to every port, including those of other programs. The origin's cookies are in
+        // the jar.
         fields[.cookie] = nil
-        // The client's connections serve all players, so that none of them may have the login of one.
+        // All players share the client's connections, so a login that authenticates a connection must not be passed on.
         if head.fields.authenticatesConnection { fields[.authorization] = nil }
-        // Trailers stay here.
+        // Trailers are not forwarded.
         fields[.trailer] = nil
-        // What is coded cannot be read, and a part of a playlist is none.
+        // A compressed playlist cannot be mapped, and neither can a part of one.
         fields[.acceptEncoding] = "identity"
         if kind != nil {
             fields[.range] = nil
@@ -39,13 +40,13 @@ enum GatewayFields {
         return fields
     }
 
-    /// What belongs to one connection, says where the body ends, or holds for the origin's host alone.
+    /// Hop-by-hop fields, framing, and fields that apply only to the origin's own host.
     private static let dropped: Set<String> = [
         "connection", "keep-alive", "proxy-authenticate", "proxy-connection", "te", "trailer", "transfer-encoding",
         "upgrade", "content-length", "strict-transport-security", "alt-svc",
     ]
 
-    /// The fields of the origin's response as the player gets them, without framing.
+    /// The fields of the origin's response for the player, without framing.
     static func response(_ response: HTTPFields, of target: GatewayLinks.Target, _ links: GatewayLinks) -> HTTPFields {
         let url = target.url
         var fields = HTTPFields()
@@ -66,14 +67,14 @@ enum GatewayFields {
         return fields
     }
 
-    /// Where a redirect leads, as the player is told; to the same kind of document.
+    /// The location of a redirect, mapped to the gateway with the same kind of document.
     private static func location(_ value: String, of target: GatewayLinks.Target, _ links: GatewayLinks) -> String {
         guard let url = try? target.url.resolving(value) else { return value }
         return links.path(for: url, as: target.kind) ?? url.description
     }
 
-    /// A cookie as the player may keep it: for the gateway's host, below the origin's place, over http. The right one is in
-    /// the client's jar.
+    /// A cookie in a form that the player can keep: for the gateway's host, with a path below the origin's, over http. The
+    /// client's jar keeps the original.
     static func setCookie(_ value: String, of url: HTTPURL, _ links: GatewayLinks) -> String {
         let place = links.place(of: url.origin)
         var parts = value.split(separator: ";", omittingEmptySubsequences: false).map { part in
@@ -91,7 +92,7 @@ enum GatewayFields {
             }
         }
         if !path.hasPrefix("/") {
-            // RFC 6265bis §5.1.4: the directory of the request.
+            // The directory of the request (RFC 6265bis §5.1.4).
             let directory = url.path.lastIndex(of: "/").map { url.path[..<$0] } ?? ""
             path = directory.isEmpty ? "/" : directory
         }

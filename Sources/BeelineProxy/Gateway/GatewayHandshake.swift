@@ -4,17 +4,17 @@ import Beeline
 import HTTPTypes
 import Names
 
-/// What makes a player's WebSocket handshake at the gateway the origin's own, and its answer the player's. Key, extensions and
-/// subprotocols are agreed between the two, so that the frames pass by as they are (RFC 6455 §4).
+/// Maps a player's WebSocket handshake to the origin, and the response back. Player and origin negotiate key, extensions and
+/// subprotocols with each other, so frames are passed unchanged (RFC 6455 §4).
 struct GatewayHandshake {
     let client: BeelineClient
     let links: GatewayLinks
     let url: HTTPURL
 
-    /// Where the origin is.
+    /// The origin's host and port.
     var destination: Destination { Destination(url.host, port: url.origin.port) }
 
-    /// The request as the origin gets it: with its name, its `Origin` and the jar's cookies.
+    /// The request for the origin, with its authority, its `Origin` and the jar's cookies.
     func mapped(_ head: RequestHead) -> RequestHead {
         var fields = GatewayFields.request(head, for: url, links, nil)
         fields[.acceptEncoding] = nil
@@ -33,7 +33,7 @@ struct GatewayHandshake {
         )
     }
 
-    /// The response as the player gets it; its cookies are kept.
+    /// The response for the player. Its cookies are stored in the jar.
     func mapped(_ head: ResponseHead) -> ResponseHead {
         let fields = head.fields.httpFields
         _ = CookieStep.incoming(client.configuration.jar, url: url, fields: fields)

@@ -3,15 +3,15 @@
 import Names
 
 extension GatewayLinks {
-    /// The parameter by which a copied pathway names its other host; see ``steered(_:)``.
+    /// The query parameter that holds the host of a pathway clone; see ``steered(_:)``.
     static let hostParameter = "_beeline_host"
 
-    /// Whether a link leads above the root of its origin, where it would leave the origin's place at the gateway (RFC 3986
-    /// §5.2.4 has it end at the root).
+    /// Whether a relative link has more `..` segments than its base has directories. Players would resolve it outside the
+    /// origin's path at the gateway, although RFC 3986 §5.2.4 stops at the origin's root.
     ///
     /// - Parameters:
     ///   - link: a reference.
-    ///   - depth: how many directories its document is below the root.
+    ///   - depth: the number of directories in the document's path.
     func leadsAboveRoot(_ link: Substring, depth: Int) -> Bool {
         guard link.contains(".."), !link.contains(":"), !link.hasPrefix("/") else { return false }
         var depth = depth
@@ -23,13 +23,13 @@ extension GatewayLinks {
         return false
     }
 
-    /// What a link is mapped to once it is resolved; nil where it stays. That takes time by the base's length.
+    /// The gateway path for a link after resolution; nil if it is not mapped. The cost is linear in the length of the base.
     func resolved(_ link: Substring, base: HTTPURL, as kind: PlaylistMapper.Kind? = nil) -> String? {
         (try? base.resolving(String(link))).flatMap { path(for: $0, as: kind) }
     }
 
-    /// Where a URL leads that a player made for a copied pathway: to the same path at the host that its parameter names; nil
-    /// where it has no such parameter. The player is told by a redirect, so that its relative links begin at that host.
+    /// The target of a URL that a player made from a pathway clone: the same path at the host in its parameter; nil without that
+    /// parameter. The player is redirected there, so that its relative links start at that host.
     func steered(_ url: HTTPURL) -> HTTPURL? {
         guard let query = url.query, query.contains(Self.hostParameter) else { return nil }
         var parts = query.split(separator: "&", omittingEmptySubsequences: false)
@@ -37,7 +37,7 @@ extension GatewayLinks {
             let host = PercentEncoding.decode(parts.remove(at: index).dropFirst(Self.hostParameter.count + 1)),
             let other = try? HTTPURL("\(url.origin.scheme.name)://\(host)/"), other.target == "/", other.user == nil
         else { return nil }
-        // As where a player replaces the host of a URL: the port stays, unless the other one has its own.
+        // As when a player replaces a URL's host: the port is kept, unless the new host has its own.
         let usual = Origin(scheme: url.origin.scheme, host: other.host)
         let origin =
             other.origin == usual ? Origin(scheme: usual.scheme, host: usual.host, port: url.origin.port) : other.origin

@@ -3,21 +3,21 @@
 import HTTPDNS
 import Names
 
-/// The gateway's URLs: `/TOKEN/https/live.example.com/a/index.m3u8` stands for `https://live.example.com/a/index.m3u8`. The
-/// path stays as it is, so relative links work by themselves; others are mapped by their beginning, letter for letter, so
-/// that templates and escapes in what follows stay. Where a playlist says what a document is for that does not show it
-/// itself, that stands behind the token: `/TOKEN/assets/https/…`.
+/// Maps URLs to the gateway: `/TOKEN/https/live.example.com/a/index.m3u8` stands for `https://live.example.com/a/index.m3u8`. The
+/// path is kept, so relative links work without mapping. Other links are mapped by replacing only their beginning, so that
+/// templates and escapes in the rest are preserved. If only the playlist tells the kind of a document, the kind follows the
+/// token: `/TOKEN/assets/https/…`.
 struct GatewayLinks: Sendable {
-    /// What a path at the gateway stands for.
+    /// The target of a gateway path.
     struct Target: Equatable {
         let url: HTTPURL
-        /// What the document is, where the path says it.
+        /// The kind of the document, if the path names it.
         let kind: PlaylistMapper.Kind?
     }
 
-    /// What nobody can guess: who does not know it gets nothing.
+    /// A secret that every request must contain.
     let token: String
-    /// The hosts that are carried.
+    /// The hosts that the gateway serves.
     let hosts: DomainSet
 
     init(hosts: DomainSet, token: String = Token.make()) {
@@ -25,7 +25,7 @@ struct GatewayLinks: Sendable {
         self.token = token
     }
 
-    /// What a path at the gateway stands for; nil where it stands for nothing.
+    /// The target of a gateway path; nil if the path is invalid or its host is not listed.
     func target(of path: String) -> Target? {
         guard path.hasPrefix("/\(token)/") else { return nil }
         var rest = path.dropFirst(token.count + 2)
@@ -42,38 +42,38 @@ struct GatewayLinks: Sendable {
         return Target(url: url, kind: kind)
     }
 
-    /// The path at the gateway for a URL; nil where its host is not listed.
+    /// The gateway path for a URL; nil if its host is not listed.
     ///
     /// - Parameters:
     ///   - url: the URL.
-    ///   - kind: what its document is, where that does not show from the document itself.
+    ///   - kind: the kind of the document, if the document itself does not show it.
     func path(for url: HTTPURL, as kind: PlaylistMapper.Kind? = nil) -> String? {
         guard hosts.contains(url.host) else { return nil }
         return place(of: url.origin, as: kind, Self.userInfo(of: url)) + url.target
     }
 
-    /// The beginning of the paths of an origin. A WebSocket is asked for at the place of its `http` twin.
+    /// The path prefix of an origin. A `ws` origin has the prefix of its `http` equivalent.
     ///
     /// - Parameters:
     ///   - origin: the origin.
-    ///   - kind: what the document is, where that does not show from the document itself.
-    ///   - userInfo: user and password with an `@` behind them, as a URL has them; empty where there are none.
+    ///   - kind: the kind of the document, if the document itself does not show it.
+    ///   - userInfo: user and password followed by `@`, as in a URL; empty for none.
     func place(of origin: Origin, as kind: PlaylistMapper.Kind? = nil, _ userInfo: String = "") -> String {
         let origin = origin.httpEquivalent
         let kind = kind.map { "/\($0.rawValue)" } ?? ""
         return "/\(token)\(kind)/\(origin.scheme.name)/\(userInfo)\(origin.authority)"
     }
 
-    /// The beginning of the paths of a URL's origin, with the URL's user and password.
+    /// The path prefix of a URL's origin, with the URL's user and password.
     func root(of url: HTTPURL) -> String { place(of: url.origin, Self.userInfo(of: url)) }
 
-    /// What a link is mapped to; nil where it stays: it is relative, or leads to a host that is not listed.
+    /// The gateway path for a link; nil if the link stays unchanged, because it is relative or its host is not listed.
     ///
     /// - Parameters:
-    ///   - link: a reference as a document has it (RFC 3986 §4.1), perhaps with templates in it.
+    ///   - link: a reference in a document (RFC 3986 §4.1), possibly with templates.
     ///   - base: the URL of the document.
-    ///   - baseRoot: ``root(of:)`` of the base, where there are many links.
-    ///   - isBeginning: whether more of the link follows: then nothing is added behind its host.
+    ///   - baseRoot: ``root(of:)`` of the base, to avoid computing it for each link.
+    ///   - isBeginning: whether more of the link follows, so that no slash is added after the host.
     func mapped(
         _ link: Substring,
         base: HTTPURL,

@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What the mapping of one document may still write and read. A link of a few bytes may become one of many thousand, and what
-/// it is resolved against is as long as the origin likes.
+/// Limits the work of mapping one document. A link of a few bytes may expand to thousands, and the origin controls the length of
+/// the base.
 struct MappingBudget {
-    /// Why a document is not mapped.
+    /// The reason why a document is not mapped.
     enum Fault: Error, Equatable {
-        /// Mapped, it would be larger than ``MappingBudget/limit``.
+        /// The mapped document would exceed ``MappingBudget/limit``.
         case tooLarge
-        /// The request for it was given up.
+        /// The request was cancelled.
         case cancelled
     }
 
-    /// Bytes that are written, or looked at more than once. 32 MiB.
+    /// The maximum number of bytes written or read repeatedly: 32 MiB.
     static let limit = 4 * PlaylistMapper.sizeLimit
-    /// Steps between two looks at the task.
+    /// The number of calls between checks for cancellation.
     private static let period = 256
 
     private var left = Self.limit
     private var steps = 0
 
-    /// Takes bytes off.
+    /// Deducts bytes.
     mutating func take(_ bytes: Int) throws(Fault) {
         steps += 1
         if steps == Self.period {
@@ -31,12 +31,12 @@ struct MappingBudget {
     }
 }
 
-/// The text of a document as it is mapped, within a budget.
+/// The text of a mapped document, limited by a budget.
 struct MappedText {
     private(set) var text = ""
     private(set) var budget = MappingBudget()
 
-    /// - Parameter size: of the document, to make room for its text at once.
+    /// - Parameter size: the size of the document in bytes, used to reserve capacity.
     init(size: Int) { text.reserveCapacity(size) }
 
     mutating func append(_ piece: some StringProtocol) throws(MappingBudget.Fault) {
@@ -44,6 +44,6 @@ struct MappedText {
         text += piece
     }
 
-    /// Takes bytes off that are not written.
+    /// Deducts bytes that are read but not written.
     mutating func charge(_ bytes: Int) throws(MappingBudget.Fault) { try budget.take(bytes) }
 }

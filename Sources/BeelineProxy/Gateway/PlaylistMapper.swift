@@ -3,20 +3,20 @@
 import NIOCore
 import Names
 
-/// Maps the links of documents that players follow, and nothing else in them.
+/// Maps the links of playlists and leaves everything else unchanged.
 struct PlaylistMapper: Sendable {
-    /// The documents that are read.
+    /// The kinds of documents that are mapped.
     enum Kind: String, Sendable {
         /// An HLS playlist (RFC 8216).
         case hls
         /// A DASH manifest or a patch of one (ISO/IEC 23009-1).
         case dash
-        /// What an interstitial of HLS shows, in JSON. Only the playlist says that a document is one.
+        /// The asset list of an HLS interstitial, in JSON. Only the playlist that refers to it tells its kind.
         case assets
-        /// Which pathway to take, in JSON. Only the playlist or manifest says that a document is one.
+        /// A steering manifest, in JSON. Only the playlist or manifest that refers to it tells its kind.
         case steering
 
-        /// What a response's type and path say; nil for other documents.
+        /// The kind according to a response's content type and path; nil for other documents.
         init?(contentType: String?, path: String) {
             let type = (contentType ?? "").prefix { $0 != ";" }.lowercased()
             let path = path.lowercased()
@@ -30,16 +30,17 @@ struct PlaylistMapper: Sendable {
         }
     }
 
-    /// Documents larger than this are not read: an error, since their links would lead past the gateway. 8 MiB.
+    /// The maximum size of a document in bytes: 8 MiB. Larger documents are an error, because their unmapped links would bypass
+    /// the gateway.
     static let sizeLimit = 8 << 20
 
     private let links: GatewayLinks
     /// The URL of the document.
     private let base: HTTPURL
-    /// Directories of the document's path, in which its links begin.
+    /// The number of directories in the document's path.
     private let depth: Int
     private let baseLength: Int
-    /// Where links begin that begin with a slash.
+    /// The prefix for links that begin with a slash.
     private let root: String
 
     init(links: GatewayLinks, base: HTTPURL) {
@@ -52,9 +53,9 @@ struct PlaylistMapper: Sendable {
 
     private func mapped(_ link: Substring) -> String? { links.mapped(link, base: base, baseRoot: root) }
 
-    /// A text with its links mapped.
+    /// The text with its links mapped.
     ///
-    /// - Throws: ``MappingBudget/Fault`` where it grows too large, or the task was cancelled.
+    /// - Throws: ``MappingBudget/Fault`` if the text grows too large or the task is cancelled.
     func mapped(_ text: String, _ kind: Kind) throws(MappingBudget.Fault) -> String {
         var result = MappedText(size: text.utf8.count)
         switch kind {
@@ -65,8 +66,8 @@ struct PlaylistMapper: Sendable {
         return result.text
     }
 
-    /// The bytes of a document with its links mapped. One that is not UTF-8 is read octet by octet: what it says beside its
-    /// links stays as it is.
+    /// The document with its links mapped. A document in another encoding than UTF-8 or UTF-16 is mapped byte by byte, so that
+    /// everything except its links is preserved.
     func mapped(_ document: ByteBuffer, _ kind: Kind) throws(MappingBudget.Fault) -> ByteBuffer {
         let text = String(buffer: document)
         if text.utf8.elementsEqual(document.readableBytesView) { return ByteBuffer(string: try mapped(text, kind)) }
@@ -84,7 +85,7 @@ struct PlaylistMapper: Sendable {
         var variables = PlaylistVariables()
         var rest = text[...]
         while !rest.isEmpty {
-            // A carriage return and a line feed are one character.
+            // Swift treats CR LF as one character.
             let end = rest.firstIndex { $0 == "\n" || $0 == "\r\n" } ?? rest.endIndex
             let line = rest[..<end]
             if line.hasPrefix("#") {
@@ -100,7 +101,7 @@ struct PlaylistMapper: Sendable {
         }
     }
 
-    /// A link with its variables put in, mapped where it leads to a listed host; nil where it stays as it is.
+    /// The link with variables replaced and mapped to the gateway; nil if it stays unchanged.
     private func mappedLink(
         _ link: Substring,
         _ variables: inout PlaylistVariables,
@@ -114,7 +115,7 @@ struct PlaylistMapper: Sendable {
         return links.resolved(reference, base: base) ?? resolved
     }
 
-    /// A link of a tag to a document whose kind only the tag says.
+    /// Maps a link to a document whose kind only the tag tells.
     private func mappedDocument(
         _ link: Substring,
         _ kind: Kind,
@@ -126,16 +127,16 @@ struct PlaylistMapper: Sendable {
         return links.resolved(resolved?[...] ?? link, base: base, as: kind) ?? resolved
     }
 
-    /// The value of a variable that is the beginning of a link, which other playlists may import. It ends where the value
-    /// ends: what follows the variable begins with a slash of its own.
+    /// Maps the value of a variable that is the beginning of a link, which other playlists may import. No slash is added at its
+    /// end, because the text after the variable begins with one.
     private func mappedValue(_ value: Substring, _ variables: inout PlaylistVariables) -> String? {
         guard value.contains("://") else { return nil }
         let resolved = variables.resolved(value)
         return links.mapped(resolved?[...] ?? value, base: base, baseRoot: root, isBeginning: true) ?? resolved
     }
 
-    /// A tag's attributes whose names end in URI (RFC 8216 §4.2: quoted strings have no quotes in them), and variables that
-    /// are the beginning of a link.
+    /// Maps the attributes of a tag whose names end in URI, and variables that are the beginning of a link. Quoted strings
+    /// contain no quotes (RFC 8216 §4.2).
     private func mapTag(
         _ line: Substring,
         _ variables: inout PlaylistVariables,
@@ -170,7 +171,7 @@ struct PlaylistMapper: Sendable {
 
     // MARK: DASH
 
-    /// Attributes and elements that hold a URL (ISO/IEC 23009-1 §5.3.9, §5.6; XLink; DASH-IF's of licences).
+    /// Attributes and elements that contain a URL (ISO/IEC 23009-1 §5.3.9, §5.6; XLink; the licence URLs of DASH-IF).
     private static let attributes: Set<String> = [
         "media", "initialization", "index", "sourceURL", "mediaRange", "bitstreamSwitching", "xlink:href", "href",
         "licenseUrl",
@@ -182,7 +183,7 @@ struct PlaylistMapper: Sendable {
 
     private func mapDASH(_ text: String, to result: inout MappedText) throws(MappingBudget.Fault) {
         var rest = text[...]
-        /// The element whose text comes next.
+        /// The element whose text follows.
         var element = ""
         while let open = rest.firstIndex(of: "<") {
             let content = rest[..<open]
@@ -201,7 +202,7 @@ struct PlaylistMapper: Sendable {
             let markup = tag[..<end]
             rest = tag[end...]
             if markup.hasPrefix("<!") {
-                // It stands within the element, and its data are the element's text.
+                // CDATA is part of the element's text, and comments do not end it.
                 let isLink = markup.hasPrefix("<![CDATA[") && Self.elements.contains(element)
                 let data = markup.dropFirst("<![CDATA[".count).dropLast("]]>".count)
                 try result.append(
@@ -236,7 +237,7 @@ struct PlaylistMapper: Sendable {
         return links.resolved(link, base: base, as: .steering) ?? String(content)
     }
 
-    /// Behind a tag's `>`; one in an attribute's value does not count.
+    /// The index after a tag's `>`. A `>` in an attribute's value does not count.
     private static func endOfTag(_ tag: Substring) -> Substring.Index? {
         var quote: Character?
         var index = tag.startIndex
@@ -261,8 +262,8 @@ struct PlaylistMapper: Sendable {
 
     /// - Parameters:
     ///   - tag: the tag.
-    ///   - isClock: whether its `value` is where to ask for the time: links, parted by blanks.
-    ///   - result: where to.
+    ///   - isClock: whether the tag's `value` is a list of time server URLs, separated by spaces.
+    ///   - result: receives the mapped tag.
     private func mapAttributes(
         _ tag: Substring,
         isClock: Bool,
@@ -294,7 +295,7 @@ struct PlaylistMapper: Sendable {
         try result.append(rest)
     }
 
-    /// The name before `=` at the end of a text.
+    /// The attribute name before the `=` at the end of a text.
     private static func attributeName(_ text: Substring) -> String {
         var text = text
         while let last = text.last, last.isWhitespace || last == "=" { text = text.dropLast() }
@@ -305,7 +306,7 @@ struct PlaylistMapper: Sendable {
 }
 
 extension Substring {
-    /// Behind the first place where a text stands; nil where it does not.
+    /// The index after the first occurrence of a text; nil if there is none.
     fileprivate func range(of mark: String) -> Index? {
         var index = startIndex
         while index < endIndex {

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The variables of an HLS playlist (`EXT-X-DEFINE`, draft-pantos-hls-rfc8216bis §4.3): a link may have its host from one, and
-/// cannot be mapped before that is put in.
+/// The variables of an HLS playlist (`EXT-X-DEFINE`, draft-pantos-hls-rfc8216bis §4.3). A link may take its host from a variable,
+/// so variables are replaced before links are mapped.
 struct PlaylistVariables {
     private var values: [String: String] = [:]
-    /// How many bytes may still be put in, so that a small playlist cannot grow without end.
+    /// The number of bytes that may still be inserted. It bounds the expansion of a small playlist.
     private var left = PlaylistMapper.sizeLimit
 
-    /// Notes what a line defines; nothing where it is another tag. What a playlist imports, or takes from its URL, only the
-    /// player knows.
+    /// Records the variable that a line defines; ignores other lines. Variables imported or taken from the URL are known only to
+    /// the player.
     mutating func note(_ line: Substring) {
         guard line.hasPrefix("#EXT-X-DEFINE:") else { return }
         guard let name = Self.attribute("NAME", of: line), let value = Self.attribute("VALUE", of: line) else { return }
         let text = resolved(value) ?? String(value)
-        // One that needs an unknown one is unknown.
+        // A variable that depends on an unknown one is unknown.
         values[String(name)] = text.contains("{$") ? nil : text
     }
 
-    /// The text with the variables in it replaced; nil where it has none that is known.
+    /// The text with its known variables replaced; nil if it contains none.
     mutating func resolved(_ text: Substring) -> String? {
         guard !values.isEmpty, text.contains("{$") else { return nil }
         var result = ""
@@ -26,7 +26,7 @@ struct PlaylistVariables {
         while let brace = rest.firstIndex(of: "{") {
             result += rest[..<brace]
             rest = rest[brace...]
-            // A name ends at the first character that is not one of a name: what follows a brace is read once.
+            // A name ends at the first invalid character, so the text after a brace is scanned once.
             let name = rest.dropFirst(2).prefix { $0.isLetter || $0.isNumber || $0 == "-" || $0 == "_" }
             let behind = rest[name.endIndex...]
             if rest.hasPrefix("{$"), behind.first == "}", let value = values[String(name)], value.utf8.count <= left {

@@ -2,13 +2,13 @@
 
 import NIOCore
 
-/// A document in UTF-16, as XML may be (XML 1.0 §4.3.3): it begins with a byte order mark.
+/// A document in UTF-16 with a byte order mark, as XML allows (XML 1.0 §4.3.3).
 struct UTF16Text {
-    /// What it says, without the mark.
+    /// The text without the byte order mark.
     let text: String
     private let isBigEndian: Bool
 
-    /// Nil where the octets begin with no mark, or are no UTF-16 behind it.
+    /// Nil if there is no byte order mark or the bytes are not valid UTF-16.
     init?(_ octets: ByteBufferView) {
         guard octets.count.isMultiple(of: 2) else { return nil }
         switch octets.prefix(2).map({ $0 }) {
@@ -21,11 +21,11 @@ struct UTF16Text {
             UInt16(octets[index + high]) << 8 | UInt16(octets[index + low])
         }
         text = String(decoding: units, as: UTF16.self)
-        // What is malformed would be changed.
+        // Decoding would change malformed text.
         guard text.utf16.elementsEqual(units) else { return nil }
     }
 
-    /// Another text in the same form.
+    /// Encodes another text in the same byte order, with a byte order mark.
     func octets(of text: String) -> [UInt8] {
         var octets: [UInt8] = []
         octets.reserveCapacity(text.utf8.count * 2 + 2)

@@ -3,33 +3,33 @@
 import NIOCore
 import Names
 
-/// Where a body ends (RFC 9112 §6.3).
+/// How the end of a body is determined (RFC 9112 §6.3).
 enum BodyFraming: Equatable {
     case none
     case length(Int64)
     case chunked
-    /// With the connection; only responses.
+    /// The body ends with the connection. Only for responses.
     case untilClose
 }
 
-/// Follows a body to its end without changing a byte but for its trailers, and stops where it is not what its head says.
+/// Passes a body on unchanged, except for its trailers, up to its end. Stops if the body is malformed.
 struct BodyTracker {
     private enum State {
         case length(Int64)
         case chunked(ChunkScanner)
-        /// Trailers that are still to be passed on.
+        /// Trailers that were not passed on yet.
         case trailers(ByteBuffer)
         case untilClose
         case ended
     }
 
     private var state: State
-    /// Names of trailers that belong to one connection.
+    /// The names of hop-by-hop trailers.
     private let listed: Set<String>
 
     /// - Parameters:
-    ///   - framing: where the body ends.
-    ///   - listed: names that Connection lists, in small letters: such trailers are not passed on.
+    ///   - framing: the framing of the body.
+    ///   - listed: the names in Connection, in lower case. Trailers with these names are removed.
     init(_ framing: BodyFraming, withoutTrailers listed: Set<String> = []) {
         self.listed = listed
         state =
@@ -44,7 +44,8 @@ struct BodyTracker {
     var isEnded: Bool { if case .ended = state { true } else { false } }
     var isUntilClose: Bool { if case .untilClose = state { true } else { false } }
 
-    /// Takes what belongs to the body off the front of `bytes`, as it goes on; nil where nothing goes on for now.
+    /// Removes the next part of the body from the front of `bytes` and returns it as it is forwarded; nil if there is nothing to
+    /// forward.
     mutating func take(from bytes: inout ByteBuffer) throws(ChunkScanner.Fault) -> ByteBuffer? {
         let count: Int
         switch state {
@@ -70,8 +71,8 @@ struct BodyTracker {
         return count > 0 ? bytes.readSlice(length: count) : nil
     }
 
-    /// Takes what belongs to the body off the front of `bytes`, and leaves its framing and trailers out: all that is there,
-    /// perhaps nothing.
+    /// Removes the available part of the body from the front of `bytes` and returns its content without chunk framing and
+    /// trailers. The content may be empty.
     mutating func takeContent(from bytes: inout ByteBuffer) throws(ChunkScanner.Fault) -> ByteBuffer {
         guard case .chunked(let scanner) = state else { return try take(from: &bytes) ?? ByteBuffer() }
         var content = ByteBuffer()
@@ -81,7 +82,7 @@ struct BodyTracker {
         return content
     }
 
-    /// - Returns: how many bytes belong to the body, and how many of those at their end are its trailers.
+    /// - Returns: the number of bytes that belong to the body, and how many bytes at their end are trailers.
     private mutating func scan(
         _ scanner: ChunkScanner,
         _ bytes: ByteBuffer,
@@ -102,10 +103,10 @@ struct BodyTracker {
     }
 }
 
-/// Reads the framing of a chunked body (RFC 9112 §7.1) as it passes by: what another reader might take for something else,
-/// such as a size with a sign or a line that ends in LF alone, is a fault.
+/// Scans the framing of a chunked body (RFC 9112 §7.1). Anything that other parsers might read differently, such as a size with a
+/// sign or a line that ends in LF alone, is a fault.
 struct ChunkScanner: Equatable {
-    /// What is wrong with the framing.
+    /// The error in the framing.
     enum Fault: Error, Equatable {
         case malformedSize
         case malformedExtension
@@ -130,21 +131,21 @@ struct ChunkScanner: Equatable {
         case ended
     }
 
-    /// Bytes of all extensions of one chunk, and of all trailers.
+    /// The maximum size of the extensions of a chunk, in bytes; trailers may have four times as many.
     static let lineLimit = 4096
 
     private var state = State.size(digits: 0)
     private var size: Int64 = 0
-    /// The trailer section so far, up to and with its empty line.
+    /// The trailer section received so far, including its empty line.
     private(set) var trailers: [UInt8] = []
 
     var isEnded: Bool { state == .ended }
 
-    /// How many of the bytes belong to the body: all of them, unless it ends among them.
+    /// Scans bytes. Returns how many of them belong to the body: all, unless the body ends among them.
     ///
     /// - Parameters:
-    ///   - bytes: what comes next.
-    ///   - content: told of what is within the chunks.
+    ///   - bytes: the next bytes.
+    ///   - content: called with the content of the chunks.
     mutating func scan(
         _ bytes: UnsafeRawBufferPointer,
         content: (UnsafeRawBufferPointer) -> Void = { _ in }
@@ -205,7 +206,7 @@ struct ChunkScanner: Equatable {
         switch byte {
         case UInt8(ascii: "\r"): state = .lineFeedAfterSize
         case UInt8(ascii: ";"): state = .extensions(length: 0)
-        // Blanks before an extension or the line's end are "bad whitespace", which a reader must take (§7.1.1).
+        // White space before an extension or the line's end is "bad whitespace" that a recipient must accept (§7.1.1).
         case UInt8(ascii: " "), UInt8(ascii: "\t"): state = .blankAfterSize
         default: throw .malformedSize
         }

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The bytes of a head's line or of a part of it.
+/// The bytes of a line of a head, or of a part of it.
 typealias Bytes = Slice<UnsafeRawBufferPointer>
 
-/// The lines of a head, read as RFC 9112 §5 has them and not otherwise.
+/// Parses the lines of a head strictly (RFC 9112 §5).
 struct HeadLines {
     private var rest: Bytes
 
-    /// - Parameter head: a head up to and with its empty line, as ``HeadScanner`` found it.
+    /// - Parameter head: a head including its empty line, as ``HeadScanner`` found it.
     init(_ head: UnsafeRawBufferPointer) { rest = head[...] }
 
-    /// The next line without its end; nil at the empty one.
+    /// The next line without its line ending; nil at the empty line.
     mutating func next() -> Bytes? {
         guard let feed = rest.firstIndex(of: UInt8(ascii: "\n")) else { return nil }
         var line = rest[..<feed]
@@ -19,10 +19,11 @@ struct HeadLines {
         return line.isEmpty ? nil : line
     }
 
-    /// A field line's name and value; nil where it is none: folded, without a name, a blank before the colon, control
-    /// characters.
+    /// The name and value of a field line; nil if it is malformed: folded, without a name, with a space before the colon, or with
+    /// control characters.
     ///
-    /// - Parameter allowsBlankBeforeColon: leaves blanks before the colon out, as a proxy must in responses (RFC 9112 §5.1).
+    /// - Parameter allowsBlankBeforeColon: whether to remove spaces before the colon, as a proxy must do in responses (RFC 9112
+    ///   §5.1).
     static func field(_ line: Bytes, allowsBlankBeforeColon: Bool = false) -> (name: Bytes, value: Bytes)? {
         guard let colon = line.firstIndex(of: UInt8(ascii: ":")) else { return nil }
         var name = line[..<colon]
@@ -35,7 +36,7 @@ struct HeadLines {
         return (name, value)
     }
 
-    /// Without blanks on both sides.
+    /// The bytes without leading and trailing white space.
     static func trimmed(_ bytes: Bytes) -> Bytes {
         var bytes = bytes
         while let first = bytes.first, first == 0x20 || first == 0x09 { bytes = bytes.dropFirst() }
@@ -43,7 +44,7 @@ struct HeadLines {
         return bytes
     }
 
-    /// Whether a name or an element of a list is this one, which is written in small letters.
+    /// Whether a name or list element equals `name`, ignoring case. `name` must be in lower case.
     static func `is`(_ bytes: Bytes, _ name: StaticString) -> Bool {
         guard bytes.count == name.utf8CodeUnitCount else { return false }
         let wanted = UnsafeBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount)
@@ -56,18 +57,18 @@ struct HeadLines {
     }
 }
 
-/// Classes of characters (RFC 9110 §5.5, §5.6.2).
+/// Character classes (RFC 9110 §5.5, §5.6.2).
 enum Characters {
     static func isToken(_ byte: UInt8) -> Bool {
-        // A bit for each character below 128.
+        // One bit for each ASCII character.
         let bits: UInt64 = byte < 64 ? 0x03FF_6CFA_0000_0000 : 0x57FF_FFFF_C7FF_FFFE
         return byte < 128 && bits >> UInt64(byte & 63) & 1 == 1
     }
 
-    /// What a value may have: everything that is visible, blanks, and what is not ASCII.
+    /// Whether a field value may contain the byte: visible characters, space, tab, and non-ASCII.
     static func isFieldValue(_ byte: UInt8) -> Bool { byte >= 0x20 ? byte != 0x7f : byte == 0x09 }
 
-    /// What a target may have: everything that is visible, and what is not ASCII.
+    /// Whether a request target may contain the byte: visible characters and non-ASCII.
     static func isTarget(_ byte: UInt8) -> Bool { byte > 0x20 && byte != 0x7f }
 
     static func lowercased(_ byte: UInt8) -> UInt8 {

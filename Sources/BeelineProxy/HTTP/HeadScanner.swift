@@ -2,17 +2,17 @@
 
 import NIOCore
 
-/// Finds the end of a head in bytes that come in pieces, in linear time, and lets no line end through that another reader
-/// could take for something else (RFC 9112 §2.2): a line ends in CR LF, and neither stands alone.
+/// Finds the end of a head that arrives in pieces, in linear time. Lines must end in CR LF, and a CR or LF alone is a fault,
+/// because other parsers might read it differently (RFC 9112 §2.2).
 struct HeadScanner {
-    /// Why the bytes are no head.
+    /// The reason why the bytes are not a valid head.
     enum Fault: Error, Equatable {
         case bareLineFeed
         case bareCarriageReturn
         case tooLong
     }
 
-    /// Whether lines may end in LF alone, as those of some servers do.
+    /// Whether lines may end in LF alone, as some servers send them.
     let isLenient: Bool
     let limit: Int
     private var searched = 0
@@ -23,8 +23,7 @@ struct HeadScanner {
         self.isLenient = isLenient
     }
 
-    /// The length of the head with its empty line; nil until that has come. All bytes since the head's first are passed
-    /// each time.
+    /// The length of the head with its empty line; nil if it is incomplete. Each call passes all bytes since the head's first.
     mutating func end(in bytes: UnsafeRawBufferPointer) throws(Fault) -> Int? {
         while searched < bytes.count {
             let byte = bytes[searched]
@@ -40,7 +39,7 @@ struct HeadScanner {
                     return searched
                 }
             case UInt8(ascii: "\r"):
-                // The last byte of what has come so far: what follows decides.
+                // The last byte so far: the next one decides.
                 if searched + 1 == bytes.count {
                     guard searched < limit else { throw .tooLong }
                     return nil

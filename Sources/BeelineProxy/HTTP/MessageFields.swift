@@ -3,16 +3,15 @@
 import NIOCore
 import Names
 
-/// The fields of a message that a proxy must understand, and the others as they go on to the next server.
+/// The header fields of a message: the parsed fields that a proxy handles, and the fields that it forwards.
 struct MessageFields {
-    /// Why the fields are refused.
+    /// The reason why the fields are refused.
     struct Fault: Error, Equatable {
         let message: String
         init(_ message: String) { self.message = message }
     }
 
-    /// The end-to-end fields, each with its line end, in their order: without Host, framing, and what belongs to one
-    /// connection (RFC 9110 §7.6.1).
+    /// The end-to-end fields in order, with line endings: without Host, framing and hop-by-hop fields (RFC 9110 §7.6.1).
     var endToEnd = ByteBuffer()
     private(set) var host: ByteBuffer?
     private(set) var contentLength: Int64?
@@ -20,28 +19,28 @@ struct MessageFields {
     private(set) var closes = false
     private(set) var keepsAlive = false
     private(set) var expectsContinue = false
-    /// The value of Upgrade without HTTP/2, where Connection lists it: a change to HTTP/2 ends at us, who read HTTP/1.1 on
-    /// both sides (RFC 9113 §3.1).
+    /// The value of Upgrade without HTTP/2, if Connection lists it. The proxy speaks HTTP/1.1 on both sides, so it does not
+    /// forward an upgrade to HTTP/2 (RFC 9113 §3.1).
     private(set) var upgrade: String?
     private(set) var proxyAuthorization: ByteBuffer?
-    /// Whether Authorization or WWW-Authenticate is of NTLM or Negotiate, whose login is one of the connection (RFC 4559 §6).
+    /// Whether Authorization or WWW-Authenticate uses NTLM or Negotiate, which authenticate the connection (RFC 4559 §6).
     private(set) var authenticatesConnection = false
 
-    /// How many more proxies may pass the request on (RFC 9110 §7.6.2); nil where nobody counts them.
+    /// The value of Max-Forwards (RFC 9110 §7.6.2); nil without the field, or if the method does not use it.
     private(set) var maxForwards: Int64?
 
-    /// Names that Connection lists, in small letters; such fields and trailers are for us alone.
+    /// The names that Connection lists, in lower case. Such fields and trailers are hop-by-hop.
     private(set) var listed: Set<String> = []
     private let isResponse: Bool
     private let countsForwards: Bool
 
-    /// Reads all that is left of `lines`.
+    /// Parses the remaining lines.
     ///
     /// - Parameters:
     ///   - lines: the lines.
-    ///   - fieldLimit: how many fields there may be, and names in Connection.
-    ///   - isResponse: takes what RFC 9112 has a proxy mend in responses, and refuse in requests.
-    ///   - countsForwards: takes Max-Forwards for more than another field, as with OPTIONS and TRACE.
+    ///   - fieldLimit: the maximum number of fields, and of names in Connection.
+    ///   - isResponse: whether to repair errors that RFC 9112 allows a proxy to repair in responses.
+    ///   - countsForwards: whether to interpret Max-Forwards, as for OPTIONS and TRACE.
     init(
         _ lines: inout HeadLines,
         fieldLimit: Int,
@@ -66,10 +65,10 @@ struct MessageFields {
         if !listed.contains("upgrade") { upgrade = nil }
     }
 
-    /// Writes them for the next server or client: those that go from end to end, and where the body ends.
+    /// Writes the end-to-end fields and the framing.
     ///
     /// - Parameters:
-    ///   - head: where to.
+    ///   - head: the destination buffer.
     ///   - saysFraming: false for a response that never has a body.
     func write(to head: inout ByteBuffer, saysFraming: Bool = true) {
         head.writeImmutableBuffer(endToEnd)
@@ -88,7 +87,7 @@ struct MessageFields {
         }
     }
 
-    /// Writes the protocol that both sides are to change to; nothing where there is none.
+    /// Writes the Upgrade field and its Connection field, if there is an upgrade.
     func writeUpgrade(to head: inout ByteBuffer) {
         guard let upgrade else { return }
         head.writeStaticString("Connection: Upgrade\r\nUpgrade: ")
@@ -135,7 +134,7 @@ struct MessageFields {
             if HeadLines.elements(value).contains(where: Self.isOfConnection) { authenticatesConnection = true }
             forward(name, value)
         case 17 where HeadLines.is(name, "transfer-encoding"):
-            // Only this coding, once, and nothing beside it: all servers read it alike.
+            // Only `chunked`, once and alone, which all servers interpret in the same way.
             guard !isChunked, HeadLines.is(value, "chunked") else {
                 throw Fault("Transfer-Encoding is something other than chunked")
             }
@@ -153,7 +152,7 @@ struct MessageFields {
         return !name.isEmpty && name != "h2" && name != "h2c" && !name.hasPrefix("h2c-") && !name.hasPrefix("http/")
     }
 
-    /// Whether a challenge or credentials are of a scheme that authenticates the connection.
+    /// Whether a challenge or credentials use a scheme that authenticates the connection.
     private static func isOfConnection(_ value: Bytes) -> Bool {
         let scheme = value.prefix { $0 != 0x20 && $0 != 0x09 }
         return HeadLines.is(scheme, "ntlm") || HeadLines.is(scheme, "negotiate")
@@ -162,7 +161,7 @@ struct MessageFields {
     private mutating func length(_ value: Bytes) throws(Fault) {
         var rest = value
         repeat {
-            // A response may say the same length twice (RFC 9112 §6.3).
+            // A response may repeat the same length (RFC 9112 §6.3).
             let comma = isResponse ? rest.firstIndex(of: UInt8(ascii: ",")) ?? rest.endIndex : rest.endIndex
             let length = try Self.number(HeadLines.trimmed(rest[..<comma]), of: "Content-Length")
             guard contentLength == nil || isResponse && contentLength == length else {
@@ -179,7 +178,7 @@ struct MessageFields {
         return value.reduce(0) { $0 * 10 + Int64($1 - UInt8(ascii: "0")) }
     }
 
-    /// Passes a field on, unless Connection lists it.
+    /// Forwards a field, unless Connection lists it.
     private mutating func forward(_ name: Bytes, _ value: Bytes) {
         if !listed.isEmpty, listed.contains(String(decoding: name, as: UTF8.self).lowercased()) { return }
         endToEnd.writeBytes(UnsafeRawBufferPointer(rebasing: name))

@@ -4,11 +4,11 @@ import HTTPTypes
 import NIOCore
 
 extension OwnResponse {
-    /// Fields that do not come back to who could not read them otherwise (RFC 9110 §9.3.8).
+    /// Fields that are not echoed, because the client might not be allowed to read them (RFC 9110 §9.3.8).
     private static let secret = ["authorization", "cookie", "proxy-authorization"]
 
-    /// What a request is answered that no further proxy may pass on: a TRACE brings back what came of it, without its
-    /// credentials (RFC 9110 §7.6.2).
+    /// The response to a request whose Max-Forwards is 0 (RFC 9110 §7.6.2). For TRACE it echoes the request without its
+    /// credentials.
     static func last(_ head: RequestHead, closes: Bool) -> ByteBuffer {
         guard head.method == "TRACE", case .resource(_, let authority, let path) = head.target else {
             return make(200, type: "text/plain", body: "", closes: closes, isHead: false)

@@ -2,13 +2,13 @@
 
 import NIOCore
 
-/// Responses that the proxy makes itself.
+/// Responses that the proxy generates.
 enum OwnResponse {
     static let established = ByteBuffer(string: "HTTP/1.1 200 Connection established\r\n\r\n")
 
     static let proceed = ByteBuffer(string: "HTTP/1.1 100 Continue\r\n\r\n")
 
-    /// A refusal with its one line.
+    /// The response for a refusal, with its message as the body.
     static func refusal(_ refusal: Refusal, closes: Bool, isHead: Bool = false) -> ByteBuffer {
         let challenge =
             refusal.status == 407 ? "Proxy-Authenticate: Basic realm=\"beeline\", charset=\"UTF-8\"\r\n" : ""
@@ -42,7 +42,7 @@ enum OwnResponse {
         )
     }
 
-    /// What a client or server wrote must not become a line of its own.
+    /// Text from a client or server must not start a new line.
     private static func singleLine(_ text: String) -> String {
         String(String.UnicodeScalarView(text.unicodeScalars.map { $0.value < 0x20 || $0.value == 0x7f ? " " : $0 }))
     }

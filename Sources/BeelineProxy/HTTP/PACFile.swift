@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The proxy auto-configuration file, which browsers read.
+/// The proxy auto-configuration (PAC) file for browsers.
 enum PACFile {
     /// The file for a proxy.
     ///
-    /// - Parameter proxy: host and port as the client that asked for the file knows them.
-    /// - Returns: Nil where they are something else, which must not become a part of a program.
+    /// - Parameter proxy: the proxy's host and port as the requesting client knows them.
+    /// - Returns: the script; nil if `proxy` has other characters, which must not become part of a script.
     static func text(proxy: String) -> String? {
         guard !proxy.isEmpty, proxy.utf8.allSatisfy({ Characters.isAuthority($0) }) else { return nil }
         return """
@@ -22,7 +22,7 @@ enum PACFile {
 }
 
 extension Characters {
-    /// What the host and port of a proxy are written in.
+    /// Whether a proxy's host and port may contain the byte.
     static func isAuthority(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"): true

@@ -3,13 +3,13 @@
 import NIOCore
 import Names
 
-/// The head of a request to the proxy, read strictly: what two servers could read in two ways is refused (RFC 9112 §11.2).
+/// The head of a request to the proxy, parsed strictly: ambiguous requests are refused (RFC 9112 §11.2).
 struct RequestHead {
-    /// What is asked for.
+    /// The target of the request.
     enum Target: Equatable {
         /// A tunnel (CONNECT).
         case tunnel(Destination)
-        /// A resource of an `http` origin: authority as written, path and query as written.
+        /// A resource of an `http` origin, with authority, path and query as written.
         case resource(Destination, authority: String, path: String)
         /// A path at the proxy itself.
         case own(path: String)
@@ -24,7 +24,7 @@ struct RequestHead {
     static let lengthLimit = 64 * 1024
     static let fieldLimit = 256
 
-    /// Reads a head up to and with its empty line.
+    /// Parses a head including its empty line.
     ///
     /// - Throws: ``Refusal`` with status 400.
     init(_ head: UnsafeRawBufferPointer) throws(Refusal) {
@@ -63,7 +63,7 @@ struct RequestHead {
         if let host = fields.host, !Self.isAuthority(host) { throw .malformed("the Host field is no host") }
     }
 
-    /// The same request for a resource elsewhere, with other end-to-end fields.
+    /// The same request for another resource, with other end-to-end fields.
     init(_ head: RequestHead, for destination: Destination, authority: String, path: String, fields: MessageFields) {
         method = head.method
         isOld = head.isOld
@@ -71,7 +71,7 @@ struct RequestHead {
         self.fields = fields
     }
 
-    /// Whom the client wants to reach; nil: the proxy.
+    /// The destination that the client wants to reach; nil for the proxy itself.
     var destination: Destination? {
         switch target {
         case .tunnel(let destination), .resource(let destination, _, _): destination
@@ -79,22 +79,22 @@ struct RequestHead {
         }
     }
 
-    /// Where the request's body ends.
+    /// The framing of the request's body.
     var framing: BodyFraming {
         if fields.isChunked { return .chunked }
         return fields.contentLength.map { .length($0) } ?? .none
     }
 
-    /// Whether the client's connection may serve another request.
+    /// Whether the client's connection can be reused.
     var keepsAlive: Bool { isOld ? fields.keepsAlive && !fields.closes : !fields.closes }
 
-    /// Whether sending it twice does what sending it once does (RFC 9110 §9.2.2), and nothing of it is lost by then.
+    /// Whether the request can be sent twice: it is idempotent (RFC 9110 §9.2.2) and has neither a body nor an upgrade.
     var isReplayable: Bool {
         guard framing == .none || framing == .length(0), fields.upgrade == nil else { return false }
         return ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"].contains(method)
     }
 
-    /// Whether another protocol is wanted on the connection, such as WebSocket.
+    /// Whether the client asks for an upgrade to another protocol, such as WebSocket.
     var wantsUpgrade: Bool { fields.upgrade != nil && !isOld }
 
     private static func target(_ bytes: Bytes, method: String) throws(Refusal) -> Target {
@@ -124,7 +124,7 @@ struct RequestHead {
         return .resource(destination, authority: String(decoding: authority, as: UTF8.self), path: path)
     }
 
-    /// A target as text. One that is not UTF-8 has its octets escaped, as a URL has them (RFC 3986 §2.1).
+    /// The target as text. If it is not UTF-8, its non-ASCII bytes are percent-encoded (RFC 3986 §2.1).
     private static func text(_ bytes: Bytes) -> String {
         let text = String(decoding: bytes, as: UTF8.self)
         guard !text.utf8.elementsEqual(bytes) else { return text }
@@ -134,21 +134,21 @@ struct RequestHead {
     }
 
     private static func isAuthority(_ host: ByteBuffer) -> Bool {
-        // CONNECT's own, and that of old clients, may be empty (RFC 9112 §3.2).
+        // CONNECT and old clients may send an empty Host (RFC 9112 §3.2).
         host.readableBytes == 0 || Destination(Array(host.readableBytesView), defaultPort: 80) != nil
     }
 }
 
 extension RequestHead {
-    /// How a request goes on.
+    /// The form in which a request is forwarded.
     enum Form {
-        /// To its origin: the path.
+        /// To its origin, with the path as the target.
         case origin
-        /// To another proxy: the whole URL, and who we are to it.
+        /// To another proxy, with the whole URL as the target and the credentials for that proxy.
         case absolute(authorization: String?)
     }
 
-    /// The head as it goes on to the next server.
+    /// The head for the next server.
     func forwarded(_ form: Form, addsVia: Bool) -> ByteBuffer {
         guard case .resource(_, let authority, let path) = target else { return ByteBuffer() }
         var head = ByteBuffer()
@@ -161,7 +161,7 @@ extension RequestHead {
             head.writeString(authority)
         }
         head.writeString(path == "*" && !isOriginForm(form) ? "" : path)
-        // A client of HTTP/1.0 can read no chunks, so its server must not send any.
+        // An HTTP/1.0 client cannot read chunks, so the server must not send any.
         head.writeStaticString(isOld ? " HTTP/1.0\r\nHost: " : " HTTP/1.1\r\nHost: ")
         head.writeString(authority)
         head.writeStaticString("\r\n")

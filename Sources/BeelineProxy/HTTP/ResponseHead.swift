@@ -3,11 +3,11 @@
 import DirectHTTP
 import NIOCore
 
-/// The head of a response to a request that the proxy carries.
+/// The head of a response to a forwarded request.
 struct ResponseHead {
     let status: Int
     let framing: BodyFraming
-    /// Whether the server's connection may serve another request.
+    /// Whether the server's connection can be reused.
     let keepsAlive: Bool
     var fields: MessageFields
     private let reason: ByteBuffer
@@ -15,11 +15,11 @@ struct ResponseHead {
     static let lengthLimit = 256 * 1024
     static let fieldLimit = 1024
 
-    /// Reads a head up to and with its empty line.
+    /// Parses a head including its empty line.
     ///
     /// - Parameters:
     ///   - head: the bytes.
-    ///   - method: the request's, which decides whether there is a body.
+    ///   - method: the request's method, which decides whether there is a body.
     /// - Throws: ``Refusal`` with status 502.
     init(_ head: UnsafeRawBufferPointer, to method: String) throws(Refusal) {
         var lines = HeadLines(head)
@@ -54,23 +54,23 @@ struct ResponseHead {
             && (isOld ? fields.keepsAlive && !fields.closes : !fields.closes)
     }
 
-    /// Whether the protocol that the connection changes to is among those that a request asked for (RFC 9110 §7.8).
+    /// Whether the protocol that the server switches to was offered by the request (RFC 9110 §7.8).
     func changesProtocol(asAskedBy request: MessageFields) -> Bool {
         guard let upgrade = fields.upgrade, let asked = request.upgrade else { return false }
         let names = { (list: String) in Set(list.lowercased().split(separator: ",").map { $0.trimmingBlanks() }) }
         return names(upgrade).isSubset(of: names(asked))
     }
 
-    /// Whether another response follows (RFC 9110 §15.2).
+    /// Whether it is an interim response, which another response follows (RFC 9110 §15.2).
     var isInterim: Bool { status < 200 && status != 101 }
 
-    /// The head as it goes on to the client.
+    /// The head for the client.
     ///
     /// - Parameters:
-    ///   - closes: whether the connection ends behind the response.
-    ///   - saysKeepAlive: whether the client must be told that it does not.
-    ///   - addsVia: whether to say that a proxy was there.
-    ///   - saysFraming: false where the body goes on without its chunks.
+    ///   - closes: whether the connection closes after the response.
+    ///   - saysKeepAlive: whether to send `Connection: keep-alive` if it does not.
+    ///   - addsVia: whether to add a Via field.
+    ///   - saysFraming: false if the body is forwarded without its chunk framing.
     func forwarded(closes: Bool, saysKeepAlive: Bool, addsVia: Bool, saysFraming: Bool = true) -> ByteBuffer {
         var head = ByteBuffer()
         head.reserveCapacity(fields.endToEnd.readableBytes + 192)
@@ -79,7 +79,7 @@ struct ResponseHead {
         head.writeStaticString(" ")
         head.writeImmutableBuffer(reason)
         head.writeStaticString("\r\n")
-        // RFC 9110 §8.6, RFC 9112 §6.1: these have neither a length nor a coding.
+        // These statuses have neither Content-Length nor Transfer-Encoding (RFC 9110 §8.6, RFC 9112 §6.1).
         fields.write(to: &head, saysFraming: saysFraming && status >= 200 && status != 204)
         if status == 101 {
             fields.writeUpgrade(to: &head)

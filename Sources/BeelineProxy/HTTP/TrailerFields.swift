@@ -2,10 +2,10 @@
 
 import NIOCore
 
-/// The trailer section of a chunked body (RFC 9112 §7.1.2) on its way through the proxy.
+/// Filters the trailer section of a chunked body (RFC 9112 §7.1.2).
 enum TrailerFields {
-    /// Fields that say where a message ends, where it goes, who sends it and how it is read: a reader that merges trailers into
-    /// the head would take them for the head's (RFC 9110 §6.5.1).
+    /// Fields for framing, routing, authentication and content format. A recipient that merges trailers into the head would take
+    /// them for fields of the head (RFC 9110 §6.5.1).
     private static let forbidden: Set<String> = [
         "age", "authentication-info", "authorization", "cache-control", "connection", "content-encoding",
         "content-length", "content-range", "content-type", "cookie", "date", "expect", "expires", "forwarded", "host",
@@ -14,11 +14,11 @@ enum TrailerFields {
         "set-cookie", "te", "trailer", "transfer-encoding", "upgrade", "vary", "via", "warning", "www-authenticate",
     ]
 
-    /// The section as it goes on: without such fields, and without those that belong to one connection.
+    /// The section without forbidden and hop-by-hop fields.
     ///
     /// - Parameters:
-    ///   - section: the lines up to and with the empty one.
-    ///   - listed: names that Connection lists, in small letters.
+    ///   - section: the lines including the empty one.
+    ///   - listed: the names in Connection, in lower case.
     static func passed(_ section: UnsafeRawBufferPointer, without listed: Set<String>) -> ByteBuffer {
         var passed = ByteBuffer()
         var lines = HeadLines(section)

@@ -5,7 +5,7 @@ import HTTPDNS
 import Names
 
 extension AccessPolicy.Source {
-    /// How a resolver came to know where a host is; nil: the host is pinned.
+    /// The source of a host's addresses; a nil resolution means that the host is pinned.
     init(_ resolution: Resolution?, by resolver: Resolver) {
         guard let resolution, !resolution.isOfTable else {
             self = .trusted

@@ -3,49 +3,50 @@
 public import HTTPDNS
 public import Names
 
-/// Where the proxy goes, and where it does not: a value without I/O.
+/// The rules for the destinations that the proxy connects to. A value without I/O.
 ///
-/// A proxy on this machine reaches what a web page or another machine must not: the machine itself, its network, a cloud's
-/// metadata service. So a public name leads to public addresses only, whatever its answer says (DNS rebinding).
+/// A local proxy can reach addresses that a web page or another machine must not reach: this machine, its network, a cloud's
+/// metadata service. So a public name may lead only to public addresses, whatever its DNS answer says (DNS rebinding).
 public struct AccessPolicy: Hashable, Sendable {
-    /// Ports that tunnels (CONNECT and SOCKS) may go to. Default 443, 80 and 8443; empty: any.
+    /// The ports that tunnels (CONNECT and SOCKS) may connect to. Default 443, 80 and 8443; empty allows all ports.
     public var tunnelPorts: Set<UInt16> = [443, 80, 8443]
-    /// Whether names may lead to addresses of this machine and its networks, and such addresses may be asked for.
+    /// Whether names may resolve to addresses of this machine and its networks, and clients may connect to such addresses.
     /// Default false.
     public var allowsLocalAnswers = false
-    /// Whether addresses of private networks may be asked for as such, `192.168.1.2` and its like. Default true, for
-    /// printers and file servers; a proxy that listens for other machines should say false.
+    /// Whether clients may connect to private addresses such as `192.168.1.2` by address. Default true, for printers and file
+    /// servers. Set it to false for a proxy that other machines can use.
     public var allowsPrivateTargets = true
 
-    /// The defaults.
+    /// Creates the default policy.
     public init() {}
 
-    /// How the addresses of a destination came to be known.
+    /// The source of a destination's addresses.
     public enum Source: Hashable, Sendable {
-        /// Somebody answered for a name.
+        /// A DNS answer for a name.
         case answer
-        /// The client named the address, or it is `localhost`.
+        /// The client gave the address itself or `localhost`.
         case literal
-        /// The user wrote it down for the name: a table, a pin, or a domain that is the system's.
+        /// The user configured it: a host table, a pin, or a domain that the system resolves.
         case trusted
     }
 
-    /// Why a tunnel may not go to this port; nil where it may.
+    /// The reason why a tunnel to this port is refused; nil if it is allowed.
     public func refusal(ofTunnelTo destination: Destination) -> Refusal? {
         guard !tunnelPorts.isEmpty, !tunnelPorts.contains(destination.port) else { return nil }
         let ports = tunnelPorts.sorted().map(String.init).joined(separator: ", ")
         return Refusal(403, "tunnels go to the ports \(ports), not to \(destination.port): allow it if it is meant")
     }
 
-    /// The endpoints that may be dialled for a destination, in their order.
+    /// The endpoints that may be dialled for a destination, in order.
     ///
     /// - Parameters:
-    ///   - endpoints: those that are known for it.
-    ///   - destination: what the client asked for.
-    ///   - source: how they came to be known.
-    ///   - own: where the proxy itself listens.
-    ///   - prefixes: of the network's NAT64: an address under one of them leads to the IPv4 address in it.
-    /// - Throws: ``Refusal`` with status 403 where none is left, with the reason of the first.
+    ///   - endpoints: the known endpoints of the destination.
+    ///   - destination: the destination that the client asked for.
+    ///   - source: the source of the endpoints.
+    ///   - own: the endpoints that the proxy listens on.
+    ///   - prefixes: the NAT64 prefixes of the network. An address under such a prefix is checked as the IPv4 address it
+    ///     contains.
+    /// - Throws: ``Refusal`` with status 403 if no endpoint is left, with the reason for the first.
     public func permitted(
         _ endpoints: [Endpoint],
         for destination: Destination,

@@ -2,14 +2,14 @@
 
 public import Names
 
-/// Where a proxy listens, so that it is not sent to itself for ever.
+/// The endpoints that a proxy listens on, so that it does not connect to itself.
 public struct OwnEndpoints: Hashable, Sendable {
     private let port: UInt16
     private let addresses: Set<IPAddress>
 
     /// - Parameters:
     ///   - listening: the address and port of the listening socket.
-    ///   - interfaces: the machine's addresses, which an unspecified address stands for.
+    ///   - interfaces: the machine's addresses, used if the socket listens on an unspecified address.
     public init(listening: Endpoint, interfaces: [IPAddress] = []) {
         port = listening.port
         let address = listening.address.unmapped
@@ -19,7 +19,7 @@ public struct OwnEndpoints: Hashable, Sendable {
 
     private let isEverywhere: Bool
 
-    /// Whether a connection to this endpoint would come back to the proxy.
+    /// Whether a connection to this endpoint would reach the proxy itself.
     public func contains(_ endpoint: Endpoint) -> Bool {
         guard endpoint.port == port else { return false }
         let address = endpoint.address.unmapped

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Why the proxy does not do what it was asked, as its client is told: a status, and one line.
+/// The reason why the proxy refuses a request: an HTTP status and a one-line message for the client.
 public struct Refusal: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The status of the answer (RFC 9110 §15): 400 what was sent is no request, 403 the policy forbids it, 407 credentials
-    /// are wanted, 502 unknown or unreachable, 503 too much at once, 504 too slow.
+    /// The HTTP status (RFC 9110 §15): 400 malformed request, 403 forbidden by the policy, 407 credentials required, 408 request
+    /// too slow, 502 unknown or unreachable host, 503 overload or shutdown, 504 timeout.
     public var status: Int
-    /// One line that says why, and what to try.
+    /// One line with the reason and a remedy.
     public var message: String
 
-    /// A refusal of parts.
+    /// Creates a refusal.
     public init(_ status: Int, _ message: String) {
         self.status = status
         self.message = message
     }
 
-    /// The line.
+    /// The message.
     public var description: String { message }
 
     static func malformed(_ what: String) -> Refusal { Refusal(400, "this is no request for a proxy: \(what)") }

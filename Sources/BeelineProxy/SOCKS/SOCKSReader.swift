@@ -3,19 +3,19 @@
 import NIOCore
 import Names
 
-/// The client's side of SOCKS5 (RFC 1928, RFC 1929) up to its request, as a value: bytes in, what to do out.
+/// Parses the client's side of SOCKS5 (RFC 1928, RFC 1929) up to the request. A value without I/O.
 struct SOCKSReader {
-    /// What is to be done.
+    /// The action for the caller.
     enum Event: Equatable {
-        /// Send this and go on.
+        /// Send these bytes and continue.
         case reply([UInt8])
-        /// The client wants to go there.
+        /// The client requests a connection to the destination.
         case request(Destination)
-        /// Send this, and close.
+        /// Send these bytes and close.
         case refuse([UInt8], Refusal)
     }
 
-    /// The codes of replies (RFC 1928 §6).
+    /// Reply codes (RFC 1928 §6).
     enum Reply: UInt8 {
         case succeeded = 0
         case failure = 1
@@ -27,7 +27,7 @@ struct SOCKSReader {
         case commandUnsupported = 7
         case addressUnsupported = 8
 
-        /// The code that says what a refusal says.
+        /// The reply code for a refusal.
         init(_ refusal: Refusal) {
             switch refusal.status {
             case 403: self = .forbidden
@@ -37,7 +37,7 @@ struct SOCKSReader {
             }
         }
 
-        /// The reply with an address that says nothing: clients do not use it.
+        /// The bytes of the reply, with a zero address, which clients ignore.
         var bytes: [UInt8] { [5, rawValue, 0, 1, 0, 0, 0, 0, 0, 0] }
     }
 
@@ -51,10 +51,10 @@ struct SOCKSReader {
     private let credentials: ProxyCredentials?
     private var state = State.greeting
 
-    /// - Parameter credentials: what the client must show; nil: nothing.
+    /// - Parameter credentials: the required credentials; nil if none are required.
     init(credentials: ProxyCredentials?) { self.credentials = credentials }
 
-    /// The next event; nil until more has come.
+    /// The next event; nil if more bytes are needed.
     mutating func next(_ bytes: inout ByteBuffer) -> Event? {
         switch state {
         case .greeting: greeting(&bytes)

@@ -6,23 +6,24 @@ import HTTPDNS
 import NIOCore
 import Names
 
-/// The way to one destination: the name, the policy, the race. On the event loop; it ends once, unless it is cancelled.
+/// Connects to one destination: resolves the name, applies the policy, races the endpoints. Runs on the event loop, and ends once
+/// unless it is cancelled.
 final class Approach {
-    /// A connection that stands.
+    /// An established connection.
     struct Arrival {
         let wire: Wire
         let endpoint: Endpoint
-        /// The proxy behind which the origin is; nil: none.
+        /// The upstream proxy that it goes through; nil if none.
         let proxy: Proxy?
     }
 
-    /// What the connection is for.
+    /// The purpose of the connection.
     enum Purpose {
-        /// The bytes are the client's own.
+        /// A tunnel for the client's bytes.
         case tunnel
-        /// Requests for `http` URLs are forwarded.
+        /// Forwarded requests for `http` URLs.
         case requests
-        /// A WebSocket of the gateway, whose TLS is ours.
+        /// A WebSocket of the gateway, which uses TLS if `isSecure` is set.
         case webSocket(isSecure: Bool)
 
         fileprivate var scheme: Scheme {
@@ -41,15 +42,15 @@ final class Approach {
     private var done: ((Result<Arrival, Refusal>) -> Void)?
     private var task: Task<Void, Never>?
     private var dial: ChannelDial?
-    /// Where a dial by an answer that was kept has failed: such an answer is asked for again, once.
+    /// The endpoints that a cached answer led to without success, and the error. Such a name is resolved again, once.
     private var failed: (endpoints: Set<Endpoint>, refusal: Refusal)?
     private var isKeptAnswer = false
 
     /// - Parameters:
-    ///   - server: whose resolver and policy it is.
-    ///   - destination: where to.
-    ///   - purpose: what for.
-    ///   - done: called once, on the loop, perhaps before ``start()`` returns.
+    ///   - server: provides the resolver and the policy.
+    ///   - destination: the destination to connect to.
+    ///   - purpose: the purpose of the connection.
+    ///   - done: called once on the event loop, possibly before ``start()`` returns.
     init(
         _ server: ProxyServer,
         to destination: Destination,
@@ -81,7 +82,7 @@ final class Approach {
         )
         if let pinned { return judge(pinned, source: .trusted, origin) }
         let known = client.resolver.cached(destination.host, port: destination.port)
-        // What is stale serves only where nobody says anything newer, and that takes time.
+        // A stale answer is used only if no newer one is available, which takes time to find out.
         if let known, known.source != .stale {
             isKeptAnswer = true
             return resolved(.success(known), origin)
@@ -89,19 +90,19 @@ final class Approach {
         ask(origin)
     }
 
-    /// Gives up without a word.
+    /// Cancels without calling `done`.
     func cancel() {
         done = nil
         task?.cancel()
         dial?.cancel()
     }
 
-    /// Ends where time is up. The proxy looks at all its clients now and then, so a dial needs no timer of its own.
+    /// Fails if the deadline has passed. The proxy checks all clients periodically, so a dial needs no timer of its own.
     func check(now: NIODeadline) {
         guard let deadline, now >= deadline, done != nil else { return }
         let refusal = Refusal(504, "\(destination) was not reached in time")
         task?.cancel()
-        // A dial that is cancelled tells what its attempts did.
+        // A cancelled dial still reports its attempts.
         if let dial { dial.cancel() } else { end(.failure(refusal)) }
     }
 
@@ -134,7 +135,7 @@ final class Approach {
         }
     }
 
-    /// Waits off the loop for something that may be cancelled, for no longer than the deadline.
+    /// Runs cancellable work off the event loop. ``check(now:)`` enforces the deadline.
     private func wait<Success: Sendable, Failure: Error>(
         _ work: @escaping @Sendable () async throws(Failure) -> Success,
         then: @escaping (Result<Success, Failure>) -> Void
@@ -178,7 +179,7 @@ final class Approach {
         guard !endpoints.contains(where: server.own.contains) else {
             return end(.failure(Refusal(403, "the upstream proxy \(proxy) is this proxy: set another or none")))
         }
-        // The other proxy looks names up, so only what is asked for by address can be judged here.
+        // The upstream proxy resolves names, so the policy can be applied only to a destination given by address.
         if let address = destination.host.address {
             do throws(Refusal) {
                 _ = try server.configuration.policy.permitted(
@@ -221,7 +222,7 @@ final class Approach {
         }
         var way = route
         if case .proxy(var proxy) = route, proxy.tls == nil {
-            // A tunnel has no TLS of ours, but the way to the other proxy may.
+            // A tunnel has no TLS of ours, but the connection to the upstream proxy may use TLS.
             proxy.tls = server.client.configuration.tls.forProxy
             way = .proxy(proxy)
         }
@@ -241,13 +242,13 @@ final class Approach {
             }
             if route == .direct { learn(result, settings.stagger) }
             arrived(result, route) { refusal in
-                // The site may have moved since: what the resolver just learnt has it ask anew.
+                // The site may have moved: resolve the name again, now that the resolver has recorded the failure.
                 guard route == .direct, isKeptAnswer, failed == nil else { return end(.failure(refusal)) }
                 failed = (Set(endpoints), refusal)
                 ask(origin)
             }
         }
-        // It may be over already; what is over must not be kept, for it keeps this.
+        // The dial may already be over. It must not be stored then, because it retains this object.
         if done == nil { dial = nil }
     }
 
@@ -269,7 +270,7 @@ final class Approach {
                 end(.failure(Refusal(502, "\(dialed.endpoint) closed the connection at once")))
             }
         case .failure(let error):
-            // Only ``check(now:)`` cancels a dial that somebody waits for.
+            // Only ``check(now:)`` cancels a dial whose result is still awaited.
             let isLate = error.code == .connectTimeout || error.code == .cancelled
             let refusal = Refusal(isLate ? 504 : 502, isLate ? "\(destination) was not reached in time" : error.message)
             if isLate { end(.failure(refusal)) } else { unreachable(refusal) }
@@ -282,7 +283,7 @@ final class Approach {
         case .success(let dialed): attempts = dialed.attempts
         case .failure(let error):
             attempts = error.attempts
-            // All the time there was did not do.
+            // Attempts that were abandoned at the end of a failed dial had no answer within its time.
             for index in attempts.indices where attempts[index].outcome == .abandoned {
                 attempts[index].outcome = .failed(.connectTimeout, "did not answer")
             }

@@ -2,11 +2,11 @@
 
 import Names
 
-/// How many connections each client has.
+/// The number of connections of each client.
 struct ClientTally {
     private var counts: [IPAddress: Int] = [:]
 
-    /// Counts one more connection; false where the client has as many as it may.
+    /// Counts a new connection. Returns false if the client has reached the limit.
     mutating func add(_ client: IPAddress, limit: Int) -> Bool {
         let count = counts[client, default: 0]
         guard count < limit else { return false }
@@ -19,7 +19,7 @@ struct ClientTally {
         counts[client] = count > 1 ? count - 1 : nil
     }
 
-    /// What counts as one client: an IPv4 address, a /64 of IPv6, which is what one line is given.
+    /// The address that identifies a client: its IPv4 address, or its IPv6 /64 network, which is what one subscriber gets.
     static func client(at address: IPAddress) -> IPAddress {
         let address = address.unmapped
         guard address.family == .v6, let network = IPNetwork(address, prefixLength: 64) else { return address }

@@ -2,19 +2,19 @@
 
 import DirectHTTP
 
-/// How the descriptors that the process may have are dealt out, so that they do not run out: tunnels would break off in their
-/// middle, and libdispatch ends a process in which it cannot open a file for itself.
+/// Distributes the process's file descriptors. If they ran out, tunnels would fail, and libdispatch ends a process in which it
+/// cannot open a file.
 struct DescriptorBudget {
-    /// Clients that are served: a socket each, and one to the origin.
+    /// The maximum number of served clients. Each takes two descriptors: one for its own socket and one for the origin's.
     let connections: Int
-    /// Clients beyond those that are told so. Whoever comes when there are as many of them is closed at once.
+    /// The maximum number of further clients that receive a refusal. Connections beyond that are closed at once.
     let refusals: Int
 
     /// - Parameters:
-    ///   - connections: those that the configuration allows.
-    ///   - descriptors: those that the process may have; nil: nobody knows.
+    ///   - connections: the configured maximum.
+    ///   - descriptors: the process's descriptor limit; nil if unknown.
     init(connections: Int, descriptors: Int? = DescriptorLimit.current) {
-        // Half of this is for whatever else the process does.
+        // Half of the reserve is for the rest of the process.
         let reserve = min(512, (descriptors ?? .max) / 4)
         refusals = reserve / 2
         self.connections = min(connections, max(1, ((descriptors ?? .max) - reserve) / 2))

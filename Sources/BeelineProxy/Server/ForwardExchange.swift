@@ -5,7 +5,7 @@ import DirectHTTP
 import NIOCore
 import Names
 
-/// One request for an `http` URL and its response: heads are made anew, bodies pass by, both sockets serve again.
+/// One request for an `http` URL and its response. Heads are rewritten, bodies are passed on, and both connections can be reused.
 final class ForwardExchange: WireOwner {
     private enum Response {
         case head(HeadScanner)
@@ -13,9 +13,9 @@ final class ForwardExchange: WireOwner {
         case ended
     }
 
-    /// What a client may send before there is a connection to send it to.
+    /// The maximum number of bytes buffered from a client before the origin is connected.
     private static let aheadLimit = 64 * 1024
-    /// Interim responses of one request; a server that works for long sends one every few seconds.
+    /// The maximum number of interim responses to one request. A server with long work sends one every few seconds.
     private static let maxInterims = 1_000
 
     private let server: ProxyServer
@@ -23,7 +23,7 @@ final class ForwardExchange: WireOwner {
     private let reader: RequestReader
     private let head: RequestHead
     private let destination: Destination
-    /// Whose WebSocket is opened; nil for a request to the proxy.
+    /// The handshake of a gateway WebSocket; nil for a request to the proxy.
     private let gateway: GatewayHandshake?
     private let start: NIODeadline
     private var origin: Wire?
@@ -31,22 +31,22 @@ final class ForwardExchange: WireOwner {
     private var approach: Approach?
     private var request: BodyTracker
     private var response = Response.head(HeadScanner(limit: ResponseHead.lengthLimit, isLenient: true))
-    /// What came from the client and belongs to nobody yet.
+    /// Bytes from the client that were not processed yet.
     private var input: ByteBuffer
-    /// What came from the origin and is not a whole head yet.
+    /// Bytes of an incomplete head from the origin.
     private var output = ByteBuffer()
     private var isOriginKept = false
     private var interims = 0
     private var connectedAt: NIODeadline
     private var isOriginFromPool = false
     private var hasResponseBegun = false
-    /// The response's head until something of its body follows, or nothing for now: with a body that is malformed from its
-    /// first byte it never was one.
+    /// The response's head, held until its body begins or the read ends. If the body is malformed from its first byte, the client
+    /// gets an error response instead.
     private var heldHead: ByteBuffer?
     private var closesClient = false
-    /// Whether the body goes on without its chunks, to a client of HTTP/1.0, which reads none.
+    /// Whether to remove the chunk framing, for an HTTP/1.0 client.
     private var unchunks = false
-    /// Whether the origin was told that the client will send no more.
+    /// Whether the end of the client's data was passed to the origin.
     private var hasPassedEnd = false
     private var isOver = false
 
@@ -70,7 +70,7 @@ final class ForwardExchange: WireOwner {
         connectedAt = start
     }
 
-    /// Takes the client's socket over, with what came behind the head.
+    /// Takes over the client's socket, with the bytes after the head.
     func begin(_ rest: ByteBuffer) {
         client.owner = self
         input = rest
@@ -112,7 +112,7 @@ final class ForwardExchange: WireOwner {
         connectedAt = server.loop.now
         if head.fields.authenticatesConnection { wire.isTied = true }
         var form = RequestHead.Form.origin
-        // A WebSocket has a tunnel through the other proxy.
+        // A WebSocket goes through the upstream proxy in a tunnel.
         if let proxy, gateway == nil { form = .absolute(authorization: proxy.authorization) }
         wire.write(head.forwarded(form, addsVia: server.configuration.addsVia))
         client.resume()
@@ -123,7 +123,7 @@ final class ForwardExchange: WireOwner {
 
     // MARK: To the origin
 
-    /// Passes on what is there of the request's body.
+    /// Passes on the buffered part of the request's body.
     private func passRequest() {
         guard let origin, !isOver else { return }
         do throws(ChunkScanner.Fault) {
@@ -138,8 +138,8 @@ final class ForwardExchange: WireOwner {
         if !origin.isWritable || (request.isEnded && input.readableBytes > 0) { client.pause() }
     }
 
-    /// The client will send no more. Whether it has left or waits for the answer it does not say, so the origin hears of it
-    /// as it would without a proxy, and does what it does then: it gives up, or answers.
+    /// Passes the end of the client's data to the origin. The client may have left or may be waiting for the response; the origin
+    /// decides as it would without a proxy.
     private func passEnd() {
         guard let origin, !hasPassedEnd else { return }
         guard origin.halfCloses else { return client.close() }
@@ -199,7 +199,7 @@ final class ForwardExchange: WireOwner {
 
     private func responded(_ received: ResponseHead, _ rest: inout ByteBuffer) {
         if received.status == 407, let proxy, gateway == nil {
-            // The client would be asked for what only we can give.
+            // The client cannot supply the credentials for our upstream proxy.
             return fail(Refusal(502, "the proxy \(proxy) wants user and password, or others: give them with its URL"))
         }
         let response = gateway?.mapped(received) ?? received
@@ -208,7 +208,7 @@ final class ForwardExchange: WireOwner {
             self.response = .head(HeadScanner(limit: ResponseHead.lengthLimit, isLenient: true))
             interims += 1
             guard interims <= Self.maxInterims else { return fail(.badOrigin("interim responses without an end")) }
-            // HTTP/1.0 knows no interim responses (RFC 9110 §15.2).
+            // HTTP/1.0 has no interim responses (RFC 9110 §15.2).
             if !head.isOld { client.write(response.forwarded(closes: false, saysKeepAlive: false, addsVia: addsVia)) }
             return
         }
@@ -240,7 +240,7 @@ final class ForwardExchange: WireOwner {
         client.write(heldHead)
     }
 
-    /// Both sides agreed on another protocol: what follows is theirs.
+    /// Turns the exchange into a tunnel after both sides agreed on another protocol.
     private func upgrade(_ rest: inout ByteBuffer) {
         guard let origin else { return }
         isOver = true
@@ -251,7 +251,7 @@ final class ForwardExchange: WireOwner {
         rest.clear()
     }
 
-    /// The response is whole.
+    /// Ends the exchange after a complete response.
     private func finish(_ rest: ByteBuffer) {
         guard let origin, !isOver else { return }
         isOver = true
@@ -259,7 +259,7 @@ final class ForwardExchange: WireOwner {
         releaseHead()
         server.forwarded()
         self.origin = nil
-        // A server that answered before it had the whole request may not read the rest.
+        // A server that responded before it had the whole request may not read the rest of it.
         let isUsable = isOriginKept && !hasPassedEnd && request.isEnded && rest.readableBytes == 0
         if isUsable, server.keepsConnections, !(origin.isTied && closesClient) {
             server.origins.keep(origin, destination, proxy, of: client, now: server.loop.now)
@@ -277,7 +277,7 @@ final class ForwardExchange: WireOwner {
 
     // MARK: Ends
 
-    /// The exchange cannot go on. Where the client has nothing of a response it gets one.
+    /// Ends the exchange with an error. The client gets an error response if it has received nothing of the response.
     private func fail(_ refusal: Refusal) {
         guard !isOver else { return }
         isOver = true
@@ -286,7 +286,7 @@ final class ForwardExchange: WireOwner {
         approach?.cancel()
         approach = nil
         if case .body(let tracker) = response, heldHead == nil {
-            // What the client has of the response must not look whole.
+            // The client must not take an incomplete response for a complete one.
             if tracker.isUntilClose || unchunks { client.reset() } else { client.close() }
         } else if !request.isEnded {
             reader.refuse(refusal, to: head, closes: true)
@@ -295,7 +295,7 @@ final class ForwardExchange: WireOwner {
         }
     }
 
-    /// The origin's connection ended.
+    /// Handles the end of the origin's connection.
     private func originEnded() {
         guard !isOver else { return }
         if case .body(let tracker) = response, tracker.isUntilClose, origin?.hasFailed == false {

@@ -4,27 +4,27 @@ import DirectHTTP
 import NIOCore
 import Names
 
-/// Connections to `http` origins that wait for another request.
+/// Idle connections to `http` origins, for reuse.
 final class OriginPool {
-    /// What makes connections interchangeable: the destination by name, never an address.
+    /// Identifies interchangeable connections: by the destination's name, never by an address.
     struct Key: Hashable {
         let destination: Destination
         let proxy: Proxy?
-        /// The client whose login a connection has; nil: it may serve all of them.
+        /// The client that authenticated the connection; nil if all clients can use it.
         var client: ObjectIdentifier?
     }
 
     private let limits: ProxyLimits
     private var idle: [Key: [Kept]] = [:]
     private var count = 0
-    /// How many of them have a login.
+    /// The number of connections that are tied to a client.
     private var tied = 0
 
     init(limits: ProxyLimits) { self.limits = limits }
 
     var isEmpty: Bool { count == 0 }
 
-    /// A connection that may serve a client's request: the one with its login, or the one that rested last.
+    /// Takes a connection for a client's request: one that is tied to the client, or else the most recently used one.
     func take(_ destination: Destination, _ proxy: Proxy?, for client: Wire) -> Wire? {
         var key = Key(destination: destination, proxy: proxy, client: ObjectIdentifier(client))
         if idle[key] == nil { key.client = nil }
@@ -34,7 +34,7 @@ final class OriginPool {
         return kept.wire
     }
 
-    /// Keeps a connection whose exchange with a client is over; closes it where there are enough.
+    /// Keeps a connection after an exchange with a client. Closes it instead if the limits are reached.
     func keep(_ wire: Wire, _ destination: Destination, _ proxy: Proxy?, of client: Wire, now: NIODeadline) {
         let key = Key(destination: destination, proxy: proxy, client: wire.isTied ? ObjectIdentifier(client) : nil)
         guard wire.isOpen, !wire.isInputEnded, count < limits.kept, idle[key, default: []].count < limits.keptPerOrigin
@@ -47,7 +47,7 @@ final class OriginPool {
         if wire.isTied { tied += 1 }
     }
 
-    /// Closes the connections that have the login of a client which is gone.
+    /// Closes the connections that are tied to a disconnected client.
     func closeTied(to client: Wire) {
         guard tied > 0 else { return }
         let client = ObjectIdentifier(client)
@@ -74,7 +74,7 @@ final class OriginPool {
         if kept.wire.isTied { tied -= 1 }
     }
 
-    /// The owner of a connection that rests: whatever comes on it, nobody asked for.
+    /// Owns an idle connection. Anything the peer sends is unsolicited and closes it.
     private final class Kept: WireOwner {
         let wire: Wire
         unowned let pool: OriginPool

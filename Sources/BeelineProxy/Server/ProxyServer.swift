@@ -7,24 +7,24 @@ import NIOCore
 import NIOPosix
 import Names
 
-/// The proxy on its event loop: one loop has the listening socket, all connections and all state, so there is no lock and no
-/// hop, and a tunnel's two sockets are neighbours.
+/// The proxy's state, confined to one event loop, which also has the listening socket and all connections. So it needs no locks,
+/// and a tunnel's two sockets share a thread.
 final class ProxyServer {
     let loop: any EventLoop
     let client: BeelineClient
     let configuration: ProxyConfiguration
     let origins: OriginPool
     let silentTunnels: SilentTunnels
-    /// Nil where no host is listed.
+    /// Nil if no hosts are configured.
     let gateway: GatewayLinks?
     private(set) var own: OwnEndpoints
     private(set) var counts = ProxyCounts()
-    /// Where it listens.
+    /// The endpoint it listens on.
     let endpoint: NIOLockedValueBox<Endpoint>
     private var listener: (any Channel)?
-    /// The last call of ``listen(at:)``: two at once would leave a listener behind.
+    /// The last call of ``listen(at:)``. Calls are serialised, because concurrent ones would leave a listener open.
     private var lastListening: EventLoopFuture<Void>
-    /// The sockets of clients.
+    /// The client connections.
     private var clients: [ObjectIdentifier: Wire] = [:]
     private var tally = ClientTally()
     private var budget: DescriptorBudget
@@ -52,7 +52,7 @@ final class ProxyServer {
 
     // MARK: Listening
 
-    /// Listens at an endpoint; what listened before is closed first.
+    /// Listens on an endpoint, after closing the previous listener.
     func listen(at endpoint: Endpoint) -> EventLoopFuture<Endpoint> {
         let me = NIOLoopBound(self, eventLoop: loop)
         let listening = lastListening.flatMap { me.value.stopListening() }
@@ -120,7 +120,7 @@ final class ProxyServer {
         let reader = RequestReader(self, client: wire, refusal: isTooMany ? Self.tooMany : nil)
         wire.owner = reader
         do {
-            // Here, and not with the bootstrap, which goes through a future for each of them.
+            // Set here, because the bootstrap would use a future for each option.
             try channel.syncOptions?.setOption(.allowRemoteHalfClosure, value: true)
             try Self.keepNoBuffers(channel)
             try channel.pipeline.syncOperations.addHandler(wire)
@@ -135,7 +135,7 @@ final class ProxyServer {
 
     private static let tooMany = Refusal(503, "the proxy has as many connections as it may: try again later")
 
-    /// Puts the proxy's handler on a channel to an origin.
+    /// Adds the proxy's handler to a channel to an origin.
     func wire(on channel: any Channel, halfCloses: Bool) throws -> Wire {
         guard channel.isActive else { throw ChannelError.ioOnClosedChannel }
         let wire = Wire(now: loop.now, halfCloses: halfCloses)
@@ -144,7 +144,7 @@ final class ProxyServer {
         return wire
     }
 
-    /// What the client asks before it dials for the gateway: where tunnels may not lead, its requests may not either.
+    /// Applies the proxy's policy to the gateway's requests, which the client dials.
     func screen(for destination: Destination) -> EndpointScreen {
         { [policy = configuration.policy, resolver = client.resolver, own] endpoints, resolution in
             let source = AccessPolicy.Source(resolution, by: resolver)
@@ -163,7 +163,7 @@ final class ProxyServer {
         try channel.syncOptions?.setOption(.maxMessagesPerRead, value: 1)
     }
 
-    /// A client's socket is gone.
+    /// Removes a closed client connection.
     func forget(_ wire: Wire) {
         guard clients.removeValue(forKey: ObjectIdentifier(wire)) != nil else { return }
         if let client = wire.countsFor { tally.remove(client) }
@@ -204,13 +204,13 @@ final class ProxyServer {
         let now = loop.now
         for wire in clients.values { wire.owner?.check(wire, now: now) }
         origins.check(now: now)
-        // A proxy that nobody uses lets the processor sleep.
+        // An idle proxy must not wake the processor.
         if !clients.isEmpty || !origins.isEmpty { startTicker() }
     }
 
     // MARK: The end
 
-    /// Takes no more requests, and ends when the last tunnel has, or at `deadline`.
+    /// Accepts no more requests, and ends with the last connection or at `deadline`.
     func drain(until deadline: NIODeadline) -> EventLoopFuture<Void> {
         let promise = loop.makePromise(of: Void.self)
         drained.append(promise)
@@ -225,14 +225,14 @@ final class ProxyServer {
             finishDraining()
         } else {
             loop.assumeIsolated().scheduleTask(deadline: deadline) { [self] in
-                // What is cut must not look whole.
+                // Clients must not take an interrupted transfer for a complete one.
                 for wire in clients.values { wire.reset() }
             }
         }
         return promise.futureResult
     }
 
-    /// Whether a connection may wait for its next request.
+    /// Whether connections can be kept for another request.
     var keepsConnections: Bool { !isDraining }
 
     private func finishDraining() {

@@ -2,22 +2,22 @@
 
 import NIOCore
 
-/// Gives a socket a buffer for each read, and leaves it none: tunnels rest most of the time, thousands of them, and NIO keeps
-/// for the next read what its own allocators gave for the last one, 64 KiB or a multiple of that.
+/// Allocates a new buffer for each read, so that idle sockets hold no buffer. NIO's own allocators keep the last buffer for the
+/// next read, 64 KiB or more, which adds up over thousands of idle tunnels.
 ///
-/// A channel of one message a read keeps the first buffer that it is given, so that one is just large enough for the head of
-/// a CONNECT; the others go with what was read into them.
+/// A channel that reads one message at a time keeps its first buffer. So the first buffer is just large enough for the head of a
+/// CONNECT request; later buffers are released with their content.
 struct ReceiveBuffers: RecvByteBufferAllocator {
     private static let first = 256
-    /// The smallest is what allocators have at hand.
+    /// The lower bound is a size that allocators serve quickly.
     private static let sizes = 1024...262_144
 
     private var size = Self.first
 
     func buffer(allocator: ByteBufferAllocator) -> ByteBuffer { allocator.buffer(capacity: size) }
 
-    /// Grows where a read filled its buffer, and shrinks where it left most of it empty. Always true, which keeps NIO from
-    /// using the first buffer again.
+    /// Grows the size after a full read and shrinks it after a mostly empty one. Returns true always, so that NIO does not reuse
+    /// the first buffer.
     mutating func record(actualReadBytes: Int) -> Bool {
         if actualReadBytes >= size {
             size *= 4
@@ -30,7 +30,7 @@ struct ReceiveBuffers: RecvByteBufferAllocator {
 }
 
 extension ByteBuffer {
-    /// The same bytes in a buffer of their size, where the one they are in is much larger.
+    /// The bytes in a buffer of their size, if the current buffer is more than four times as large.
     var withoutSlack: ByteBuffer {
         storageCapacity / 4 > readableBytes ? ByteBuffer(bytes: readableBytesView) : self
     }

@@ -3,25 +3,25 @@
 import NIOCore
 import Names
 
-/// A client's connection between requests: finds out which protocol it speaks, reads a head or a SOCKS greeting, and hands
-/// the socket to what carries the request.
+/// Owns a client's connection between requests. It detects the protocol, reads a head or a SOCKS greeting, and passes the socket
+/// to the object that handles the request.
 final class RequestReader: WireOwner {
     private enum State {
-        /// Nothing of a request has come yet.
+        /// Nothing of a request has arrived.
         case resting
         case head(HeadScanner)
         case socks(SOCKSReader)
         case approaching
-        /// Refused, and what still comes is thrown away.
+        /// The request was refused; further input is discarded.
         case lingering
     }
 
-    /// What a client may send ahead of an answer.
+    /// The maximum number of bytes buffered from a client before its request is answered.
     private static let aheadLimit = 64 * 1024
 
     private let server: ProxyServer
     private let client: Wire
-    /// What every request is answered, where there are too many clients.
+    /// The refusal for every request, if there are too many clients.
     private let refusal: Refusal?
     private var state = State.resting
     private(set) var input = ByteBuffer()
@@ -29,7 +29,7 @@ final class RequestReader: WireOwner {
     private var since: NIODeadline
     private var isFirst = true
     private var isProceeding = false
-    /// Whether the last word is out.
+    /// Whether the last response was written.
     private var isFlushed = false
 
     init(_ server: ProxyServer, client: Wire, refusal: Refusal?) {
@@ -39,19 +39,19 @@ final class RequestReader: WireOwner {
         since = server.loop.now
     }
 
-    /// Takes the socket back after an exchange, with what came of the next request.
+    /// Takes the socket back after an exchange, with the bytes of the next request.
     func takeBack(_ rest: ByteBuffer) {
         client.owner = self
         state = .resting
         since = server.loop.now
         isFirst = false
-        // A few bytes of the next request must not keep the buffer of a large read.
+        // Copy the bytes out of a much larger read buffer, which they would keep alive.
         input = rest.withoutSlack
         client.resume()
         proceed()
     }
 
-    /// Takes the socket back from an exchange that never began, and refuses its request.
+    /// Takes the socket back from an exchange that produced no response, and refuses its request.
     func takeBack(_ rest: ByteBuffer, refusing refusal: Refusal, of head: RequestHead) {
         client.owner = self
         isFirst = false
@@ -59,7 +59,7 @@ final class RequestReader: WireOwner {
         refuse(refusal, to: head)
     }
 
-    /// Ends a connection that rests.
+    /// Closes an idle connection.
     func drain() {
         if case .resting = state { client.closeAfterFlush() }
     }
@@ -71,7 +71,7 @@ final class RequestReader: WireOwner {
         if input.readableBytes == 0 {
             input = bytes
         } else {
-            // Empty lines that were passed over must not stay in memory.
+            // Release the memory of skipped empty lines.
             input.discardReadBytes()
             input.writeImmutableBuffer(bytes)
         }
@@ -88,12 +88,12 @@ final class RequestReader: WireOwner {
         if case .lingering = state { client.closeAfterFlush() } else { endInput() }
     }
 
-    /// Closes where the client will send no more and no request waits for its answer.
+    /// Closes the connection if the client has ended its input and no request is in progress.
     private func endInput() {
         switch state {
         case .resting where input.readableBytes > 0 && !client.isWritable: break
         case .resting, .head, .socks: client.closeAfterFlush()
-        // A client that asks for a tunnel may have said all that it has to say.
+        // A client that asks for a tunnel may end its input before the tunnel is open.
         case .approaching, .lingering: break
         }
     }
@@ -118,7 +118,7 @@ final class RequestReader: WireOwner {
         switch state {
         case .approaching: approach?.check(now: now)
         case .resting where !isFirst && client.waitingBytes > 0:
-            // Bytes of the last reply wait for the client.
+            // The client has not read all of the last response.
             since = now
             if let limit = limits.reply, client.isStalled(for: TimeAmount(limit), now: now) { client.close() }
         case .resting where !isFirst:
@@ -137,7 +137,7 @@ final class RequestReader: WireOwner {
 
     // MARK: Reading
 
-    /// Reads as far as it can. Requests that are answered at once follow each other in a loop, not in each other.
+    /// Processes input as far as possible. A loop instead of recursion handles pipelined requests that are answered at once.
     private func proceed() {
         guard !isProceeding else { return }
         isProceeding = true
@@ -146,10 +146,10 @@ final class RequestReader: WireOwner {
         if client.isInputEnded { endInput() }
     }
 
-    /// Whether there may be another one.
+    /// Processes one step. Returns whether to continue.
     private func step() -> Bool {
         guard client.isOpen else { return false }
-        // A client that sends requests and reads no answers would have them all in memory.
+        // Otherwise a client that pipelines requests without reading would fill memory with its responses.
         guard client.isWritable else {
             client.pause()
             return false
@@ -176,13 +176,13 @@ final class RequestReader: WireOwner {
         }
     }
 
-    /// The first byte decides.
+    /// Selects the protocol by the first byte.
     private func begin() {
-        // RFC 9112 §2.2: an empty line before a request is passed over.
+        // Skip empty lines before a request (RFC 9112 §2.2).
         while input.readableBytes >= 2, input.getInteger(at: input.readerIndex, as: UInt16.self) == 0x0d0a {
             input.moveReaderIndex(forwardBy: 2)
         }
-        // Half an empty line.
+        // An incomplete empty line.
         if input.readableBytes == 1, input.getInteger(at: input.readerIndex, as: UInt8.self) == 0x0d { return }
         guard let first = input.getInteger(at: input.readerIndex, as: UInt8.self) else { return }
         since = server.loop.now
@@ -216,7 +216,7 @@ final class RequestReader: WireOwner {
         }
     }
 
-    /// It names an icon of its own, for which browsers would ask the site otherwise, in the clear.
+    /// The page declares an icon, so that browsers do not request one from the site over plain HTTP.
     private static let blankPage = "<!doctype html><link rel=\"icon\" href=\"data:,\">"
 
     private func serve(_ head: RequestHead) {
@@ -280,7 +280,7 @@ final class RequestReader: WireOwner {
         refuse(Refusal(404, "this is a proxy: there is nothing at \(path.prefix(200))"), to: head)
     }
 
-    /// Carries a request for a URL of the gateway.
+    /// Handles a request for a URL of the gateway.
     private func serve(_ target: GatewayLinks.Target, _ links: GatewayLinks, _ head: RequestHead) {
         state = .approaching
         let rest = input
@@ -351,12 +351,12 @@ final class RequestReader: WireOwner {
 
     // MARK: Answers of our own
 
-    /// Refuses a request; the connection serves the next one where nothing of this one is still to come.
+    /// Refuses a request. The connection stays open if the request was read completely.
     ///
     /// - Parameters:
-    ///   - refusal: why.
-    ///   - head: the request; nil where it is none.
-    ///   - closes: whether something of the request was read as its body already, so that nobody knows where the next begins.
+    ///   - refusal: the reason.
+    ///   - head: the request; nil if it could not be parsed.
+    ///   - closes: whether to close the connection, because the start of the next request is unknown.
     func refuse(_ refusal: Refusal, to head: RequestHead?, closes: Bool = false) {
         server.tell(.refused(head?.destination, refusal))
         let isHead = head?.method == "HEAD"
@@ -374,7 +374,8 @@ final class RequestReader: WireOwner {
         takeBack(rest)
     }
 
-    /// Says a last word. The client may still be sending, and would lose it by a reset if its bytes were not taken.
+    /// Sends a last response and closes. Input is still read until then, because closing with unread input would reset the
+    /// connection and lose the response.
     func close(saying bytes: ByteBuffer) {
         client.owner = self
         state = .lingering

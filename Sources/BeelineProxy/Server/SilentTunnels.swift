@@ -2,14 +2,14 @@
 
 import NIOCore
 
-/// The origins of tunnels whose clients have said nothing yet. The end of the handshake with them is held back for the first
-/// bytes (`HandshakeEnd`); one that speaks first, such as an SSH or a mail server, would wait for it. After 10 to 20 ms it is
-/// sent without them.
+/// The origins of tunnels whose clients have sent nothing. The final ACK of the TCP handshake is delayed to carry the first bytes
+/// (`HandshakeEnd`), but a server that speaks first, such as SSH or mail, waits for it. It is sent without data after 10 to 20
+/// ms.
 final class SilentTunnels {
     private static let period = TimeAmount.milliseconds(10)
 
     private let loop: any EventLoop
-    /// Those that came since the last look, and those that the next one is for.
+    /// The origins added since the last check, and those that are due at the next one.
     private var new: [Wire] = []
     private var old: [Wire] = []
 

@@ -2,25 +2,24 @@
 
 import NIOCore
 
-/// Two sockets whose bytes go over to each other untouched. A slow side stops the fast one; an end of one direction is an end
-/// of that direction.
+/// Passes bytes unchanged between two sockets. A slow side pauses the other, and each direction ends separately.
 final class Tunnel: WireOwner {
     private let server: ProxyServer
     private let client: Wire
     private let origin: Wire
-    /// Where to, as the end is told of; nil: nobody is told.
+    /// The destination in the event for the tunnel's end; nil for no event.
     private let destination: Destination?
     private let start: NIODeadline
-    /// Int64 also where Int has 32 bits: a tunnel may carry more than 2 GiB.
+    /// Int64, because Int may have 32 bits and a tunnel may carry more than 2 GiB.
     private var sent: Int64 = 0
     private var received: Int64 = 0
     private var isOver = false
 
     /// - Parameters:
-    ///   - server: whose limits hold, and which is told of the end.
-    ///   - client: one side.
-    ///   - origin: the other.
-    ///   - destination: where to, as the end is told of; nil: nobody is told.
+    ///   - server: provides the limits and receives the event for the tunnel's end.
+    ///   - client: the client's socket.
+    ///   - origin: the origin's socket.
+    ///   - destination: the destination in the event for the tunnel's end; nil for no event.
     init(_ server: ProxyServer, client: Wire, origin: Wire, to destination: Destination? = nil) {
         self.server = server
         self.client = client
@@ -29,7 +28,7 @@ final class Tunnel: WireOwner {
         start = server.loop.now
     }
 
-    /// Takes both sockets over, with what was read of them already.
+    /// Takes over both sockets, with the bytes already read from them.
     func begin(fromClient: ByteBuffer, fromOrigin: ByteBuffer = ByteBuffer()) {
         client.owner = self
         origin.owner = self
@@ -45,7 +44,7 @@ final class Tunnel: WireOwner {
         }
         client.resume()
         origin.resume()
-        // What ended or died while nobody looked.
+        // Handle ends that happened before the tunnel owned the sockets.
         if !client.isOpen { return closed(client) }
         if !origin.isOpen { return closed(origin) }
         if client.isInputEnded { inputEnded(of: client) }
@@ -68,16 +67,16 @@ final class Tunnel: WireOwner {
     }
 
     func inputEnded(of wire: Wire) {
-        // TLS that ends without a word is no orderly end.
+        // TLS that ends without close_notify was truncated.
         if wire.hasFailed { closed(wire) } else { other(wire).finishWriting() }
     }
 
     func closed(_ wire: Wire) {
         guard !isOver else { return }
         isOver = true
-        // The last words of who is gone still go out, but not for ever: nobody looks at this socket any more.
+        // The last bytes of the closed side are still sent, but with a time limit, because no owner checks this socket any more.
         let rest = other(wire)
-        // To a protocol that ends with the connection, a reset that becomes an orderly end is a whole message.
+        // If the protocol ends messages by closing, an orderly close after a reset would make a truncated message look complete.
         if wire.hasFailed { rest.resetsAtClose() }
         rest.closeAfterFlush(within: server.configuration.limits.halfClosed ?? .seconds(120))
         if let destination {
@@ -94,7 +93,7 @@ final class Tunnel: WireOwner {
     }
 
     private func end() {
-        // What is cut must not look whole.
+        // The peers must not take an interrupted transfer for a complete one.
         client.reset()
         origin.reset()
     }

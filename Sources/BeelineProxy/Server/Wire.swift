@@ -4,68 +4,68 @@ import DirectHTTP
 import NIOCore
 import Names
 
-/// What happens on a socket, told to whoever has it at the moment. All of it on the event loop.
+/// Receives the events of a socket. All methods run on the event loop.
 protocol WireOwner: AnyObject {
-    /// Bytes came.
+    /// Bytes arrived.
     func received(_ bytes: ByteBuffer, from wire: Wire)
-    /// No more bytes come for now: the moment to flush what they led to.
+    /// The current read is complete, so pending writes can be flushed.
     func receivedAll(from wire: Wire)
-    /// The peer will send no more; it may still read.
+    /// The peer has ended its output; it may still read.
     func inputEnded(of wire: Wire)
-    /// The socket takes more bytes, or should be given no more; see ``Wire/isWritable``.
+    /// The socket's writability changed; see ``Wire/isWritable``.
     func writabilityChanged(of wire: Wire)
-    /// The socket is gone.
+    /// The socket is closed.
     func closed(_ wire: Wire)
-    /// Time has passed.
+    /// Called periodically to check time limits.
     func check(_ wire: Wire, now: NIODeadline)
 }
 
-/// One socket of the proxy: the only handler of its channel. It counts, remembers and stops reading; what bytes mean is its
-/// owner's business, which changes while the socket lives: from a request to a tunnel, from an exchange to the pool.
+/// A socket of the proxy; the only handler of its channel. It tracks activity, writes and flow control. Its owner processes the
+/// bytes, and changes over the socket's lifetime: from a request to a tunnel, or from an exchange to the pool.
 final class Wire: ChannelInboundHandler, ChannelOutboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
-    /// Who has the socket. The circles of references are broken when the socket closes; one that is gone gets no owner.
+    /// The owner of the socket. Closing the socket clears it, which breaks reference cycles; a closed socket accepts no owner.
     var owner: (any WireOwner)? { didSet { if isGone, owner != nil { owner = nil } } }
-    /// Whether the peer has said that it will send no more.
+    /// Whether the peer has ended its output.
     private(set) var isInputEnded = false
     private(set) var lastActivity: NIODeadline
-    /// When bytes last came, or reading went on after ``pause()``.
+    /// The time of the last received bytes, or of the last ``resume()``.
     private(set) var lastRead: NIODeadline
-    /// Whether the socket broke before the peer's end: the peer reset it, or a peer of TLS ended it without a word.
+    /// Whether the connection failed before the peer ended its output: by a reset, or by TLS without close_notify.
     private(set) var hasFailed = false
-    /// Whether the peer took a login for this connection: requests of other clients must not use it.
+    /// Whether the connection was authenticated by a client's login, so that no other client may use it.
     var isTied = false
-    /// Whether the peer was ever sent anything.
+    /// Whether anything was written.
     private(set) var hasWritten = false
-    /// Whether one direction can end before the other; TLS ends both.
+    /// Whether each direction can end separately. False with TLS.
     let halfCloses: Bool
-    /// The server that counts the socket; nil for sockets to origins.
+    /// The server that counts the client's socket; nil for sockets to origins.
     private var server: ProxyServer?
     private var context: ChannelHandlerContext?
     private var isGone = false
     private(set) var isPaused = false
     private var wantsRead = false
     private var isClosing = false
-    /// Closes a socket whose last bytes find no reader.
+    /// The time limit for the peer to read the last bytes before the socket is closed.
     private var lastCall: Scheduled<Void>?
     private var written: Int64 = 0
-    /// Pieces since the last time when none was known to wait.
+    /// The number of pieces written since all of them were known to be sent.
     private var pieces = 0
     private var hasManyPieces = false
     private static let maxPieces = 1024
-    /// How many bytes have left, and since when no more have.
+    /// The number of bytes sent, and the time since that number has not changed.
     private var stall: (sent: Int64, since: NIODeadline)?
-    /// What the socket counts for among the clients; nil for sockets to origins.
+    /// The address under which the socket is counted; nil for sockets to origins.
     let countsFor: IPAddress?
 
     /// - Parameters:
-    ///   - now: the time.
-    ///   - halfCloses: whether one direction can end before the other.
-    ///   - server: told when a client's socket is gone; nil for a socket to an origin.
-    ///   - client: what the socket counts for among the clients.
+    ///   - now: the current time.
+    ///   - halfCloses: whether each direction can end separately.
+    ///   - server: informed when a client's socket closes; nil for a socket to an origin.
+    ///   - client: the address under which the socket is counted.
     init(now: NIODeadline, halfCloses: Bool = true, of server: ProxyServer? = nil, client: IPAddress? = nil) {
         lastActivity = now
         lastRead = now
@@ -75,14 +75,14 @@ final class Wire: ChannelInboundHandler, ChannelOutboundHandler {
     }
 
     var isOpen: Bool { context != nil && !isClosing }
-    /// Whether the socket takes more bytes. Beside the bytes that wait the pieces are counted: each has a buffer of its own,
-    /// which is larger than a piece of one byte.
+    /// Whether the socket accepts more bytes. The number of pieces is limited too, because each holds a buffer that may be much
+    /// larger than its bytes.
     var isWritable: Bool { (context?.channel.isWritable ?? false) && !hasManyPieces }
 
-    /// Bytes that wait for the peer.
+    /// The number of bytes that wait to be sent.
     var waitingBytes: Int { (try? context?.channel.syncOptions?.getOption(.bufferedWritableBytes)) ?? 0 }
 
-    /// Whether bytes have waited for the peer for so long, and it has read none of them. To be asked now and then.
+    /// Whether bytes have waited for `limit` without the peer reading any. Must be called periodically.
     func isStalled(for limit: TimeAmount, now: NIODeadline) -> Bool {
         let waiting = waitingBytes
         guard waiting > 0 else {
@@ -125,7 +125,7 @@ final class Wire: ChannelInboundHandler, ChannelOutboundHandler {
         flush()
     }
 
-    /// Sends, and tells when the kernel has it, or that it never will.
+    /// Sends bytes. The future completes when the kernel has accepted them, and fails if it never will.
     func sendAll(_ bytes: ByteBuffer, on loop: any EventLoop) -> EventLoopFuture<Void> {
         guard let context, !isClosing else { return loop.makeFailedFuture(ChannelError.ioOnClosedChannel) }
         hasWritten = true
@@ -135,13 +135,13 @@ final class Wire: ChannelInboundHandler, ChannelOutboundHandler {
         return written.futureResult
     }
 
-    /// Ends the handshake with a peer that was not sent anything yet; see ``SilentTunnels``.
+    /// Sends the delayed ACK of the TCP handshake if nothing was written; see ``SilentTunnels``.
     func endHandshake() {
         guard let context, !hasWritten else { return }
         HandshakeEnd.send(on: context.channel)
     }
 
-    /// Reads no more until ``resume()``: the peer is stopped by its full buffers.
+    /// Stops reading until ``resume()``. The peer stops when the socket's buffers are full.
     func pause() { isPaused = true }
 
     func resume() {
@@ -154,20 +154,19 @@ final class Wire: ChannelInboundHandler, ChannelOutboundHandler {
         }
     }
 
-    /// Says that no more bytes follow those that were written; the socket closes where the peer has said the same, and where
-    /// it must.
+    /// Ends the output. The socket closes if the peer has ended its output too, or if it cannot half-close.
     func finishWriting() {
         guard let context, !isClosing else { return }
         guard isInputEnded || !halfCloses else { return context.close(mode: .output, promise: nil) }
         closeAfterFlush()
     }
 
-    /// Closes when all that was written has left.
+    /// Closes after all written bytes are sent.
     ///
-    /// - Parameter limit: closes by then in any case; nil where the owner sees to that.
+    /// - Parameter limit: the time after which it closes in any case; nil if the owner enforces a limit.
     func closeAfterFlush(within limit: Duration? = nil) {
         guard let context else { return }
-        // What closes already may still wait for its reader, and had a watcher until now.
+        // A socket that is already closing may still wait for its peer, and its owner no longer enforces a limit.
         if let limit, lastCall == nil {
             lastCall = context.eventLoop.assumeIsolated().scheduleTask(in: TimeAmount(limit)) { [self] in close() }
         }
@@ -180,10 +179,10 @@ final class Wire: ChannelInboundHandler, ChannelOutboundHandler {
         context.writeAndFlush(wrapOutboundOut(ByteBuffer()), promise: written)
     }
 
-    /// Makes the end of the connection a reset, so that what the peer was sent does not look whole.
+    /// Makes the next close a reset, so that the peer does not take the data for complete.
     func resetsAtClose() { context?.channel.resetsAtClose() }
 
-    /// Closes by a reset.
+    /// Closes with a reset.
     func reset() {
         resetsAtClose()
         close()
@@ -198,7 +197,7 @@ final class Wire: ChannelInboundHandler, ChannelOutboundHandler {
 
     func handlerAdded(context: ChannelHandlerContext) { self.context = context }
 
-    /// A channel that never became active is not told to be inactive.
+    /// A channel that never became active receives no `channelInactive`.
     func handlerRemoved(context: ChannelHandlerContext) { end() }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -236,7 +235,7 @@ final class Wire: ChannelInboundHandler, ChannelOutboundHandler {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        // A reset after the peer's end takes nothing away from what it sent.
+        // A reset after the end of the peer's output loses none of it.
         if !isInputEnded { hasFailed = true }
         context.close(promise: nil)
     }

@@ -5,32 +5,31 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-// TLS sessions of a client (RFC 8446 §2.2, RFC 5077), for which swift-nio-ssl has no call: what its BoringSSL says of them.
+// TLS session resumption for a client (RFC 8446 §2.2, RFC 5077). swift-nio-ssl has no API for it, so this calls its BoringSSL.
 //
-// Its functions are looked for when the program is linked. A version that has them no more leaves a program that works and
-// resumes nothing.
+// The BoringSSL functions are weak symbols. If a version of swift-nio-ssl lacks them, the program works without resumption.
 
-/// Who is told. The calls come on the thread of the connection, `server` is its name as it was sent, and lives as long as the call.
+/// Callbacks. They run on the connection's thread. `server` is the server name that was sent; it is valid during the call only.
 typedef struct {
-    /// A handshake begins: `tls_sessions_offer` may be called for `connection`.
+    /// A handshake begins. `tls_sessions_offer` may be called for `connection`.
     void (*_Nonnull begins)(void *_Nonnull owner, void *_Nonnull connection, const char *_Nonnull server);
-    /// There is a session to offer once, which the owner frees by `tls_sessions_free`: the server gave it, or it was offered,
-    /// proved good and is of a version (TLS 1.2) whose sessions may be offered again (RFC 8446 appendix C.4).
+    /// A session is available to be offered once. The owner must free it with `tls_sessions_free`. Either the server issued it,
+    /// or it was resumed successfully and its version (TLS 1.2) allows it to be offered again (RFC 8446 appendix C.4).
     void (*_Nonnull given)(void *_Nonnull owner, void *_Nonnull connection, const char *_Nonnull server,
                            void *_Nonnull session);
-    /// The context is gone.
+    /// The context was freed.
     void (*_Nonnull ended)(void *_Nonnull owner);
 } TLSSessionCalls;
 
-/// Follows the sessions of all connections of a context, an `SSL_CTX *`. False where that is not possible; then `ended` is not
-/// called.
+/// Registers callbacks for all connections of `context`, an `SSL_CTX *`. Returns false if that is not possible; `ended` is then
+/// not called.
 bool tls_sessions_follow(void *_Nonnull context, void *_Nonnull owner, TLSSessionCalls calls);
 
-/// The group of the key exchange that a connection's server chose (RFC 8446 §4.2.7); 0 where there is none.
+/// The key exchange group that the server of a connection chose (RFC 8446 §4.2.7); 0 if there is none.
 uint16_t tls_sessions_group(void *_Nonnull connection);
 
-/// Offers a session, and a key for one group only, where `group` is not 0.
+/// Offers a session. Unless `group` is 0, the only key share is one for that group.
 void tls_sessions_offer(void *_Nonnull connection, void *_Nonnull session, uint16_t group);
 
-/// Ends the use of a session that was given.
+/// Frees a session received by `given`.
 void tls_sessions_free(void *_Nonnull session);

@@ -69,7 +69,7 @@ struct HTTP1ResponseParser {
         if buffer.readableBytes == 0 {
             buffer = bytes
         } else {
-            // Otherwise a stream whose pieces never end at a line or frame boundary would be buffered whole.
+            // Release the consumed bytes. Otherwise a stream whose pieces never end at a line or frame boundary stays in memory.
             buffer.discardReadBytes()
             buffer.writeImmutableBuffer(bytes)
         }

@@ -10,7 +10,7 @@ package final class HTTP2ServerHandler: ChannelInboundHandler {
     package typealias InboundIn = ByteBuffer
     package typealias OutboundOut = ByteBuffer
 
-    /// A request with its whole body.
+    /// A request with its body.
     package struct Request {
         /// The stream to reply on.
         package internal(set) var stream: UInt32
@@ -82,9 +82,9 @@ package final class HTTP2ServerHandler: ChannelInboundHandler {
     /// Creates a handler.
     ///
     /// - Parameters:
-    /// - limits: the limits of the client.
-    /// - onRequest: receives each request. The reply is sent with ``reply(_:fields:body:to:)``, at once or later.
-    /// - onCancel: called with a stream whose reply is no longer needed.
+    ///   - limits: the limits of the client.
+    ///   - onRequest: receives each request. The reply is sent with ``reply(_:fields:body:to:)``, at once or later.
+    ///   - onCancel: called with a stream whose reply is no longer needed.
     package init(
         limits: Limits,
         onRequest: @escaping (Request) -> Void,
@@ -108,8 +108,8 @@ package final class HTTP2ServerHandler: ChannelInboundHandler {
     ///
     /// - Parameters:
     ///   - status: the status code.
-    /// - fields: names in lower case, values, and whether later replies repeat the field.
-    /// - body: the body.
+    ///   - fields: names in lower case, values, and whether later replies repeat the field.
+    ///   - body: the body.
     ///   - id: the stream.
     package func reply(
         _ status: Int,

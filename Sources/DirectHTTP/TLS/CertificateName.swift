@@ -4,19 +4,19 @@ package import NIOCore
 import NIOSSL
 package import Names
 
-/// Whether a certificate is one for a name (RFC 9525 §6.3): a host with a name by the certificate's DNS names, an
-/// address by its addresses, and by nothing else.
+/// Matches a certificate to a host (RFC 9525 §6.3): a name only by the certificate's DNS names, an address only by its IP
+/// addresses.
 ///
-/// NIOSSL also takes a certificate for the *address* that was dialled. Anybody can have one for an address of their own, and
-/// a poisoned answer may lead there: for an origin with a name only the name counts.
+/// NIOSSL also accepts a certificate for the *address* that was dialled. Anyone can get a certificate for their own address, and
+/// a poisoned DNS answer may lead there. So for an origin with a name, only the name counts.
 package enum CertificateName {
-    /// Whether the server at the other end of a channel showed a certificate for the host. On the channel's event loop.
+    /// Whether the peer of a channel presented a certificate for the host. Must be called on the channel's event loop.
     package static func isShown(by channel: any Channel, for host: Host) -> Bool {
         let certificate = try? channel.pipeline.syncOperations.nioSSL_peerCertificate()
         return certificate.map { covers($0, host) } ?? false
     }
 
-    /// Whether it is for a host: by its name, or by its address where it has no other name.
+    /// Whether the certificate is valid for a host: by its name, or by its address if the host is an address.
     static func covers(_ certificate: NIOSSLCertificate, _ host: Host) -> Bool {
         guard let address = host.address else { return covers(certificate, host.text) }
         return certificate._subjectAlternativeNames().contains { alternative in
@@ -30,7 +30,7 @@ package enum CertificateName {
         }
     }
 
-    /// A wildcard stands for the whole leftmost label of a name with two more behind it.
+    /// Matches a name. A wildcard stands for the whole leftmost label, and at least two labels must follow it.
     package static func matches(_ pattern: [UInt8], _ name: String) -> Bool {
         let pattern = labels(String(decoding: pattern, as: UTF8.self))
         let name = labels(name)

@@ -2,41 +2,41 @@
 
 import NIOSSL
 
-/// Who we are to a server that asks for a certificate (RFC 8446 §4.3.2): a chain and the private key of its first certificate.
+/// The client certificate for servers that request one (RFC 8446 §4.3.2): a chain, and the private key of its first certificate.
 ///
 /// The key is a secret: `description` does not show it.
 public struct ClientIdentity: Hashable, Sendable, CustomStringConvertible {
-    /// Where certificates or a key come from.
+    /// The source of certificates or of a key.
     public enum Source: Hashable, Sendable {
-        /// A file in PEM form; a chain is several certificates in one file, the own one first.
+        /// A PEM file. A chain is one file with several certificates, the client's own first.
         case pemFile(String)
-        /// Text in PEM form.
+        /// PEM text.
         case pem(String)
-        /// One certificate or key in DER form.
+        /// A single certificate or key in DER.
         case der([UInt8])
     }
 
-    /// The own certificate, and the intermediates behind it.
+    /// The client's certificate, followed by intermediates.
     public var chain: Source
-    /// Its private key.
+    /// The private key of the certificate.
     public var key: Source
-    /// The passphrase of a key in encrypted PEM; nil where it is not encrypted.
+    /// The passphrase of an encrypted PEM key; nil if the key is not encrypted.
     public var passphrase: String?
 
-    /// An identity. One PEM file that holds certificate and key may be given for both.
+    /// Creates an identity. A PEM file with both certificate and key may be used for both parameters.
     public init(chain: Source, key: Source, passphrase: String? = nil) {
         self.chain = chain
         self.key = key
         self.passphrase = passphrase
     }
 
-    /// The kind of its sources.
+    /// A fixed text, without secrets.
     public var description: String { "a client certificate" }
 
-    /// The files that it is read from.
+    /// The paths of the files to read.
     var paths: [String] { [chain, key].compactMap(\.path) }
 
-    /// Reads chain and key.
+    /// Reads the chain and the key.
     func load() throws(DirectHTTPError) -> (chain: [NIOSSLCertificate], key: NIOSSLPrivateKey) {
         let certificates = try Self.read(chain, "the client certificate", "write PEM, or one certificate in DER") {
             switch $0 {
@@ -46,7 +46,7 @@ public struct ClientIdentity: Hashable, Sendable, CustomStringConvertible {
             }
         }
         let secret = Array((passphrase ?? "").utf8)
-        // Without a passphrase BoringSSL would ask for one on the terminal.
+        // Without a passphrase BoringSSL would prompt for one on the terminal.
         let callback: NIOSSLPassphraseCallback<[UInt8]> = { $0(secret) }
         let remedy = "write PEM or DER, and give the right passphrase of one that is encrypted"
         let key = try Self.read(key, "the client certificate's key", remedy) {
@@ -78,7 +78,7 @@ public struct ClientIdentity: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// The error of a key that is another certificate's.
+    /// The error for a key that does not match the certificate.
     func mismatch(_ cause: any Error) -> DirectHTTPError {
         DirectHTTPError(
             .tlsFailed,
@@ -94,6 +94,6 @@ extension ClientIdentity.Source {
         if case .pemFile(let path) = self { path } else { nil }
     }
 
-    /// For an error: never what is in it.
+    /// The file's path for an error message. It never includes the content.
     fileprivate var place: String { path.map { " in \($0)" } ?? "" }
 }

@@ -8,14 +8,14 @@ import Musl
 import Glibc
 #endif
 
-/// What tells a file from the one that was at its path before.
+/// The metadata that tells whether a file at a path has changed.
 struct FileStamp: Hashable {
     /// The time of the last change, as text: which module declares the fields of `timespec` differs from build to build.
     private let modified: String
     private let size: Int64
     private let inode: UInt64
 
-    /// The stamp of a regular file; nil for any other: a pipe can be read only once.
+    /// The stamp of a regular file; nil for any other file, such as a pipe, which can be read only once.
     init?(_ path: String) {
         var status = stat()
         guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }

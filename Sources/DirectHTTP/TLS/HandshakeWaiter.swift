@@ -12,7 +12,7 @@ import Musl
 import Glibc
 #endif
 
-/// Stands behind the TLS handler until the handshake ended, and tells how.
+/// Waits behind the TLS handler for the end of the handshake, and reports its result.
 final class HandshakeWaiter: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
 
@@ -21,7 +21,7 @@ final class HandshakeWaiter: ChannelInboundHandler, RemovableChannelHandler {
 
     /// - Parameters:
     ///   - handler: the TLS handler.
-    ///   - done: called once, with the protocol that ALPN chose.
+    ///   - done: called once, with the protocol that ALPN selected.
     init(for handler: NIOSSLClientHandler, done: @escaping (Result<String?, DirectHTTPError>) -> Void) {
         self.handler = handler
         self.done = done
@@ -29,7 +29,7 @@ final class HandshakeWaiter: ChannelInboundHandler, RemovableChannelHandler {
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         if case .handshakeCompleted(let negotiated)? = event as? TLSUserEvent, let done = done.take() {
-            // What is added from here on stands at the end of the pipeline, and nothing in between.
+            // Remove this handler first, so that handlers added by `done` go to the end of the pipeline.
             context.pipeline.syncOperations.removeHandler(context: context, promise: nil)
             return done(.success(negotiated))
         }
@@ -46,7 +46,7 @@ final class HandshakeWaiter: ChannelInboundHandler, RemovableChannelHandler {
         context.fireChannelInactive()
     }
 
-    /// BoringSSL's words, sorted into those about the certificate and the rest.
+    /// Maps BoringSSL's error to a rejected certificate or another TLS failure.
     private func explain(_ error: any Error) -> DirectHTTPError {
         if let error = error as? NIOSSLExtraError, error == .failedToValidateHostname {
             return DirectHTTPError(

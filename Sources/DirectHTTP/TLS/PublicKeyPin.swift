@@ -4,30 +4,30 @@ import Crypto
 import NIOSSL
 public import Names
 
-/// SHA-256 of a certificate's public key in its DER form, SubjectPublicKeyInfo (RFC 7469 §2.4). It outlives a certificate that
-/// is renewed with the same key.
+/// The SHA-256 hash of a certificate's public key in DER form (SubjectPublicKeyInfo, RFC 7469 §2.4). It stays the same when a
+/// certificate is renewed with the same key.
 public struct PublicKeyPin: Hashable, Sendable, CustomStringConvertible {
     /// The hash, 32 bytes.
     public let hash: [UInt8]
 
-    /// A pin of a hash; nil where it has not 32 bytes.
+    /// Creates a pin from a hash; nil unless it has 32 bytes.
     public init?(hash: some Sequence<UInt8>) {
         self.hash = Array(hash)
         guard self.hash.count == 32 else { return nil }
     }
 
-    /// Reads `sha256//BASE64` as curl's `--pinnedpubkey` takes it, or `sha256/BASE64` as other programs write it.
+    /// Parses `sha256//BASE64`, the form of curl's `--pinnedpubkey`, or `sha256/BASE64`, which other programs use.
     public init?(_ text: some StringProtocol) {
         guard text.hasPrefix("sha256/") else { return nil }
         let rest = text.dropFirst(7)
-        // A slash is a digit too: 32 bytes have 44 of them, and what is more than that is curl's.
+        // A slash is also a base64 digit. 32 bytes encode to 44 digits, so a longer text starts with the slash of curl's form.
         guard let hash = Base64.decodePadded(rest.utf8.count > 44 && rest.first == "/" ? rest.dropFirst() : rest) else {
             return nil
         }
         self.init(hash: hash)
     }
 
-    /// The pin of a certificate's key.
+    /// The pin of a certificate's public key; nil if the key cannot be read.
     init?(of certificate: NIOSSLCertificate) {
         guard let key = try? certificate.extractPublicKey().toSPKIBytes() else { return nil }
         self.init(hash: SHA256.hash(data: key))
@@ -37,17 +37,16 @@ public struct PublicKeyPin: Hashable, Sendable, CustomStringConvertible {
     public var description: String { "sha256//" + Base64.encode(hash) }
 }
 
-/// The public keys that a host may show.
+/// The public keys that are accepted from a host.
 public struct PinnedHost: Hashable, Sendable {
-    /// The host; nil: every host.
+    /// The host; nil for every host.
     public var host: Host?
-    /// Whether the hosts below it are pinned too. Default true.
+    /// Whether the pins also apply to subdomains. Default true.
     public var includesSubdomains: Bool
-    /// The keys, any of which will do: the one in use and, for the day on which it is lost, one in reserve (RFC 7469 §4.3).
-    /// Empty: no key will do.
+    /// The accepted keys. Include a backup key in case the current one is lost (RFC 7469 §4.3). If empty, no key is accepted.
     public var pins: Set<PublicKeyPin>
 
-    /// Pins of a host.
+    /// Pins the keys of a host.
     public init(_ host: Host?, includesSubdomains: Bool = true, pins: Set<PublicKeyPin>) {
         self.host = host
         self.includesSubdomains = includesSubdomains
@@ -62,14 +61,14 @@ public struct PinnedHost: Hashable, Sendable {
 }
 
 extension TLSSettings {
-    /// The keys that a host may show: those of every entry that covers it; nil where none does.
+    /// The keys accepted from a host: those of all entries that cover it; nil if no entry does.
     func pins(for host: Host) -> Set<PublicKeyPin>? {
         let entries = pins.filter { $0.covers(host) }
         return entries.isEmpty ? nil : entries.reduce(into: []) { $0.formUnion($1.pins) }
     }
 
-    /// The same for services that name origins: without the client certificate and the pins that cover every host, both of
-    /// which are for origins.
+    /// The settings for upstream resolvers: without the client certificate and the pins that cover every host, which are meant
+    /// for origins.
     package var forUpstreams: TLSSettings {
         var settings = self
         settings.pins.removeAll { $0.host == nil }
@@ -77,7 +76,8 @@ extension TLSSettings {
         return settings
     }
 
-    /// How TLS with a proxy is done where nobody says: as with origins, but always checked and without what is meant for them.
+    /// The default settings for TLS to a proxy: the certificate is always verified, and the client certificate and pins, which
+    /// are meant for origins, are removed.
     package var forProxy: TLSSettings {
         var settings = self
         settings.verifiesCertificate = true

@@ -6,7 +6,7 @@ import NIOSSL
 /// A BoringSSL context.
 struct TLSContext: Sendable {
     let context: NIOSSLContext
-    /// The sessions of its connections; nil where they resume nothing.
+    /// The sessions of its connections; nil if session resumption is off.
     let sessions: TLSSessions?
 
     init(_ settings: TLSSettings, _ configuration: TLSConfiguration) throws {
@@ -15,25 +15,26 @@ struct TLSContext: Sendable {
     }
 }
 
-/// One context for each of the settings that were used last: with the system's roots it costs megabytes and milliseconds, so it is made once
-/// and shared by all origins.
+/// Caches one context for each recently used settings value. A context with the system's roots costs megabytes and milliseconds,
+/// so all origins share it.
 final class TLSContexts: Sendable {
-    /// A context that is made once. Its lock is held meanwhile, for files may be slow to read: so only those who want the same one
-    /// wait, and never pay twice.
+    /// A context that is created once. Its lock is held while files are read, which may be slow, so that only callers of the same
+    /// settings wait and the work is done once.
     private final class Entry: Sendable {
         let context = NIOLockedValueBox<TLSContext?>(nil)
     }
 
     /// Guards the table.
     private let table = NIOLockedValueBox(Table())
-    /// More than a program has settings; one that makes new ones all the time must not keep all of them, keys included.
+    /// The maximum number of cached contexts. It bounds the memory of programs that keep creating settings, and how long their
+    /// keys are kept.
     static let maximumContexts = 32
 
     private struct Table {
         var contexts: [Key: (entry: Entry, lastUse: Int)] = [:]
         var uses = 0
 
-        /// The entry of a key, which is used now. For a new one, the one that was used longest ago is forgotten.
+        /// The entry of a key, marked as used. A new entry evicts the least recently used one.
         mutating func entry(_ key: Key) -> Entry {
             uses += 1
             let known = contexts[key]?.entry
@@ -48,26 +49,26 @@ final class TLSContexts: Sendable {
         }
     }
 
-    /// How many contexts are kept.
+    /// The number of cached contexts.
     var count: Int { table.withLockedValue { $0.contexts.count } }
 
     private struct Key: Hashable {
         var settings: TLSSettings
         var checksName: Bool
-        /// A renewed certificate has the path of the old one.
+        /// Detects a renewed certificate at the same path.
         var files: [FileStamp?]
 
         init(_ settings: TLSSettings, _ checksName: Bool) {
             self.settings = settings
             self.checksName = checksName
-            // Pins are checked elsewhere and make no difference here.
+            // Pins are checked elsewhere and do not affect the context.
             self.settings.pins = []
             files = (settings.rootFiles + (settings.identity?.paths ?? [])).map { FileStamp($0) }
         }
     }
 
-    /// - Parameter checksName: whether the peer has a name. Where it has only an address NIOSSL would check the address that was
-    ///   dialled, which may be a proxy's; ``TLSStep`` checks the right one.
+    /// - Parameter checksName: whether the peer is identified by a name. For an address, NIOSSL would check the dialled address,
+    ///   which may be a proxy's; ``TLSStep`` checks the host's address instead.
     func context(for settings: TLSSettings, checksName: Bool) throws(DirectHTTPError) -> TLSContext {
         let key = Key(settings, checksName)
         do {

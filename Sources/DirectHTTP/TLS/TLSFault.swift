@@ -11,22 +11,22 @@ import Musl
 import Glibc
 #endif
 
-/// Why TLS failed, in words that say what to do.
+/// Explains TLS errors in terms of a remedy.
 package enum TLSFault {
-    /// What an error means, for one line of a message. BoringSSL's name for it stays, to be looked up.
+    /// A one-line explanation of an error. It includes BoringSSL's reason, so that it can be looked up.
     package static func explain(_ error: any Error) -> String {
         guard let reason = reason(of: error) else { return String(describing: error) }
         return meaning(of: reason).map { "\($0) (\(reason))" } ?? String(reason)
     }
 
-    /// What is wrong with the dates of a certificate; nil: nothing.
+    /// The problem with a certificate's validity dates; nil if they are valid.
     static func objection(toDatesOf certificate: NIOSSLCertificate, now: time_t) -> String? {
         if certificate.notValidAfter < now { return "expired on \(day(certificate.notValidAfter))" }
         if certificate.notValidBefore > now { return "is not valid before \(day(certificate.notValidBefore))" }
         return nil
     }
 
-    /// Why a file cannot be opened; nil: it can.
+    /// The reason why a file cannot be opened; nil if it can.
     static func objection(toFile path: String) -> String? {
         access(path, R_OK) == 0 ? nil : "there is no such file, or it may not be read"
     }
@@ -36,14 +36,14 @@ package enum TLSFault {
         return "\(date.year)-\(date.month < 10 ? "0" : "")\(date.month)-\(date.day < 10 ? "0" : "")\(date.day)"
     }
 
-    /// `WRONG_VERSION_NUMBER` and the like, which NIOSSL tells in text alone; nil for errors that are not BoringSSL's.
+    /// BoringSSL's reason, such as `WRONG_VERSION_NUMBER`, which NIOSSL provides only as text; nil for other errors.
     private static func reason(of error: any Error) -> Substring? {
         let text = String(describing: error)
         guard let mark = text.firstRange(of: "OPENSSL_internal:") else { return nil }
         return text[mark.upperBound...].prefix { $0.isUppercase || $0.isNumber || $0 == "_" }
     }
 
-    /// Those with `ALERT` are the server's words (RFC 8446 §6.2). About certificates it complains of the client's.
+    /// Reasons with `ALERT` come from the server (RFC 8446 §6.2). Its alerts about certificates concern the client's certificate.
     private static func meaning(of reason: Substring) -> String? {
         switch reason {
         case "WRONG_VERSION_NUMBER":

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The sessions of servers by name, bounded in names and in sessions of a name. A value, so that it can be tested without TLS.
+/// TLS sessions by server name, with bounds on names and on sessions per name. A value type, so that it can be tested without
+/// TLS.
 struct TLSSessionTable<Session: Sendable>: Sendable {
-    /// Names whose sessions are kept; beyond that, the name that was used longest ago is forgotten.
+    /// The maximum number of names. The least recently used name is evicted.
     static var maximumNames: Int { 128 }
-    /// Sessions kept for a name, for as many connections at once. A session weighs some 10 KB.
+    /// The maximum number of sessions per name, for concurrent connections. A session takes about 10 KB.
     static var sessionsPerName: Int { 4 }
 
     private struct Server: Sendable {
@@ -15,17 +16,17 @@ struct TLSSessionTable<Session: Sendable>: Sendable {
     private var servers: [String: Server] = [:]
     private var uses = 0
 
-    /// Names that are known.
+    /// The number of names.
     var count: Int { servers.count }
 
-    /// The newest session, which is the caller's alone from now on.
+    /// Removes and returns the newest session.
     mutating func take(for server: String) -> Session? {
         uses += 1
         servers[server]?.lastUse = uses
         return servers[server]?.sessions.popLast()
     }
 
-    /// Forgets what a server gave.
+    /// Removes all sessions of a server.
     mutating func forget(_ server: String) { servers[server] = nil }
 
     mutating func keep(_ session: Session, for server: String) {

@@ -4,18 +4,18 @@ import CTLSSessions
 import NIOConcurrencyHelpers
 import NIOSSL
 
-/// The sessions that servers gave to the connections of one context (RFC 8446 §2.2, RFC 5077).
+/// The TLS sessions received by the connections of one context (RFC 8446 §2.2, RFC 5077).
 ///
-/// A connection that offers one to the server of the same name is spared the server's certificate and the check of it. It
-/// offers a key for that group alone which the server chose before: a key of the hybrid group is a kilobyte and half of a
-/// handshake's work, and most servers do not take it. What else is supported is said as ever.
+/// Resuming a session skips the server's certificate and its verification. The client also sends a key share only for the group
+/// that the server chose before: a share of the hybrid group costs a kilobyte and half of the handshake's work, and most servers
+/// do not use it. The list of supported groups is unchanged.
 final class TLSSessions: Sendable {
     private let state = NIOLockedValueBox(TLSSessionTable<Session>())
 
-    /// A session of BoringSSL's, which does not change.
+    /// A BoringSSL session, which is immutable.
     private final class Session: @unchecked Sendable {
         let pointer: UnsafeMutableRawPointer
-        /// The group of the key exchange that led to it.
+        /// The key exchange group of the handshake that created the session.
         let group: UInt16
 
         init(_ pointer: UnsafeMutableRawPointer, group: UInt16) {
@@ -26,9 +26,9 @@ final class TLSSessions: Sendable {
         deinit { tls_sessions_free(pointer) }
     }
 
-    /// Keeps and offers the sessions of all connections of a context; nil where its BoringSSL cannot be asked to.
+    /// Stores and offers the sessions of all connections of a context; nil if its BoringSSL does not support that.
     init?(of context: NIOSSLContext) {
-        // NIOSSL gives nobody what it wraps. A version that names it otherwise resumes nothing, which a test would tell.
+        // NIOSSL does not expose its SSL_CTX. If a version renames the property, sessions are not resumed, and a test fails.
         guard let wrapped = Mirror(reflecting: context).descendant("sslContext") as? OpaquePointer else { return nil }
         let owner = Unmanaged.passRetained(self)
         guard tls_sessions_follow(UnsafeMutableRawPointer(wrapped), owner.toOpaque(), Self.calls) else {
@@ -55,7 +55,7 @@ final class TLSSessions: Sendable {
 
     private func take(for server: String) -> Session? { state.withLockedValue { $0.take(for: server) } }
 
-    /// Forgets what a server gave.
+    /// Removes all sessions of a server.
     func forget(_ server: String) { state.withLockedValue { $0.forget(server) } }
 
     private func keep(_ session: Session, for server: String) {

@@ -3,12 +3,12 @@
 package import NIOSSL
 
 extension TLSSettings {
-    /// A context for a protocol other than HTTP that speaks TLS by these settings.
+    /// Creates a context with these settings for a protocol other than HTTP.
     ///
     /// - Parameters:
-    ///   - applicationProtocols: what is offered by ALPN, best first; empty: nothing.
-    ///   - checksName: whether the peer has a name. Where it has only an address NIOSSL would check the one that was dialled,
-    ///     which may be another (NAT64); ``CertificateName`` checks the right one.
+    ///   - applicationProtocols: the ALPN protocols, in order of preference; empty to send none.
+    ///   - checksName: whether the peer is identified by a name. For an address, NIOSSL would check the dialled address, which
+    ///     NAT64 may have changed; ``CertificateName`` checks the right one.
     package func context(applicationProtocols: [String], checksName: Bool = true) throws -> NIOSSLContext {
         var configuration = try TLSContexts.configuration(self, checksName)
         configuration.applicationProtocols = applicationProtocols

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// How TLS is done: whom to trust and what to accept. The server name is never here: it is the origin's.
+/// The TLS settings: trust, versions and client certificate. The server name is not part of them; it is the origin's.
 public struct TLSSettings: Hashable, Sendable {
-    /// TLS versions that can be demanded.
+    /// TLS versions that can be required.
     public enum Version: Hashable, Sendable {
         /// RFC 5246.
         case tls12
@@ -12,25 +12,26 @@ public struct TLSSettings: Hashable, Sendable {
 
     /// Whether the system's roots are trusted. Default true.
     public var trustsSystemRoots = true
-    /// PEM files with further roots, as curl's `--cacert`. Default none.
+    /// PEM files with additional roots, like curl's `--cacert`. Default none.
     public var rootFiles: [String] = []
-    /// PEM texts with further roots. Default none.
+    /// PEM texts with additional roots. Default none.
     public var rootPEMs: [String] = []
-    /// Whether the certificate is checked at all. Default true; false is curl's `-k` and gives up all that TLS is for.
+    /// Whether the server's certificate is verified. Default true. False is curl's `-k` and removes the protection of TLS.
     public var verifiesCertificate = true
-    /// The lowest version accepted. Default TLS 1.2.
+    /// The minimum TLS version. Default TLS 1.2.
     public var minimumVersion = Version.tls12
-    /// Who we are to a server that asks for a certificate. Default nil: nobody.
+    /// The client certificate for servers that request one. Default nil: none.
     public var identity: ClientIdentity?
-    /// Public keys that hosts must show on top of a certificate that is in order. Default none. They hold even where
-    /// ``verifiesCertificate`` is false. The key that counts is that of the host's own certificate, as in curl.
+    /// Public keys that hosts must present in addition to a valid certificate. Default none. They are checked even if
+    /// ``verifiesCertificate`` is false. As in curl, the key of the host's own certificate is checked.
     public var pins: [PinnedHost] = []
-    /// Whether a connection takes up the session of an earlier one to the same name (RFC 8446 §2.2), which spares both sides the
-    /// certificate. Default true. Sessions are kept in memory, by the engine, and only among connections with equal settings.
+    /// Whether connections resume sessions of earlier connections to the same name (RFC 8446 §2.2), which avoids sending the
+    /// certificate again. Default true. The engine keeps sessions in memory, and shares them only among connections with equal
+    /// settings.
     public var resumesSessions = true
-    /// Whether HTTP/2 is offered in ALPN (RFC 7301); HTTP/1.1 always is. Default true.
+    /// Whether ALPN offers HTTP/2 (RFC 7301). HTTP/1.1 is always offered. Default true.
     public var offersHTTP2 = true
 
-    /// The defaults: system roots, full check, TLS 1.2 or later.
+    /// Creates the default settings: system roots, full verification, TLS 1.2 or later.
     public init() {}
 }

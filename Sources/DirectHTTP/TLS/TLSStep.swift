@@ -3,12 +3,12 @@
 import NIOSSL
 import Names
 
-/// TLS with one named peer: what is sent as its name, and what its certificate must be like.
+/// TLS with one peer: the server name that is sent, and the checks of its certificate.
 struct TLSStep: Sendable {
     private let tls: TLSContext
     private let settings: TLSSettings
     private let host: Host
-    /// How an error calls the peer: nothing for the origin, whose endpoint the error names anyway.
+    /// The prefix of error messages. It is empty for the origin, whose endpoint the error names anyway.
     private let peer: String
 
     init(_ settings: TLSSettings, _ host: Host, _ contexts: TLSContexts, peer: String) throws(DirectHTTPError) {
@@ -20,19 +20,19 @@ struct TLSStep: Sendable {
 
     var context: NIOSSLContext { tls.context }
 
-    /// The name for SNI and NIOSSL's own check; nil where the host is an address, which has no place in SNI (RFC 6066 §3).
+    /// The name for SNI and for NIOSSL's own check; nil if the host is an address, which SNI does not allow (RFC 6066 §3).
     var serverName: String? {
         guard host.address == nil else { return nil }
         return host.hasTrailingDot ? String(host.text.dropLast()) : host.text
     }
 
-    /// The handshake failed: what the peer gave before may be why.
+    /// Removes the peer's sessions after a failed handshake, which they may have caused.
     func forgetSessions() {
         if let serverName { tls.sessions?.forget(serverName) }
     }
 
-    /// What is wrong with a certificate that a trusted authority has signed. These are the checks that NIOSSL leaves open, see
-    /// ``CertificateName``.
+    /// The checks that NIOSSL does not do (see ``CertificateName``), for a certificate whose chain is trusted. Returns nil if
+    /// they pass.
     func objection(to certificate: NIOSSLCertificate?) -> DirectHTTPError? {
         if settings.verifiesCertificate {
             guard let certificate, CertificateName.covers(certificate, host) else {
@@ -51,7 +51,7 @@ struct TLSStep: Sendable {
         return nil
     }
 
-    /// The error with the peer's name in it.
+    /// Adds the peer's name to an error.
     func blame(_ error: DirectHTTPError) -> DirectHTTPError {
         var error = error
         error.message = peer + error.message

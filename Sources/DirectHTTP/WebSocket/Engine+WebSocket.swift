@@ -11,11 +11,11 @@ extension Engine {
     ///
     /// - Parameters:
     ///   - request: the handshake.
-    /// - source: provides the endpoints to dial.
-    /// - route: direct or by proxy; an HTTP proxy is used with CONNECT, for `ws` too.
-    /// - tls: the TLS settings; HTTP/2 is never offered.
-    /// - settings: the limits of the socket.
-    /// - limits: `connect` and `whole` bound the opening, including its handshake. They do not apply to an open socket.
+    ///   - source: provides the endpoints to dial.
+    ///   - route: direct or by proxy; an HTTP proxy is used with CONNECT, for `ws` too.
+    ///   - tls: the TLS settings; HTTP/2 is never offered.
+    ///   - settings: the limits of the socket.
+    ///   - limits: `connect` and `whole` bound the opening, including its handshake. They do not apply to an open socket.
     /// - Throws: ``DirectHTTPError``; its code is `upgradeRefused` if the server answers with another response, which the error
     ///   carries.
     public func webSocket(

@@ -107,8 +107,8 @@ public final class WebSocket: Sendable {
     /// ``WebSocketSettings/bufferedBytes``, which are dropped.
     ///
     /// - Parameters:
-    /// - code: the close code. The frame is sent without a code if this one must not be sent.
-    /// - reason: truncated to 123 bytes.
+    ///   - code: the close code. The frame is sent without a code if this one must not be sent.
+    ///   - reason: truncated to 123 bytes.
     public func close(_ code: WebSocketCloseCode = .normal, reason: String = "") async {
         eventLoop.execute { [handler] in handler.value.close(WebSocketClosure(code: code, reason: reason)) }
         await end.wait()

@@ -57,9 +57,9 @@ final class WebSocketHandler: ChannelDuplexHandler {
     private var outgoing = Deque<Outgoing>()
 
     /// - Parameters:
-    /// - deflate: the agreed compression; nil if none.
-    /// - end: receives the peer's close frame and the end of the socket.
-    /// - ended: called when the socket is closed and its messages are delivered.
+    ///   - deflate: the agreed compression; nil if none.
+    ///   - end: receives the peer's close frame and the end of the socket.
+    ///   - ended: called when the socket is closed and its messages are delivered.
     init(
         settings: WebSocketSettings,
         deflate: WebSocketDeflate.Agreement?,

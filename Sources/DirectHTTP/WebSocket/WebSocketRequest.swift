@@ -13,10 +13,10 @@ public struct WebSocketRequest: Sendable {
     /// Validates a handshake request.
     ///
     /// - Parameters:
-    /// - url: the target; `http` and `https` mean the same as `ws` and `wss`.
-    /// - fields: header fields, such as cookies and `Origin`; the fields of the handshake itself are not allowed.
-    /// - subprotocols: the offered subprotocols, in order of preference (RFC 6455 §1.9).
-    /// - authority: the value of the Host header, instead of the URL's own.
+    ///   - url: the target; `http` and `https` mean the same as `ws` and `wss`.
+    ///   - fields: header fields, such as cookies and `Origin`; the fields of the handshake itself are not allowed.
+    ///   - subprotocols: the offered subprotocols, in order of preference (RFC 6455 §1.9).
+    ///   - authority: the value of the Host header, instead of the URL's own.
     /// - Throws: ``DirectHTTPError`` with code `invalidRequest`.
     public init(
         _ url: HTTPURL,
