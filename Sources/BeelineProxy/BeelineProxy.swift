@@ -90,7 +90,7 @@ public final class BeelineProxy: Sendable {
         return ProxyError(.cannotListen, "cannot listen at \(endpoint): \(error)", underlyingError: error)
     }
 
-    // MARK: Where it is
+    // MARK: Endpoint
 
     /// The endpoint it listens on.
     public var endpoint: Endpoint { listening.withLockedValue { $0 } }

@@ -137,7 +137,7 @@ final class GatewayExchange: WireOwner {
         }
     }
 
-    // MARK: What happens on the socket
+    // MARK: Socket events
 
     func received(_ bytes: ByteBuffer, from wire: Wire) {
         if input.readableBytes == 0 { input = bytes } else { input.writeImmutableBuffer(bytes) }

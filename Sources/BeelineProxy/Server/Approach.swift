@@ -156,7 +156,7 @@ final class Approach {
         }
     }
 
-    // MARK: Ways
+    // MARK: Routes
 
     private func approach(_ proxy: Proxy, _ origin: Origin) {
         let source = ProxyEndpoints(server.client.resolver)

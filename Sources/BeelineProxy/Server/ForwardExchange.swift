@@ -86,7 +86,7 @@ final class ForwardExchange: WireOwner {
         }
     }
 
-    // MARK: The way there
+    // MARK: Connecting
 
     private func dial() {
         isOriginFromPool = false
@@ -275,7 +275,7 @@ final class ForwardExchange: WireOwner {
         }
     }
 
-    // MARK: Ends
+    // MARK: End of the exchange
 
     /// Ends the exchange with an error. The client gets an error response if it has received nothing of the response.
     private func fail(_ refusal: Refusal) {
@@ -311,7 +311,7 @@ final class ForwardExchange: WireOwner {
         fail(.badOrigin("it closed the connection before its response was whole"))
     }
 
-    // MARK: What happens on the sockets
+    // MARK: Socket events
 
     func received(_ bytes: ByteBuffer, from wire: Wire) {
         if wire !== client { return passResponse(bytes) }

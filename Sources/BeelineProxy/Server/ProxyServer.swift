@@ -208,7 +208,7 @@ final class ProxyServer {
         if !clients.isEmpty || !origins.isEmpty { startTicker() }
     }
 
-    // MARK: The end
+    // MARK: Draining
 
     /// Accepts no more requests, and ends with the last connection or at `deadline`.
     func drain(until deadline: NIODeadline) -> EventLoopFuture<Void> {

@@ -64,7 +64,7 @@ final class RequestReader: WireOwner {
         if case .resting = state { client.closeAfterFlush() }
     }
 
-    // MARK: What happens on the socket
+    // MARK: Socket events
 
     func received(_ bytes: ByteBuffer, from wire: Wire) {
         if case .lingering = state { return }
@@ -349,7 +349,7 @@ final class RequestReader: WireOwner {
         }
     }
 
-    // MARK: Answers of our own
+    // MARK: Own responses
 
     /// Refuses a request. The connection stays open if the request was read completely.
     ///

@@ -282,7 +282,7 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
         closeNow()
     }
 
-    // MARK: Inside
+    // MARK: Internals
 
     /// The bytes that remain of a body that may be read in bursts; nil if the exchange's buffer is too small for bursts.
     private func restOfBody(of exchange: Exchange) -> Int64? {
@@ -372,7 +372,7 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
     private func timerFired() {
         watch.scheduled = nil
         guard let context else { return }
-        // While the caller has no next piece of the body, the peer is not silent.
+        // While the next piece of the request's body is missing, the peer's silence is not an error.
         let waitsForBody =
             exchange != nil && !isRequestSent && unsentBody == nil && sendWaiter == nil && !isBodyRefused
         switch watch.check(now: context.eventLoop.now, isStalled: isStalled || waitsForBody) {

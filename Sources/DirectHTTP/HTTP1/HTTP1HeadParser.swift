@@ -211,7 +211,7 @@ enum HTTP1HeadParser {
 
         mutating func skip(_ count: Int) { rest = Bytes(rebasing: rest[count...]) }
 
-        /// Whether the next line continues the last one.
+        /// Whether the next line continues the previous one.
         var continues: Bool { continues(behind: 0) }
 
         func continues(behind length: Int) -> Bool { length < rest.count && isBlank(rest[length]) }

@@ -16,7 +16,7 @@ final class HTTP2Handler: ChannelDuplexHandler, ConnectionHandler {
 
     /// The receive window of the connection, in bytes. A stream starts with the configured stream window.
     static let connectionWindow = 16 << 20
-    /// The number of concurrent streams before the peer's SETTINGS arrive (RFC 9113 §6.5.2 recommends a limit of at least 100).
+    /// The assumed limit of concurrent streams until the peer's SETTINGS arrive (RFC 9113 §6.5.2 recommends at least 100).
     static let presumedCapacity = 100
 
     let keepIdle: TimeAmount

@@ -33,8 +33,8 @@ extension HTTP2ServerHandler {
         if size + piece.readableBytes > limits.body {
             pending[id]?.request?.isTooLarge = true
             handOver(id)
-            // A client that has read the reply stops sending; otherwise the stream is reset then. RST_STREAM together with the
-            // reply is allowed (RFC 9113 §8.1), but curl 7.88 reports it as an error and loses the reply.
+            // The client should stop sending when it has read the reply; if it does not, the stream is reset then. RST_STREAM
+            // together with the reply is allowed (RFC 9113 §8.1), but curl 7.88 reports it as an error and loses the reply.
             if !endStream { connection.allow(HTTP2Frame.defaultMaximumLength, on: id) }
             return
         }

@@ -4,9 +4,9 @@
 public struct TLSSettings: Hashable, Sendable {
     /// TLS versions that can be required.
     public enum Version: Hashable, Sendable {
-        /// RFC 5246.
+        /// TLS 1.2 (RFC 5246).
         case tls12
-        /// RFC 8446.
+        /// TLS 1.3 (RFC 8446).
         case tls13
     }
 

@@ -76,7 +76,7 @@ final class WebSocketHandler: ChannelDuplexHandler {
         assembler = WebSocketAssembler(maximumBytes: settings.messageBound)
     }
 
-    // MARK: The caller's side
+    // MARK: Calls from the socket's owner
 
     func send(_ message: WebSocketMessage, done: OneShot<Void>) {
         guard let context, !hasSentClose, !isGone else {
@@ -243,7 +243,7 @@ final class WebSocketHandler: ChannelDuplexHandler {
         closeNow()
     }
 
-    // MARK: Inside
+    // MARK: Internals
 
     /// Takes frames until the inbox is full. Decompression can enlarge a frame a thousand times, so later frames stay compressed
     /// in the decoder until the reader catches up.
