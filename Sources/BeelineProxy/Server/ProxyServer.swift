@@ -7,7 +7,7 @@ import NIOCore
 import NIOPosix
 import Names
 
-/// The proxy's state, confined to one event loop, which also has the listening socket and all connections. So it needs no locks,
+/// The proxy's state, confined to one event loop, which also runs the listening socket and all connections. So it needs no locks,
 /// and a tunnel's two sockets share a thread.
 final class ProxyServer {
     let loop: any EventLoop

@@ -97,8 +97,8 @@ struct HPACKEncoder {
 
     /// Appends a path without indexing it, because paths are rarely repeated.
     ///
-    /// Long paths are not Huffman coded. They usually contain encoded data, of which Huffman coding saves a fifth at most, at a cost
-    /// for both sides. The length of the code would also reveal what the padding of a DNS query hides (RFC 8467).
+    /// Long paths are not Huffman coded. They usually contain encoded data, of which Huffman coding saves a fifth at most, and it
+    /// costs both sides time. The length of the code would also reveal what the padding of a DNS query hides (RFC 8467).
     func encode(path: String, into buffer: inout ByteBuffer) {
         if path == "/" { return encode(staticIndex: HPACKStaticTable.pathIndex, into: &buffer) }
         HPACKInteger.write(HPACKStaticTable.pathIndex, prefix: 4, flags: 0, into: &buffer)
