@@ -2,17 +2,17 @@
 
 import Names
 
-/// What is known of names, bounded by entries and by octets; the entry that was used longest ago goes first. Which of the eighth
-/// that was used last is the newest is not kept: threads that use the same names would write the order all the time.
+/// An LRU cache of answers, bounded by entries and by octets. The order among the most recently used eighth is not
+/// maintained, so that threads that use the same names do not write it all the time.
 ///
-/// A hash table of indices into one array of nodes, which are also a list in the order of their use: an entry of one
-/// address takes some 300 octets, and a look-up allocates nothing. The resolver keeps several, each behind a lock.
+/// A hash table of indices into one array of nodes, which also form a linked list by use. An entry with one address
+/// takes about 300 octets, and a look-up allocates nothing. The resolver has several caches, each behind a lock.
 struct AnswerCache {
-    /// What an entry is filed under.
+    /// Identifies an entry.
     struct Key: Equatable {
-        /// The name, canonical.
+        /// The canonical name, followed by a slash and the subnet if there is one.
         let name: String
-        /// The network and the manner of asking that the answers belong to.
+        /// The network and the mode in which the answers were received.
         let realm: UInt32
         let hash: Int
 
@@ -23,8 +23,8 @@ struct AnswerCache {
             self.hash = hash
         }
 
-        /// The hash of a name, by which its shard is chosen too. It is seeded anew in each process, so that nobody can
-        /// choose names that collide.
+        /// The hash of a name, which also selects its shard. The seed is different in each process, so that an attacker
+        /// cannot choose names that collide.
         static func hash(of name: String) -> Int {
             var hasher = Hasher()
             hasher.combine(name)
@@ -32,25 +32,25 @@ struct AnswerCache {
         }
     }
 
-    /// What an entry holds.
+    /// The value of an entry.
     struct Entry {
-        /// What is known of each family; nil where nothing is.
+        /// The answer for IPv4; nil if unknown.
         var v4: Kept?
         var v6: Kept?
-        /// Who said it.
+        /// The upstream that gave the answer.
         var provenance: Provenance
-        /// When the upstreams may be asked again (RFC 8767 §5, RFC 9520) for ``failed``; with nothing there: when the next
-        /// refresh may begin before the TTL is over.
+        /// When the upstreams may be asked again for ``failed`` (RFC 8767 §5, RFC 9520). If ``failed`` is empty: when
+        /// the next refresh may start before the TTL is over.
         var retryAt = Moment.past
         /// When failed attempts may force the next refresh.
         var forceAt = Moment.past
-        /// The addresses in the order to try, made for ``order``; empty where it must be made anew.
+        /// The addresses in the order to try them, valid for ``order``.
         var ordered: [IPAddress] = []
-        /// What ``ordered`` was made for.
+        /// The parameters for which ``ordered`` is valid.
         var order = Order()
         /// How often the entry was found since it was stored.
         var uses: UInt32 = 0
-        /// What the last failure was about: that there is no answer for one family says nothing of the other.
+        /// The families of the last failure. A failure for one family does not apply to the other.
         var failed: Families = []
 
         subscript(family: IPAddress.Family) -> Kept? {
@@ -61,15 +61,15 @@ struct AnswerCache {
 
     /// One family's part of an entry.
     struct Kept: Hashable {
-        /// Empty where there are none.
+        /// The addresses; empty if there are none.
         var addresses: [IPAddress]
-        /// Why there are none.
+        /// The reason that there are no addresses.
         var absence: Answer.Absence?
         var storedAt: Moment
         var expiresAt: Moment
     }
 
-    /// What an order of addresses depends on.
+    /// The parameters of an order of addresses.
     struct Order: Equatable {
         var families: Families = []
         var port: UInt16 = 0
@@ -82,27 +82,28 @@ struct AnswerCache {
         var newer: Int32 = -1
         var older: Int32 = -1
         var cost: Int32 = 0
-        /// ``AnswerCache/links`` when it became the newest.
+        /// The value of ``AnswerCache/links`` when the node became the newest.
         var linkedAt: UInt32 = 0
     }
 
     private let maxEntries: Int
     private let maxOctets: Int
-    /// Index into `nodes` plus one; 0 is empty. The size is a power of two, at most two thirds are in use.
+    /// Index into `nodes` plus one; 0 is empty. The size is a power of two; at most two thirds are in use.
     private var slots: [Int32] = []
     private var nodes: ContiguousArray<Node> = []
-    /// Nodes that are not in use.
+    /// Unused nodes.
     private var free: [Int32] = []
     private var newest: Int32 = -1
     private var oldest: Int32 = -1
     /// How often an entry became the newest, modulo 2³².
     private var links: UInt32 = 0
-    /// How many others may have become the newest before an entry that is found does so again: an eighth of what there is room for.
+    /// How many other entries may have become the newest before a found entry is moved to the front: an eighth of the
+    /// capacity.
     private var slack: UInt32 = 0
 
-    /// Octets that the entries take, by estimate.
+    /// The estimated size of the entries, in octets.
     private(set) var octets = 0
-    /// Entries.
+    /// The number of entries.
     var count: Int { nodes.count - free.count }
 
     init(maxEntries: Int, maxOctets: Int) {
@@ -110,9 +111,9 @@ struct AnswerCache {
         self.maxOctets = maxOctets
     }
 
-    /// Lets `body` read and change the entry of a key, and has it among the newest; nil where there is none.
+    /// Lets `body` read and change the entry of a key and marks it as used; nil if there is none.
     ///
-    /// `body` must not make the entry larger; ``store(_:_:)`` is for that.
+    /// `body` must not make the entry larger; use ``store(_:_:)`` for that.
     mutating func find<Result>(_ key: Key, _ body: (inout Entry) -> Result) -> Result? {
         guard let slot = slot(of: key) else { return nil }
         let index = slots[slot] - 1
@@ -123,12 +124,12 @@ struct AnswerCache {
         return body(&nodes[Int(index)].entry)
     }
 
-    /// Reads an entry without making it newer.
+    /// Reads an entry without marking it as used.
     func peek(_ key: Key) -> Entry? {
         slot(of: key).map { nodes[Int(slots[$0] - 1)].entry }
     }
 
-    /// Makes or replaces the entry of a key, then drops the oldest entries that are too many.
+    /// Adds or replaces an entry, then evicts the oldest entries until the bounds hold.
     mutating func store(_ key: Key, _ entry: Entry) {
         let cost = Self.cost(key, entry)
         if let slot = slot(of: key) {
@@ -148,12 +149,12 @@ struct AnswerCache {
         slack = UInt32(clamping: min(maxEntries, maxOctets / (octets / count)) / 8)
     }
 
-    /// Removes an entry; whether there was one.
+    /// Removes an entry and returns whether there was one.
     @discardableResult
     mutating func remove(_ key: Key) -> Bool {
         guard var hole = slot(of: key) else { return false }
         let index = slots[hole] - 1
-        // Entries behind the hole that could not be found across it move into it.
+        // Move entries into the hole whose probe sequence crosses it.
         let mask = slots.count - 1
         var next = (hole + 1) & mask
         while slots[next] != 0 {
@@ -259,8 +260,8 @@ struct AnswerCache {
 
     private static let nothing = Entry(provenance: Provenance(upstream: "", kind: .service))
 
-    /// What an entry takes: its node and slot, the name, the addresses twice where they were put in another order, and what
-    /// upstreams said besides.
+    /// The estimated size of an entry: its node and slot, the name, the addresses twice (``Entry/ordered`` may be a
+    /// second copy), and the texts of upstreams.
     private static func cost(_ key: Key, _ entry: Entry) -> Int {
         let addresses = (entry.v4?.addresses.count ?? 0) + (entry.v6?.addresses.count ?? 0)
         let provenance = entry.provenance

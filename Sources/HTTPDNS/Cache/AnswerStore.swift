@@ -4,26 +4,26 @@ import Names
 
 /// Keeps answers beyond the life of a process.
 public protocol AnswerStore: Sendable {
-    /// The answers that were saved last. What cannot be read is left out.
+    /// The answers that were saved last. Unreadable answers are left out.
     func load() async throws -> [StoredAnswer]
 
-    /// Replaces what is kept by these answers.
+    /// Replaces all stored answers.
     func save(_ answers: [StoredAnswer]) async throws
 }
 
-/// An answer as it is kept beyond the life of a process. Times are seconds since 1970, for clocks that run with the
-/// process know nothing of the last one.
+/// An answer in an ``AnswerStore``. Times are seconds since 1970, because monotonic clocks do not carry over to another
+/// process.
 public struct StoredAnswer: Hashable, Sendable, Codable {
     /// One family's part.
     public struct Part: Hashable, Sendable, Codable {
-        /// The addresses, in text.
+        /// The addresses as text.
         public var addresses: [String]
-        /// When they were said.
+        /// When the answer was received.
         public var storedAt: Int64
-        /// When their TTL is over.
+        /// When the TTL ends.
         public var expiresAt: Int64
 
-        /// A part.
+        /// A part with addresses and times.
         public init(addresses: [String], storedAt: Int64, expiresAt: Int64) {
             self.addresses = addresses
             self.storedAt = storedAt
@@ -31,18 +31,18 @@ public struct StoredAnswer: Hashable, Sendable, Codable {
         }
     }
 
-    /// The name, with a slash and the subnet behind it where the answer is for one.
+    /// The name, followed by a slash and the subnet if the answer is for a subnet.
     public var name: String
-    /// The ``Network/id`` of the network in which it was said.
+    /// The ``Network/id`` of the network in which the answer was received.
     public var network: String
-    /// The upstream that said it.
+    /// The upstream that gave the answer.
     public var upstream: String
-    /// IPv4; nil where nothing is known.
+    /// IPv4; nil if unknown.
     public var v4: Part?
-    /// IPv6; nil where nothing is known.
+    /// IPv6; nil if unknown.
     public var v6: Part?
 
-    /// An answer.
+    /// An answer of an upstream in a network.
     public init(name: String, network: String, upstream: String, v4: Part? = nil, v6: Part? = nil) {
         self.name = name
         self.network = network

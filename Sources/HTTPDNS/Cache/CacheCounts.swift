@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// How often look-ups found what.
+/// The number of cache look-ups, by result.
 public struct CacheCounts: Hashable, Sendable {
-    /// An answer within its TTL.
+    /// Look-ups that found an answer within its TTL.
     public var cached = 0
-    /// An answer past its TTL.
+    /// Look-ups that found an answer past its TTL.
     public var stale = 0
-    /// That there is no address, or that nobody could say just now.
+    /// Look-ups that found that there is no address, or that all upstreams failed recently.
     public var absent = 0
-    /// Nothing.
+    /// Look-ups that found nothing.
     public var missed = 0
 
-    /// None yet.
+    /// Counts of zero.
     public init() {}
 
     mutating func add(_ found: Resolver.Found) {

@@ -2,18 +2,18 @@
 
 import Names
 
-/// How long what is said is kept.
+/// Determines how long answers are cached.
 struct KeepingRules {
-    /// See ``ResolverConfiguration``; so for the others.
+    /// For this and the other bounds, see ``ResolverConfiguration``.
     var ttlRange = Duration.zero...Duration.seconds(86_400)
     var defaultTTL = Duration.seconds(60)
     var maxNegativeTTL = Duration.seconds(300)
     var defaultNegativeTTL = Duration.seconds(5)
 
-    /// The two parts of an entry for an answer to a question for `families`.
+    /// The two parts of a cache entry for an answer to a question for `families`.
     ///
-    /// Where one family has addresses, what is unknown of the other is kept as "none" as long as they are, so that a
-    /// name of one family is not asked for at each use.
+    /// If only one family has an answer with addresses, the other is cached as "none" for at most the same time, so
+    /// that a name with one family is not looked up at each use.
     func kept(
         _ answer: Answer,
         asked families: Families,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Who gave an answer, where, and who had failed before. One object is shared by all resolutions of an answer, and by
-/// all answers that an upstream gave without trouble.
+/// The upstream and network of an answer, and the upstreams that failed before. One object is shared by all resolutions
+/// of an answer, and by all answers of an upstream without failures.
 final class Provenance: Hashable, Sendable {
     let upstream: String
     let kind: UpstreamKind
@@ -23,7 +23,7 @@ final class Provenance: Hashable, Sendable {
         self.extra = extra
     }
 
-    /// The same after other failures.
+    /// A copy with other failures.
     func with(_ failures: [ResolutionError.Failure]) -> Provenance {
         Provenance(upstream: upstream, kind: kind, network: network, failures: failures, extra: extra)
     }

@@ -2,18 +2,19 @@
 
 /// Answers that several resolvers share, such as those of servers behind one load balancer.
 ///
-/// They are an aid and never a need: where they cannot be had soon, each resolver goes on alone. What is taken from them is
-/// checked as what upstreams say.
+/// Sharing is optional: if the shared answers are not available quickly, each resolver asks its upstreams. Shared
+/// answers are checked like upstreams' answers.
 public protocol SharedAnswers: Sendable {
-    /// What an upstream said to any of the resolvers, with the TTLs that are left. It returns soon, whatever happens.
+    /// The answer of an upstream to any of the resolvers, with the remaining TTLs. Must return quickly, also on
+    /// failure.
     ///
     /// - Parameters:
-    ///   - question: What is asked; an answer for other families or another subnet is none.
+    ///   - question: The question. Answers for other families or another subnet do not count.
     ///   - upstream: The upstream's name.
-    /// - Returns: Nil where nothing is known of every family, where a tenth or less of a TTL is left, so that who asks in
-    ///   time gets a newer answer, and where nothing can be had.
+    /// - Returns: Nil if a family is missing, if a tenth or less of a TTL is left (so that the caller gets a newer
+    ///   answer in time), or if the answers are not available.
     func answer(to question: Question, from upstream: String) async -> Answer?
 
-    /// Lets the other resolvers have an answer. Parts without a TTL are not shared.
+    /// Shares an answer with the other resolvers. Parts without a TTL are not shared.
     func share(_ answer: Answer, to question: Question, from upstream: String) async
 }

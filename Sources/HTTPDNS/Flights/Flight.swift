@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension Resolver {
-    /// A look-up under way, and who waits for it: callers with the same question share one. It lives while one of them
-    /// waits, or while it is the resolver's own.
+    /// A look-up under way and its waiting callers. Callers with the same question share one. It lives while a caller
+    /// waits, or while the resolver needs it for the cache.
     ///
-    /// `@unchecked`: what changes is read and changed under the lock of ``Resolver/state`` alone.
+    /// `@unchecked`: mutable state is accessed only under the lock of ``Resolver/state``.
     final class Flight: @unchecked Sendable {
         let key: FlightKey
         let errand: Errand
         var inquiry: Inquiry
         /// Questions to upstreams under way.
         var tasks: [(upstream: Int, task: Task<Void, Never>)] = []
-        /// The resolver wants the answer itself: to refresh the cache, or to complete an answer that was handed out.
+        /// Whether the look-up continues without callers: to refresh the cache, or to complete a delivered answer.
         var isOwn = false
-        /// It has left the table: nothing that comes counts any more.
+        /// Whether the look-up has left the table; later results are ignored.
         fileprivate(set) var isOver = false
-        /// In no order.
+        /// Waiting callers, unordered.
         private(set) var callers: [Caller] = []
-        /// When the first of the callers has waited as long as it should for a new answer, where an old one is at hand.
+        /// When the first caller should get a stale answer; ``Moment/never`` if there is none.
         private(set) var staleAt = Moment.never
 
-        /// When the clock must be looked at.
+        /// When the look-up must be ticked.
         var nextTick: Moment {
             guard !isOver else { return .never }
             return inquiry.hasAnswer ? inquiry.nextTick : min(inquiry.nextTick, staleAt)
@@ -32,7 +32,7 @@ extension Resolver {
             self.inquiry = inquiry
         }
 
-        /// Adds a caller, who waits for a new answer until `staleAt` where an old one is at hand.
+        /// Adds a caller. At `staleAt` it gets the stale answer, if no new one has arrived.
         func add(_ caller: Caller, _ waiter: Caller.Waiter, staleAt moment: Moment) {
             caller.waiter = waiter
             caller.flight = self
@@ -42,7 +42,7 @@ extension Resolver {
             callers.append(caller)
         }
 
-        /// Takes a caller out who does not want to wait any more.
+        /// Removes a caller that no longer waits.
         func remove(_ caller: Caller) {
             caller.flight = nil
             let last = callers.removeLast()
@@ -51,29 +51,29 @@ extension Resolver {
             callers[caller.place] = last
         }
 
-        /// Takes all callers out, to be resumed when the lock is free.
+        /// Removes and returns all callers. Resume them after the lock is released.
         func takeCallers() -> [Caller] {
             for caller in callers { caller.flight = nil }
             defer { (callers, staleAt) = ([], .never) }
             return callers
         }
 
-        /// Takes out the callers who have waited long enough for a new answer.
+        /// Removes and returns the callers whose `staleAt` has passed.
         func takeLateCallers(_ now: Moment) -> [Caller] {
             let late = callers.filter { $0.staleAt <= now }
             for caller in late { remove(caller) }
-            // Thousands may have joined one after the other: they are looked through a hundred times a second at the most.
+            // Thousands of callers may have joined at different times; scan them at most 100 times a second.
             staleAt = callers.map(\.staleAt).min().map { max($0, now + .milliseconds(10)) } ?? .never
             return late
         }
 
-        /// The callers wait on: no old answer can be used.
+        /// Lets the callers wait on, because there is no usable stale answer.
         func keepLateCallers() { staleAt = .never }
     }
 
-    /// Somebody who waits for a look-up.
+    /// A caller that waits for a look-up.
     ///
-    /// `@unchecked`: as ``Flight``. Who took it out of its flight resumes it, nobody else.
+    /// `@unchecked`: as ``Flight``. Only the code that removed it from its look-up resumes it.
     final class Caller: @unchecked Sendable {
         typealias Waiter = CheckedContinuation<Result<Landing, ResolutionError>, Never>
 
@@ -87,11 +87,11 @@ extension Resolver {
         }
     }
 
-    /// The look-ups under way, one for each question.
+    /// The look-ups under way, one per key.
     struct FlightTable {
         private var flights: [FlightKey: Flight] = [:]
 
-        /// Look-ups under way.
+        /// The number of look-ups under way.
         var count: Int { flights.count }
 
         /// All look-ups under way.
@@ -99,10 +99,10 @@ extension Resolver {
 
         subscript(key: FlightKey) -> Flight? { flights[key] }
 
-        /// Takes in a flight for a question that has none.
+        /// Adds a look-up whose key has none.
         mutating func start(_ flight: Flight) { flights[flight.key] = flight }
 
-        /// Ends a flight; gives those who wait for it.
+        /// Ends a look-up and returns its callers.
         mutating func land(_ flight: Flight) -> [Caller] {
             guard !flight.isOver else { return [] }
             flight.isOver = true

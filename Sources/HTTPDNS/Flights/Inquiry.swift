@@ -2,19 +2,19 @@
 
 import Names
 
-/// One question put to several upstreams: whom to ask next, when to stop waiting, which answer to take.
+/// The state machine of one look-up: decides which upstream to ask next, how long to wait, and which answer to use.
 ///
-/// Upstreams are asked in the order given, ``Plan/atOnce`` of them at first. One that fails, or is silent for longer
-/// than its budget, is followed by the next at once; one that is merely slow is joined by the next after its
-/// `hedgeAfter`. The first good answer wins and ends the others.
+/// Upstreams are asked in the given order, ``Plan/atOnce`` of them at the start. If one fails or exceeds its budget,
+/// the next is asked at once. If one is slow, the next is asked in addition after `hedgeAfter`. The first good answer
+/// wins and cancels the other questions.
 struct Inquiry {
-    /// Whom to ask, and how long.
+    /// The upstreams to ask, and the time limits.
     struct Plan {
-        /// The upstreams in the order to ask.
+        /// The upstreams, in the order to ask them.
         var candidates: [Candidate]
-        /// How many are asked at the start.
+        /// The number of upstreams asked at the start.
         var atOnce = 1
-        /// The time for all of them.
+        /// The time limit for the whole look-up.
         var limit: Duration
         /// How long an answer for one family waits for the other (RFC 8305 §3).
         var resolutionDelay: Duration
@@ -22,54 +22,54 @@ struct Inquiry {
 
     /// An upstream that may be asked.
     struct Candidate {
-        /// The upstream's place in the configuration.
+        /// The upstream's index in the configuration.
         var upstream: Int
-        /// One question a family, or one for all.
+        /// Whether the upstream needs one question per family.
         var answersOneFamily: Bool
-        /// The time that it has to answer.
+        /// The time limit for its answer.
         var budget: Duration
-        /// After how long the next is asked too; nil: only when this one has failed.
+        /// The time after which the next upstream is asked too; nil: only after this one has failed.
         var hedgeAfter: Duration?
     }
 
-    /// What happened.
+    /// An input of the state machine.
     enum Event {
-        /// An upstream's answer, checked, to the question for these families.
+        /// An upstream's checked answer to the question for these families.
         case answered(upstream: Int, Families, Answer)
-        /// An upstream has no answer for these families.
+        /// An upstream's failure for these families.
         case failed(upstream: Int, Families, UpstreamError)
         /// Time has passed.
         case tick
     }
 
-    /// What to do.
+    /// An output of the state machine.
     enum Action {
-        /// Ask an upstream for these families, in one question.
+        /// Ask an upstream for these families in one question.
         case ask(upstream: Int, Families)
-        /// Stop asking an upstream; `silentSince` is when it was asked, where its silence is its own fault.
+        /// Cancel the questions to an upstream. `silentSince`: when it was asked, if the timeout is its own fault.
         case cancel(upstream: Int, silentSince: Moment? = nil)
-        /// Hand this out to those who wait; a later answer completes it.
+        /// Deliver this to the waiting callers; a later answer completes it.
         case deliver(Outcome)
-        /// The inquiry is over.
+        /// End the look-up.
         case end(Outcome)
     }
 
-    /// What to do now, and when to look at the clock.
+    /// Actions to perform now, and the time of the next tick.
     struct Step {
         var actions: [Action] = []
         /// When a ``Event/tick`` is due.
         var nextTick = Moment.never
     }
 
-    /// How it came out.
+    /// The result of the look-up.
     struct Outcome {
-        /// What was said; empty where nobody said anything.
+        /// The answer; empty if no upstream gave one.
         var answer = Answer()
-        /// Who said it; nil where nobody did.
+        /// The upstream that gave the answer; nil if none did.
         var upstream: Int?
-        /// Who failed, in the order of their ends.
+        /// The failures, in the order in which they occurred.
         var failures: [(upstream: Int, error: UpstreamError)] = []
-        /// The time for all of them ran out.
+        /// Whether the time limit of the look-up passed without an answer.
         var isOverdue = false
     }
 
@@ -87,7 +87,7 @@ struct Inquiry {
     private var asked: [Asked] = []
     private var next = 0
     private var outcome = Outcome()
-    /// A denial that nobody vouched for: used when nothing better comes.
+    /// A denial without an SOA (RFC 2308 §5): used if no better answer arrives.
     private var denial: (upstream: Int, answer: Answer)?
     private var deliverAt: Moment?
     private var isOver = false
@@ -98,10 +98,10 @@ struct Inquiry {
         deadline = now + plan.limit
     }
 
-    /// Whether an upstream has answered, for one family at least.
+    /// Whether an upstream has answered for at least one family.
     var hasAnswer: Bool { outcome.upstream != nil }
 
-    /// Whether an upstream's answer for these families still counts.
+    /// Whether an answer of the upstream for these families is still awaited.
     func awaits(_ upstream: Int, _ families: Families) -> Bool {
         !isOver && asked.contains { $0.candidate.upstream == upstream && !$0.outstanding.isDisjoint(with: families) }
     }
@@ -115,7 +115,7 @@ struct Inquiry {
         return at
     }
 
-    /// Begins the inquiry.
+    /// Starts the look-up.
     mutating func start(now: Moment) -> Step {
         var actions: [Action] = []
         for _ in 0..<max(1, plan.atOnce) { askNext(now, &actions) }
@@ -123,7 +123,7 @@ struct Inquiry {
         return Step(actions: actions, nextTick: nextTick)
     }
 
-    /// Takes an event.
+    /// Handles an event.
     mutating func event(_ event: Event, now: Moment) -> Step {
         guard !isOver else { return Step() }
         var actions: [Action] = []
@@ -170,7 +170,7 @@ struct Inquiry {
         if one.answer.hasAddresses(of: families) { return settle(on: one, now, &actions) }
         let records = families.members.compactMap { one.answer[$0] }
         if records.contains(where: { if case .absent(.noName, .some) = $0 { true } else { false } }) {
-            // There is no such name: that is true of the other family too.
+            // A nonexistent name has no record of the other family either.
             var denied = one
             for family in families.members where denied.answer[family] == nil {
                 denied.answer[family] = records.first
@@ -186,7 +186,7 @@ struct Inquiry {
         }
     }
 
-    /// Takes this upstream's answer; nobody else is waited for.
+    /// Uses this upstream's answer and cancels the questions to the others.
     private mutating func settle(on one: Asked, _ now: Moment, _ actions: inout [Action]) {
         let upstream = one.candidate.upstream
         if outcome.upstream == nil {
@@ -230,7 +230,7 @@ struct Inquiry {
         }
         for one in asked where !one.outstanding.isEmpty && one.since + one.candidate.budget <= now {
             guard !isOver else { return }
-            // Who looks much too late, as after a sleep of the machine, cannot tell the upstream's silence from its own.
+            // If the tick is much too late, as after the machine slept, the timeout is not the upstream's fault.
             let isLate = one.since + one.candidate.budget + one.candidate.budget <= now
             actions.append(.cancel(upstream: one.candidate.upstream, silentSince: isLate ? nil : one.since))
             var late = one

@@ -2,7 +2,7 @@
 
 public import Names
 
-/// Values by domain: a name has that of the longest domain that it is in, by whole labels.
+/// Values by domain. A name has the value of the longest domain that contains it, compared by whole labels.
 public struct DomainMap<Value: Sendable>: Sendable, ExpressibleByDictionaryLiteral {
     private var values: [String: Value] = [:]
     private var sketch = DomainSketch()
@@ -10,13 +10,14 @@ public struct DomainMap<Value: Sendable>: Sendable, ExpressibleByDictionaryLiter
     /// A map without domains.
     public init() {}
 
-    /// The map of these domains. Texts that are not domains are left out; of repeated ones the last counts.
+    /// The map of these domains. Texts that are not domains are ignored; the last of repeated domains counts.
     public init(dictionaryLiteral elements: (String, Value)...) {
         for (domain, value) in elements { set(domain, value) }
     }
 
-    /// Sets the value of a domain and everything below it; whether the text was a domain. A leading dot or `*.` and a
-    /// final dot are not minded.
+    /// Sets the value of a domain and its subdomains. Ignores a leading dot or `*.` and a final dot.
+    ///
+    /// - Returns: Whether the text was a domain.
     @discardableResult
     public mutating func set(_ domain: String, _ value: Value) -> Bool {
         guard let name = DomainName.canonical(domain) else { return false }
@@ -25,7 +26,7 @@ public struct DomainMap<Value: Sendable>: Sendable, ExpressibleByDictionaryLiter
         return true
     }
 
-    /// Takes all domains of another map; of those that both have, its values count.
+    /// Adds all domains of another map, whose values replace existing ones.
     mutating func merge(_ other: DomainMap) {
         values.merge(other.values) { $1 }
         sketch.formUnion(other.sketch)
@@ -41,9 +42,9 @@ public struct DomainMap<Value: Sendable>: Sendable, ExpressibleByDictionaryLiter
     }
 }
 
-/// Domains as sets and maps of them hold them.
+/// Operations on the domains of a ``DomainSet`` or ``DomainMap``.
 enum DomainName {
-    /// A domain as it is kept; nil for a text that is none.
+    /// The canonical form of a domain; nil if the text is not a domain.
     static func canonical(_ text: String) -> String? {
         var text = text[...]
         if text.hasPrefix("*.") { text = text.dropFirst(2) } else if text.hasPrefix(".") { text = text.dropFirst() }
@@ -52,9 +53,9 @@ enum DomainName {
         return name.isEmpty ? nil : name
     }
 
-    /// The first value that is found for the name, its parent, and so on.
+    /// The first value for the name, its parent, and so on.
     ///
-    /// - Parameter sketch: Of the names that have values; others are not looked for.
+    /// - Parameter sketch: The sketch of the names that have values; other names are skipped.
     static func first<Value>(of host: Host, _ sketch: DomainSketch, _ value: (String) -> Value?) -> Value? {
         let name = host.withoutFinalDot
         if sketch.mayHold(name.utf8), let value = value(name) { return value }
@@ -68,7 +69,8 @@ enum DomainName {
     }
 }
 
-/// Which names a map may have, told from their lengths and ends: most that are not in it need no string and no hash.
+/// A Bloom filter over the length and ends of names: most names that are not in a map are rejected without a string or
+/// a hash.
 struct DomainSketch: Hashable, Sendable {
     private var bits: UInt64 = 0
 
@@ -80,7 +82,7 @@ struct DomainSketch: Hashable, Sendable {
         bits |= other.bits
     }
 
-    /// Whether there may be such a name; false where there is none.
+    /// Whether the map may contain the name; if false, it does not.
     func mayHold(_ name: some BidirectionalCollection<UInt8>) -> Bool { bits >> Self.place(of: name) & 1 == 1 }
 
     private static func place(of name: some BidirectionalCollection<UInt8>) -> Int {

@@ -2,12 +2,12 @@
 
 public import Names
 
-/// A set of domains with everything below them: `example.com` holds `www.example.com` and not `notexample.com`.
+/// A set of domains and their subdomains: `example.com` contains `www.example.com` and not `notexample.com`.
 public struct DomainSet: Hashable, Sendable, ExpressibleByArrayLiteral {
     private var domains: DomainMap<Bool> = [:]
 
-    /// The set of these domains; a leading dot or `*.` and a final dot are not minded, and the domain itself always
-    /// belongs. Texts that are not domains are left out.
+    /// The set of these domains, each with its subdomains. Ignores a leading dot or `*.`, a final dot, and texts that
+    /// are not domains.
     public init(_ domains: some Sequence<String>) {
         for domain in domains { insert(domain) }
     }
@@ -17,7 +17,7 @@ public struct DomainSet: Hashable, Sendable, ExpressibleByArrayLiteral {
         self.init(elements)
     }
 
-    /// Adds a domain; whether the text was one.
+    /// Adds a domain and returns whether the text was a domain.
     @discardableResult
     public mutating func insert(_ domain: String) -> Bool {
         domains.set(domain, true)
@@ -31,7 +31,7 @@ public struct DomainSet: Hashable, Sendable, ExpressibleByArrayLiteral {
     /// Whether the set is empty.
     public var isEmpty: Bool { domains.isEmpty }
 
-    /// Whether the name is one of the domains or below one, by whole labels.
+    /// Whether the name is one of the domains or a subdomain of one, compared by whole labels.
     public func contains(_ host: Host) -> Bool {
         domains[host] ?? false
     }

@@ -2,15 +2,15 @@
 
 import Names
 
-/// The order in which endpoints are tried: what RFC 6724 prefers, then what attempts have shown. Where nothing is
-/// known, the upstream's order is kept: it spreads clients over a service's addresses.
+/// Orders endpoints: first by RFC 6724, then by the results of attempts. Without results, the upstream's order is kept,
+/// because it distributes clients over a service's addresses.
 struct EndpointRanking {
     /// The bounds; see ``ResolverConfiguration``.
     struct Limits {
         var maxEndpoints = 4_096
         var firstDemotion = Duration.seconds(30)
         var longestDemotion = Duration.seconds(600)
-        /// After how long a measured time is forgotten.
+        /// How long a measured time is kept.
         var memory = Duration.seconds(600)
     }
 
@@ -18,7 +18,7 @@ struct EndpointRanking {
         /// Failures since the last success.
         var failures = 0
         var demotedUntil = Moment.past
-        /// Smoothed time of a connection, in nanoseconds.
+        /// The smoothed connection time, in nanoseconds.
         var roundTrip: Int64?
         var touched: Moment
     }
@@ -28,14 +28,14 @@ struct EndpointRanking {
     /// The network that addresses are ordered for.
     var network = Network.unknown
 
-    /// Endpoints that are remembered.
+    /// The number of endpoints with results.
     var count: Int { states.count }
 
     init(limits: Limits) {
         self.limits = limits
     }
 
-    /// A connection to the endpoint came to be after `time`; nil: it is not known how long it took.
+    /// Records a successful connection to the endpoint. `time` is the connection time; nil: unknown.
     mutating func succeeded(_ endpoint: Endpoint, after time: Duration? = nil, now: Moment) {
         var state = states[endpoint] ?? State(touched: now)
         if let sample = time.map({ max(0, $0.nanoseconds) }) {
@@ -49,7 +49,7 @@ struct EndpointRanking {
         if states.count > limits.maxEndpoints { trim(now) }
     }
 
-    /// An attempt at the endpoint failed: it is tried last for a while, longer each time.
+    /// Records a failed attempt: the endpoint is tried last for a while, longer after each failure.
     mutating func failed(_ endpoint: Endpoint, now: Moment) {
         let failures = (states[endpoint]?.failures ?? 0) + 1
         let factor = 1 << min(failures - 1, 10)
@@ -63,26 +63,26 @@ struct EndpointRanking {
         states[endpoint].map { $0.demotedUntil > now } ?? false
     }
 
-    /// Whether all addresses that this network leads to are tried last now; false where there is none.
+    /// Whether all addresses that are reachable in this network are tried last now; false if there are none.
     func areAllDemoted(v4: [IPAddress], v6: [IPAddress], port: UInt16, now: Moment) -> Bool {
         let (v4, v6) = usable(v4, v6)
         return !(v4.isEmpty && v6.isEmpty) && (v4 + v6).allSatisfy { isDemoted(Endpoint($0, port: port), now: now) }
     }
 
-    /// The measured time of a connection to the endpoint; nil where it is not known, or too old.
+    /// The measured connection time of the endpoint; nil if unknown or too old.
     func roundTrip(_ endpoint: Endpoint, now: Moment) -> Duration? {
         guard let state = states[endpoint], state.touched + limits.memory > now else { return nil }
         return state.roundTrip.map { .nanoseconds($0) }
     }
 
-    /// What was learned in another network says nothing of this one.
+    /// Sets the network and discards the results of the previous one.
     mutating func networkChanged(to network: Network) {
         self.network = network
         states = [:]
     }
 
-    /// The addresses in the order to try them at `port`, families in turn (RFC 8305 §4), and until when that order
-    /// holds.
+    /// The addresses in the order to try them at `port`, alternating between families (RFC 8305 §4), and the time until
+    /// which that order is valid.
     func order(
         v4: [IPAddress],
         v6: [IPAddress],
@@ -90,7 +90,7 @@ struct EndpointRanking {
         now: Moment
     ) -> (addresses: [IPAddress], until: Moment) {
         let (v4, v6) = usable(v4, v6)
-        // Others may report on the same endpoints: an order is looked at again after a second.
+        // Other names may share these endpoints and report on them, so an order is valid for at most a second.
         var until = now + .seconds(1)
         if states.isEmpty {
             if v6.isEmpty { return (v4, until) }
@@ -111,7 +111,7 @@ struct EndpointRanking {
         return (usable + demoted.sorted { $0.until < $1.until }.map(\.address), until)
     }
 
-    /// The addresses that this network leads to; all of them where it seems to lead to none.
+    /// The addresses that are reachable in this network; all if none seems reachable.
     private func usable(_ v4: [IPAddress], _ v6: [IPAddress]) -> ([IPAddress], [IPAddress]) {
         switch network.families {
         case .v4: v4.isEmpty ? (v4, v6) : (v4, [])
@@ -125,15 +125,15 @@ struct EndpointRanking {
         return v6.isEmpty && added.isEmpty ? (v4, v6) : ([], v6 + added)
     }
 
-    /// IPv6 addresses by the policy table, in their own order among equals.
+    /// IPv6 addresses by the policy table; equal ones keep their order.
     private func preferred(_ v6: [IPAddress]) -> [IPAddress] {
         let ranks = v6.map { AddressPolicy.precedence($0, local: network.localV6) }
         guard ranks != ranks.sorted(by: >) else { return v6 }
         return v6.indices.sorted { (ranks[$1], $0) < (ranks[$0], $1) }.map { v6[$0] }
     }
 
-    /// Those whose time is known change places among themselves, the faster first; the others stay where they are,
-    /// and so come to be measured. Times that differ little count as equal.
+    /// Sorts the addresses with a known time among themselves, fastest first. The others keep their places, so that
+    /// they get measured too. Times with a small difference count as equal.
     private func measured(_ addresses: [IPAddress], _ port: UInt16, _ now: Moment) -> [IPAddress] {
         var known: [(place: Int, step: Int)] = []
         for (place, address) in addresses.enumerated() {
@@ -147,7 +147,7 @@ struct EndpointRanking {
         return result
     }
 
-    /// Times in steps: below 8 ms all are equal, from there each half of a doubling is one step.
+    /// The time on a coarse scale: 0 up to 8 ms, then one step per factor of 1.4.
     private static func step(_ time: Duration) -> Int {
         var microseconds = time.nanoseconds / 1_000
         var step = 0
@@ -158,7 +158,7 @@ struct EndpointRanking {
         return step
     }
 
-    /// One of each family in turn, beginning with the family that the policy table prefers.
+    /// Alternates between the families, starting with the one that the policy table prefers.
     private func interleaved(_ v6: [IPAddress], _ v4: [IPAddress]) -> [IPAddress] {
         guard let first = v6.first else { return v4 }
         guard !v4.isEmpty else { return v6 }
@@ -173,7 +173,7 @@ struct EndpointRanking {
         return result
     }
 
-    /// Forgets what is past, and of the rest the older half.
+    /// Removes expired results, and then the older ones down to half of the maximum.
     private mutating func trim(_ now: Moment) {
         states = states.filter { $0.value.demotedUntil > now || $0.value.touched + limits.memory > now }
         guard states.count > limits.maxEndpoints else { return }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// How the upstreams did lately: which are down, which are to be left alone, how fast they answer.
+/// The recent results of upstreams: which are down, which are paused, and their response times.
 struct UpstreamHealth {
     /// The bounds; see ``ResolverConfiguration``.
     struct Limits {
@@ -11,17 +11,17 @@ struct UpstreamHealth {
 
     private struct State {
         var failures = 0
-        /// Set while the upstream is down: when one question may go to it again.
+        /// When the upstream may be probed; nil unless it is down.
         var probeAt: Moment?
         var pausedUntil = Moment.past
-        /// When it last said something, if only that it cannot answer.
+        /// When it last responded, even with an error.
         var answeredAt = Moment.past
-        /// Smoothed time of an answer and its variation, in nanoseconds (RFC 6298 §2).
+        /// The smoothed response time and its variation, in nanoseconds (RFC 6298 §2).
         var roundTrip: Int64?
         var variation: Int64 = 0
     }
 
-    /// How often the network has changed. What became of a question of an earlier network says nothing of this one.
+    /// The number of network changes. Results of questions from an earlier network are ignored.
     private(set) var generation = 0
     private let limits: Limits
     private var states: [State]
@@ -31,28 +31,28 @@ struct UpstreamHealth {
         states = Array(repeating: State(), count: count)
     }
 
-    /// Whom a question may go to.
+    /// The upstreams that a question may go to.
     struct Choice: Equatable {
-        /// The upstreams to ask, in the order given.
+        /// The upstreams to ask, in the given order.
         var upstreams: [Int]
-        /// An upstream that was down and is asked besides, to see whether it is back.
+        /// An upstream that is down and is asked in addition, to see whether it works again.
         var probe: Int?
     }
 
-    /// The upstreams that may be asked now. Those that are down are left out, but for one question to each of them in
-    /// `probeInterval`: one that is due is asked besides, or, where all are down, alone.
+    /// The upstreams that may be asked now. An upstream that is down gets one question per `probeInterval`: in addition
+    /// to the others, or alone if all are down.
     mutating func choose(among order: [Int], now: Moment) -> Choice {
         if !order.contains(where: { isDown($0, now: now) }) { return Choice(upstreams: order) }
         let ready = order.filter { states[$0].pausedUntil <= now }
         let up = ready.filter { states[$0].probeAt == nil }
         let due = ready.first { states[$0].probeAt.map { $0 <= now } ?? false }
         guard let due else { return Choice(upstreams: up) }
-        // Only this one's turn moves on: the others must get theirs, or one that recovered is never asked.
+        // Only this upstream's probe time moves: otherwise the other upstreams that are down would never be probed.
         states[due].probeAt = now + limits.probeInterval
         return up.isEmpty ? Choice(upstreams: [due]) : Choice(upstreams: up, probe: due)
     }
 
-    /// An upstream answered after `time`.
+    /// Records an answer and its response time.
     mutating func succeeded(_ upstream: Int, after time: Duration) {
         states[upstream].failures = 0
         states[upstream].probeAt = nil
@@ -66,16 +66,16 @@ struct UpstreamHealth {
         }
     }
 
-    /// An upstream said something of a question.
+    /// Records a response.
     mutating func answered(_ upstream: Int, at now: Moment) { states[upstream].answeredAt = now }
 
-    /// An upstream was silent on a question. If it has answered another one since, the name was at fault: servers of some zones
-    /// never answer, and an upstream waits for them.
+    /// Records a timeout. It does not count if the upstream has since responded to another question: then the servers
+    /// of the name's zone are at fault, which the upstream waits for.
     mutating func timedOut(_ upstream: Int, askedAt: Moment, now: Moment) {
         if states[upstream].answeredAt < askedAt { failed(upstream, .tryElsewhere, now: now) }
     }
 
-    /// An upstream failed.
+    /// Records a failure.
     mutating func failed(_ upstream: Int, _ reaction: UpstreamError.Reaction, now: Moment) {
         switch reaction {
         case .doNotRepeat:
@@ -92,7 +92,7 @@ struct UpstreamHealth {
         }
     }
 
-    /// Everything that was learned of being down is forgotten: the network is another one.
+    /// Resets the results, because the network has changed.
     mutating func networkChanged() {
         generation += 1
         for index in states.indices {
@@ -103,17 +103,17 @@ struct UpstreamHealth {
         }
     }
 
-    /// The usual time of an upstream's answer; nil where it never answered.
+    /// The smoothed response time; nil if the upstream never answered.
     func roundTrip(_ upstream: Int) -> Duration? {
         states[upstream].roundTrip.map { .nanoseconds($0) }
     }
 
-    /// The time after which an upstream that has not answered is slower than usual; nil where it never answered.
+    /// The time after which an answer is slower than usual; nil if the upstream never answered.
     func usualTime(_ upstream: Int) -> Duration? {
         states[upstream].roundTrip.map { .nanoseconds($0 + 4 * states[upstream].variation) }
     }
 
-    /// Whether the upstream is down or left alone.
+    /// Whether the upstream is down or paused.
     func isDown(_ upstream: Int, now: Moment) -> Bool {
         states[upstream].probeAt != nil || states[upstream].pausedUntil > now
     }

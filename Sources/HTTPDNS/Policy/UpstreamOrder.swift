@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// In which order upstreams are asked, and when the next joins.
+/// The order in which upstreams are asked, and when the next is asked too.
 public struct UpstreamOrder: Hashable, Sendable, CustomStringConvertible {
     enum Kind: Hashable, Sendable {
         case sequence
@@ -11,18 +11,18 @@ public struct UpstreamOrder: Hashable, Sendable, CustomStringConvertible {
 
     let kind: Kind
 
-    /// In the declared order, the next when one has failed.
+    /// In the configured order; the next is asked after a failure.
     public static let sequence = UpstreamOrder(kind: .sequence)
 
-    /// So many at once, in the declared order; the first good answer is taken, the others are cancelled. Each one that
-    /// fails is followed by the next.
+    /// `width` upstreams at once, in the configured order. The first good answer wins and cancels the others. After a
+    /// failure, the next upstream is asked.
     public static func race(_ width: Int) -> UpstreamOrder { UpstreamOrder(kind: .race(max(1, width))) }
 
-    /// In the declared order; one that takes longer than it usually does is joined by the next.
+    /// In the configured order; if an upstream is slower than usual, the next is asked too.
     public static let hedge = UpstreamOrder(kind: .hedge)
 
-    /// By chance, those that answer faster more often (and those that never were asked first); the next when one has
-    /// failed.
+    /// In random order, weighted towards fast upstreams; those never asked come first. The next is asked after a
+    /// failure.
     public static let weighted = UpstreamOrder(kind: .weighted)
 
     /// The order's name.
@@ -37,16 +37,16 @@ public struct UpstreamOrder: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension UpstreamOrder {
-    /// How long an upstream that was never measured has before it is joined.
+    /// The time after which the next upstream is asked too, for an upstream without a measured time.
     static let firstHedge = Duration.milliseconds(250)
-    /// The shortest time before an upstream is joined.
+    /// The minimum time before the next upstream is asked too.
     static let shortestHedge = Duration.milliseconds(20)
 
-    /// The numbers 0..<count in the order to ask.
+    /// The indices 0..<count, in the order to ask.
     ///
     /// - Parameters:
-    ///   - roundTrip: The measured time of an upstream's answers.
-    ///   - random: A number in 0..<1.
+    ///   - roundTrip: The measured response time of an upstream.
+    ///   - random: A random number in 0..<1.
     func arrange(_ count: Int, roundTrip: (Int) -> Duration?, random: () -> Double) -> [Int] {
         guard kind == .weighted else { return Array(0..<count) }
         var left = Array(0..<count)
@@ -56,7 +56,7 @@ extension UpstreamOrder {
                 arranged.append(left.remove(at: new))
                 continue
             }
-            // A millisecond more, so that none that is very near leaves nothing for the others.
+            // Adds a millisecond, so that a very near upstream does not get all questions.
             let weights = left.map { 1 / (Double(roundTrip($0)?.nanoseconds ?? 0) + 1_000_000) }
             var point = random() * weights.reduce(0, +)
             let chosen = weights.firstIndex { weight in

@@ -2,12 +2,12 @@
 
 import Names
 
-/// Which hosts each address was an answer for.
+/// The hosts that resolved to each address.
 ///
-/// An address that is known is known wholly: nothing is forgotten to make room, or an address would seem to serve one host
-/// when it serves two. What comes when the book is full is not entered.
+/// Entries are never evicted: an address that lost a host would seem to serve one host when it serves two. Once the
+/// book is full, new addresses are ignored.
 struct AddressBook {
-    /// Hosts that are named for one address: enough to tell that it is shared, and by whom.
+    /// Hosts recorded per address; enough to show that an address is shared.
     static let maxHostsPerAddress = 8
 
     private let maxAddresses: Int
@@ -27,6 +27,6 @@ struct AddressBook {
         }
     }
 
-    /// The hosts in the order in which they came.
+    /// The hosts of an address, in the order in which they were recorded.
     func hosts(of address: IPAddress) -> [Host] { hosts[address] ?? [] }
 }

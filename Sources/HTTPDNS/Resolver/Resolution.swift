@@ -2,19 +2,19 @@
 
 public import Names
 
-/// What the resolver hands out: where a name's service is, and how it is known.
+/// The endpoints of a name, and their source.
 public struct Resolution: Hashable, Sendable {
-    /// Where the endpoints came from.
+    /// The source of the endpoints.
     public enum Source: String, Hashable, Sendable, CaseIterable, CustomStringConvertible {
-        /// An upstream said it just now.
+        /// An upstream answered this request.
         case fresh
-        /// An upstream said it before, and its TTL lasts.
+        /// From the cache, within its TTL.
         case cached
-        /// An upstream said it before, and its TTL is over: nothing better could be had in time.
+        /// From the cache, past its TTL: no newer answer arrived in time.
         case stale
-        /// The system's resolver said it just now.
+        /// The system's resolver answered this request.
         case system
-        /// A table that the user wrote says it.
+        /// From a table that the user wrote.
         case fixed
         /// The host is an address itself, or `localhost`.
         case literal
@@ -27,36 +27,37 @@ public struct Resolution: Hashable, Sendable {
     public let host: Host
     /// The addresses, in the order to try them; at least one.
     public let addresses: [IPAddress]
-    /// The port that was asked for.
+    /// The port of the request.
     public let port: UInt16
-    /// Where the addresses came from.
+    /// The source of the addresses.
     public let source: Source
     let provenance: Provenance
     let ageNanoseconds: Int64
     let ttlNanoseconds: Int64
 
-    /// The endpoints, in the order to try them: families in turn, those that failed lately at the end.
+    /// The endpoints, in the order to try them: address families alternate, and endpoints that failed recently come
+    /// last.
     public var endpoints: [Endpoint] { addresses.map { Endpoint($0, port: port) } }
 
-    /// The name of the upstream that said it.
+    /// The name of the upstream that gave the answer.
     public var upstream: String { provenance.upstream }
 
-    /// How long ago it was said.
+    /// The time since the upstream gave the answer.
     public var age: Duration { .nanoseconds(ageNanoseconds) }
 
-    /// For how long it may still be used; negative for a ``Source/stale`` one.
+    /// The remaining TTL; negative for a ``Source/stale`` resolution.
     public var ttl: Duration { .nanoseconds(ttlNanoseconds) }
 
-    /// The network in which it was said; empty where it is not known.
+    /// The network in which the answer was received; empty if unknown.
     public var network: String { provenance.network }
 
-    /// Whether a table of the user's own said it, whichever way it was kept since.
+    /// Whether the answer came from a table that the user wrote, also after it was cached.
     package var isOfTable: Bool { source == .fixed || source != .literal && provenance.kind == .fixed }
 
-    /// What the upstream said besides addresses; see ``Answer/extra``.
+    /// What the upstream returned in addition to addresses; see ``Answer/extra``.
     public var extra: String? { provenance.extra }
 
-    /// The upstreams that were asked for this answer and did not give it.
+    /// The upstreams that were asked for this answer and failed.
     public var failures: [ResolutionError.Failure] { provenance.failures }
 
     init(

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Why a name has no endpoints. `description` is one line; `failures` says what each upstream answered.
+/// The error of a name without endpoints. `description` is one line; `failures` has the error of each upstream.
 public struct ResolutionError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// What went wrong, to branch on.
+    /// The kind of error, to branch on.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         /// The code's name, for logs and JSON.
         public let description: String
-        /// There is no such name.
+        /// The name does not exist.
         public static let noSuchName = Code(description: "noSuchName")
-        /// The name exists, and has no address of the families asked for.
+        /// The name exists but has no address of the requested families.
         public static let noAddress = Code(description: "noAddress")
-        /// No upstream gave an answer that can be used.
+        /// No upstream gave a usable answer.
         public static let allUpstreamsFailed = Code(description: "allUpstreamsFailed")
-        /// An upstream's answer named an address that no public name has, and no other upstream had a better one.
+        /// An upstream answered with an address that no public name has, and no other upstream had a usable answer.
         public static let bogusAnswer = Code(description: "bogusAnswer")
-        /// The time for the whole resolution ran out.
+        /// The resolution exceeded its time limit.
         public static let timeLimit = Code(description: "timeLimit")
-        /// As many names are being asked for as the configuration allows.
+        /// The limit of concurrent look-ups (``ResolverConfiguration/maxFlights``) is reached.
         public static let tooManyFlights = Code(description: "tooManyFlights")
         /// The task was cancelled.
         public static let cancelled = Code(description: "cancelled")
@@ -24,11 +24,11 @@ public struct ResolutionError: Error, Hashable, Sendable, CustomStringConvertibl
         public static let shutDown = Code(description: "shutDown")
     }
 
-    /// What one upstream did instead of answering.
+    /// The failure of one upstream.
     public struct Failure: Hashable, Sendable, CustomStringConvertible {
         /// The upstream's name.
         public let upstream: String
-        /// What went wrong.
+        /// The upstream's error.
         public let error: UpstreamError
 
         /// A failure of an upstream.
@@ -41,14 +41,14 @@ public struct ResolutionError: Error, Hashable, Sendable, CustomStringConvertibl
         public var description: String { "\(upstream): \(error.message)" }
     }
 
-    /// What went wrong.
+    /// The kind of error.
     public var code: Code
-    /// One line that names the host, what failed, and what to try.
+    /// One line that names the host, the failure and a remedy.
     public var message: String
-    /// What each upstream that was asked did, in the order of their ends.
+    /// The failures of the upstreams that were asked, in the order in which they occurred.
     public var failures: [Failure]
 
-    /// Makes an error.
+    /// An error with a code, a message and the failures of upstreams.
     public init(_ code: Code, _ message: String, failures: [Failure] = []) {
         self.code = code
         self.message = message

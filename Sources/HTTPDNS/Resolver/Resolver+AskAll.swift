@@ -3,29 +3,31 @@
 import NIOConcurrencyHelpers
 public import Names
 
-/// What one upstream said when all were asked.
+/// The result of one upstream in ``Resolver/askAll(_:families:subnet:system:)``.
 public struct UpstreamReport: Sendable {
     /// The upstream's name.
     public let upstream: String
-    /// What kind of upstream it is.
+    /// The kind of upstream.
     public let kind: UpstreamKind
-    /// Its answer, checked as for use, or why there is none.
+    /// The checked answer, or the error.
     public let result: Result<Answer, UpstreamError>
-    /// How long it took.
+    /// The time from the question to the result.
     public let time: Duration
 }
 
 extension Resolver {
-    /// Asks every upstream of the configuration past the cache, whatever the switch and the canary say; for tools that compare
-    /// them. Names that are not for the upstreams (``NamePolicy``) are kept from services here too: only tables and the system
-    /// are asked, the latter whatever `system` says.
+    /// Asks every configured upstream and bypasses the cache, the switch and the canary; for tools that compare
+    /// upstreams.
+    ///
+    /// Names that are not for the upstreams (``NamePolicy``) are still kept from services: only tables and the system
+    /// are asked, and the system even if `system` is false.
     ///
     /// - Parameters:
-    ///   - host: A name.
-    ///   - families: The families wanted; nil: those of the configuration.
-    ///   - subnet: For whose network the answer is wanted (RFC 7871); nil: our own.
-    ///   - system: Whether ``ResolverConfiguration/system`` is asked too, unless it is one of the upstreams anyway.
-    /// - Returns: What each said that was asked, in the order of the configuration, the system last.
+    ///   - host: The name to resolve.
+    ///   - families: The families to ask for; nil: those of the configuration.
+    ///   - subnet: The network to resolve for (RFC 7871); nil: the client's own.
+    ///   - system: Whether ``ResolverConfiguration/system`` is asked too, unless the upstreams already include it.
+    /// - Returns: The result of each upstream, in the order of the configuration, the system last.
     public func askAll(
         _ host: Host,
         families: Families? = nil,
@@ -59,7 +61,8 @@ extension Resolver {
     ) async -> UpstreamReport {
         let begin = time.now()
         let upstream = upstream(index)
-        // One that answers a family at a time answers both one after the other here, which tells more of its time.
+        // An upstream that answers one family per question is asked for both in turn here, so that the time covers
+        // both.
         let question = Question(host, families: families, subnet: subnet)
         state.withLockedValue { $0.questionsSent += 1 }
         let result = await withinBudget { () async -> Result<Answer, UpstreamError> in

@@ -6,7 +6,7 @@ import NIOPosix
 import Names
 
 extension Resolver {
-    /// Does what a look-up decided at `now`.
+    /// Performs the actions that a look-up decided on at `now`.
     func perform(_ actions: [Inquiry.Action], _ flight: Flight, _ now: Moment) {
         for action in actions {
             switch action {
@@ -18,13 +18,14 @@ extension Resolver {
         }
     }
 
-    /// Asks in a task that ``shutdown()`` waits for. It runs on an event loop, the caller's where the caller is on one: there it
-    /// needs no other thread to write the question and read the answer.
+    /// Asks an upstream in a task that ``shutdown()`` waits for. The task runs on an event loop, the caller's if it has
+    /// one, so that writing the question and reading the answer need no thread hop.
     private func ask(_ index: Int, _ families: Families, _ flight: Flight, _ now: Moment) {
         let wanted = flight.errand.wanted
         let question = Question(wanted.host, families: families, subnet: wanted.subnet)
         state.withLockedValue { state in
-            // Another thread may have taken an answer between the decision to ask and this: no one would cancel the question.
+            // Another thread may have ended the look-up since the decision to ask; a question sent now would never be
+            // cancelled.
             guard !flight.isOver, flight.inquiry.awaits(index, families) else { return }
             state.questionsSent += 1
             state.running += 1
@@ -56,16 +57,16 @@ extension Resolver {
         settle(await outcome(question, index, flight), question.families, index, flight, since: begin)
     }
 
-    /// The same where others may know the answer, and are told of it.
+    /// As ``answer(_:_:_:since:)``, but asks ``ResolverConfiguration/shared`` first and shares a new answer.
     private func answerSharing(_ question: Question, _ index: Int, _ flight: Flight) async {
         if !flight.errand.isFresh, let answer = await sharedAnswer(to: question, index) {
             return settle(.answered(upstream: index, question.families, answer), flight, time.now())
         }
-        // What it took to ask them is no part of how long the upstream takes.
+        // The upstream's response time excludes the query of the shared answers.
         let begin = time.now()
         let outcome = await outcome(question, index, flight)
         settle(outcome, question.families, index, flight, since: begin)
-        // Nobody waits for this.
+        // The look-up is settled; no caller waits for this.
         if case .success(let answer) = outcome { await share(answer, to: question, index) }
     }
 
@@ -81,7 +82,7 @@ extension Resolver {
         }
     }
 
-    // No part of what awaits the answer: what an asynchronous function needs at any time takes memory all the time.
+    // Kept out of the async function so that its frame stays small.
     @inline(never)
     private func settle(
         _ outcome: Result<Answer, UpstreamError>,
@@ -100,7 +101,7 @@ extension Resolver {
         settle(event, flight, now, after: now - begin)
     }
 
-    /// A question that ``shutdown()`` waits for is at its end.
+    /// Records the end of a question, and resumes ``settled()`` after the last.
     func answered() {
         let idlers = state.withLockedValue { state -> [CheckedContinuation<Void, Never>] in
             state.running -= 1
@@ -111,7 +112,8 @@ extension Resolver {
         for idler in idlers { idler.resume() }
     }
 
-    /// Lets a look-up go on with what became of a question, which was settled by an upstream `time` after it was asked.
+    /// Passes the result of a question to its look-up. `time` is the upstream's response time; nil: the result is not
+    /// counted in its health.
     private func settle(_ event: Inquiry.Event, _ flight: Flight, _ now: Moment, after time: Duration? = nil) {
         let step = state.withLockedValue { state in
             if let time, flight.errand.generation == state.health.generation {
@@ -123,7 +125,7 @@ extension Resolver {
         wake(at: step.nextTick)
     }
 
-    /// Asks an upstream, and checks what it says.
+    /// Asks an upstream and checks its answer.
     func checked(_ question: Question, _ index: Int, _ isTrusted: Bool) async throws(UpstreamError) -> Answer {
         try checked(try await upstream(index).answer(question), index, isTrusted)
     }
@@ -146,7 +148,7 @@ extension Resolver {
 
     // MARK: Time
 
-    /// Sees to it that somebody looks at the clock at `first`, or before.
+    /// Ensures that the look-ups are ticked at `first` or earlier.
     func wake(at first: Moment) {
         guard first < .never else { return }
         state.withLockedValue { state in
@@ -180,7 +182,7 @@ extension Resolver {
 }
 
 extension UpstreamHealth {
-    /// Notes how an upstream did.
+    /// Records the result of a question.
     mutating func note(_ event: Inquiry.Event, after time: Duration, now: Moment) {
         switch event {
         case .answered(let upstream, _, _):
@@ -191,7 +193,7 @@ extension UpstreamHealth {
         }
     }
 
-    /// Notes that an upstream failed. That we cancelled a question, or have too many under way, is no fault of it.
+    /// Records a failure. Cancellation and too many questions under way are not the upstream's fault and do not count.
     mutating func failed(_ upstream: Int, _ error: UpstreamError, now: Moment) {
         guard error.code != .cancelled, error.code != .busy else { return }
         failed(upstream, error.code.reaction, now: now)

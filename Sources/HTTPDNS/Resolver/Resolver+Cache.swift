@@ -4,15 +4,15 @@ import NIOConcurrencyHelpers
 package import Names
 
 extension Resolver {
-    /// What the cache says of a name.
+    /// The result of a cache look-up.
     enum Found {
-        /// Within its TTL; `isDue`: in use, and soon over.
+        /// Within its TTL. `isDue`: in frequent use and about to expire, so it should be refreshed.
         case current(Resolution, isDue: Bool)
-        /// It is known that there is no address, or that nobody could say just now.
+        /// The name is known to have no address, or all upstreams failed recently.
         case absent(ResolutionError)
-        /// The TTL is over; `mayAsk`: the upstreams have not just failed.
+        /// Past its TTL. `mayAsk`: the upstreams have not failed recently.
         case stale(Resolution, mayAsk: Bool)
-        /// Nothing of use.
+        /// No usable entry.
         case unknown
 
         var isCurrent: Bool {
@@ -21,11 +21,12 @@ extension Resolver {
     }
 
     func shard(_ hash: Int) -> NIOLockedValueBox<Shard> {
-        // The low bits choose the place in the shard.
+        // The low bits of the hash choose the slot within the shard.
         shards[Int(truncatingIfNeeded: UInt(bitPattern: hash) >> 48) & (shards.count - 1)]
     }
 
-    /// Looks a name up: one lock, one hash, nothing allocated while an order of its addresses holds.
+    /// Looks up a name under one lock with one hash. Allocates nothing while the stored order of the addresses is
+    /// valid.
     func find(_ wanted: Wanted, _ port: UInt16, _ now: Moment, countsMisses: Bool = true) -> Found {
         shard(wanted.hash).withLockedValue { shard in
             let found =
@@ -37,8 +38,10 @@ extension Resolver {
         }
     }
 
-    /// What is known of a name within its TTL, which is asked for again behind where that is nearly over. Where nothing is
-    /// known nobody is asked, and nothing is counted: ``resolve(_:port:families:subnet:fresh:)`` does both.
+    /// The cached resolution of a name within its TTL; nil otherwise. Starts a refresh in the background if the TTL is
+    /// nearly over.
+    ///
+    /// A miss asks no upstream and is not counted: ``resolve(_:port:families:subnet:fresh:)`` does both.
     package func current(_ host: Host, families: Families, subnet: IPNetwork?) -> Resolution? {
         if let known = own(host, 0) { return known }
         let wanted = Wanted(host: host, families: families, subnet: subnet)
@@ -64,7 +67,8 @@ extension Resolver {
             }
             let isDue =
                 entry.uses >= configuration.refreshUses && now >= entry.retryAt && entry.isNearlyOver(expiry, now)
-            // Nothing has failed: once the TTL is over, callers join the refresh that is under way.
+            // The pause excludes no family, because nothing has failed: after the TTL, callers join the refresh under
+            // way.
             if isDue { entry.pause([], until: now + configuration.failureTTL) }
             return .current(resolution, isDue: isDue)
         }
@@ -77,7 +81,7 @@ extension Resolver {
         return mayAsk ? .unknown : .absent(.failed(wanted.host, entry.provenance.failures))
     }
 
-    /// The resolution that an entry gives; nil where it has no address of the families.
+    /// The resolution of an entry; nil if it has no address of the families.
     private func resolution(
         _ entry: inout AnswerCache.Entry,
         _ source: Resolution.Source,
@@ -130,7 +134,7 @@ extension Resolver {
         )
     }
 
-    /// The resolution that a look-up gives to a caller.
+    /// The resolution of a look-up's result, for one caller.
     func resolution(
         _ landing: Landing,
         _ wanted: Wanted,
@@ -143,7 +147,8 @@ extension Resolver {
 }
 
 extension AnswerCache.Entry {
-    /// Whether the upstreams may be asked for these families: they have not just failed for all of which the TTL is over.
+    /// Whether the upstreams may be asked for these families: the pause is over, or an expired family was not part of
+    /// the last failure.
     func mayAsk(_ families: Families, _ now: Moment) -> Bool {
         retryAt <= now
             || families.members.contains { family in
@@ -151,10 +156,10 @@ extension AnswerCache.Entry {
             }
     }
 
-    /// Has the upstreams not asked for these families before `moment`.
+    /// Keeps the upstreams from being asked for these families before `moment`.
     mutating func pause(_ families: Families, until moment: Moment) { (failed, retryAt) = (families, moment) }
 
-    /// Until when the entry answers for all these families.
+    /// The time until which the entry answers for all these families.
     func expiry(_ families: Families) -> Moment {
         var expiry = Moment.never
         if families.contains(.v4) { expiry = v4?.expiresAt ?? .past }
@@ -162,28 +167,28 @@ extension AnswerCache.Entry {
         return expiry
     }
 
-    /// Until when the entry answers for those of these families that it knows.
+    /// The time until which the entry answers for those of these families that it knows.
     func knownExpiry(_ families: Families) -> Moment {
         families.members.compactMap { self[$0]?.expiresAt }.min() ?? .past
     }
 
-    /// Whether there is an address of the families that is not too long past its TTL.
+    /// Whether the entry has an address of the families that is within `maxStale` of its TTL.
     func isUsable(_ families: Families, _ now: Moment, maxStale: Duration) -> Bool {
         families.members.contains { self[$0]?.isUsable(now, maxStale: maxStale) ?? false }
     }
 
-    /// Until when there is an address of the families that may be used.
+    /// The time until which an address of the families may be used.
     func usableUntil(_ families: Families, maxStale: Duration) -> Moment {
         families.members.compactMap { self[$0] }.filter { !$0.addresses.isEmpty }.map { $0.expiresAt + maxStale }.max()
             ?? .past
     }
 
-    /// Whether the parts that are known of these families are within their TTL.
+    /// `cached` while the known parts of these families are within their TTL, `stale` after.
     func source(_ families: Families, _ now: Moment) -> Resolution.Source {
         knownExpiry(families) > now ? .cached : .stale
     }
 
-    /// When the older of these families was stored.
+    /// The earlier of the times at which these families were stored.
     func storedAt(_ families: Families) -> Moment {
         var stored = Moment.never
         if families.contains(.v4), let v4 { stored = v4.storedAt }
@@ -191,12 +196,12 @@ extension AnswerCache.Entry {
         return stored
     }
 
-    /// Whether a tenth or less of the TTL is left.
+    /// Whether less than a tenth of the TTL is left.
     func isNearlyOver(_ expiry: Moment, _ now: Moment) -> Bool {
         expiry.nanoseconds(since: now) < expiry.nanoseconds(since: storedAt(.both)) / 10
     }
 
-    /// The error that says that there is no address.
+    /// The error for a name without an address.
     func absenceError(_ host: Host, _ families: Families) -> ResolutionError {
         let hasNoName = families.members.contains { self[$0]?.absence == .noName }
         return hasNoName
@@ -214,12 +219,12 @@ extension AnswerCache.Entry {
 }
 
 extension AnswerCache.Kept {
-    /// Whether there is an address that is not too long past its TTL.
+    /// Whether there is an address within `maxStale` of its TTL.
     func isUsable(_ now: Moment, maxStale: Duration) -> Bool { !addresses.isEmpty && now < expiresAt + maxStale }
 }
 
 extension ResolutionError {
-    /// The error of a name for which no upstream had an answer.
+    /// The error for a name that no upstream could answer.
     static func failed(_ host: Host, _ failures: [Failure]) -> ResolutionError {
         guard !failures.isEmpty else {
             return ResolutionError(

@@ -4,9 +4,8 @@ import NIOConcurrencyHelpers
 import Names
 
 extension Resolver {
-    /// The switch. While it is off every name goes to the system's resolver, as if this library were not there;
-    /// answers that were kept before are not used, and come back with the switch. A remote switch that is off counts
-    /// too.
+    /// Turns the resolver on or off. While it is off, all names go to the system's resolver. Cached answers are kept
+    /// but not used until it is on again. A remote switch that is off has the same effect.
     public var isEnabled: Bool {
         get { state.withLockedValue { $0.isEnabled } }
         set {
@@ -18,26 +17,27 @@ extension Resolver {
     /// Whether names go to the upstreams now: both switches are on.
     public var isActive: Bool { state.withLockedValue { $0.isOn } }
 
-    /// The network that the resolver takes the machine to be in.
+    /// The network that the resolver assumes.
     public var network: Network { ranking.withLockedValue { $0.network } }
 
-    /// Questions that were sent to upstreams so far.
+    /// The number of questions sent to upstreams so far.
     public var questionsSent: Int { state.withLockedValue { $0.questionsSent } }
 
-    /// Names that are kept now.
+    /// The number of names in the cache.
     public var cachedNames: Int { shards.reduce(0) { $0 + $1.withLockedValue { $0.cache.count } } }
 
-    /// What look-ups found so far.
+    /// The results of cache look-ups so far.
     public var counts: CacheCounts {
         shards.reduce(CacheCounts()) { $0 + $1.withLockedValue { $0.counts } }
     }
 
-    /// Lets look-ups use what was asked under the present switch and network.
+    /// Makes look-ups use the answers of the present switch and network.
     func useCurrentRealm() {
         let network = state.withLockedValue { $0.network.id }
-        // Upstreams are asked for their names: their code runs under no lock of ours.
+        // Reads the names of upstreams outside the lock, because that runs foreign code.
         let provenances = configuration.provenances(network)
-        // The parts change under the lock of the state: two changes at once would otherwise leave what the slower one read.
+        // The shards change under the state's lock. Otherwise, of two concurrent changes, the slower one would write
+        // what it read before the other.
         state.withLockedValue { state in
             let isSameNetwork = state.network.id == network
             for shard in shards {
@@ -53,12 +53,12 @@ extension Resolver {
 
     // MARK: The remote switch
 
-    /// Takes a document of the remote switch.
+    /// Applies a document of the remote switch.
     func received(_ document: RemoteDocument) {
         change { $0.remote.received(document, now: time.wall()) }
     }
 
-    /// Drops a document whose time is over.
+    /// Drops an expired document.
     func expireRemoteDocument() {
         change { $0.remote.expire(now: time.wall()) }
     }
@@ -71,7 +71,7 @@ extension Resolver {
         }
         guard let policy else { return }
         useCurrentRealm()
-        // What was asked of the wrong one is asked for anew.
+        // Removes answers that came from a source which the new policy does not allow for the name.
         for shard in shards {
             shard.withLockedValue { shard in
                 shard.cache.removeAll { key, entry in
@@ -86,7 +86,7 @@ extension Resolver {
 }
 
 extension Provenance {
-    /// An object of its own that says the same.
+    /// A new object with the same values. Separate objects per shard avoid contention on one reference count.
     func copy() -> Provenance {
         Provenance(upstream: upstream, kind: kind, network: network, failures: failures, extra: extra)
     }

@@ -4,12 +4,11 @@ import NIOConcurrencyHelpers
 public import Names
 
 extension Resolver {
-    /// The hosts that an address was an answer for since the resolver was made, in the order in which they came; at most
-    /// eight. Empty for an address that it does not know: nobody asked, or its book of
-    /// ``ResolverConfiguration/maxRememberedAddresses`` was full.
+    /// The hosts that resolved to an address since the resolver was created, in order; at most eight. Empty if the
+    /// address never occurred, or came after ``ResolverConfiguration/maxRememberedAddresses`` was reached.
     ///
-    /// One host means that all questions which brought this address were for that host. Another resolver, or this one in a
-    /// process before, may have met the address under other names.
+    /// If there is one host, all questions that returned this address were for that host. Other resolvers and earlier
+    /// processes may have received the address for other names.
     public func hosts(of address: IPAddress) -> [Host] {
         book.withLockedValue { $0.hosts(of: address) }
     }

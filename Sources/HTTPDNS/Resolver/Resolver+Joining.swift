@@ -4,27 +4,27 @@ import NIOConcurrencyHelpers
 import Names
 
 extension Resolver {
-    /// A look-up that has begun, and what it does first.
+    /// A look-up that has started, and its first actions.
     private typealias Started = (flight: Flight, actions: [Inquiry.Action])
 
-    /// Work that follows from a change of state, and is done when its lock is free again.
+    /// Work that follows a change of state and runs after its lock is released.
     private struct Effects {
-        /// The flight to wait for; nil where there is a result.
+        /// The look-up to wait for; nil if there is a result.
         var flight: Flight?
         var started: Started?
-        /// The flight that only looks whether an upstream is back.
+        /// A look-up that only checks whether an upstream works again.
         var probe: Started?
-        /// When one of them must look at the clock.
+        /// The earliest time at which one of the look-ups must be ticked.
         var nextTick = Moment.never
-        /// What the caller is given at once, where it joins no flight.
+        /// The result for a caller that joins no look-up.
         var result: Result<Landing, ResolutionError>?
-        /// Whether there is an address that could be handed out where the upstreams take too long.
+        /// Whether there is a stale address to fall back on if the upstreams take too long.
         var isStaleAtHand = false
     }
 
-    /// Waits for the look-up of a name, which is started where none is under way.
+    /// Waits for the look-up of a name. Starts one if none is under way.
     ///
-    /// - Parameter isFresh: Whether the upstreams themselves are wanted, and not what they said to others.
+    /// - Parameter isFresh: Whether to ignore shared answers and ask the upstreams.
     func join(_ wanted: Wanted, isFresh: Bool, _ now: Moment) async throws(ResolutionError) -> Landing {
         let caller = Caller()
         let result = await withTaskCancellationHandler {
@@ -35,7 +35,7 @@ extension Resolver {
         return try result.get()
     }
 
-    /// Has a caller wait for the look-up of a name.
+    /// Registers a caller with the look-up of a name.
     @inline(never)
     private func begin(_ wanted: Wanted, _ isFresh: Bool, _ now: Moment, _ caller: Caller, _ waiter: Caller.Waiter) {
         let effects = state.withLockedValue { state in
@@ -49,16 +49,17 @@ extension Resolver {
         }
         if let result = effects.result { return waiter.resume(returning: result) }
         perform(effects, now)
-        // Who was cancelled meanwhile was looked for before there was anybody to find.
+        // Cancellation may have arrived before the caller was registered; check again.
         if Task.isCancelled { leave(caller) }
     }
 
-    /// Looks a name up for the cache alone; see ``join(_:isFresh:_:)``.
+    /// Looks up a name for the cache only; see ``join(_:isFresh:_:)``.
     func refresh(_ wanted: Wanted, isFresh: Bool = false) {
         refresh { state, now in found(wanted, &state) ?? started(wanted, isFresh, now, &state) }
     }
 
-    /// The same for a name of which the caller found nothing within its TTL: there may be something by now.
+    /// As ``refresh(_:isFresh:)``, for a name that the caller did not find in the cache. Checks the cache again under
+    /// the lock.
     func refreshMissed(_ wanted: Wanted) {
         refresh { state, now in joined(wanted, false, now, &state) }
     }
@@ -73,10 +74,10 @@ extension Resolver {
         perform(effects, now)
     }
 
-    /// Finds the look-up of a name, or what it has just ended with, or starts it.
+    /// Finds the look-up of a name or its cached result, or starts a look-up.
     ///
-    /// The caller missed the cache before it took the lock. A look-up may have ended since: what it brought is in the
-    /// cache before it is out of the table, so that one of the two is found.
+    /// The caller missed the cache before it took the lock, and a look-up may have ended since. A result enters the
+    /// cache before its look-up leaves the table, so one of the two is found.
     private func joined(_ wanted: Wanted, _ isFresh: Bool, _ now: Moment, _ state: inout State) -> Effects {
         let found = found(wanted, &state)
         if let found, found.flight == nil { return found }
@@ -87,7 +88,7 @@ extension Resolver {
         return effects
     }
 
-    /// The look-up of a name that is under way; nil where there is none.
+    /// The look-up of a name that is under way; nil if there is none.
     private func found(_ wanted: Wanted, _ state: inout State) -> Effects? {
         guard !state.isClosed else {
             let error = ResolutionError(.shutDown, "\(wanted.host): the resolver was shut down")
@@ -119,7 +120,7 @@ extension Resolver {
         if let probe = route.probe {
             let route = Route(candidates: [probe], realm: .probe(probe))
             let key = FlightKey(wanted, route.realm)
-            // The last one may still be waiting.
+            // The last probe may still be waiting.
             if state.flights[key] == nil {
                 effects.probe = start(key, wanted, route, true, now, &state, &effects)
                 effects.probe?.flight.isOwn = true
@@ -181,7 +182,7 @@ extension Resolver {
         wake(at: effects.nextTick)
     }
 
-    /// Takes a caller who was cancelled out; the look-up ends with its last caller.
+    /// Removes a cancelled caller. The look-up ends with its last caller, unless it also runs for the cache.
     private func leave(_ caller: Caller) {
         let (isWaiting, tasks) = state.withLockedValue { state -> (Bool, [(upstream: Int, task: Task<Void, Never>)]) in
             guard let flight = caller.flight else { return (false, []) }
@@ -195,7 +196,7 @@ extension Resolver {
         caller.resume(returning: .failure(ResolutionError(.cancelled, "the resolution was cancelled")))
     }
 
-    /// Ends everything, for ``shutdown()``.
+    /// Ends all look-ups, for ``shutdown()``.
     func close() {
         let (landed, tasks, ticker, watchers) = state.withLockedValue { state in
             state.isClosed = true

@@ -4,9 +4,9 @@ import NIOConcurrencyHelpers
 import Names
 
 extension Resolver {
-    /// What a look-up ended with, from which each caller makes its resolution.
+    /// The result of a look-up, from which each caller makes its resolution.
     ///
-    /// It goes through many hands, and is large: so there is one.
+    /// A class, because the value is large and is passed to every caller.
     final class Landing: Sendable {
         let entry: AnswerCache.Entry
         let source: Resolution.Source
@@ -19,9 +19,9 @@ extension Resolver {
         }
     }
 
-    /// Hands out the part of an answer that is there; the look-up goes on for the cache.
+    /// Delivers the family that has arrived; the look-up continues for the cache.
     func deliver(_ outcome: Inquiry.Outcome, _ flight: Flight, _ now: Moment) {
-        // Another thread may have ended the look-up with the whole answer meanwhile.
+        // Another thread may have ended the look-up with the whole answer.
         guard flight.errand.realm.isKept, !state.withLockedValue({ _ in flight.isOver }) else { return }
         let result = land(outcome, flight.errand, now)
         let callers = state.withLockedValue { _ in
@@ -31,7 +31,8 @@ extension Resolver {
         for caller in callers { caller.resume(returning: result) }
     }
 
-    /// Hands out what is past its TTL to those who have waited long enough for a new answer (RFC 8767 §5).
+    /// Delivers a stale answer to callers that have waited ``ResolverConfiguration/staleAnswerDelay`` for a new one
+    /// (RFC 8767 §5).
     func handOutStale(_ flight: Flight, _ now: Moment) {
         let landing = flight.errand.realm.isKept ? fallBack(flight.errand, [], now, isFailure: false) : nil
         guard let landing else { return state.withLockedValue { _ in flight.keepLateCallers() } }
@@ -44,7 +45,7 @@ extension Resolver {
 
     /// Ends a look-up.
     func end(_ outcome: Inquiry.Outcome, _ flight: Flight, _ now: Moment) {
-        // First into the cache, then out of the table: who comes in between finds one of the two.
+        // Store in the cache before removing from the table, so that a new caller finds one of the two.
         let result = flight.errand.realm.isKept ? land(outcome, flight.errand, now) : nil
         let callers = state.withLockedValue { $0.flights.land(flight) }
         guard let result else { return }
@@ -87,7 +88,7 @@ extension Resolver {
         return .success(Landing(entry: entry, source: source, time: now))
     }
 
-    /// Whether an address is kept that may be used, if only past its TTL.
+    /// Whether the cache has a usable address, possibly past its TTL.
     private func isUsable(_ errand: Errand, _ now: Moment) -> Bool {
         let key = AnswerCache.Key(errand.wanted, errand.realm)
         return shard(key.hash).withLockedValue { shard in
@@ -103,8 +104,10 @@ extension Resolver {
         )
     }
 
-    /// What may still be used of a name although its TTL is over and nobody has a new answer. After a failure it is
-    /// used without asking again for a while; where there is nothing, the failure itself is kept.
+    /// The cached answer that may be used past its TTL because no upstream has a new one; nil if there is none.
+    ///
+    /// After a failure, the answer is used for ``ResolverConfiguration/staleRecheck`` before the upstreams are asked
+    /// again. If there is no answer, the failure is cached.
     private func fallBack(
         _ errand: Errand,
         _ failures: [ResolutionError.Failure],
@@ -116,7 +119,7 @@ extension Resolver {
             let kept = shard.cache.find(key) { entry -> Landing? in
                 guard entry.isUsable(errand.wanted.families, now, maxStale: configuration.maxStale) else { return nil }
                 if isFailure {
-                    // The pause ends with what is kept: then callers would only be given the old failure.
+                    // The pause ends with the usable answer: after that, callers would only get the old failure.
                     let end = entry.usableUntil(errand.wanted.families, maxStale: configuration.maxStale)
                     let pause = max(now + configuration.failureTTL, min(now + configuration.staleRecheck, end))
                     entry.pause(errand.wanted.families, until: pause)
@@ -124,14 +127,15 @@ extension Resolver {
                 return Landing(entry: entry, source: entry.source(errand.wanted.families, now), time: now)
             }
             if let landing = kept ?? nil { return landing }
-            // Where no upstream was asked, because we had too many questions under way, nothing is known of the name.
+            // If all questions failed because too many were under way, no upstream was asked, so the failure says
+            // nothing about the name.
             guard isFailure, failures.isEmpty || failures.contains(where: { $0.error.code != .busy }) else {
                 return nil
             }
             var entry = AnswerCache.Entry(
                 provenance: Provenance(upstream: "", kind: .service, network: errand.network, failures: failures)
             )
-            // What is known of the other family stays.
+            // Keep what is known of the other family.
             if let old = shard.cache.peek(key), old.v4 != nil || old.v6 != nil {
                 entry = old
                 entry.provenance = old.provenance.with(failures)
@@ -142,10 +146,10 @@ extension Resolver {
         }
     }
 
-    /// What a look-up of a name that has just ended left in the cache, or one before.
+    /// The cached result of a look-up that has just ended, or of an earlier one.
     ///
-    /// - Returns: What a caller is given without asking, if anything; and whether there is an address that could be
-    ///   handed out where the upstreams take too long.
+    /// - Returns: The result for a caller without asking, if any; and whether there is an address to fall back on if
+    ///   the upstreams take too long.
     func atHand(_ wanted: Wanted, _ now: Moment) -> (result: Result<Landing, ResolutionError>?, isUsable: Bool) {
         let entry = shard(wanted.hash).withLockedValue { shard in
             shard.cache.peek(AnswerCache.Key(wanted, shard.realm))
@@ -161,11 +165,11 @@ extension Resolver {
         return (isUsable ? .success(stale) : .failure(failure), isUsable)
     }
 
-    /// Keeps what a look-up brought, and makes the entry what is kept.
+    /// Stores the result of a look-up, and updates `entry` to the stored one.
     ///
-    /// - Parameter guessed: The families of which the upstream said nothing, and which the entry has as "none". What is
-    ///   known of them and can be used stays.
-    /// - Returns: Families that stay although their TTL is over.
+    /// - Parameter guessed: The families that the upstream did not mention and that the entry has as "none". A usable
+    ///   cached answer for them is kept.
+    /// - Returns: The families whose cached answer is kept although its TTL is over.
     @discardableResult
     func store(
         _ wanted: Wanted,
@@ -189,7 +193,7 @@ extension Resolver {
                 entry[family] = kept
                 if kept.expiresAt <= now { stale.insert(Families(family)) }
             }
-            // A question for one family leaves the other as it was.
+            // A question for one family leaves the other unchanged.
             entry.v4 = entry.v4 ?? old?.v4
             entry.v6 = entry.v6 ?? old?.v6
             entry.forceAt = old?.forceAt ?? .past
@@ -203,7 +207,7 @@ extension Resolver {
 }
 
 extension Answer {
-    /// Whether there is nothing in it but "there is none", and nobody vouches for that.
+    /// Whether the answer only denies records, without an SOA that confirms it (RFC 2308 §5).
     var isUnvouchedDenial: Bool {
         let isOfUse = { (records: Records) in !records.addresses.isEmpty || records.ttl != nil }
         return !(v4.map(isOfUse) ?? false) && !(v6.map(isOfUse) ?? false)

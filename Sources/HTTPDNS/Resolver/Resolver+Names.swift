@@ -6,15 +6,15 @@ import Names
 extension Resolver {
     private static let literal = Provenance(upstream: "literal", kind: .fixed)
 
-    /// The resolution of a host that is an address; nil for names. In a network without IPv4 that is what stands for
-    /// the address there.
+    /// The resolution of a host that is an address; nil for names. In a network without IPv4, an IPv4 address is
+    /// translated by NAT64.
     func own(_ host: Host, _ port: UInt16) -> Resolution? {
         guard let address = host.address else { return nil }
         let addresses = address.family == .v4 ? ranking.withLockedValue { $0.network.reachable(address) } : [address]
         return Resolution(host: host, addresses: addresses, port: port, source: .literal, provenance: Self.literal)
     }
 
-    /// The resolution of `localhost`, for which nobody is asked (RFC 6761 §6.3); nil for other names.
+    /// The resolution of `localhost`, which needs no upstream (RFC 6761 §6.3); nil for other names.
     func loopback(_ wanted: Wanted, _ port: UInt16) -> Resolution? {
         guard wanted.host.isLocalhost else { return nil }
         let addresses = wanted.families.members.map { $0 == .v6 ? IPAddress(v6: 0, 1) : IPAddress(v4: 0x7f00_0001) }
@@ -27,13 +27,13 @@ extension Resolver {
         )
     }
 
-    /// Whom to ask for a name.
+    /// The upstreams to ask for a name.
     struct Route {
         var candidates: [Int]
-        /// An upstream to be asked besides, only to see whether it is back.
+        /// An upstream to ask in addition, only to check whether it works again.
         var probe: Int?
         var realm: Realm
-        /// The name belongs to the system: what it says is not doubted.
+        /// Whether the name is for the system, whose answers are then not checked.
         var trustsSystem = false
     }
 
@@ -41,7 +41,7 @@ extension Resolver {
         let system = configuration.system == nil ? [] : [configuration.upstreams.count]
         guard state.isOn else { return Route(candidates: system, realm: .system, trustsSystem: true) }
         guard state.policy.isForUpstreams(host) else {
-            // Tables of the user's own are not services: they never tell anybody of the name.
+            // A table that the user wrote discloses the name to no service.
             let tables = configuration.upstreams.indices.filter { configuration.upstreams[$0].kind == .fixed }
             return Route(candidates: tables + system, realm: state.realms.current, trustsSystem: true)
         }

@@ -4,20 +4,21 @@ import NIOConcurrencyHelpers
 import Names
 
 extension Resolver {
-    /// Takes the machine to be in another network: answers of this network are used, and kept apart from those of
-    /// others; what was learned of upstreams and endpoints is forgotten; names in frequent use are asked for again.
-    /// ``run()`` calls it when the network changes.
+    /// Switches to another network: uses the answers of this network, separate from those of others; resets what was
+    /// measured of upstreams and endpoints; and asks again for names in frequent use. ``run()`` calls it when the
+    /// network changes.
     ///
-    /// In a network that has IPv6 alone, the system's resolver is asked for its NAT64 prefix (RFC 7050) unless
-    /// `network` has one, and IPv4 addresses are translated by it. Where that does not answer yet, ``run()`` asks again.
+    /// In an IPv6-only network, the system's resolver is asked for the NAT64 prefix (RFC 7050) unless `network` has
+    /// one. IPv4 addresses are translated with it. If the system's resolver does not answer, ``run()`` asks again.
     public func networkChanged(to network: Network) async { await networkChanged(to: network, isFirst: false) }
 
-    /// As above; the first network that ``run()`` finds is no reason to ask services anew where they are.
+    /// As ``networkChanged(to:)``. The first network that ``run()`` finds does not restart scheduled work of the
+    /// upstreams.
     func networkChanged(to network: Network, isFirst: Bool) async {
         await askAgain(await begin(in: network, isFirst: isFirst))
     }
 
-    /// Asks for names again in another network.
+    /// Asks again for names in a new network.
     func askAgain(_ hosts: [Host]) async {
         await forEach(hosts) { host in
             guard (try? await self.resolve(host)) != nil else { return }
@@ -25,15 +26,15 @@ extension Resolver {
         }
     }
 
-    /// Does what a change of the network asks for at once.
+    /// Does the immediate part of a network change.
     ///
-    /// - Returns: The names that should be asked for again.
+    /// - Returns: The names to ask for again.
     func begin(in network: Network, isFirst: Bool) async -> [Host] {
         let hot = namesToAsk(in: network)
         enter(network)
         tell(network)
         let isKnown = await learnNAT64()
-        // Those who wait for it find all of the above done.
+        // Resume the waiters only after all of the above is done.
         let waiting = state.withLockedValue { state -> [Int: AsyncStream<Void>.Continuation] in
             state.owesNAT64 = !isKnown
             if isFirst, isKnown { return [:] }
@@ -45,12 +46,12 @@ extension Resolver {
         return hot
     }
 
-    /// Asks the system's resolver where IPv4 hosts are found in a network without IPv4.
+    /// The NAT64 prefixes of the network, discovered through the system's resolver (RFC 7050); empty if it does not answer.
     public func discoverNAT64() async -> [NAT64Prefix] { await askForNAT64() ?? [] }
 
-    /// Finds the prefixes of a network that has IPv6 alone.
+    /// Finds the NAT64 prefixes of an IPv6-only network.
     ///
-    /// - Returns: Whether it is known now which there are, if any.
+    /// - Returns: Whether the prefixes are known now; true also if there are none.
     func learnNAT64() async -> Bool {
         let network = network
         guard network.families == .v6, network.nat64.isEmpty else { return true }
@@ -69,7 +70,7 @@ extension Resolver {
         for case let upstream as any NetworkAware in configuration.upstreams { upstream.networkChanged(to: network) }
     }
 
-    /// The prefixes, none where the network has none; nil where the system's resolver does not answer.
+    /// The NAT64 prefixes; empty if the network has none, nil if the system's resolver does not answer.
     private func askForNAT64() async -> [NAT64Prefix]? {
         guard let system = configuration.system, let host = try? Host(NAT64Prefix.probeName) else { return [] }
         let answer = await withinBudget { try? await system.answer(Question(host, families: .v6)) } ?? nil
@@ -90,8 +91,7 @@ extension Resolver {
         }
     }
 
-    /// The names to ask for in another network. Without any network they wait for the next one, as do those that this one does
-    /// not answer.
+    /// The names to ask for in a new network. Without a network, and after a failure, they wait for the next network.
     private func namesToAsk(in network: Network) -> [Host] {
         let hot = hotNames()
         return state.withLockedValue { state in
@@ -101,7 +101,8 @@ extension Resolver {
         }
     }
 
-    /// Names that were used more than once in this network, the latest first.
+    /// The names that were found in the cache in this network, the most used first; at most
+    /// ``ResolverConfiguration/refreshedOnChange``.
     private func hotNames() -> [Host] {
         var names: [(String, UInt32)] = []
         for shard in shards {

@@ -4,13 +4,16 @@ import NIOConcurrencyHelpers
 public import Names
 
 extension Resolver {
-    /// Asks for names that will be needed, ``ResolverConfiguration/prefetchWidth`` questions at a time, and returns
-    /// when all have been answered or have failed. Names that are known already are not asked for; a
-    /// ``BatchUpstream`` that is the first to ask is asked for several in one question.
+    /// Looks up names in advance, ``ResolverConfiguration/prefetchWidth`` at a time. Returns when all look-ups have
+    /// ended.
+    ///
+    /// Names in the cache are skipped. If the first upstream that is up is a ``BatchUpstream``, it is asked for several
+    /// names per question.
     ///
     /// - Parameters:
-    ///   - hosts: The names.
-    ///   - port: Where their endpoints are measured then, as by ``probe(_:port:)``; nil: nowhere.
+    ///   - hosts: The names to look up.
+    ///   - port: The port at which to measure the endpoints afterwards, as ``probe(_:port:)`` does; nil: do not
+    ///     measure.
     public func prefetch(_ hosts: [Host], probing port: UInt16? = nil) async {
         let families = configuration.families
         var unknown: [Host] = []
@@ -45,9 +48,9 @@ extension Resolver {
         return (first, batch)
     }
 
-    /// Asks for several names in one question.
+    /// Asks for several names per question.
     ///
-    /// - Returns: The names that have no answer yet.
+    /// - Returns: The names without an answer.
     private func fetch(
         _ hosts: [Host],
         _ families: Families,
@@ -65,7 +68,7 @@ extension Resolver {
                 state.running += 1
                 return (state.realm, state.network.id, state.health.generation)
             }
-            // What comes belongs to the network in which it was asked for.
+            // The answer belongs to the network in which it was requested.
             guard let begun else { return }
             defer { self.answered() }
             let result = await self.withinBudget { () async -> Result<[Host: Answer], UpstreamError> in
@@ -84,7 +87,7 @@ extension Resolver {
                 }
             case .failure(let error)?: self.note(error, of: index, begun.generation, now)
             case nil:
-                // The time of a cancelled caller, and of a resolver that is shut down, is over at once.
+                // Cancellation and shutdown also end the budget; neither is the upstream's fault.
                 guard !Task.isCancelled, !self.state.withLockedValue({ $0.isClosed }) else { return }
                 self.note(UpstreamError(.timeLimit, "no answer in time"), of: index, begun.generation, now)
             }
@@ -98,7 +101,7 @@ extension Resolver {
         }
     }
 
-    /// Keeps an answer that was not asked for by a look-up, where it is good.
+    /// Stores an answer of a batch question if it is complete and passes the checks.
     private func keep(
         _ host: Host,
         _ answer: Answer,
@@ -109,7 +112,7 @@ extension Resolver {
         _ now: Moment
     ) -> Bool {
         guard let checked = try? configuration.check.checked(answer, from: upstream(index).kind) else { return false }
-        // Half an answer is asked for anew.
+        // A partial answer is looked up again by name.
         guard families.members.allSatisfy({ checked[$0] != nil }),
             families.members.contains(where: { !(checked[$0]?.addresses.isEmpty ?? true) })
         else { return false }
@@ -127,7 +130,8 @@ extension Resolver {
         return true
     }
 
-    /// Runs `work` for as long as an upstream has; nil when the time is over, or the resolver is shut down.
+    /// Runs `work` within ``ResolverConfiguration/upstreamBudget``; nil if the time runs out or the resolver is shut
+    /// down.
     func withinBudget<Value: Sendable>(_ work: @escaping @Sendable () async -> Value) async -> Value? {
         let sleep = time.sleep
         let budget = configuration.upstreamBudget

@@ -5,15 +5,15 @@ import NIOPosix
 public import Names
 
 extension Resolver {
-    /// Measures the endpoints of names by a TCP connection to each, closed as soon as it stands, and returns when all have
-    /// been tried. Later resolutions of the same port have the near ones first and those that failed last.
+    /// Measures the endpoints of names with a TCP connection to each, which is closed once established. Returns when
+    /// all have been tried. Later resolutions with the same port put near endpoints first and failed ones last.
     ///
-    /// It costs servers a connection and tells them nothing; do it for the few names that a program cannot do without.
-    /// Names with a single address are left alone.
+    /// A probe costs the server a connection and sends no data; use it for the few names that a program depends on.
+    /// Names with a single address are skipped.
     ///
     /// - Parameters:
-    ///   - hosts: The names; those that nobody has an answer for are left out.
-    ///   - port: Where to connect.
+    ///   - hosts: The names; those that cannot be resolved are skipped.
+    ///   - port: The port to connect to.
     public func probe(_ hosts: [Host], port: UInt16 = 443) async {
         var places: [(host: Host, endpoint: Endpoint)] = []
         for host in hosts where host.address == nil {
@@ -35,7 +35,7 @@ extension Resolver {
         do {
             let address = try SocketAddress(ipAddress: "\(endpoint.address)", port: Int(endpoint.port))
             let bootstrap = ClientBootstrap(group: loop).connectTimeout(TimeAmount(configuration.probeLimit))
-            // The server may have closed it already; that it stood is what counts.
+            // The server may have closed the connection already; only that it was established counts.
             try await bootstrap.connect(to: address).get().close(promise: nil)
             return true
         } catch {

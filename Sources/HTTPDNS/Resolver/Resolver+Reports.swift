@@ -3,17 +3,17 @@
 import NIOConcurrencyHelpers
 public import Names
 
-/// How an attempt at an endpoint ended.
+/// The outcome of a connection attempt to an endpoint.
 public enum AttemptOutcome: Hashable, Sendable {
-    /// A connection came to be, so long after its start.
+    /// The connection was established, after this time.
     case connected(after: Duration)
-    /// It did not: refused, unreachable, silent, or not who it should be.
+    /// The attempt failed: refused, unreachable, timed out, or the peer failed verification.
     case failed
 }
 
 extension Resolver {
-    /// Tells how an attempt at one of a name's endpoints ended. One that failed is tried last for a while; when all
-    /// of a name's endpoints have failed, the upstreams are asked anew.
+    /// Reports the outcome of an attempt at one of a name's endpoints. An endpoint that failed is tried last for a
+    /// while. After all endpoints of the name have failed, the upstreams are asked again.
     public func report(_ outcome: AttemptOutcome, at endpoint: Endpoint, for host: Host) {
         let now = time.now()
         switch outcome {
@@ -36,7 +36,8 @@ extension Resolver {
                     )
                 }
                 guard allFailed else { return false }
-                // The next caller waits for what the upstreams say now; what is kept serves if they do not answer.
+                // Expire the entry, so that the next caller waits for the upstreams; it serves as a fallback if they do
+                // not answer.
                 let over = now + (.zero - configuration.staleWhileRefresh)
                 for family in families.members where configuration.maxStale > .zero {
                     if let kept = entry[family] { entry[family]?.expiresAt = min(kept.expiresAt, over) }

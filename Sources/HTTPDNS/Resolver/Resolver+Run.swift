@@ -4,9 +4,9 @@ import NIOConcurrencyHelpers
 import Names
 
 extension Resolver {
-    /// Does what goes on by itself, until its task is cancelled or ``shutdown()`` is called: watches the network and
-    /// the remote switch, keeps names fresh and upstreams' addresses up to date, and writes answers to the store.
-    /// Call it once, in a task of your program's own; without it the resolver works, and does none of this.
+    /// Runs the background work until its task is cancelled or ``shutdown()`` is called: watches the network and the
+    /// remote switch, keeps names fresh and upstreams' addresses up to date, and writes answers to the store. Call it
+    /// once, in a task of your program. The resolver works without it, but does none of this.
     ///
     /// ```swift
     /// try await withThrowingTaskGroup { group in
@@ -23,7 +23,7 @@ extension Resolver {
             group.addTask { await self.countRegularly() }
             for (number, upstream) in configuration.upstreams.enumerated() {
                 guard let upstream = upstream as? any ScheduledUpstream else { continue }
-                // What is near is another place in another network.
+                // Another network may have other servers nearby.
                 group.addTask { await self.repeatedly(number) { _ in await upstream.reschedule() } }
             }
             group.addTask { await self.watchNAT64(number: self.configuration.upstreams.count) }
@@ -31,14 +31,14 @@ extension Resolver {
                 group.addTask { await self.keepFresh(host) }
             }
             group.addTask { await self.closed() }
-            // All but the last end of themselves only when there is nothing for them to do.
+            // The other tasks return early only if they have nothing to do.
             while await group.next() != nil, !Task.isCancelled, !state.withLockedValue({ $0.isClosed }) {}
             group.cancelAll()
         }
         await save()
     }
 
-    /// Runs `work` again and again, each time after the time that it says.
+    /// Runs `work` repeatedly, with the pause that it returns.
     private func repeatedly(_ work: () async -> Duration) async {
         while !Task.isCancelled {
             let pause = await work()
@@ -46,11 +46,12 @@ extension Resolver {
         }
     }
 
-    /// Runs `work` again and again, each time after the time that it says, or once the network has changed; after nil only then.
+    /// Runs `work` repeatedly: after the pause that it returns, or when the network changes. If it returns nil, only
+    /// when the network changes.
     ///
     /// - Parameters:
-    ///   - number: No other work has it.
-    ///   - work: What is done, told whether its time has passed.
+    ///   - number: A number that is unique to this work.
+    ///   - work: The work; its argument is whether the pause has passed.
     private func repeatedly(_ number: Int, _ work: (_ hasWaited: Bool) async -> Duration?) async {
         var hasWaited = false
         while !Task.isCancelled {
@@ -68,7 +69,7 @@ extension Resolver {
         }
     }
 
-    /// Returns when the network has changed since it had changed `count` times, or the task is cancelled.
+    /// Returns after the network has changed more than `count` times, or when the task is cancelled.
     private func networkChange(after count: Int, _ number: Int) async {
         let (stream, continuation) = AsyncStream.makeStream(of: Void.self)
         let isOver = state.withLockedValue { state in
@@ -80,7 +81,7 @@ extension Resolver {
         for await _ in stream {}
     }
 
-    /// Returns when the resolver was shut down, or the task cancelled.
+    /// Returns when the resolver is shut down or the task is cancelled.
     func closed() async {
         let (stream, continuation) = AsyncStream.makeStream(of: Void.self)
         let number = state.withLockedValue { state -> Int? in
@@ -101,7 +102,7 @@ extension Resolver {
         let changes = monitor.changes()
         var last = monitor.current()
         if last != network { await networkChanged(to: last, isFirst: true) }
-        // In a network that answers nothing it takes long to ask again, and the next change must be seen meanwhile.
+        // Asking again takes long in a network that does not answer; run it in a task so that the next change is seen.
         var asking: Task<Void, Never>?
         for await _ in changes {
             guard (try? await time.sleep(configuration.networkDebounce)) != nil else { break }
@@ -116,8 +117,8 @@ extension Resolver {
         await asking?.value
     }
 
-    /// Asks for the NAT64 prefixes that could not be had when the network changed: the system's resolver is often the last
-    /// that is there (RFC 7050 §3).
+    /// Retries the NAT64 discovery that failed when the network changed: the system's resolver is often reachable later
+    /// than the network (RFC 7050 §3).
     private func watchNAT64(number: Int) async {
         let pauses = (first: Duration.seconds(1), longest: Duration.seconds(60))
         var pause = pauses.first
@@ -153,7 +154,7 @@ extension Resolver {
         }
     }
 
-    /// The time until the document of the remote switch expires, where that is sooner.
+    /// The time until the remote switch's document expires, at least 1 s and at most `pause`.
     private func untilExpiry(atMost pause: Duration) -> Duration {
         let expires = state.withLockedValue { $0.remote.document?.expires }
         guard let expires else { return pause }

@@ -3,7 +3,7 @@
 import Names
 
 extension Resolver {
-    /// What another resolver was told by an upstream, checked as if it had been told to this one.
+    /// An upstream's answer to another resolver, checked like an answer to this one.
     func sharedAnswer(to question: Question, _ index: Int) async -> Answer? {
         guard let shared = configuration.shared else { return nil }
         let upstream = upstream(index)
@@ -16,7 +16,8 @@ extension Resolver {
         return checked
     }
 
-    /// Lets other resolvers have what an upstream said. What comes with an answer besides addresses belongs to its asker.
+    /// Shares an upstream's answer with other resolvers. An answer with ``Answer/extra`` is not shared, because that is
+    /// specific to the client.
     func share(_ answer: Answer, to question: Question, _ index: Int) async {
         guard let shared = configuration.shared, answer.extra == nil else { return }
         let upstream = upstream(index)

@@ -3,7 +3,7 @@
 import Names
 
 extension Resolver {
-    /// What a look-up answers; callers that want the same share it.
+    /// Identifies a look-up; callers with the same key share it.
     struct FlightKey: Hashable {
         private let nameHash: Int
         private let name: String
@@ -20,38 +20,38 @@ extension Resolver {
         func hash(into hasher: inout Hasher) { hasher.combine(nameHash) }
     }
 
-    /// What a look-up is for.
+    /// The parameters of a look-up.
     struct Errand {
         let wanted: Wanted
         let realm: Realm
         let network: String
         /// Whether answers of the system are not checked, for names that belong to it.
         let trustsSystem: Bool
-        /// Whether shared answers do not count.
+        /// Whether to ignore shared answers.
         let isFresh: Bool
-        /// The ``UpstreamHealth/generation`` when it began.
+        /// The ``UpstreamHealth/generation`` when the look-up started.
         let generation: Int
     }
 
-    /// Everything that changes but the cache and the ranking.
+    /// All mutable state except the cache and the ranking.
     struct State {
         /// The switch of this program.
         var isEnabled = true
-        /// The switch of all installations.
+        /// The remote switch.
         var remote = RemoteState()
-        /// What follows from the configuration and the remote switch.
+        /// The name policy that results from the configuration and the remote switch.
         var policy: NamePolicy
         var isClosed = false
-        /// How often the store could not be read; nil once it was.
+        /// Failed attempts to read the store; nil after a success.
         var failedRestores: Int? = 0
         var network = Network.unknown
-        /// How often the network has changed.
+        /// The number of network changes.
         var networkChanges = 0
-        /// Names that were in use, and have not been answered since the network changed.
+        /// Names that were in use and have not been answered since the network changed.
         var namesToAsk: [Host] = []
-        /// What ends when the network changes, each under the number of its work.
+        /// Streams that finish when the network changes, by the number of the waiting work.
         var onNetworkChange: [Int: AsyncStream<Void>.Continuation] = [:]
-        /// Whether the network's NAT64 prefixes are still to be asked for.
+        /// Whether the network's NAT64 prefixes are still unknown.
         var owesNAT64 = false
         var realms = RealmTable()
         var flights = FlightTable()
@@ -59,13 +59,13 @@ extension Resolver {
         var questionsSent = 0
         /// Tasks that ask upstreams.
         var running = 0
-        /// Those who wait for `running` to become zero.
+        /// Callers that wait for `running` to become zero.
         var idlers: [CheckedContinuation<Void, Never>] = []
-        /// What ends when the resolver is shut down.
+        /// Streams that finish when the resolver is shut down.
         var onClose: [Int: AsyncStream<Void>.Continuation] = [:]
-        /// The number of the next of them.
+        /// The next key of `onClose`.
         var nextCloseWatcher = 0
-        /// Wakes when the first inquiry must look at the clock.
+        /// The task that ticks the look-ups, and its time.
         var ticker: (task: Task<Void, Never>, at: Moment)?
 
         init(_ configuration: ResolverConfiguration) {
@@ -73,14 +73,14 @@ extension Resolver {
             health = UpstreamHealth(count: configuration.upstreams.count + 1, limits: configuration.healthLimits)
         }
 
-        /// Whether the upstreams are asked at all.
+        /// Whether the upstreams are used: both switches are on.
         var isOn: Bool { isEnabled && remote.document?.isEnabled ?? true }
 
-        /// What is asked for now is kept under this.
+        /// The realm for new answers.
         var realm: Realm { isOn ? realms.current : .system }
     }
 
-    /// The upstream of a number: those of the configuration, then the system.
+    /// The upstream with an index: those of the configuration, then the system.
     func upstream(_ index: Int) -> any Upstream {
         if index < configuration.upstreams.count { return configuration.upstreams[index] }
         return configuration.system ?? FixedUpstream(HostsTable(), name: "none")
@@ -88,7 +88,7 @@ extension Resolver {
 }
 
 extension ResolverConfiguration {
-    /// One for each upstream, and one for the system.
+    /// One provenance for each upstream, and one for the system.
     func provenances(_ network: String) -> [Provenance] {
         (upstreams + [system].compactMap { $0 }).map {
             Provenance(upstream: $0.name, kind: $0.kind, network: network)

@@ -4,8 +4,8 @@ import NIOConcurrencyHelpers
 import Names
 
 extension Resolver {
-    /// Reads the store's answers into the cache. Those past their stale bound are left out; what is in the cache
-    /// already is newer and stays. ``run()`` calls it when it begins.
+    /// Reads the store's answers into the cache. Skips answers that are more than ``ResolverConfiguration/maxStale``
+    /// past their TTL, and names that are already cached, because those are newer. ``run()`` calls it at its start.
     public func restore() async {
         guard let store = configuration.store else { return }
         guard let answers = try? await store.load() else {
@@ -17,13 +17,14 @@ extension Resolver {
         for answer in answers.prefix(configuration.maxCachedNames) { restore(answer, wall, now) }
     }
 
-    /// How often a store is read in vain before it is replaced.
+    /// Failed reads after which a store is overwritten.
     private static let maxRestores = 5
 
-    /// Writes the answers of services to the store. ``run()`` calls it at times, and when it ends.
+    /// Writes the answers of services to the store. ``run()`` calls it every ``ResolverConfiguration/storeInterval``
+    /// and at its end.
     public func save() async {
         guard let store = configuration.store else { return }
-        // A store that cannot be read for a while must not be replaced by the few names of this run; a damaged one must.
+        // A store that is temporarily unreadable must not be replaced by the few names of this run; a damaged one must.
         if state.withLockedValue({ $0.failedRestores }) != nil {
             await restore()
             if let failed = state.withLockedValue({ $0.failedRestores }), failed < Self.maxRestores { return }
@@ -36,7 +37,7 @@ extension Resolver {
         var answers: [StoredAnswer] = []
         for shard in shards {
             for (key, entry) in shard.withLockedValue({ $0.cache.all() }) {
-                // What the system and tables say belongs to them.
+                // Answers of the system and of tables are not stored.
                 guard let network = networks[key.realm], entry.provenance.kind == .service,
                     entry.isUsable(.both, now, maxStale: configuration.maxStale)
                 else { continue }
@@ -64,7 +65,7 @@ extension Resolver {
     }
 
     private func restore(_ answer: StoredAnswer, _ wall: Int64, _ now: Moment) {
-        // What another configuration asked for, or a name that is the system's now, is not used.
+        // Skip answers of upstreams that are not configured, and names that are not for the upstreams now.
         guard let name = answer.name.split(separator: "/").first, let host = try? Host(name),
             configuration.upstreams.contains(where: { $0.name == answer.upstream && $0.kind == .service }),
             configuration.names.isForUpstreams(host),
@@ -91,7 +92,7 @@ extension Resolver {
         _ wall: Int64,
         _ now: Moment
     ) -> AnswerCache.Kept? {
-        // An answer from the future was written under a clock that was wrong: nobody can say how old it is.
+        // An answer from the future was written under a wrong clock; its age is unknown.
         guard let part, part.storedAt <= wall + 60, part.expiresAt >= part.storedAt else { return nil }
         // A damaged file may hold any number.
         let (age, isDamaged) = wall.subtractingReportingOverflow(part.storedAt)

@@ -5,7 +5,7 @@ import NIOCore
 import NIOPosix
 public import Names
 
-/// Names to endpoints: asks upstreams, keeps what they say, and says how it knows.
+/// Resolves names to endpoints: asks upstreams, caches their answers, and reports the source of each answer.
 ///
 /// ```swift
 /// let resolver = Resolver(ResolverConfiguration(upstreams: [doh, dnspod, SystemUpstream()]))
@@ -14,47 +14,45 @@ public import Names
 /// await resolver.shutdown()
 /// ```
 ///
-/// All work that outlives a call, such as a refresh behind ``cached(_:port:families:subnet:)``, belongs to the
-/// resolver and ends with ``shutdown()``. What goes on by itself (watching the network, the remote switch, keeping
-/// names fresh) runs in ``run()``, and not at all where that is not called.
+/// Work that outlives a call, such as a refresh started by ``cached(_:port:families:subnet:)``, belongs to the resolver
+/// and ends with ``shutdown()``. Background work (watching the network and the remote switch, keeping names fresh)
+/// happens only in ``run()``.
 public final class Resolver: Sendable {
-    /// What the resolver was made with.
+    /// The configuration that the resolver was created with.
     public let configuration: ResolverConfiguration
 
     let time: Timekeeper
-    /// A number in 0..<1.
+    /// A random number in 0..<1.
     let random: @Sendable () -> Double
-    /// What is known, in parts; each lock guards one.
+    /// The cache, split into shards with one lock each.
     let shards: [NIOLockedValueBox<Shard>]
-    /// What attempts have shown. Taken inside a shard's lock, never the other way round.
+    /// The results of connection attempts. Its lock may be taken inside a shard's lock, never the other way round.
     let ranking: NIOLockedValueBox<EndpointRanking>
-    /// Look-ups under way, the upstreams' health and the switch. A shard's lock may be taken inside it, never the other
-    /// way round.
+    /// Look-ups under way, the upstreams' health and the switches. A shard's lock may be taken inside its lock, never
+    /// the other way round.
     let state: NIOLockedValueBox<State>
-    /// Whom addresses belong to. Never held together with another lock.
+    /// The hosts of each address. Its lock is never held together with another.
     let book: NIOLockedValueBox<AddressBook>
-    /// Where upstreams are asked for callers that are on no event loop: always the same one, so that connections to them
-    /// are there.
+    /// The event loop for callers that are on none. It is always the same, so that connections to upstreams are reused.
     let loop: any EventLoop = MultiThreadedEventLoopGroup.singleton.any()
 
-    /// One part of the cache.
+    /// One shard of the cache.
     struct Shard {
         var cache: AnswerCache
-        /// What the answers in use were asked under.
+        /// The realm of the answers in use.
         var realm: Realm
-        /// One for each upstream, and one for the system, shared by all its answers without failures. Each shard has
-        /// its own: were there one for all, threads that look up different names would contend for its reference
-        /// count.
+        /// One for each upstream and one for the system, shared by all their answers without failures. Each shard has
+        /// its own copies: threads that look up different names would contend for a common reference count.
         var provenances: [Provenance]
-        /// What look-ups found, for ``Resolver/counts``.
+        /// The results of cache look-ups, for ``Resolver/counts``.
         var counts = CacheCounts()
     }
 
-    /// A resolver.
+    /// A resolver with a configuration.
     ///
     /// - Parameters:
     ///   - configuration: Upstreams, policy and bounds.
-    ///   - clock: What time is read from, for TTLs, budgets and delays. Tests pass one that they move by hand.
+    ///   - clock: The clock for TTLs, budgets and delays. Tests pass one that they advance by hand.
     public convenience init(_ configuration: ResolverConfiguration, clock: any Clock<Duration> = ContinuousClock()) {
         self.init(configuration, clock: clock, random: { .random(in: 0..<1) })
     }
@@ -68,7 +66,7 @@ public final class Resolver: Sendable {
         self.configuration = configuration
         self.random = random
         time = Timekeeper(clock, wallClock: wallClock ?? SigningClock.deviceTime)
-        // Few entries are kept in one part, so that the oldest of all is the one to go.
+        // A small cache has one shard, so that eviction is by the age of all entries.
         var count = 1
         while count < 64, configuration.maxCachedNames / (count * 2) >= 128 { count *= 2 }
         let state = State(configuration)
@@ -92,16 +90,16 @@ public final class Resolver: Sendable {
 
     // MARK: Resolving
 
-    /// The endpoints of a name: from the cache while the TTL lasts, else from the upstreams. Callers that ask for the
-    /// same name at the same time share one look-up.
+    /// The endpoints of a name: from the cache within the TTL, otherwise from the upstreams. Concurrent calls for the
+    /// same name share one look-up.
     ///
     /// - Parameters:
-    ///   - host: A name, or an address, which is its own answer.
+    ///   - host: A name, or an address, which resolves to itself.
     ///   - port: The port of the endpoints.
-    ///   - families: The families wanted; nil: those of the configuration.
-    ///   - subnet: For whose network the answer is wanted (RFC 7871); nil: our own. Answers are kept apart by it.
-    ///   - fresh: Whether the upstreams are asked although the cache has an answer.
-    /// - Throws: ``ResolutionError``. Code `cancelled` comes as soon as the task is cancelled.
+    ///   - families: The address families to ask for; nil: those of the configuration.
+    ///   - subnet: The network to resolve for (RFC 7871); nil: the client's own. Answers are cached by subnet.
+    ///   - fresh: Whether to ask the upstreams even if the cache has an answer.
+    /// - Throws: ``ResolutionError``. A cancelled task gets the code `cancelled` at once.
     public func resolve(
         _ host: Host,
         port: UInt16 = 443,
@@ -115,8 +113,8 @@ public final class Resolver: Sendable {
         return try resolution(try await join(wanted, isFresh: fresh, now), wanted, port)
     }
 
-    /// What nobody need be asked for. It is no part of ``resolve(_:port:families:subnet:fresh:)``, for what an asynchronous
-    /// function needs at any time takes memory all the time.
+    /// Answers that need no upstream. Kept out of ``resolve(_:port:families:subnet:fresh:)`` so that the async frame
+    /// stays small.
     @inline(never)
     private func known(
         _ wanted: Wanted,
@@ -132,7 +130,7 @@ public final class Resolver: Sendable {
                 return resolution
             case .absent(let error): throw error
             case .stale(let resolution, let mayAsk):
-                // With a TTL that lasts it is one family's answer, and the caller wants both.
+                // A stale resolution with a remaining TTL has only one family, and the caller wants both.
                 guard mayAsk, resolution.ttl > .zero || resolution.ttl <= .zero - configuration.staleWhileRefresh else {
                     if mayAsk { refreshMissed(wanted) }
                     return resolution
@@ -150,11 +148,11 @@ public final class Resolver: Sendable {
         try await resolve(origin.host, port: origin.port)
     }
 
-    /// What is known of a name now; never waits. What is missing or out of date is asked for behind the call, and is
-    /// there for the next.
+    /// The cached endpoints of a name; never waits. If they are missing or expired, a look-up in the background fetches
+    /// them for the next call.
     ///
-    /// - Returns: Nil where nothing is known that could be dialled. A ``Resolution/Source/stale`` resolution is no
-    ///   older than ``ResolverConfiguration/maxStale`` allows.
+    /// - Returns: Nil if there is no usable address. A ``Resolution/Source/stale`` resolution is at most
+    ///   ``ResolverConfiguration/maxStale`` past its TTL.
     public func cached(
         _ host: Host,
         port: UInt16 = 443,
@@ -180,7 +178,7 @@ public final class Resolver: Sendable {
 
     // MARK: Forgetting
 
-    /// Forgets what is kept of a name in this network, answers for other subnets excepted.
+    /// Removes a name from the cache, for the current network and the system. Answers for subnets are kept.
     public func forget(_ host: Host) {
         let hash = AnswerCache.Key.hash(of: host.text)
         shard(hash).withLockedValue { shard in
@@ -190,15 +188,15 @@ public final class Resolver: Sendable {
         }
     }
 
-    /// Forgets everything that is kept of any name.
+    /// Removes all names from the cache.
     public func forgetAll() {
         for shard in shards { shard.withLockedValue { $0.cache.removeAll() } }
     }
 
     // MARK: The end
 
-    /// Ends all look-ups, those of callers with the error `shutDown`, and returns when no upstream is being asked any
-    /// more. What is kept can still be had by ``cached(_:port:families:subnet:)``.
+    /// Ends all look-ups and returns when no upstream is being asked. Waiting callers get the error `shutDown`.
+    /// ``cached(_:port:families:subnet:)`` still returns what the cache has.
     public func shutdown() async {
         close()
         await settled()
@@ -216,7 +214,7 @@ public final class Resolver: Sendable {
         }
     }
 
-    /// Callers that wait for a look-up.
+    /// The number of callers that wait for a look-up.
     package var waitingCallers: Int {
         state.withLockedValue { $0.flights.all.reduce(0) { $0 + $1.callers.count } }
     }

@@ -2,8 +2,7 @@
 
 public import CoreMetrics
 
-/// Counters and times of a resolver, for whatever backend swift-metrics has been given. Nothing leaves the process by
-/// this library.
+/// Counters and timers of a resolver, recorded through swift-metrics. The library sends no metrics itself.
 ///
 /// | name | kind | dimensions |
 /// | --- | --- | --- |
@@ -13,7 +12,7 @@ public import CoreMetrics
 public struct ResolverMetrics: Sendable {
     private let factory: any MetricsFactory
 
-    /// Metrics that go to a factory. Default: the one that the process was bootstrapped with.
+    /// Metrics that are recorded with a factory. Default: the factory that the process was bootstrapped with.
     public init(factory: any MetricsFactory = MetricsSystem.factory) {
         self.factory = factory
     }
@@ -39,7 +38,7 @@ public struct ResolverMetrics: Sendable {
         ).increment()
     }
 
-    /// An answer was had of another resolver; see ``SharedAnswers``.
+    /// Counts an answer from another resolver; see ``SharedAnswers``.
     func shared(_ upstream: String) {
         Counter(
             label: "beeline_dns_questions",
@@ -48,7 +47,7 @@ public struct ResolverMetrics: Sendable {
         ).increment()
     }
 
-    /// Adds what look-ups found since the last time.
+    /// Adds the look-ups since the last call.
     func found(_ counts: CacheCounts, since last: CacheCounts) {
         let changes = [
             ("cached", counts.cached - last.cached), ("stale", counts.stale - last.stale),

@@ -8,16 +8,16 @@ import Musl
 import Glibc
 #endif
 
-/// The resolver's clock, once it has forgotten its type: reading it costs no generic call.
+/// The resolver's clock, type-erased so that reading it needs no generic call.
 struct Timekeeper: Sendable {
-    /// The time since the keeper was made.
+    /// The time since the timekeeper was created.
     let now: @Sendable () -> Moment
     /// Sleeps for a duration; throws when the task is cancelled.
     let sleep: @Sendable (Duration) async throws -> Void
-    /// Sleeps until a time, however late it is begun; throws when the task is cancelled.
+    /// Sleeps until a time, which may be past; throws when the task is cancelled.
     let sleepUntil: @Sendable (Moment) async throws -> Void
 
-    /// Seconds since 1970, for what outlives the process.
+    /// Seconds since 1970, for times that outlive the process.
     let wall: @Sendable () -> Int64
 
     init(_ clock: some Clock<Duration>, wallClock: @escaping @Sendable () -> Int64) {
@@ -27,7 +27,7 @@ struct Timekeeper: Sendable {
         sleep = { try await clock.sleep(for: $0) }
         sleepUntil = { try await clock.sleep(until: start.advanced(by: .nanoseconds($0.nanoseconds)), tolerance: nil) }
         if clock is ContinuousClock {
-            // Each cached resolution reads the clock; this way costs a third of `ContinuousClock.now`.
+            // Every cached resolution reads the clock; this takes a third of the time of `ContinuousClock.now`.
             now = { Moment(nanoseconds: Self.continuousNanoseconds() - continuousStart) }
         } else {
             now = { Moment(nanoseconds: start.duration(to: clock.now).nanoseconds) }
@@ -36,7 +36,7 @@ struct Timekeeper: Sendable {
 
     private static func continuousNanoseconds() -> Int64 {
         var time = timespec()
-        // The clocks that `ContinuousClock` reads: they go on while the machine sleeps.
+        // The clocks that `ContinuousClock` reads: they advance while the machine sleeps.
         #if canImport(Darwin)
         unsafe clock_gettime(CLOCK_MONOTONIC_RAW, &time)
         #else

@@ -2,12 +2,12 @@
 
 import Names
 
-/// What a caller wants of a name, without the port.
+/// A request for a name, without the port.
 struct Wanted: Sendable {
     let host: Host
     let families: Families
     let subnet: IPNetwork?
-    /// The hash of ``key``, which a look-up needs more than once.
+    /// The hash of ``key``, stored because a look-up needs it more than once.
     let hash: Int
 
     init(host: Host, families: Families, subnet: IPNetwork? = nil) {
@@ -17,7 +17,8 @@ struct Wanted: Sendable {
         hash = AnswerCache.Key.hash(of: Self.key(host, subnet))
     }
 
-    /// What the answer is filed under: the name, with the subnet where there is one. No host name holds a slash.
+    /// The cache key of the answer: the name, and the subnet if there is one, after a slash, which no host name
+    /// contains.
     var key: String { Self.key(host, subnet) }
 
     private static func key(_ host: Host, _ subnet: IPNetwork?) -> String {
@@ -27,7 +28,7 @@ struct Wanted: Sendable {
 }
 
 extension AnswerCache.Key {
-    /// Where the answers to this are.
+    /// The cache key of a request.
     init(_ wanted: Wanted, _ realm: Realm) {
         self.init(wanted.key, realm: realm, hash: wanted.hash)
     }

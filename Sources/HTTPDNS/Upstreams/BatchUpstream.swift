@@ -2,22 +2,22 @@
 
 public import Names
 
-/// An upstream that answers several names in one round trip, which ``Resolver/prefetch(_:probing:)`` makes use of.
+/// An upstream that answers several names in one round trip; used by ``Resolver/prefetch(_:probing:)``.
 public protocol BatchUpstream: Upstream {
-    /// Names that one question may have, at least 1.
+    /// The maximum number of names per question, at least 1.
     var maxNames: Int { get }
 
-    /// Answers several questions with the same families.
+    /// Answers for several names with the same families.
     ///
     /// - Parameters:
     ///   - hosts: At most ``maxNames`` names.
-    ///   - families: What is wanted of each.
-    /// - Returns: What was said, by name. A name left out was not answered.
+    ///   - families: The families to ask for.
+    /// - Returns: The answers by name. A missing name was not answered.
     func answers(_ hosts: [Host], families: Families) async throws(UpstreamError) -> [Host: Answer]
 }
 
 extension [Host: Answer] {
-    /// The answer for the one name that was asked for.
+    /// The answer for a single name.
     func only(_ host: Host) throws(UpstreamError) -> Answer {
         guard let answer = self[host] else {
             throw UpstreamError(.wrongAnswer, "the answer is not for this name")
@@ -26,11 +26,11 @@ extension [Host: Answer] {
     }
 }
 
-/// An upstream that is told by its service where to find it. ``Resolver/run()`` keeps it up to date, in
-/// another network at once.
+/// An upstream whose service provides the addresses to use. ``Resolver/run()`` updates them regularly, and at once
+/// after a network change.
 public protocol ScheduledUpstream: Upstream {
-    /// Asks where the service is now.
+    /// Fetches the addresses of the service.
     ///
-    /// - Returns: After how long to ask again.
+    /// - Returns: The time until the next call.
     func reschedule() async -> Duration
 }

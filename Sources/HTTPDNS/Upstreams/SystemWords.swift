@@ -9,9 +9,9 @@ import Glibc
 #endif
 
 extension String {
-    /// What the system says of an error's number.
+    /// The system's description of an `errno` value.
     static func words(forError number: CInt) -> String {
-        // The C library keeps the text, which is copied at once.
+        // The C library owns the text, so it is copied at once.
         unsafe strerror(number).map { unsafe String(cString: $0) } ?? "error \(number)"
     }
 }

@@ -3,24 +3,24 @@
 import HTTPTypes
 public import Names
 
-/// Aliyun's HTTPDNS in its second version: `/v2/d`, signed by HMAC-SHA256 and encrypted where there are keys.
+/// Aliyun HTTPDNS version 2: `/v2/d`, signed with HMAC-SHA256 and encrypted if keys are given.
 public final class Aliyun2Upstream: BatchUpstream, ScheduledUpstream {
-    /// How questions and answers are encrypted, besides what TLS does.
+    /// The encryption of questions and answers, in addition to TLS.
     public enum Encryption: Hashable, Sendable {
-        /// AES-128 in CBC mode, under a key of 16 octets.
+        /// AES-128 in CBC mode, with a key of 16 octets.
         case cbc(key: [UInt8])
-        /// AES-128 in GCM mode, under a key of 16 octets: changes are noticed.
+        /// AES-128 in GCM mode, with a key of 16 octets. Detects modified answers.
         case gcm(key: [UInt8])
     }
 
     /// The name in resolutions and errors.
     public let name: String
-    /// Names that one question may have: 5.
+    /// The maximum number of names per question: 5.
     public let maxNames = 5
     private let account: String
     private let secret: [UInt8]?
     private let cipher: AESCipher?
-    /// 0 in the clear, 1 CBC, 2 GCM.
+    /// The `m` parameter: 0 for no encryption, 1 for CBC, 2 for GCM.
     private let mode: Int64
     private let parameters: [String: String]
     private let service: UpstreamService
@@ -28,19 +28,19 @@ public final class Aliyun2Upstream: BatchUpstream, ScheduledUpstream {
     private let clock: SigningClock
     private let vector: (@Sendable () -> [UInt8])?
 
-    /// How long a signature holds.
+    /// How long a signature is valid, in seconds.
     private static let validity: Int64 = 600
 
     /// An upstream for one account.
     ///
     /// - Parameters:
-    ///   - account: The account's number.
-    ///   - secret: The hexadecimal secret that requests are signed with; nil: they are not.
-    ///   - encryption: How names are hidden; nil: not at all.
-    ///   - service: Where it is found.
+    ///   - account: The account ID.
+    ///   - secret: The hexadecimal secret that signs requests; nil: they are not signed.
+    ///   - encryption: The encryption of questions and answers; nil: none.
+    ///   - service: The addresses and settings of the service.
     ///   - parameters: Parameters for software-defined resolution, with the prefix `sdns-` in their names, and `tags`.
-    ///   - transport: What carries the requests.
-    /// - Throws: ``UpstreamError`` with code `misconfigured` where a key has a wrong form.
+    ///   - transport: The transport for requests.
+    /// - Throws: ``UpstreamError`` with code `misconfigured` if the secret or the key is invalid.
     public convenience init(
         account: String,
         secret: String? = nil,
@@ -93,7 +93,7 @@ public final class Aliyun2Upstream: BatchUpstream, ScheduledUpstream {
         try await ask(hosts, families, nil)
     }
 
-    /// Asks which addresses of the service are near; see ``ScheduledUpstream/reschedule()``.
+    /// Fetches the nearest addresses of the service; see ``ScheduledUpstream/reschedule()``.
     public func reschedule() async -> Duration { await scheduler.reschedule(service) }
 
     private func ask(
@@ -135,7 +135,7 @@ public final class Aliyun2Upstream: BatchUpstream, ScheduledUpstream {
         return query.text
     }
 
-    /// The signature of a question's fields: those that count, in the order of their names, unencoded.
+    /// The signature of a question: the signed fields, sorted by name and not percent-encoded.
     static func signature(_ fields: [String: String], key: [UInt8]) -> String {
         let signed = fields.filter { name, value in
             !value.isEmpty
@@ -166,7 +166,7 @@ public final class Aliyun2Upstream: BatchUpstream, ScheduledUpstream {
             guard data.object != nil else { throw AliyunAnswer.malformed }
             return data
         }
-        // What is not encrypted although we asked for it may come from anybody.
+        // An unencrypted reply to an encrypted question may be forged.
         guard let sealed = data.string.flatMap({ Base64.decode($0) }), let text = cipher.open(sealed),
             let content = JSONValue(text)
         else {

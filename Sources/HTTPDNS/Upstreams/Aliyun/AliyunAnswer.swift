@@ -2,9 +2,9 @@
 
 import Names
 
-/// The answers of Aliyun's services, and of those that took over their form.
+/// Parses answers of Aliyun's services and compatible ones.
 enum AliyunAnswer {
-    /// Reads a single answer of version 1: `{"host":…,"ips":[…],"ipsv6":[…],"ttl":57,"client_ip":…}`.
+    /// Parses a single answer of version 1: `{"host":…,"ips":[…],"ipsv6":[…],"ttl":57,"client_ip":…}`.
     static func single(_ body: JSONValue, _ host: Host, _ families: Families) throws(UpstreamError) -> Answer {
         guard let name = body["host"]?.string else { throw malformed }
         guard host.isCalled(name) else {
@@ -13,8 +13,8 @@ enum AliyunAnswer {
         return try entry(body, families)
     }
 
-    /// Reads the answer to several names: `{"dns":[{"host":…,"ips":[…],"ttl":106},…]}`. Older services write an entry
-    /// for each family, with its record type as `type`.
+    /// Parses an answer for several names: `{"dns":[{"host":…,"ips":[…],"ttl":106},…]}`. Older services send one entry
+    /// per family, with its record type as `type`.
     static func batch(_ body: JSONValue, _ hosts: [Host], _ families: Families) throws(UpstreamError) -> [Host: Answer]
     {
         guard let entries = (body["dns"] ?? body["results"])?.array else { throw malformed }
@@ -47,7 +47,7 @@ enum AliyunAnswer {
         return answer
     }
 
-    /// Reads the content of version 2: `{"cip":…,"answers":[{"dn":…,"v4":{"ips":[…],"ttl":60},"v6":{…}}]}`.
+    /// Parses the content of version 2: `{"cip":…,"answers":[{"dn":…,"v4":{"ips":[…],"ttl":60},"v6":{…}}]}`.
     static func version2(
         _ content: JSONValue,
         _ hosts: [Host],
@@ -74,7 +74,8 @@ enum AliyunAnswer {
         return answers
     }
 
-    /// What a code for "no address" vouches for; a name that the service does not look after is asked for elsewhere.
+    /// The meaning of a "no address" code. A denial for a name that the service does not resolve has no TTL, so the
+    /// next upstream is asked.
     private static func absence(_ code: JSONValue?, _ ttl: Duration?) -> Answer.Records {
         switch code?.string {
         case "RRNotExist": .absent(.noRecord, ttl: ttl)
@@ -105,7 +106,7 @@ enum AliyunAnswer {
         return .seconds(seconds)
     }
 
-    /// The answer of software-defined resolution, which may come with its quotation marks written for HTML.
+    /// The answer of software-defined resolution, whose quotation marks may be escaped for HTML.
     private static func extra(_ value: JSONValue?) -> String? {
         guard let text = value?.string, !text.isEmpty else { return nil }
         guard text.contains("&") else { return text }

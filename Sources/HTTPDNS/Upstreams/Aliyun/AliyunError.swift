@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What Aliyun's error codes mean to a resolver.
+/// Maps Aliyun's error codes to ``UpstreamError``.
 enum AliyunError {
-    /// The error that a reply stands for, by the code in its body, whatever its status; nil for a reply without code.
+    /// The error for the code in a reply's body, regardless of the HTTP status; nil if there is no error code.
     static func error(_ reply: UpstreamReply, _ body: JSONValue?) -> UpstreamError? {
         guard let code = body?["code"]?.string, code != "success" else { return nil }
         return UpstreamError(meaning(code), "the service answers \(code.prefix(64)) (HTTP status \(reply.status))")
@@ -16,20 +16,20 @@ enum AliyunError {
         case "MissingArgument", "InvalidHost", "LimitExceeded", "TooManyHosts", "SdnsNotSupported",
             "MethodNotAllowed":
             .questionRefused
-        // Codes that nobody has documented are taken for a bad day of this address.
+        // Undocumented codes count as a failure of this server.
         default: .serverFailure
         }
     }
 }
 
 extension UpstreamService {
-    /// Asks a signed question. Where the service takes the signature for expired, the clock is set by the service's
-    /// own, and the question is signed and sent once more.
+    /// Asks a signed question. If the service rejects the signature as expired, sets the clock by the service's time,
+    /// signs again and retries once.
     ///
     /// - Parameters:
-    ///   - clock: What the signature's time is read from.
-    ///   - make: Makes the request; it is signed anew each time.
-    ///   - read: What the reply says.
+    ///   - clock: The clock for the signature.
+    ///   - make: Makes and signs the request; called again for a retry.
+    ///   - read: Parses the reply.
     func askSigned<Result>(
         _ clock: SigningClock,
         _ make: (inout UpstreamRequest) throws(UpstreamError) -> Void,

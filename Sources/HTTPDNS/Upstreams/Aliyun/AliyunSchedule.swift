@@ -2,38 +2,39 @@
 
 import Names
 
-/// Aliyun's scheduling call, `/{account}/ss`: which addresses of the service are near.
+/// The answer of Aliyun's scheduling call, `/{account}/ss`: the nearest addresses of the service.
 ///
-/// The answer can also say that the service is off. That is believed until the next answer, never for good.
+/// The answer can also say that the service is disabled. This holds only until the next answer.
 struct AliyunSchedule: Hashable, Sendable {
-    /// Where the service is.
+    /// The endpoints of the service.
     var endpoints: [Endpoint]
-    /// Whether the service is on.
+    /// Whether the service is enabled.
     var isEnabled: Bool
 
-    /// How often the call is made, after a success and after a failure; failures double it.
+    /// The time between calls after a success.
     static let interval = Duration.seconds(8 * 3_600)
     static let retry = Duration.seconds(30)
     static let longestRetry = Duration.seconds(3_600)
-    /// Addresses that are taken from one answer.
+    /// The maximum number of addresses used from one answer and family.
     static let maxAddresses = 16
 
-    /// The call's target.
+    /// The request target of the call.
     static func target(_ account: String, _ secret: String?, region: String, nonce: String, time: Int64) -> String {
         var query = QueryString()
         query.add("region", region)
         if let secret {
             query.add("n", nonce)
             query.add("t", time)
-            // The current document speaks of an HMAC here; the service's own C program sends this, and it works.
+            // The current documentation specifies an HMAC; the service's own C client sends this MD5, and the service
+            // accepts it.
             query.add("s", Digests.md5("\(nonce)-\(secret)-\(time)"))
         }
         return "/\(account)/ss?\(query.text)"
     }
 
-    /// Reads an answer: `{"service_ip":[…],"service_ipv6":[…],"service_ip_port":[…],"service_status":"disable"}`.
+    /// Parses an answer: `{"service_ip":[…],"service_ipv6":[…],"service_ip_port":[…],"service_status":"disable"}`.
     ///
-    /// The ports are those of HTTP in the clear; TLS stays at `securePort`.
+    /// The ports in the answer are for plain HTTP; TLS uses `securePort`.
     init(_ body: JSONValue, isSecure: Bool, securePort: UInt16 = 443) throws(UpstreamError) {
         guard let v4 = body["service_ip"]?.array else { throw AliyunAnswer.malformed }
         var endpoints: [Endpoint] = []

@@ -3,7 +3,7 @@
 import NIOConcurrencyHelpers
 import Names
 
-/// Keeps an Aliyun upstream's addresses up to date.
+/// Keeps the addresses of an Aliyun upstream up to date.
 final class AliyunScheduler: Sendable {
     private struct State {
         var isOn = true
@@ -32,16 +32,16 @@ final class AliyunScheduler: Sendable {
         boot = place.connected(transport)
     }
 
-    /// Refuses a question while the service says that it is off.
+    /// Throws while the service says that it is disabled.
     func requireService() throws(UpstreamError) {
         guard state.withLockedValue({ $0.isOn }) else {
             throw UpstreamError(.unsupported, "the service says that it is off for this account")
         }
     }
 
-    /// Asks for addresses and gives them to `service`.
+    /// Fetches the service's addresses and sets them in `service`.
     ///
-    /// - Returns: After how long to ask again.
+    /// - Returns: The time until the next call.
     func reschedule(_ service: UpstreamService) async -> Duration {
         do throws(UpstreamError) {
             let schedule = try await fetch()

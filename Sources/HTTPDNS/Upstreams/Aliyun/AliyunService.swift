@@ -2,21 +2,21 @@
 
 public import Names
 
-/// Where Aliyun's HTTPDNS is found.
+/// The addresses and settings of Aliyun's HTTPDNS.
 public struct AliyunService: Hashable, Sendable {
-    /// Whether it is asked over TLS. Default: true.
+    /// Whether to use TLS. Default: true.
     public var isSecure = true
-    /// The addresses that questions go to at first, and where the service is asked for nearer ones. Default, and
-    /// where it is empty: those published for mainland China.
+    /// The addresses for the first questions and for the scheduling call. Default, and if empty: the published ones for
+    /// mainland China.
     public var addresses: [IPAddress]
     /// The port; nil: 443 or 80.
     public var port: UInt16?
-    /// Names that the certificate may be for, the likeliest first: the service's documents and its own programs differ.
+    /// Names that the certificate may be for, the likeliest first: the service's documentation and its clients differ.
     public var certificateNames: [Host]
-    /// The region whose addresses are asked for: `cn`, `hk`, `sg`, `us`, `de` or `global`. Default: `global`.
+    /// The region whose addresses are requested: `cn`, `hk`, `sg`, `us`, `de` or `global`. Default: `global`.
     public var region = "global"
 
-    /// The defaults, or addresses of one's own.
+    /// The defaults, or custom addresses.
     public init(at addresses: [IPAddress] = AliyunService.bootAddresses, port: UInt16? = nil, isSecure: Bool = true) {
         self.addresses = addresses
         self.port = port

@@ -3,13 +3,13 @@
 import HTTPTypes
 public import Names
 
-/// Aliyun's HTTPDNS in its first version: `/{account}/d?host=…`, signed by MD5 where there is a secret.
+/// Aliyun HTTPDNS version 1: `/{account}/d?host=…`, signed with MD5 if there is a secret.
 ///
-/// OpenResty Edge and others answer in the same form.
+/// OpenResty Edge and others use the same format.
 public final class AliyunUpstream: BatchUpstream, ScheduledUpstream {
     /// The name in resolutions and errors.
     public let name: String
-    /// Names that one question may have: 5.
+    /// The maximum number of names per question: 5.
     public let maxNames = 5
     private let account: String
     private let secret: String?
@@ -18,17 +18,17 @@ public final class AliyunUpstream: BatchUpstream, ScheduledUpstream {
     private let scheduler: AliyunScheduler
     private let clock: SigningClock
 
-    /// How long a signature holds.
+    /// How long a signature is valid, in seconds.
     private static let validity: Int64 = 600
 
     /// An upstream for one account.
     ///
     /// - Parameters:
-    ///   - account: The account's number.
-    ///   - secret: What requests are signed with; nil: they are not.
-    ///   - service: Where it is found.
+    ///   - account: The account ID.
+    ///   - secret: The secret that signs requests; nil: they are not signed.
+    ///   - service: The addresses and settings of the service.
     ///   - parameters: Parameters for software-defined resolution, with the prefix `sdns-` in their names.
-    ///   - transport: What carries the requests.
+    ///   - transport: The transport for requests.
     public convenience init(
         account: String,
         secret: String? = nil,
@@ -65,8 +65,8 @@ public final class AliyunUpstream: BatchUpstream, ScheduledUpstream {
         }
     }
 
-    /// Answers for several names; see ``BatchUpstream/answers(_:families:)``. The service answers IPv4 alone then: for more it
-    /// is not asked, and the names are left out.
+    /// Answers for several names; see ``BatchUpstream/answers(_:families:)``. The service supports IPv4 only here: for
+    /// other families, returns no answers and sends no request.
     public func answers(_ hosts: [Host], families: Families) async throws(UpstreamError) -> [Host: Answer] {
         guard families == .v4 else { return [:] }
         var names: [String] = []
@@ -76,10 +76,10 @@ public final class AliyunUpstream: BatchUpstream, ScheduledUpstream {
         }
     }
 
-    /// Asks which addresses of the service are near; see ``ScheduledUpstream/reschedule()``.
+    /// Fetches the nearest addresses of the service; see ``ScheduledUpstream/reschedule()``.
     public func reschedule() async -> Duration { await scheduler.reschedule(service) }
 
-    /// The signature of a question: names as they stand in the parameter, parted by commas.
+    /// The signature of a question. `names` is the value of the parameter, separated by commas.
     static func signature(_ names: String, secret: String, expiry: Int64) -> String {
         Digests.md5("\(names)-\(secret)-\(expiry)")
     }
@@ -119,7 +119,7 @@ public final class AliyunUpstream: BatchUpstream, ScheduledUpstream {
 }
 
 extension Families {
-    /// The families as Aliyun's parameters name them.
+    /// The families as the value of Aliyun's parameters.
     var aliyunText: String {
         switch self {
         case .both: "4,6"

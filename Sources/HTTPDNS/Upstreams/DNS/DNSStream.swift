@@ -15,24 +15,24 @@ import Musl
 import Glibc
 #endif
 
-/// A connection for DNS messages (RFC 7766, RFC 7858), opened when it is needed, shared by all queries at once, and
-/// opened anew after it was closed.
+/// A connection for DNS messages (RFC 7766, RFC 7858). It is opened on demand, shared by concurrent queries, and
+/// reopened after it was closed.
 final class DNSStream: Sendable {
-    /// Queries that may wait for their answers at a time: more than a resolver asks by default, for both families. Fewer would
-    /// let one client of a server, whose names nobody answers, take the upstream from the others.
+    /// The maximum number of pending queries: more than a resolver sends by default, for both families. With a lower
+    /// limit, one client whose queries time out could block the upstream for all others.
     static let maxPending = 2_048
-    /// How long a connection without queries stays open.
+    /// How long an idle connection stays open.
     static let idleLimit = TimeAmount.seconds(10)
-    /// The time that an endpoint has for TCP and TLS each: with another to try behind it, and without.
+    /// The time limits for TCP and for TLS: with further endpoints to try, and for the last one.
     static let openLimits = (first: TimeAmount.seconds(1), last: TimeAmount.seconds(5))
 
-    /// Where to connect to.
+    /// The endpoints to connect to.
     private struct Places {
         var endpoints: [Endpoint]
-        /// The place of the endpoint that is tried first: the one that took the last connection.
+        /// The index of the endpoint to try first, which accepted the last connection.
         var first = 0
 
-        /// The endpoints in the order to try.
+        /// The endpoints in the order to try them.
         var order: [Endpoint] { Array(endpoints[first...] + endpoints[..<first]) }
     }
 
@@ -41,22 +41,22 @@ final class DNSStream: Sendable {
     private let checkedHost: Host?
     private let silence: TimeAmount
     private let loop: any EventLoop
-    /// The connection, or its coming to be.
+    /// The open or pending connection.
     private let connection = NIOLockedValueBox<EventLoopFuture<Link>?>(nil)
     private let places: NIOLockedValueBox<Places>
 
-    /// An open connection and the handler in it.
+    /// An open connection and its handler.
     private struct Link: Sendable {
         var channel: any Channel
         var handler: NIOLoopBound<DNSStreamHandler>
     }
 
     /// - Parameters:
-    ///   - endpoints: Where to connect to; the next is tried when one fails.
-    ///   - group: What runs the sockets.
-    ///   - tls: TLS; nil: none.
-    ///   - checkedHost: What the certificate must be for; nil: NIOSSL's own check is enough.
-    ///   - silence: A connection on which nothing came for so long while a query waited in vain is given up.
+    ///   - endpoints: The endpoints to connect to; after a failure the next is tried.
+    ///   - group: The event loops for the connections.
+    ///   - tls: The TLS context and server name; nil: no TLS.
+    ///   - checkedHost: The host that the certificate must be for; nil: only NIOSSL's own check.
+    ///   - silence: Closes the connection when a query fails and nothing has arrived for this time.
     init(
         _ endpoints: [Endpoint],
         group: any EventLoopGroup,
@@ -76,14 +76,14 @@ final class DNSStream: Sendable {
         connection.withLockedValue { $0 }?.whenSuccess { $0.channel.close(promise: nil) }
     }
 
-    /// Sends a query, and gives the response that carries its ID. The ID is chosen here.
+    /// Sends a query and returns the response with the same ID, which is chosen here.
     func ask(_ make: @escaping @Sendable (_ id: UInt16) -> [UInt8]) async throws(UpstreamError) -> [UInt8] {
         let link = link()
         do {
             return try await exchange(make, over: link)
         } catch {
-            // A connection that was kept may have ended while it was idle: the query is asked once more over a new
-            // one. The old one may not have been forgotten yet, because its callers hear of its end first.
+            // A kept connection may have closed while idle; retry once over a new one. It may still be stored, because
+            // its callers are notified first.
             guard error.code == .unreachable, !Task.isCancelled else { throw error }
             forget(link)
             return try await exchange(make, over: self.link())
@@ -104,7 +104,7 @@ final class DNSStream: Sendable {
         return try await promise.outcome()
     }
 
-    /// Closes the connection. One that is being opened is closed when it is there, and no later query waits for it.
+    /// Closes the connection. A pending connection is closed once it is open, and later queries do not use it.
     func close() {
         let old = connection.withLockedValue { known in
             defer { known = nil }
@@ -113,7 +113,7 @@ final class DNSStream: Sendable {
         old?.whenSuccess { $0.channel.close(promise: nil) }
     }
 
-    /// Closes the connection, and takes the next one in this network.
+    /// Closes the connection. The next one uses the new network.
     func networkChanged(to network: Network) {
         places.withLockedValue { $0 = Places(endpoints: network.reachable(endpoints)) }
         close()
@@ -139,7 +139,7 @@ final class DNSStream: Sendable {
         connection.withLockedValue { if $0 === link { $0 = nil } }
     }
 
-    /// Connects to the first of these endpoints that lets us.
+    /// Connects to the first endpoint that accepts.
     private func connect(_ rest: ArraySlice<Endpoint>, _ promise: EventLoopPromise<Link>) {
         guard let endpoint = rest.first else {
             forget(promise.futureResult)
@@ -150,13 +150,13 @@ final class DNSStream: Sendable {
             switch result {
             case .success(let link):
                 self?.places.withLockedValue { places in
-                    // The network may have changed since.
+                    // The endpoints may have changed with the network.
                     places.first = places.endpoints.firstIndex(of: endpoint) ?? 0
                 }
                 link.channel.closeFuture.whenComplete { [weak self] _ in self?.forget(promise.futureResult) }
                 promise.succeed(link)
             case .failure(let error):
-                // After a change of the network the other addresses are of no use either: callers ask over a new connection.
+                // After a network change the other endpoints are useless too; callers retry over a new connection.
                 guard rest.count > 1, let self, self.isCurrent(promise.futureResult) else {
                     self?.forget(promise.futureResult)
                     return promise.fail(Self.meaning(error, endpoint))
@@ -191,7 +191,7 @@ final class DNSStream: Sendable {
             }
             .flatMap { link in
                 if tls == nil { secured.succeed() }
-                // A server that takes the connection and then says nothing must not be waited for for ever.
+                // A server may accept the connection and then send nothing.
                 let timer = loop.scheduleTask(in: limit) {
                     secured.fail(UpstreamError(.timeLimit, "no TLS handshake with \(endpoint) in time"))
                     link.channel.close(promise: nil)
@@ -207,7 +207,8 @@ final class DNSStream: Sendable {
             }
     }
 
-    /// NIOSSL takes a certificate for the dialled address too, which anybody may have; see ``CertificateName``.
+    /// Checks the certificate against the host. NIOSSL also accepts a certificate for the dialled address; see
+    /// ``CertificateName``.
     private static func check(_ channel: any Channel, isFor host: Host) throws {
         guard !CertificateName.isShown(by: channel, for: host) else { return }
         channel.close(promise: nil)
@@ -215,7 +216,7 @@ final class DNSStream: Sendable {
     }
 
     private static func words(for error: any Error) -> String {
-        // Of the several errors of NIO's, the one for the one address.
+        // NIO collects one error per address; there is only one address here.
         let cause = (error as? NIOConnectionError)?.connectionErrors.first?.error ?? error
         if let limit = cause as? ChannelError, case .connectTimeout = limit { return "it does not answer" }
         return (cause as? IOError).map { String.words(forError: $0.errnoCode) } ?? "\(cause)"
@@ -232,7 +233,7 @@ final class DNSStream: Sendable {
 }
 
 extension EventLoopPromise where Value: Sendable {
-    /// Waits for the promise; a cancelled task fails it.
+    /// Waits for the promise; cancelling the task fails it.
     func outcome() async throws(UpstreamError) -> Value {
         do {
             return try await withTaskCancellationHandler {

@@ -3,17 +3,16 @@
 import NIOCore
 import NIOTLS
 
-/// Frames messages by their length (RFC 1035 §4.2.2) and matches responses to queries by ID; they may come in any
-/// order.
+/// Frames messages by length (RFC 1035 §4.2.2) and matches responses to queries by ID, in any order.
 final class DNSStreamHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
-    /// Kept when TLS is agreed, or broken when it fails; nil without TLS.
+    /// Succeeds after the TLS handshake, fails if it fails; nil without TLS.
     private let secured: EventLoopPromise<Void>?
     private let silence: TimeAmount
     private var context: ChannelHandlerContext?
-    /// When something came last.
+    /// The time of the last read.
     private var lastRead = NIODeadline.uptimeNanoseconds(0)
     private var received = ByteBuffer()
     private var pending: [UInt16: EventLoopPromise<[UInt8]>] = [:]
@@ -24,7 +23,7 @@ final class DNSStreamHandler: ChannelInboundHandler {
         self.silence = silence
     }
 
-    /// Sends a query under an ID that no other has.
+    /// Sends a query with an unused ID.
     func ask(_ make: (UInt16) -> [UInt8], _ promise: EventLoopPromise<[UInt8]>) {
         guard let context, context.channel.isActive else {
             return promise.fail(UpstreamError(.unreachable, "the connection was closed"))
@@ -38,7 +37,7 @@ final class DNSStreamHandler: ChannelInboundHandler {
         idle?.cancel()
         idle = nil
         pending[id] = promise
-        // A caller who left must not hold its place.
+        // A cancelled query must not occupy its ID.
         let sent = context.eventLoop.now
         promise.futureResult.assumeIsolated().whenFailure { _ in
             self.pending[id] = nil
@@ -69,7 +68,7 @@ final class DNSStreamHandler: ChannelInboundHandler {
         {
             received.moveReaderIndex(forwardBy: 2)
             guard let message = received.readBytes(length: Int(length)), message.count >= 2 else { continue }
-            // A response to nobody, such as one that came too late, is left lying.
+            // Ignore unmatched responses, such as late ones.
             pending.removeValue(forKey: UInt16(message[0]) << 8 | UInt16(message[1]))?.succeed(message)
         }
         received.discardReadBytes()
@@ -100,8 +99,8 @@ final class DNSStreamHandler: ChannelInboundHandler {
         for promise in waiting { promise.fail(error) }
     }
 
-    /// Closes a connection on which nothing came while a query was waited for in vain: it may lead nowhere any more without
-    /// anybody being told, and then each query on it would wait as long.
+    /// Closes the connection if a query failed and nothing has arrived for `silence`: the peer may be gone without a
+    /// reset, and each further query would time out too.
     private func giveUpIfSilent(since sent: NIODeadline) {
         guard let context, context.eventLoop.now - max(sent, lastRead) >= silence else { return }
         context.close(promise: nil)

@@ -5,28 +5,28 @@ public import NIOCore
 public import NIOPosix
 public import Names
 
-/// Plain DNS over UDP (RFC 1035), with TCP where an answer does not fit.
+/// Plain DNS over UDP (RFC 1035), with TCP for truncated answers.
 ///
-/// Nothing proves these answers. To be taken, a forged one must guess the query's port, its ID and the random letter
-/// case of its name, before the true one comes.
+/// Answers are not authenticated. To be accepted, a forged answer must guess the query's port, its ID and the random
+/// letter case of its name, and arrive before the real one.
 public final class DNSUpstream: Upstream, NetworkAware {
     /// The name in resolutions and errors.
     public let name: String
-    /// One record type a question.
+    /// One record type per question.
     public let answersOneFamily = true
     private let servers: [Endpoint]
     private let network = NIOLockedValueBox(Network.unknown)
     private let randomizesCase: Bool
     private let group: any EventLoopGroup
 
-    /// An upstream.
+    /// An upstream for DNS servers.
     ///
     /// - Parameters:
-    ///   - servers: Where to ask, in the order to try; at least one.
-    ///   - randomizesCase: Whether the letters of the name are sent in random case, which the answer must repeat.
-    ///     Turn it off for a server that does not. Default: true.
-    ///   - group: What runs the sockets.
-    /// - Throws: ``UpstreamError`` with code `misconfigured` where no server is given.
+    ///   - servers: The servers, in the order to try them; at least one.
+    ///   - randomizesCase: Whether to send the name in random letter case, which the answer must repeat. Turn it off
+    ///     for a server that does not. Default: true.
+    ///   - group: The event loops for the sockets.
+    /// - Throws: ``UpstreamError`` with code `misconfigured` if there is no server.
     public init(
         at servers: [Endpoint],
         randomizesCase: Bool = true,
@@ -41,7 +41,7 @@ public final class DNSUpstream: Upstream, NetworkAware {
         name = "dns:\(first)"
     }
 
-    /// Asks servers that are known by IPv4 addresses through the network's NAT64 where there is no IPv4.
+    /// In a network without IPv4, translates the servers' IPv4 addresses with the network's NAT64 prefix.
     public func networkChanged(to network: Network) { self.network.withLockedValue { $0 = network } }
 
     /// Answers a question; see ``Upstream/answer(_:)``.
@@ -66,7 +66,7 @@ public final class DNSUpstream: Upstream, NetworkAware {
         return try await wholeRecords(question, edns, server)
     }
 
-    /// Asks over UDP. What it gives is an answer to this question, from the server that it gives.
+    /// Asks over UDP. Returns a message that answers this question, and its server.
     private func exchange(
         _ question: DNSQuestion,
         _ edns: EDNS?
@@ -81,7 +81,7 @@ public final class DNSUpstream: Upstream, NetworkAware {
         loop.execute {
             UDPExchange(loop: loop, servers: servers, query: query, promise: promise) { message in
                 guard message.flags.isResponse, message.id == id else { return false }
-                // Old servers that take EDNS for a mistake leave the question out.
+                // Old servers that reject EDNS omit the question section.
                 if message.questions.isEmpty { return edns != nil && message.isRefusalOfEDNS }
                 return message.questions == [question]
                     && (!isStrict || message.questions.first?.name.wire == question.name.wire)
@@ -90,7 +90,7 @@ public final class DNSUpstream: Upstream, NetworkAware {
         return try await promise.outcome()
     }
 
-    /// Asks again over TCP, where answers of any length fit (RFC 7766 §5).
+    /// Asks again over TCP, which has no such size limit (RFC 7766 §5).
     private func wholeRecords(
         _ question: DNSQuestion,
         _ edns: EDNS?,
@@ -105,7 +105,7 @@ public final class DNSUpstream: Upstream, NetworkAware {
 }
 
 extension DNSMessage {
-    /// Whether a server that knows nothing of EDNS has taken it for a mistake (RFC 6891 §7).
+    /// Whether a server without EDNS support has rejected the query (RFC 6891 §7).
     fileprivate var isRefusalOfEDNS: Bool {
         (flags.responseCode == .formatError || flags.responseCode == .notImplemented)
             && !additionals.contains { $0.type == .opt }
@@ -113,7 +113,7 @@ extension DNSMessage {
 }
 
 extension DNSName {
-    /// The name with each letter in upper or lower case by chance.
+    /// The name with each letter in random case.
     func withRandomCase() -> DNSName {
         var bits = UInt64.random(in: .min ... .max)
         var left = 64

@@ -5,18 +5,18 @@ public import Names
 
 /// DNS over HTTPS (RFC 8484).
 public struct DoHUpstream: Upstream {
-    /// How the query travels.
+    /// The HTTP method for queries.
     public enum Method: Hashable, Sendable {
-        /// In the URL: caches on the way may answer.
+        /// The query is in the URL; HTTP caches may answer.
         case get
-        /// In the body.
+        /// The query is in the body.
         case post
     }
 
-    /// In one place for all copies, of which every question makes some.
+    /// One object for all copies, because every question makes some.
     private final class Parts: Sendable {
         let name: String
-        /// Path and query of the URL; for GET with all but the message itself.
+        /// Path and query of the URL; for GET, everything before the message.
         let target: String
         let method: Method
         let fields: HTTPFields
@@ -35,24 +35,23 @@ public struct DoHUpstream: Upstream {
 
     /// The name in resolutions and errors.
     public var name: String { parts.name }
-    /// One record type a question.
+    /// One record type per question.
     public let answersOneFamily = true
     private let parts: Parts
 
     private static let mediaType = "application/dns-message"
-    /// Queries become a multiple of so many octets (RFC 8467 §4.1).
+    /// Queries are padded to a multiple of this many octets (RFC 8467 §4.1).
     static let paddingBlock = 128
 
     /// A DoH upstream.
     ///
     /// - Parameters:
-    ///   - url: Its URL, such as `https://dns.google/dns-query`. The host is what the certificate must be for.
-    ///   - addresses: Where to find it, without asking anyone; not needed where the URL's host is an address.
-    ///   - method: How the query travels. Default: GET.
-    ///   - isPadded: Whether queries are made of one length, so that it does not tell the name's (RFC 8467). Default:
-    ///     true.
-    ///   - transport: What carries the requests.
-    /// - Throws: ``UpstreamError`` with code `misconfigured` where the URL is not https, or no address is known.
+    ///   - url: The URL, such as `https://dns.google/dns-query`. The certificate must be for its host.
+    ///   - addresses: The addresses of the host; not needed if the URL's host is an address.
+    ///   - method: The HTTP method. Default: GET.
+    ///   - isPadded: Whether to pad queries, so that their length does not reveal the name's (RFC 8467). Default: true.
+    ///   - transport: The transport for requests.
+    /// - Throws: ``UpstreamError`` with code `misconfigured` if the URL is not https, or no address is known.
     public init(
         _ url: HTTPURL,
         at addresses: [IPAddress] = [],
@@ -98,7 +97,7 @@ public struct DoHUpstream: Upstream {
         return (question, DNSMessage.query(question, edns: needsEDNS ? edns : nil))
     }
 
-    // No parts of what awaits the reply: what an asynchronous function needs at any time takes memory all the time.
+    // The rest is kept out of the async functions so that their frames stay small.
 
     @inline(never)
     private func records(_ reply: UpstreamReply, _ question: DNSQuestion) throws(UpstreamError) -> Answer.Records {
@@ -125,7 +124,7 @@ public struct DoHUpstream: Upstream {
 }
 
 extension DNSMessage {
-    /// Reads a message that an upstream sent.
+    /// Parses a message from an upstream.
     init(reply octets: [UInt8]) throws(UpstreamError) {
         do {
             try self.init(octets: octets)
@@ -136,7 +135,7 @@ extension DNSMessage {
 }
 
 extension Answer.Records {
-    /// The records after they have lain in a cache for `age` (RFC 8484 §5.1).
+    /// The records after `age` in an HTTP cache (RFC 8484 §5.1).
     func aged(_ age: Duration) -> Answer.Records {
         let left = { (ttl: Duration?) in ttl.map { max(.zero, $0 - age) } }
         return switch self {

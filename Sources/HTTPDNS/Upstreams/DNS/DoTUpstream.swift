@@ -6,26 +6,26 @@ public import NIOPosix
 import NIOSSL
 public import Names
 
-/// DNS over TLS (RFC 7858), with the strict check of the server's name (RFC 8310 §5).
+/// DNS over TLS (RFC 7858), with strict authentication of the server's name (RFC 8310 §5).
 public final class DoTUpstream: Upstream, NetworkAware {
     /// The name in resolutions and errors.
     public let name: String
-    /// One record type a question.
+    /// One record type per question.
     public let answersOneFamily = true
     private let stream: DNSStream
     private let isPadded: Bool
 
-    /// An upstream. Its connection is opened at the first question, serves all questions at once, and is closed when
-    /// it was idle for 10 s.
+    /// An upstream for one server. Its connection is opened at the first question, shared by concurrent questions, and
+    /// closed after 10 s without queries.
     ///
     /// - Parameters:
-    ///   - host: What the certificate must be for: a name, or an address.
-    ///   - addresses: Where to find it, without asking anyone; not needed where `host` is an address.
+    ///   - host: The name or address that the certificate must be for.
+    ///   - addresses: The addresses of the host; not needed if `host` is an address.
     ///   - port: The port. Default: 853.
-    ///   - tls: How TLS is done.
-    ///   - isPadded: Whether queries are made of one length (RFC 8467). Default: true.
-    ///   - group: What runs the sockets.
-    /// - Throws: ``UpstreamError`` with code `misconfigured` where no address is known.
+    ///   - tls: The TLS settings.
+    ///   - isPadded: Whether to pad queries to a common length (RFC 8467). Default: true.
+    ///   - group: The event loops for the connection.
+    /// - Throws: ``UpstreamError`` with code `misconfigured` if no address is known.
     public init(
         _ host: Host,
         at addresses: [IPAddress] = [],
@@ -38,7 +38,7 @@ public final class DoTUpstream: Upstream, NetworkAware {
         let contexts = TLSContextSource(tls, checksName: host.address == nil)
         name = "dot:\(host.urlForm)"
         self.isPadded = isPadded
-        // An address has no place in SNI (RFC 6066 §3).
+        // SNI does not allow addresses (RFC 6066 §3).
         let serverName = host.address == nil ? host.withoutFinalDot : nil
         stream = DNSStream(
             endpoints,
@@ -48,7 +48,7 @@ public final class DoTUpstream: Upstream, NetworkAware {
         )
     }
 
-    /// Closes the connection. The next question opens another, through the network's NAT64 where there is no IPv4.
+    /// Closes the connection. The next question opens a new one, through the network's NAT64 if there is no IPv4.
     public func networkChanged(to network: Network) { stream.networkChanged(to: network) }
 
     /// Answers a question; see ``Upstream/answer(_:)``.

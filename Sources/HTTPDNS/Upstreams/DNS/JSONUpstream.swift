@@ -3,23 +3,23 @@
 import HTTPTypes
 public import Names
 
-/// DNS over HTTPS in JSON, as Google (`https://dns.google/resolve`) and Cloudflare
-/// (`https://cloudflare-dns.com/dns-query`) speak it.
+/// DNS over HTTPS in JSON, as offered by Google (`https://dns.google/resolve`) and Cloudflare
+/// (`https://cloudflare-dns.com/dns-query`).
 public struct JSONUpstream: Upstream {
     /// The name in resolutions and errors.
     public let name: String
-    /// One record type a question.
+    /// One record type per question.
     public let answersOneFamily = true
     private let url: HTTPURL
     private let service: UpstreamService
 
-    /// An upstream.
+    /// An upstream for one URL.
     ///
     /// - Parameters:
-    ///   - url: Its URL. The host is what the certificate must be for.
-    ///   - addresses: Where to find it, without asking anyone; not needed where the URL's host is an address.
-    ///   - transport: What carries the requests.
-    /// - Throws: ``UpstreamError`` with code `misconfigured` where the URL is not https, or no address is known.
+    ///   - url: The URL. The certificate must be for its host.
+    ///   - addresses: The addresses of the host; not needed if the URL's host is an address.
+    ///   - transport: The transport for requests.
+    /// - Throws: ``UpstreamError`` with code `misconfigured` if the URL is not https, or no address is known.
     public init(
         _ url: HTTPURL,
         at addresses: [IPAddress] = [],
@@ -61,7 +61,8 @@ public struct JSONUpstream: Upstream {
 }
 
 extension DNSMessage {
-    /// The message that a JSON text stands for, so that it is judged like any other; nil where it stands for none.
+    /// The DNS message of a JSON answer, so that it gets the same checks as any other; nil if the JSON is not in that
+    /// format.
     init?(_ json: JSONValue) throws(UpstreamError) {
         guard let status = json["Status"]?.integer, let code = UInt8(exactly: status) else { return nil }
         var flags = Flags()
@@ -69,7 +70,7 @@ extension DNSMessage {
         flags.responseCode = DNSResponseCode(rawValue: code)
         flags.isTruncated = json["TC"] == .bool(true)
         var questions: [DNSQuestion] = []
-        // Alibaba's public service writes an object where others write a list of one.
+        // Alibaba's public service sends an object where others send a list of one.
         for entry in json["Question"]?.elements ?? [] {
             guard let name = entry["name"]?.string.flatMap({ DNSName($0) }), let type = Self.type(entry["type"]) else {
                 return nil
@@ -88,7 +89,7 @@ extension DNSMessage {
         self.init(flags: flags, questions: questions, answers: sections[0], authorities: sections[1])
     }
 
-    /// A record type by number, or by name as some services write it in the question.
+    /// A record type by number, or by name, which some services use in the question.
     fileprivate static func type(_ value: JSONValue?) -> DNSType? {
         switch value?.string {
         case "A": .a

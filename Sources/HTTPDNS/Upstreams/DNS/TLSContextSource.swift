@@ -4,13 +4,13 @@ import DirectHTTP
 import NIOConcurrencyHelpers
 import NIOSSL
 
-/// Makes a TLS context when it is first needed: reading the system's roots costs milliseconds.
+/// Creates a TLS context on first use, because reading the system's root certificates takes milliseconds.
 final class TLSContextSource: Sendable {
     private let settings: TLSSettings
     private let checksName: Bool
     private let made = NIOLockedValueBox<NIOSSLContext?>(nil)
 
-    /// - Parameter checksName: as in `TLSSettings.context`.
+    /// - Parameter checksName: As in `TLSSettings.context`.
     init(_ settings: TLSSettings, checksName: Bool = true) {
         self.settings = settings
         self.checksName = checksName

@@ -12,16 +12,16 @@ import Musl
 import Glibc
 #endif
 
-/// One query over UDP, sent to one server after the other until one answers.
+/// One query over UDP, sent to one server after another until one answers.
 ///
-/// Each try has a socket of its own, connected and with a port that the kernel picks. A datagram is taken for the
-/// answer when it comes from the server, to that port, and carries the query's ID and its name in the letter case
-/// that was sent; whatever else comes is left lying, and the true answer waited for.
+/// Each try has its own connected socket, with a port that the kernel picks. A datagram is accepted if it comes from
+/// the server to that port and has the query's ID and its name in the same letter case. Other datagrams are ignored,
+/// and the exchange continues to wait.
 final class UDPExchange {
-    /// Tries in all, and the time from one to the next, and from the last to the end.
+    /// The maximum number of tries. The next try, or after the last the failure, follows after `interval`.
     static let maxTries = 3
     static let interval = TimeAmount.milliseconds(600)
-    /// We say in EDNS that we take less; servers that do not mind send what they have.
+    /// EDNS advertises less, but some servers ignore it.
     static let maxDatagram = 65_535
 
     private let loop: any EventLoop
@@ -35,7 +35,7 @@ final class UDPExchange {
     private var isOver = false
     private var timer: Scheduled<Void>?
 
-    /// An exchange on `loop`; it begins with ``start()`` and must be used there alone.
+    /// An exchange on `loop`, where it must be used exclusively. Call ``start()`` to begin.
     init(
         loop: any EventLoop,
         servers: [Endpoint],
@@ -118,7 +118,7 @@ final class UDPExchange {
         channels = []
     }
 
-    /// Hands datagrams to the exchange.
+    /// Passes datagrams to the exchange.
     private final class Reader: ChannelInboundHandler {
         typealias InboundIn = AddressedEnvelope<ByteBuffer>
 
@@ -135,7 +135,7 @@ final class UDPExchange {
         }
 
         func errorCaught(context: ChannelHandlerContext, error: any Error) {
-            // A port that nobody listens at is heard of here.
+            // A closed port is reported here (ICMP port unreachable).
             exchange.value.failed(server, error)
             context.close(promise: nil)
         }

@@ -2,30 +2,30 @@
 
 import Names
 
-/// One line of DNSPod's answer: `192.0.2.1;192.0.2.2,60-2001:db8::1,60|203.0.113.9`, before it the name where several
-/// were asked for.
+/// One line of DNSPod's answer: `192.0.2.1;192.0.2.2,60-2001:db8::1,60|203.0.113.9`, preceded by the name if there were
+/// several.
 struct DNSPodAnswer: Hashable {
-    /// The name, where the line has one.
+    /// The name, if the line has one.
     var name: String?
-    /// What the line says.
+    /// The answer in the line.
     var answer: Answer
 
-    /// Reads an answer in the clear.
+    /// Parses a decrypted answer.
     ///
     /// - Parameters:
     ///   - text: The answer.
-    ///   - families: What was asked for: `both` is `type=addrs`, whose two lists are parted by `-`.
-    ///   - named: Whether each line begins with its name, as it does when several were asked for.
-    /// - Throws: ``UpstreamError`` with code `malformedAnswer` at the first thing that is no address and no TTL; a
-    ///   page of somebody who answers in DNSPod's place is no answer.
+    ///   - families: The requested families: `both` is `type=addrs`, whose two lists are separated by `-`.
+    ///   - named: Whether each line starts with its name, as for several names.
+    /// - Throws: ``UpstreamError`` with code `malformedAnswer` at the first item that is not an address or a TTL, such
+    ///   as in the HTML page of a captive portal.
     static func parse(
         _ text: String,
         families: Families,
         named: Bool = false
     ) throws(UpstreamError) -> [DNSPodAnswer] {
-        // A line end of CR and LF is one Character, and not the one of LF alone.
+        // CRLF is one Character, which differs from LF.
         var lines = text.split(omittingEmptySubsequences: true, whereSeparator: \.isNewline)[...]
-        // Nothing at all is how the upstream says "no such record".
+        // An empty reply means "no record".
         if lines.isEmpty { lines = [""] }
         var answers: [DNSPodAnswer] = []
         for line in lines { answers.append(try parse(line: line, families, named)) }
@@ -40,7 +40,7 @@ struct DNSPodAnswer: Hashable {
         var rest = line.drop { $0 == " " }
         while rest.last == " " { rest = rest.dropLast() }
         var name: String?
-        // IPv6 has colons too: only the first can end a name.
+        // IPv6 addresses contain colons too; only the first colon can end a name.
         if let mark = rest.firstRange(of: ".:") {
             name = rest[..<mark.lowerBound].lowercased()
             rest = rest[mark.upperBound...]
@@ -55,11 +55,11 @@ struct DNSPodAnswer: Hashable {
         }
         let lists = rest.split(separator: "-", maxSplits: 1, omittingEmptySubsequences: false)
         if families == .both, lists.count == 2 {
-            // A list without even "0" says nothing: the service could not look it up.
+            // An empty list, without even "0", means that the service could not look it up.
             if !lists[0].isEmpty { answer.v4 = try records(lists[0], .v4) }
             if !lists[1].isEmpty { answer.v6 = try records(lists[1], .v6) }
         } else if families == .both {
-            // Entries that do not know `type=addrs` answer for IPv4 alone.
+            // Servers that do not support `type=addrs` answer for IPv4 only.
             answer.v4 = try records(rest, .v4)
         } else {
             let family: IPAddress.Family = families == .v6 ? .v6 : .v4

@@ -6,10 +6,10 @@ import Names
 struct DNSPodEntries: Hashable {
     /// Addresses of the service, at least one.
     var addresses: [IPAddress]
-    /// How long they hold.
+    /// How long the addresses are valid.
     var lifetime: Duration
 
-    /// Addresses that are taken from one answer.
+    /// The maximum number of addresses used from one answer.
     static let maxAddresses = 16
 
     init(_ text: String) throws(UpstreamError) {
@@ -27,14 +27,14 @@ struct DNSPodEntries: Hashable {
         }
         guard !addresses.isEmpty else { throw UpstreamError(.malformedAnswer, "the reply lists no addresses") }
         self.addresses = addresses
-        // The number is in minutes.
+        // The value is in minutes.
         let minutes = fields["ttl"].flatMap { Int64($0.trimmingSpace) } ?? 60
         lifetime = .seconds((1...1_440).contains(minutes) ? minutes * 60 : 3_600)
     }
 }
 
 extension Substring {
-    /// Without the white space at its ends.
+    /// The text without leading and trailing white space.
     var trimmingSpace: Substring {
         var text = self
         while let first = text.first, first.isWhitespace { text = text.dropFirst() }

@@ -2,7 +2,7 @@
 
 public import Names
 
-/// The forms in which DNSPod is asked. Its oldest form is left out: it encrypts with DES, which is broken.
+/// The protocol variants of DNSPod. The oldest, which encrypts with DES, is not supported because DES is broken.
 public struct DNSPodForm: Hashable, Sendable {
     enum Kind: Hashable, Sendable {
         case plain
@@ -12,10 +12,10 @@ public struct DNSPodForm: Hashable, Sendable {
 
     let kind: Kind
 
-    /// In the clear, without an account. Whoever sits on the way can read and change these answers.
+    /// Unencrypted, without an account. An attacker on the path can read and change answers.
     public static let plain = DNSPodForm(kind: .plain)
 
-    /// The name encrypted with AES-128 under the account's key of 16 characters; shorter keys are filled with `0`.
+    /// The name is encrypted with AES-128 and the account's key of 16 characters; shorter keys are padded with `0`.
     public static func aes(id: String, key: String) -> DNSPodForm {
         let octets = Array(key.utf8.prefix(16))
         return DNSPodForm(
@@ -26,7 +26,7 @@ public struct DNSPodForm: Hashable, Sendable {
     /// Over HTTPS, with the account's token.
     public static func token(_ token: String) -> DNSPodForm { DNSPodForm(kind: .token(token)) }
 
-    /// Where the service is entered in this form.
+    /// The service's public endpoint for this form.
     public var publicEndpoint: Endpoint {
         switch kind {
         case .plain: DNSPodUpstream.publicEndpoint
@@ -39,7 +39,7 @@ public struct DNSPodForm: Hashable, Sendable {
         if case .token = kind { .https } else { .http }
     }
 
-    /// How the form is called in the upstream's name.
+    /// The form's prefix in the upstream's name.
     var label: String {
         switch kind {
         case .plain: "dnspod"
@@ -49,7 +49,7 @@ public struct DNSPodForm: Hashable, Sendable {
     }
 }
 
-/// Encrypts what goes to DNSPod and decrypts what comes.
+/// Encrypts requests to DNSPod and decrypts its replies.
 struct DNSPodCipher: Sendable {
     private enum Kind: Sendable {
         case none
@@ -58,7 +58,7 @@ struct DNSPodCipher: Sendable {
 
     private let kind: Kind
 
-    /// Leaves texts as they are.
+    /// No encryption.
     static let none = DNSPodCipher(kind: .none)
 
     private init(kind: Kind) {
@@ -76,7 +76,7 @@ struct DNSPodCipher: Sendable {
         }
     }
 
-    /// The text as it goes into the request.
+    /// The encrypted text for the request.
     func seal(_ text: String, vector: [UInt8]? = nil) throws(UpstreamError) -> String {
         switch kind {
         case .none: return text
@@ -89,7 +89,7 @@ struct DNSPodCipher: Sendable {
         }
     }
 
-    /// The text of a reply.
+    /// The decrypted text of a reply.
     func open(_ text: String) throws(UpstreamError) -> String {
         let octets: [UInt8]?
         switch kind {

@@ -4,19 +4,19 @@ import HTTPTypes
 import NIOConcurrencyHelpers
 public import Names
 
-/// DNSPod's HTTPDNS, `GET /d?dn=www.example.com&ttl=1`, in the clear, encrypted or with a token.
+/// DNSPod's HTTPDNS, `GET /d?dn=www.example.com&ttl=1`: unencrypted, encrypted or with a token.
 public final class DNSPodUpstream: BatchUpstream, ScheduledUpstream {
-    /// What may be set beside form and place.
+    /// Options in addition to form and endpoints.
     public struct Options: Hashable, Sendable {
-        /// For how long an encrypted question holds, as the service's newer programs say; nil: it does not say.
-        /// Default: nil.
+        /// How long an encrypted question is valid, as sent by the service's newer clients; nil: not sent. Default:
+        /// nil.
         public var validity: Duration?
-        /// Whether the service is asked which address it takes for ours. Default: false.
+        /// Whether to request the client address that the service sees. Default: false.
         public var wantsClientAddress = false
-        /// Whether a subnet's address is encrypted like the name, as the documents have it; the service's own programs
-        /// send it in the clear. Default: false.
+        /// Whether to encrypt a subnet's address like the name, as documented; the service's own clients send it
+        /// unencrypted. Default: false.
         public var encryptsSubnet = false
-        /// Addresses that are asked for nearer addresses of the service; empty: it is not asked. Default: empty.
+        /// The endpoints to ask for nearer addresses of the service; empty: none are asked. Default: empty.
         public var scheduleEndpoints: [Endpoint] = []
 
         /// The defaults.
@@ -25,7 +25,7 @@ public final class DNSPodUpstream: BatchUpstream, ScheduledUpstream {
 
     /// The name in resolutions and errors.
     public let name: String
-    /// Names that one question may have: 8.
+    /// The maximum number of names per question: 8.
     public let maxNames = 8
     private let form: DNSPodForm
     private let options: Options
@@ -34,14 +34,14 @@ public final class DNSPodUpstream: BatchUpstream, ScheduledUpstream {
     private let cipher: DNSPodCipher
     private let clock: SigningClock
 
-    /// DNSPod's public address for the plain form, 119.29.29.29, port 80.
+    /// DNSPod's public endpoint for the plain form, 119.29.29.29, port 80.
     public static let publicEndpoint = Endpoint(IPAddress(v4: 0x771d_1d1d), port: 80)
 
-    /// The plain form at one or several endpoints, the one that answered last tried first.
+    /// The plain form at one or several endpoints. The endpoint that answered last is tried first.
     ///
     /// - Parameters:
-    ///   - endpoints: Where it is. Default: ``publicEndpoint``.
-    ///   - transport: What carries the requests.
+    ///   - endpoints: The endpoints. Default: ``publicEndpoint``.
+    ///   - transport: The transport for requests.
     public convenience init(
         at endpoints: [Endpoint] = [DNSPodUpstream.publicEndpoint],
         transport: any UpstreamTransport
@@ -49,14 +49,14 @@ public final class DNSPodUpstream: BatchUpstream, ScheduledUpstream {
         self.init(.plain, .none, endpoints, Options(), transport, SigningClock())
     }
 
-    /// A form at one or several endpoints, the one that answered last tried first.
+    /// A form at one or several endpoints. The endpoint that answered last is tried first.
     ///
     /// - Parameters:
-    ///   - form: How it is asked.
-    ///   - endpoints: Where it is; empty: the form's ``DNSPodForm/publicEndpoint``.
-    ///   - options: What else may be set.
-    ///   - transport: What carries the requests.
-    /// - Throws: ``UpstreamError`` with code `misconfigured` where a key has a wrong form.
+    ///   - form: The protocol variant.
+    ///   - endpoints: The endpoints; empty: the form's ``DNSPodForm/publicEndpoint``.
+    ///   - options: Further options.
+    ///   - transport: The transport for requests.
+    /// - Throws: ``UpstreamError`` with code `misconfigured` if a key is invalid.
     public convenience init(
         _ form: DNSPodForm,
         at endpoints: [Endpoint] = [],
@@ -107,7 +107,7 @@ public final class DNSPodUpstream: BatchUpstream, ScheduledUpstream {
         return answers
     }
 
-    /// Asks which addresses of the service are near; see ``ScheduledUpstream/reschedule()``.
+    /// Fetches the nearest addresses of the service; see ``ScheduledUpstream/reschedule()``.
     public func reschedule() async -> Duration {
         guard let schedule else { return .seconds(86_400) }
         do throws(UpstreamError) {
@@ -183,7 +183,7 @@ public final class DNSPodUpstream: BatchUpstream, ScheduledUpstream {
     private func text(of reply: UpstreamReply) throws(UpstreamError) -> String {
         try reply.requireSuccess(hasAccount: form != .plain)
         let text = try reply.text()
-        // An empty reply is "no record" in every form: there is nothing to decrypt.
+        // An empty reply means "no record" in every form and is not encrypted.
         return text.isEmpty ? text : try cipher.open(text)
     }
 }

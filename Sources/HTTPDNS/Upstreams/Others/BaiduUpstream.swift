@@ -3,31 +3,31 @@
 import HTTPTypes
 public import Names
 
-/// Baidu's HTTPDNS: `/v4/resolve?account_id=…&dn=…`, signed by MD5.
+/// Baidu's HTTPDNS: `/v4/resolve?account_id=…&dn=…`, signed with MD5.
 public final class BaiduUpstream: BatchUpstream {
     /// The name in resolutions and errors.
     public let name: String
-    /// Names that one question may have: 10.
+    /// The maximum number of names per question: 10.
     public let maxNames = 10
     private let account: String
     private let secret: String
     private let service: UpstreamService
     private let clock: SigningClock
 
-    /// How long a signature holds.
+    /// How long a signature is valid, in seconds.
     private static let validity: Int64 = 300
 
-    /// Baidu's public endpoint, over TLS. Its certificate is for its address.
+    /// Baidu's public TLS endpoint. Its certificate is for its address.
     public static let publicEndpoint = Endpoint(IPAddress(v4: 0xb44c_4cc8), port: 443)
 
     /// An upstream for one account.
     ///
     /// - Parameters:
-    ///   - account: The account's number.
-    ///   - secret: What requests are signed with.
-    ///   - endpoints: Where it is. Default: ``publicEndpoint``.
-    ///   - isSecure: Whether it is asked over TLS. Default: true.
-    ///   - transport: What carries the requests.
+    ///   - account: The account ID.
+    ///   - secret: The secret that signs requests.
+    ///   - endpoints: The endpoints. Default: ``publicEndpoint``.
+    ///   - isSecure: Whether to use TLS. Default: true.
+    ///   - transport: The transport for requests.
     public convenience init(
         account: String,
         secret: String,
@@ -98,7 +98,7 @@ public final class BaiduUpstream: BatchUpstream {
         )
     }
 
-    /// Reads `{"msg":"ok","data":{"a.example":{"ipv4":{"ip":[…],"ttl":300},"ipv6":{…}}},"clientip":…}`.
+    /// Parses `{"msg":"ok","data":{"a.example":{"ipv4":{"ip":[…],"ttl":300},"ipv6":{…}}},"clientip":…}`.
     static func read(
         _ reply: UpstreamReply,
         _ hosts: [Host],
@@ -106,7 +106,7 @@ public final class BaiduUpstream: BatchUpstream {
     ) throws(UpstreamError) -> [Host: Answer] {
         let body = JSONValue(reply.body)
         if let message = body?["msg"]?.string, message != "ok" {
-            // The service's words are few and say why: a signature or its time, an account, a name.
+            // The service has no error codes; its messages name the signature, its expiry, the account or the name.
             let words = message.lowercased()
             let isAccount = words.contains("sign") || words.contains("account") || words.contains("expired")
             throw UpstreamError(
@@ -140,7 +140,8 @@ public final class BaiduUpstream: BatchUpstream {
 }
 
 extension Answer.Records {
-    /// Reads a list of addresses with its TTL in seconds; an empty one is a denial that nobody vouches for.
+    /// Parses a list of addresses with a TTL in seconds. An empty list is a denial without a TTL, so that the next
+    /// upstream is asked.
     init(texts: [JSONValue], _ family: IPAddress.Family, ttl: JSONValue?) throws(UpstreamError) {
         var addresses: [IPAddress] = []
         for text in texts where text != .null && text.string != "" {

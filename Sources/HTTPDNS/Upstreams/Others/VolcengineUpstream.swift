@@ -3,33 +3,33 @@
 import HTTPTypes
 public import Names
 
-/// Volcengine's HTTPDNS: `/resolve?domain=…&account_id=…`, signed by MD5.
+/// Volcengine's HTTPDNS: `/resolve?domain=…&account_id=…`, signed with MD5.
 ///
-/// The service's documents show no answer that we could read; its replies are taken in the shapes of its kind: a list
-/// of entries with a name, addresses, and a TTL.
+/// The service's documentation has no readable sample answer. Replies are accepted in the formats of similar services:
+/// a list of entries with a name, addresses and a TTL.
 public final class VolcengineUpstream: Upstream {
     /// The name in resolutions and errors.
     public let name: String
-    /// One record type a question.
+    /// One record type per question.
     public let answersOneFamily = true
     private let account: String
     private let secret: String
     private let service: UpstreamService
     private let clock: SigningClock
 
-    /// How long a signature holds, in milliseconds.
+    /// How long a signature is valid, in milliseconds.
     private static let validity: Int64 = 3_600_000
 
     /// An upstream for one account.
     ///
     /// - Parameters:
-    ///   - account: The account's number.
-    ///   - secret: What requests are signed with.
+    ///   - account: The account ID.
+    ///   - secret: The secret that signs requests.
     ///   - host: The service's name, which its certificate is for. Default: `httpdns.volcengineapi.com`.
-    ///   - endpoints: Where it is; at least one.
-    ///   - isSecure: Whether it is asked over TLS. Default: true.
-    ///   - transport: What carries the requests.
-    /// - Throws: ``UpstreamError`` with code `misconfigured` where no endpoint is given.
+    ///   - endpoints: The endpoints; at least one.
+    ///   - isSecure: Whether to use TLS. Default: true.
+    ///   - transport: The transport for requests.
+    /// - Throws: ``UpstreamError`` with code `misconfigured` if there is no endpoint.
     public convenience init(
         account: String,
         secret: String,
@@ -75,8 +75,8 @@ public final class VolcengineUpstream: Upstream {
         return answer
     }
 
-    /// The signature of a question: its values and the secret in the order of their octets, empty ones included,
-    /// joined by `_`.
+    /// The signature of a question. `values` are its values and the secret; they are sorted by octets, empty ones
+    /// included, and joined by `_`.
     static func signature(_ values: [String]) -> String {
         Digests.md5(values.sorted { Array($0.utf8).lexicographicallyPrecedes(Array($1.utf8)) }.joined(separator: "_"))
     }
@@ -109,7 +109,7 @@ public final class VolcengineUpstream: Upstream {
         )
     }
 
-    /// Finds the entry of the name and its addresses.
+    /// Finds the entries of the name and their addresses.
     static func read(
         _ body: JSONValue?,
         _ host: Host,

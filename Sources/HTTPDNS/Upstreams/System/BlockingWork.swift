@@ -3,16 +3,16 @@
 import NIOConcurrencyHelpers
 import NIOPosix
 
-/// Work that blocks its thread for as long as it likes and cannot be stopped, on a few threads of its own. A caller who is
-/// cancelled leaves at once, and what has not begun by then is not done.
+/// Runs blocking work that cannot be stopped, on a few threads of its own. A cancelled caller returns at once, and its
+/// work is skipped if it has not started.
 final class BlockingWork: Sendable {
     private let pool: NIOThreadPool
     private let maxWaiting: Int
     private let count = NIOLockedValueBox(0)
 
     /// - Parameters:
-    ///   - threads: What can run at the same time.
-    ///   - maxWaiting: What may wait for a thread or run; more fails with `busy`.
+    ///   - threads: The maximum number of concurrent work items.
+    ///   - maxWaiting: The maximum number of work items that wait or run; more fail with `busy`.
     convenience init(threads: Int, maxWaiting: Int) {
         self.init(NIOThreadPool(numberOfThreads: max(1, threads)), maxWaiting: maxWaiting)
     }
@@ -24,15 +24,16 @@ final class BlockingWork: Sendable {
 
     deinit { pool.shutdownGracefully { _ in } }
 
-    /// Starts the threads, which does nothing where they run.
+    /// Starts the threads unless they run.
     func start() { pool.start() }
 
-    /// What waits or runs.
+    /// The number of work items that wait or run.
     var waiting: Int { count.withLockedValue { $0 } }
 
-    /// Does something on one of the threads.
+    /// Runs work on one of the threads.
     ///
-    /// - Throws: ``UpstreamError`` with code `cancelled` as soon as the task is cancelled, `busy` where too many wait.
+    /// - Throws: ``UpstreamError`` with code `cancelled` as soon as the task is cancelled, `busy` if too many work
+    ///   items wait.
     func run<Value: Sendable>(
         _ work: @escaping @Sendable () -> Result<Value, UpstreamError>
     ) async throws(UpstreamError) -> Value {
@@ -60,7 +61,7 @@ final class BlockingWork: Sendable {
         guard isTaken else {
             return ticket.end(.failure(UpstreamError(.busy, "\(maxWaiting) look-ups wait for the system already")))
         }
-        // Each caller starts the threads: work that comes before they run is handed back on the caller's own.
+        // Work that is submitted before the threads run is returned as cancelled, on the caller's thread.
         start()
         pool.submit { [count] state in
             if !ticket.isOver { ticket.end(Self.outcome(of: work, in: state)) }
@@ -68,7 +69,7 @@ final class BlockingWork: Sendable {
         }
     }
 
-    /// Does the work on one of the threads. What the pool cannot run it hands back as cancelled, on the caller's thread.
+    /// Does the work. The pool calls this with a cancelled state, on the caller's thread, if it cannot run the work.
     static func outcome<Value>(
         of work: () -> Result<Value, UpstreamError>,
         in state: NIOThreadPool.WorkItemState
@@ -79,7 +80,7 @@ final class BlockingWork: Sendable {
         return work()
     }
 
-    /// One caller's claim to an outcome, which comes from the thread or from cancellation, whichever is first.
+    /// One caller's claim to an outcome, from the thread or from cancellation, whichever is first.
     private final class Ticket<Value: Sendable>: Sendable {
         typealias Outcome = Result<Value, UpstreamError>
 

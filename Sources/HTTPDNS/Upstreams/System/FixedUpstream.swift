@@ -2,16 +2,16 @@
 
 import Names
 
-/// A table that the user wrote. It may name any address, and has nothing to say of names that are not in it.
+/// Answers from a table that the user wrote. The table may contain any address. Other names fail with `unsupported`.
 public struct FixedUpstream: Upstream {
     /// The name in resolutions and errors.
     public let name: String
-    /// What kind of upstream it is.
+    /// The kind of upstream.
     public let kind = UpstreamKind.fixed
     private let table: HostsTable
     private let ttl: Duration
 
-    /// An upstream that answers from a table; resolutions may keep what it says for `ttl`.
+    /// An upstream that answers from a table. Its answers have the TTL `ttl`.
     public init(_ table: HostsTable, name: String = "fixed", ttl: Duration = .seconds(60)) {
         self.table = table
         self.name = name
@@ -26,7 +26,7 @@ public struct FixedUpstream: Upstream {
         var answer = Answer()
         for family in question.families.members {
             let found = addresses.filter { $0.family == family }
-            // A name of the table has no other addresses: nobody else is to be asked.
+            // The table is complete for its names: a denial with a TTL keeps other upstreams from being asked.
             answer[family] = found.isEmpty ? .absent(.noRecord, ttl: ttl) : .addresses(found, ttl: ttl)
         }
         return answer

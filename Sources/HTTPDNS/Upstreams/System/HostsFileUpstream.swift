@@ -11,23 +11,24 @@ import Musl
 import Glibc
 #endif
 
-/// A file in the form of hosts(5) that is read again when it has changed. It may name any address.
+/// Answers from a file in the format of hosts(5), which is read again when it has changed. The file may contain any
+/// address.
 public final class HostsFileUpstream: Upstream {
     /// The name in resolutions and errors.
     public let name: String
-    /// What kind of upstream it is.
+    /// The kind of upstream.
     public let kind = UpstreamKind.fixed
     private let path: String
-    /// What reads the file: a pipe, or a disk of another machine, may be silent for as long as it likes. There is one thread,
-    /// so that a file is read once.
+    /// Reads the file, because a pipe or a network disk may block for any time. One thread, so that a file is read only
+    /// once.
     private let work = BlockingWork(threads: 1, maxWaiting: 256)
-    /// What was read.
+    /// The table, and the stamp of the file it was read from.
     private let state = NIOLockedValueBox<(stamp: Stamp?, table: HostsTable)>((nil, HostsTable()))
 
-    /// Questions that wait for the file.
+    /// The number of questions that wait for the file.
     var waiting: Int { work.waiting }
 
-    /// What tells one state of a file from another.
+    /// Identifies a version of the file.
     private struct Stamp: Equatable {
         var seconds: Int
         var nanoseconds: Int
@@ -35,13 +36,13 @@ public final class HostsFileUpstream: Upstream {
         var inode: UInt64
     }
 
-    /// The largest file that is read, in octets.
+    /// The maximum file size, in octets.
     public static let maxSize = 64 << 20
 
-    /// How long answers are kept by the resolver: a change of the file is seen after that.
+    /// The TTL of answers; a change of the file is noticed after this time.
     public static let ttl = Duration.seconds(1)
 
-    /// The file at `path`; it need not exist yet.
+    /// The file at `path`; it may be created later.
     public init(path: String) {
         self.path = path
         name = "hosts:\(path)"
@@ -53,7 +54,7 @@ public final class HostsFileUpstream: Upstream {
         return try await FixedUpstream(table, name: name, ttl: Self.ttl).answer(question)
     }
 
-    /// The table of the file as it is now; blocks.
+    /// The table of the current file; blocks.
     private func current() -> Result<HostsTable, UpstreamError> {
         var status = stat()
         guard unsafe stat(path, &status) == 0 else {
@@ -83,7 +84,7 @@ public final class HostsFileUpstream: Upstream {
         return .success(table)
     }
 
-    /// The content of a file or a pipe; nil where it cannot be read or is too large.
+    /// The content of a file or a pipe; nil if it cannot be read or is too large.
     private static func read(_ path: String) -> [UInt8]? {
         guard let file = unsafe fopen(path, "r") else { return nil }
         defer { unsafe fclose(file) }

@@ -2,9 +2,9 @@
 
 public import Names
 
-/// Names and their addresses, as the file hosts(5) has them.
+/// Names and their addresses, as in a hosts(5) file.
 public struct HostsTable: Hashable, Sendable {
-    /// Names that a table takes from a text, at most; the lines behind are left out.
+    /// The maximum number of names parsed from a text; further lines are ignored.
     public static let maxNames = 1_000_000
 
     private var addresses: [String: [IPAddress]] = [:]
@@ -12,8 +12,8 @@ public struct HostsTable: Hashable, Sendable {
     /// A table without names.
     public init() {}
 
-    /// Reads a text in the form of hosts(5): an address, then names, a `#` begins a comment. A line that has no
-    /// address or no name, and a name that is none, are left out. Names are compared in their canonical form.
+    /// Parses a text in the format of hosts(5): each line has an address and then names; `#` starts a comment. Lines
+    /// without an address or a name, and invalid names, are ignored. Names are compared in canonical form.
     public init(parsing text: some StringProtocol) {
         for line in text.utf8.split(whereSeparator: { $0 == 0x0a || $0 == 0x0d }) {
             let words = line.prefix { $0 != UInt8(ascii: "#") }.split { $0 == 0x20 || $0 == 0x09 }
@@ -34,15 +34,15 @@ public struct HostsTable: Hashable, Sendable {
         addresses[name, default: []].append(address)
     }
 
-    /// How many names the table has.
+    /// The number of names in the table.
     public var count: Int { addresses.count }
 
-    /// The addresses of a name, in the order of the table; nil where the table does not have the name.
+    /// The addresses of a name, in the order of the table; nil if the name is not in it.
     public subscript(host: Host) -> [IPAddress]? { addresses[Self.key(host)] }
 
     private static func key(_ host: Host) -> String { host.withoutFinalDot }
 
-    /// An address, with the zone that a link-local one may have there left off.
+    /// An address; the zone of a link-local address is ignored.
     private static func address(_ text: String) -> IPAddress? {
         IPAddress(String(text.prefix { $0 != "%" }))
     }

@@ -10,31 +10,31 @@ import Musl
 import Glibc
 #endif
 
-/// The system's own resolver, `getaddrinfo`.
+/// The system's resolver, `getaddrinfo`.
 ///
-/// `getaddrinfo` blocks its thread for as long as it likes and cannot be stopped, so it runs on a few threads of its
-/// own: a question whose time is over is left to itself, and others go on while one thread is free. With all of them
-/// stuck, questions wait for as long as the resolver's budget lets them, and fail at once when too many wait.
+/// `getaddrinfo` may block for any time and cannot be stopped, so it runs on a few threads of its own. A question that
+/// exceeds its time limit is abandoned, and others continue on the remaining threads. If all threads are blocked,
+/// questions wait until their budget ends, and fail at once if too many wait.
 public final class SystemUpstream: Upstream {
     /// The name in resolutions and errors.
     public let name = "system"
-    /// What kind of upstream it is.
+    /// The kind of upstream.
     public let kind = UpstreamKind.system
 
-    /// Looks a name up; blocks.
+    /// Looks up a name; blocks.
     package typealias LookUp = @Sendable (_ name: String, _ families: Families) -> Result<[IPAddress], UpstreamError>
 
     private let lookUp: LookUp
     private let work: BlockingWork
 
-    /// Questions that wait or are worked on.
+    /// The number of questions that wait or run.
     var waiting: Int { work.waiting }
 
     /// A system upstream.
     ///
     /// - Parameters:
-    ///   - threads: Look-ups that can run at the same time. Default: 4.
-    ///   - maxWaiting: Questions that may wait for a thread or run; more fail with `busy`. Default: 256.
+    ///   - threads: The maximum number of concurrent look-ups. Default: 4.
+    ///   - maxWaiting: The maximum number of questions that wait or run; more fail with `busy`. Default: 256.
     public convenience init(threads: Int = 4, maxWaiting: Int = 256) {
         self.init(threads: threads, maxWaiting: maxWaiting, lookUp: SystemUpstream.getAddresses)
     }
@@ -57,11 +57,11 @@ public final class SystemUpstream: Upstream {
 }
 
 extension SystemUpstream {
-    /// Asks `getaddrinfo`.
+    /// Looks up a name with `getaddrinfo`.
     package static func getAddresses(_ name: String, _ families: Families) -> Result<[IPAddress], UpstreamError> {
         var hints = unsafe addrinfo()
         unsafe hints.ai_family = families == .v4 ? AF_INET : families == .v6 ? AF_INET6 : AF_UNSPEC
-        // One socket type: without it each address comes once a type.
+        // Without a socket type, each address is returned once per type.
         #if canImport(Glibc)
         unsafe hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
         #else
@@ -102,7 +102,7 @@ extension SystemUpstream {
     }
 
     #if canImport(Glibc)
-    // GNU extensions that are not in the module map: no address at all, and none of the family.
+    // GNU extensions that are not in the module map: EAI_NODATA and EAI_ADDRFAMILY.
     private static let noData: Int32 = -5
     private static let noFamily: Int32 = -9
     #elseif canImport(Darwin)
