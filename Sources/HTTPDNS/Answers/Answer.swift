@@ -2,21 +2,21 @@
 
 public import Names
 
-/// What one upstream said for one name.
+/// The answer of one upstream for one name.
 public struct Answer: Hashable, Sendable {
-    /// What was said of one family.
+    /// The answer for one family.
     public enum Records: Hashable, Sendable {
-        /// There are these addresses, in the upstream's order. `ttl` nil: the upstream does not say how long.
+        /// Addresses, in the upstream's order. `ttl` nil: the upstream does not specify it.
         case addresses([IPAddress], ttl: Duration?)
-        /// There are none. `ttl` nil: nobody vouches for it (no SOA, RFC 2308 §5), so the next upstream is asked too.
+        /// No addresses. `ttl` nil: not confirmed (no SOA, RFC 2308 §5), so the next upstream is asked too.
         case absent(Absence, ttl: Duration?)
 
-        /// The addresses; empty where there are none.
+        /// The addresses; empty if there are none.
         public var addresses: [IPAddress] {
             if case .addresses(let addresses, _) = self { addresses } else { [] }
         }
 
-        /// How long the upstream lets it be kept.
+        /// How long the answer may be cached; nil if the upstream does not specify it.
         public var ttl: Duration? {
             switch self {
             case .addresses(_, let ttl), .absent(_, let ttl): ttl
@@ -24,11 +24,11 @@ public struct Answer: Hashable, Sendable {
         }
     }
 
-    /// Why there is no address.
+    /// The reason that there is no address.
     public enum Absence: Hashable, Sendable {
-        /// The name exists and has no record of this family.
+        /// The name exists but has no record of this family.
         case noRecord
-        /// There is no such name.
+        /// The name does not exist.
         case noName
     }
 
@@ -40,7 +40,7 @@ public struct Answer: Hashable, Sendable {
         var isShared = false
     }
 
-    /// The parts in one place for all copies, of which each look-up makes several.
+    /// The parts in one object for all copies, because each look-up makes several.
     private final class Box: Sendable {
         let parts: Parts
 
@@ -55,41 +55,41 @@ public struct Answer: Hashable, Sendable {
         set { box = Box(newValue) }
     }
 
-    /// What was said of IPv4; nil where nothing was.
+    /// The answer for IPv4; nil if there is none.
     public var v4: Records? {
         get { box.parts.v4 }
         set { parts.v4 = newValue }
     }
-    /// What was said of IPv6; nil where nothing was.
+    /// The answer for IPv6; nil if there is none.
     public var v6: Records? {
         get { box.parts.v6 }
         set { parts.v6 = newValue }
     }
-    /// The address that the upstream took for the client's, where it tells.
+    /// The client's address as seen by the upstream, if it reports it.
     public var clientAddress: IPAddress? {
         get { box.parts.clientAddress }
         set { parts.clientAddress = newValue }
     }
-    /// What the upstream says besides addresses, such as the answer of Aliyun's software-defined resolution.
+    /// What the upstream returned in addition to addresses, such as the answer of Aliyun's software-defined resolution.
     public var extra: String? {
         get { box.parts.extra }
         set { parts.extra = newValue }
     }
-    /// Whether it was said to another resolver; see ``SharedAnswers``.
+    /// Whether another resolver received this answer; see ``SharedAnswers``.
     var isShared: Bool {
         get { box.parts.isShared }
         set { parts.isShared = newValue }
     }
 
-    /// An answer that says nothing.
+    /// An answer without content.
     public init() { box = Self.nothing }
 
-    /// An answer of parts.
+    /// An answer with content for each family.
     public init(v4: Records? = nil, v6: Records? = nil, clientAddress: IPAddress? = nil, extra: String? = nil) {
         box = Box(Parts(v4: v4, v6: v6, clientAddress: clientAddress, extra: extra))
     }
 
-    /// Whether they say the same.
+    /// Whether the answers have the same content.
     public static func == (one: Answer, other: Answer) -> Bool {
         one.box === other.box || one.box.parts == other.box.parts
     }
@@ -97,7 +97,7 @@ public struct Answer: Hashable, Sendable {
     /// See ``==(_:_:)``.
     public func hash(into hasher: inout Hasher) { hasher.combine(box.parts) }
 
-    /// Adds what another answer says; of what both say, the other's counts.
+    /// Adds the content of another answer, which replaces existing content.
     mutating func add(_ other: Answer) {
         if box === Self.nothing {
             box = other.box
@@ -113,7 +113,7 @@ public struct Answer: Hashable, Sendable {
         )
     }
 
-    /// What was said of a family.
+    /// The answer for a family.
     public subscript(family: IPAddress.Family) -> Records? {
         get { family == .v4 ? v4 : v6 }
         set { if family == .v4 { v4 = newValue } else { v6 = newValue } }
@@ -126,7 +126,7 @@ public struct Answer: Hashable, Sendable {
             || families.contains(.v6) && (v6.map(isThere) ?? false)
     }
 
-    /// The families of which something was said.
+    /// The families that the answer covers.
     public var families: Families {
         var families: Families = []
         if v4 != nil { families.insert(.v4) }

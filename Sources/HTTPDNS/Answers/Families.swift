@@ -7,7 +7,7 @@ public struct Families: OptionSet, Hashable, Sendable, CustomStringConvertible {
     /// The bits.
     public let rawValue: UInt8
 
-    /// The set of these bits.
+    /// The set with these bits.
     public init(rawValue: UInt8) {
         self.rawValue = rawValue
     }
@@ -19,12 +19,12 @@ public struct Families: OptionSet, Hashable, Sendable, CustomStringConvertible {
     /// IPv4 and IPv6.
     public static let both: Families = [.v4, .v6]
 
-    /// The set of one family.
+    /// The set with one family.
     public init(_ family: IPAddress.Family) {
         self = family == .v4 ? .v4 : .v6
     }
 
-    /// The families in the set, IPv6 first: the order of RFC 6724 where nothing else decides.
+    /// The families in the set, IPv6 first as in RFC 6724.
     public var members: [IPAddress.Family] {
         switch self {
         case .v4: Self.onlyV4
@@ -34,7 +34,7 @@ public struct Families: OptionSet, Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    // Every look-up goes through them several times.
+    // Constants, because every look-up reads them several times.
     private static let onlyV4 = [IPAddress.Family.v4]
     private static let onlyV6 = [IPAddress.Family.v6]
     private static let bothInOrder = [IPAddress.Family.v6, .v4]

@@ -2,15 +2,14 @@
 
 public import Names
 
-/// What an upstream is asked: the addresses of one name.
+/// A question to an upstream: the addresses of one name.
 public struct Question: Hashable, Sendable {
     /// The name; never an address.
     public var host: Host
-    /// The families wanted; at least one. An ``Upstream`` whose ``Upstream/answersOneFamily`` is true gets one at a
+    /// The families to ask for; at least one. An ``Upstream`` whose ``Upstream/answersOneFamily`` is true gets one at a
     /// time.
     public var families: Families
-    /// For whose network the answer is wanted (RFC 7871); nil: the asker's own. Upstreams that cannot say it leave it
-    /// out.
+    /// The network to resolve for (RFC 7871); nil: the client's own. Upstreams that do not support it ignore it.
     public var subnet: IPNetwork?
 
     /// A question for the addresses of `host`.

@@ -2,26 +2,26 @@
 
 import Crypto
 
-/// The part of all installations whose names go to the upstreams, while the others stay with the system's resolver.
+/// The fraction of installations whose names go to the upstreams. The others use the system's resolver.
 public struct Canary: Hashable, Sendable {
-    /// How many of a hundred installations take part, 0 to 100.
+    /// The percentage of installations that take part, 0 to 100.
     public var percentage: Double
-    /// What tells this installation from others; the same at each start. It is never sent.
+    /// A stable identifier of this installation. It is never sent.
     public var installation: String
-    /// Another salt draws other installations. Default: empty.
+    /// A salt; another one selects other installations. Default: empty.
     public var salt: String
 
-    /// A canary.
+    /// A canary with a percentage, for this installation.
     public init(percentage: Double, installation: String, salt: String = "") {
         self.percentage = percentage
         self.installation = installation
         self.salt = salt
     }
 
-    /// Whether this installation takes part. One that does at some percentage does at each higher one.
+    /// Whether this installation takes part. If it does at one percentage, it does at every higher one.
     public var isIncluded: Bool { place < percentage / 100 }
 
-    /// The installation's place among all, in 0..<1.
+    /// The installation's position among all, in 0..<1.
     var place: Double {
         let digest = SHA256.hash(data: Array("\(salt)\u{0}\(installation)".utf8))
         let bits = digest.prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }

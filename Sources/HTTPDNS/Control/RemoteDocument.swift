@@ -9,37 +9,37 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// What a remote switch says: whether HTTPDNS is on, and for whom, until when.
+/// The document of a remote switch: whether HTTPDNS is on, for which names, and until when.
 ///
 /// ```json
 /// {"enabled":true,"issued":1700000000,"expires":1700086400,"denied":["pay.example.com"],"allowed":["example.com"],"canary":25}
 /// ```
-/// Signed, it is wrapped, the document as text so that its octets are those that were signed:
+/// A signed document is wrapped as text, so that the signed octets are preserved:
 /// ```json
 /// {"document":"{\"enabled\":…}","signature":"base64 of Ed25519"}
 /// ```
 struct RemoteDocument: Hashable {
     /// Whether names go to the upstreams.
     var isEnabled: Bool
-    /// When it was made, in seconds since 1970. One that is older than the last is not taken.
+    /// When the document was issued, in seconds since 1970. A document older than the last one is rejected.
     var issued: Int64
-    /// Until when it counts.
+    /// When the document expires, in seconds since 1970.
     var expires: Int64
-    /// Domains besides those of the configuration.
+    /// Denied domains in addition to those of the configuration.
     var denied: DomainSet = []
-    /// Domains instead of those of the configuration; nil: it does not say.
+    /// Allowed domains in place of those of the configuration; nil: not specified.
     var allowed: DomainSet?
-    /// A percentage instead of that of the configuration; nil: it does not say.
+    /// A percentage in place of that of the configuration; nil: not specified.
     var canary: Double?
 
-    /// The largest document that is taken, in octets.
+    /// The maximum size of a document, in octets.
     static let maxSize = 65_536
-    /// The longest time that one may count for, in seconds.
+    /// The maximum lifetime of a document, in seconds.
     static let longestLife: Int64 = 30 * 86_400
 
-    /// Reads a document.
+    /// Parses a document.
     ///
-    /// - Parameter key: The public key that must have signed it; nil: TLS alone vouches for it.
+    /// - Parameter key: The public key that must have signed it; nil: only TLS authenticates it.
     /// - Throws: ``UpstreamError`` with code `untrusted` or `malformedAnswer`.
     init(_ octets: [UInt8], signedBy key: Curve25519.Signing.PublicKey?) throws(UpstreamError) {
         var octets = octets
@@ -64,46 +64,46 @@ struct RemoteDocument: Hashable {
     }
 }
 
-/// The remote switch over time: the last good document counts until it expires; then the configuration alone does.
+/// The state of the remote switch. The last valid document applies until it expires; then only the configuration does.
 struct RemoteState {
     private(set) var document: RemoteDocument?
     private var newest: Int64 = 0
     private var failures = 0
 
-    /// How often it is asked after failures: at first, and at most.
+    /// The pause after the first failure; it doubles with each failure.
     static let firstRetry = Duration.seconds(60)
 
-    /// Takes a document.
+    /// Applies a document unless it has expired or is older than the last one.
     ///
     /// - Parameter now: Seconds since 1970.
-    /// - Returns: Whether it counts now.
+    /// - Returns: Whether the document was applied.
     mutating func received(_ document: RemoteDocument, now: Int64) -> Bool {
         failures = 0
         guard document.expires > now, document.issued >= newest else { return false }
         var document = document
         document.expires = min(document.expires, now + RemoteDocument.longestLife)
-        // A clock that was wrong where it was signed must not keep all that are signed later from being taken.
+        // Bounded by now: a document signed under a clock that was ahead must not make later ones look old.
         newest = max(newest, min(document.issued, now))
         self.document = document
         return true
     }
 
-    /// A document could not be had: the last one goes on to count.
+    /// Records a failure to fetch a document; the last one still applies.
     ///
-    /// - Returns: After how long to ask again.
+    /// - Returns: The time until the next attempt.
     mutating func failed(interval: Duration) -> Duration {
         failures += 1
         return min(Self.firstRetry * (1 << min(failures - 1, 10)), interval)
     }
 
-    /// Drops a document whose time is over; whether there was one.
+    /// Drops an expired document and returns whether there was one.
     mutating func expire(now: Int64) -> Bool {
         guard let document, document.expires <= now else { return false }
         self.document = nil
         return true
     }
 
-    /// The policy under the document.
+    /// The policy with the document applied.
     func applied(to policy: NamePolicy) -> NamePolicy {
         guard let document else { return policy }
         var policy = policy

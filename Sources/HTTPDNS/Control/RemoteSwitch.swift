@@ -4,24 +4,24 @@ import Crypto
 import HTTPTypes
 public import Names
 
-/// Where a switch for all installations is found. ``Resolver/run()`` looks at it again and again.
+/// A switch for all installations, which ``Resolver/run()`` polls.
 ///
-/// It fails open: while the document cannot be had the last good one counts, until it expires; after that the
-/// configuration alone decides, as before the first one came. So nobody can turn the library off for good, and a
-/// forged answer turns nothing.
+/// It fails open: if the document cannot be fetched, the last valid one applies until it expires; after that only the
+/// configuration applies. So an attacker who blocks the document cannot turn the library off permanently, and a forged
+/// document has no effect.
 public struct RemoteSwitch: Sendable {
-    /// The document's URL; https.
+    /// The https URL of the document.
     public var url: HTTPURL
-    /// Where to find the URL's host; empty where it is an address.
+    /// The addresses of the URL's host; empty if the host is an address.
     public var addresses: [IPAddress]
-    /// The Ed25519 key that must have signed the document, 32 octets; nil: TLS alone vouches for it.
+    /// The Ed25519 key that must have signed the document, 32 octets; nil: only TLS authenticates it.
     public var publicKey: [UInt8]?
-    /// How often it is looked at. Default: 1 h.
+    /// The polling interval. Default: 1 h.
     public var interval = Duration.seconds(3_600)
-    /// What carries the requests.
+    /// The transport for requests.
     public var transport: any UpstreamTransport
 
-    /// A switch.
+    /// A switch at a URL.
     public init(
         _ url: HTTPURL,
         at addresses: [IPAddress] = [],

@@ -2,24 +2,24 @@
 
 public import Names
 
-/// The prefix under which a network without IPv4 makes IPv4 hosts reachable over IPv6 (RFC 6052).
+/// The prefix with which an IPv6-only network makes IPv4 hosts reachable (RFC 6052).
 public struct NAT64Prefix: Hashable, Sendable, CustomStringConvertible {
-    /// The block that holds the translated addresses.
+    /// The block of the translated addresses.
     public let network: IPNetwork
 
-    /// The lengths that a prefix may have (RFC 6052 §2.2).
+    /// The valid prefix lengths (RFC 6052 §2.2).
     public static let lengths = [32, 40, 48, 56, 64, 96]
 
-    /// Whether it is the one that needs no configuration, `64:ff9b::/96` (RFC 6052 §2.1).
+    /// Whether this is the well-known prefix, `64:ff9b::/96` (RFC 6052 §2.1).
     public var isWellKnown: Bool {
         network.prefixLength == 96 && network.first == IPAddress(v6: 0x0064_ff9b_0000_0000, 0)
     }
 
-    /// The name that has IPv4 addresses alone, known ones, so that its AAAA records betray the prefix (RFC 7050).
+    /// A name with only known IPv4 addresses, so that its AAAA records reveal the prefix (RFC 7050).
     static let probeName = "ipv4only.arpa"
     private static let probeAddresses: [IPAddress] = [IPAddress(v4: 0xc000_00aa), IPAddress(v4: 0xc000_00ab)]
 
-    /// A prefix; nil for an IPv4 block, a length that none has, or bits 64 to 71 that are not zero.
+    /// A prefix; nil for an IPv4 block, an invalid length, or nonzero bits 64 to 71.
     public init?(_ network: IPNetwork) {
         guard network.first.family == .v6, Self.lengths.contains(network.prefixLength),
             network.first.octets[8] == 0
@@ -27,12 +27,12 @@ public struct NAT64Prefix: Hashable, Sendable, CustomStringConvertible {
         self.network = network
     }
 
-    /// Finds the prefixes in the AAAA records of `ipv4only.arpa` (RFC 7050 §3): where one of the name's own IPv4
-    /// addresses stands in them.
+    /// Finds the prefixes in the AAAA records of `ipv4only.arpa` (RFC 7050 §3), by the name's known IPv4 addresses in
+    /// them.
     public static func discovered(in records: [IPAddress]) -> [NAT64Prefix] {
         var found: [NAT64Prefix] = []
         for record in records where record.family == .v6 {
-            // An address that fits at two places is left to the next record, unless it is the longest prefix.
+            // If the address fits at several places, the longest prefix wins.
             let fits = lengths.reversed().compactMap { length -> NAT64Prefix? in
                 guard let network = IPNetwork(record, prefixLength: length), let prefix = NAT64Prefix(network),
                     let inner = prefix.extract(record), probeAddresses.contains(inner)
@@ -44,8 +44,8 @@ public struct NAT64Prefix: Hashable, Sendable, CustomStringConvertible {
         return found
     }
 
-    /// The IPv6 address that stands for an IPv4 one; nil where there is none: addresses of private networks under the
-    /// well-known prefix (RFC 6052 §3.1), and those that lead to no host.
+    /// The IPv6 address for an IPv4 address. Nil for private and shared addresses under the well-known prefix (RFC 6052
+    /// §3.1), and for loopback, unspecified, multicast and link-local addresses.
     public func synthesize(_ address: IPAddress) -> IPAddress? {
         guard address.family == .v4, !address.isLoopback, !address.isUnspecified, !address.isMulticast,
             !address.isLinkLocal, !isWellKnown || !(address.isPrivate || address.isShared)
@@ -59,7 +59,7 @@ public struct NAT64Prefix: Hashable, Sendable, CustomStringConvertible {
         return IPAddress(octets: octets)
     }
 
-    /// The IPv4 address that an IPv6 one stands for; nil where it is not under this prefix.
+    /// The IPv4 address in an IPv6 address; nil if it is not under this prefix.
     public func extract(_ address: IPAddress) -> IPAddress? {
         guard network.contains(address) else { return nil }
         let octets = address.octets

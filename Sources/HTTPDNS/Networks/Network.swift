@@ -2,19 +2,18 @@
 
 public import Names
 
-/// The network that the machine is in, as far as a resolver must know it.
+/// The machine's network, as far as a resolver needs to know it.
 public struct Network: Hashable, Sendable, CustomStringConvertible {
-    /// What tells this network from others, such as `wlan0 192.0.2.0/24 2001:db8::/64`. Answers are kept apart by it.
-    /// Empty: not known.
+    /// The identity of the network, such as `192.0.2.0/24 2001:db8::/64`. Answers are cached by it. Empty: unknown.
     public var id: String
-    /// The families that lead out of it; empty: not known, and all are taken to.
+    /// The families with a route to the Internet; empty: unknown, both are assumed.
     public var families: Families
-    /// The machine's own IPv6 address towards the world, where it has one.
+    /// The machine's own IPv6 address for outgoing connections, if it has one.
     public var localV6: IPAddress?
-    /// Where IPv4 hosts are found in a network without IPv4.
+    /// The NAT64 prefixes for IPv4 hosts in a network without IPv4.
     public var nat64: [NAT64Prefix] = []
 
-    /// A network of parts.
+    /// A network with an identity and its routes.
     public init(id: String = "", families: Families = [], localV6: IPAddress? = nil, nat64: [NAT64Prefix] = []) {
         self.id = id
         self.families = families
@@ -28,19 +27,20 @@ public struct Network: Hashable, Sendable, CustomStringConvertible {
     /// The network's name for logs.
     public var description: String { id.isEmpty ? "unknown" : id }
 
-    /// The address to dial for an IPv4 host: itself, or what stands for it where there is no IPv4.
+    /// The addresses to connect to for an IPv4 host: its own, or the translated ones if there is no IPv4. IPv6
+    /// addresses are returned unchanged.
     public func reachable(_ address: IPAddress) -> [IPAddress] {
         guard address.family == .v4, families == .v6 else { return [address] }
         let translated = nat64.compactMap { $0.synthesize(address) }
         return translated.isEmpty ? [address] : translated
     }
 
-    /// The endpoints to dial for one.
+    /// The endpoints to connect to for an endpoint.
     public func reachable(_ endpoint: Endpoint) -> [Endpoint] {
         reachable(endpoint.address).map { $0 == endpoint.address ? endpoint : Endpoint($0, port: endpoint.port) }
     }
 
-    /// The endpoints to dial for several.
+    /// The endpoints to connect to for several endpoints.
     func reachable(_ endpoints: [Endpoint]) -> [Endpoint] {
         families == .v6 ? endpoints.flatMap { reachable($0) } : endpoints
     }

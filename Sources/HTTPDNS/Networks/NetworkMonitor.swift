@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Says in which network the machine is, and when that may have changed.
+/// Reports the machine's network and its changes.
 public protocol NetworkMonitor: Sendable {
-    /// The network now. It is asked after each sign of a change, and sends nothing.
+    /// The current network. Called after each sign of a change; must send nothing.
     func current() -> Network
 
-    /// Signs that the network may have changed, until the sequence is given up. Several that nobody has taken are one.
+    /// Yields when the network may have changed, until the sequence is released. Signals that were not consumed are
+    /// merged into one.
     func changes() -> AsyncStream<Void>
 }
 
-/// An upstream that does something about a change of network: connections that it keeps are of no use in another one, and
-/// an IPv4 address may have to be dialled through a NAT64.
+/// An upstream that reacts to a network change: its connections no longer work in another network, and IPv4 addresses
+/// may need NAT64.
 public protocol NetworkAware: Sendable {
-    /// The machine is in another network, or more is known of the one that it is in.
+    /// The machine is in another network, or more is known of the current one.
     func networkChanged(to network: Network)
 }

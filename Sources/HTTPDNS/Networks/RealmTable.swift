@@ -1,36 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A manner of asking, whose answers do not mix with those of others: the system's, and the upstreams' in each network.
+/// A partition of the cache: the system's answers, or the upstreams' answers in one network.
 typealias Realm = UInt32
 
 extension Realm {
-    /// What the system says while the switch is off.
+    /// The system's answers while the switch is off.
     static let system: Realm = 0
 
-    /// What is asked of one upstream to see whether it is back; nothing is kept of it.
+    /// The realm for a probe of one upstream, whose answers are not kept.
     static func probe(_ upstream: Int) -> Realm { .max - UInt32(truncatingIfNeeded: upstream & 0xffff) }
 
     /// Whether answers are kept.
     var isKept: Bool { self <= .max - 0x1_0000 }
 }
 
-/// Numbers for the networks that were met, so that answers are found again when one comes back.
+/// Assigns realms to networks, so that cached answers are found again when the machine returns to a network.
 struct RealmTable {
-    /// Networks whose answers are kept.
+    /// The maximum number of networks whose answers are kept.
     static let maxNetworks = 16
 
     private var realms: [(id: String, realm: Realm)] = [("", 1)]
     private var next: Realm = 2
 
-    /// The realm of the network that was entered last.
+    /// The realm of the current network.
     var current: Realm { realms.last?.realm ?? 1 }
 
     /// The known networks and their realms.
     var all: [(id: String, realm: Realm)] { realms }
 
-    /// Enters a network.
+    /// Makes a network the current one.
     ///
-    /// - Returns: The realm of a network that is forgotten for it.
+    /// - Returns: The realm of the network that is evicted, if any.
     mutating func enter(_ id: String) -> Realm? {
         if let known = realms.firstIndex(where: { $0.id == id }) {
             realms.append(realms.remove(at: known))
@@ -41,7 +41,7 @@ struct RealmTable {
         return realms.count > Self.maxNetworks ? realms.removeFirst().realm : nil
     }
 
-    /// The realm of a network, given one where it has none and there is room.
+    /// The realm of a network. A new network gets a realm if there is room, otherwise nil.
     mutating func realm(for id: String) -> Realm? {
         if let known = realms.first(where: { $0.id == id }) { return known.realm }
         guard realms.count < Self.maxNetworks else { return nil }

@@ -5,7 +5,7 @@ import Dispatch
 import Network
 
 extension SystemNetworkMonitor {
-    /// Signs of change, from the system's path monitor.
+    /// Yields on updates of the system's path monitor.
     public func changes() -> AsyncStream<Void> {
         AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
             let monitor = NWPathMonitor()

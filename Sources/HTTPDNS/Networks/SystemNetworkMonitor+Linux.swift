@@ -10,10 +10,11 @@ import Glibc
 #endif
 
 extension SystemNetworkMonitor {
-    // Of linux/rtnetlink.h, which is in no module: changes of links, of addresses and of routes.
+    // From linux/rtnetlink.h, which is in no module: changes of links, addresses and routes.
     private static let groups: UInt32 = 0x1 | 0x10 | 0x40 | 0x100 | 0x400
 
-    /// Signs of change, from the kernel's routing socket (rtnetlink(7)). The sequence is empty where there is none.
+    /// Yields on messages of the kernel's routing socket (rtnetlink(7)). The sequence is empty if the socket cannot be
+    /// opened.
     public func changes() -> AsyncStream<Void> {
         AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
             #if canImport(Glibc)
@@ -34,11 +35,11 @@ extension SystemNetworkMonitor {
                 close(handle)
                 return continuation.finish()
             }
-            // A source may be cancelled from any thread; Dispatch does not declare it.
+            // A source may be cancelled from any thread, but Dispatch does not declare it Sendable.
             nonisolated(unsafe) let source = DispatchSource.makeReadSource(fileDescriptor: handle)
             unsafe source.setEventHandler {
                 var buffer = [UInt8](repeating: 0, count: 8_192)
-                // What changed is not read: the network is looked at as a whole.
+                // Discard the messages: ``current()`` reads the whole network state.
                 while unsafe recv(handle, &buffer, buffer.count, 0) > 0 {}
                 continuation.yield()
             }

@@ -10,15 +10,15 @@ import Musl
 import Glibc
 #endif
 
-/// The machine's network, as the system tells it: by netlink on Linux, by the path monitor on Apple's systems.
+/// The machine's network, watched with netlink on Linux and with the path monitor on Apple platforms.
 public struct SystemNetworkMonitor: NetworkMonitor {
-    /// A monitor; it uses nothing until it is asked.
+    /// A monitor; it uses no resources until it is used.
     public init() {}
 
-    /// The network now: which families have a way out, and from which addresses.
+    /// The current network: the families with a route, and the local addresses.
     ///
-    /// The kernel is asked which address it would send from to a documentation address (RFC 5737, RFC 3849);
-    /// connecting a UDP socket sends nothing.
+    /// It reads which address the kernel would send from to a documentation address (RFC 5737, RFC 3849). Connecting a
+    /// UDP socket sends nothing.
     public func current() -> Network {
         let v4 = Self.localAddress(towards: IPAddress(v4: 0xc000_0201))
         let v6 = Self.localAddress(towards: IPAddress(v6: 0x2001_0db8_0000_0000, 1))
@@ -35,7 +35,7 @@ public struct SystemNetworkMonitor: NetworkMonitor {
         return Network(id: parts.joined(separator: " "), families: families, localV6: v6)
     }
 
-    /// The address that the kernel sends from to `destination`; nil where there is no way.
+    /// The local address that the kernel uses for `destination`; nil if there is no route.
     static func localAddress(towards destination: IPAddress) -> IPAddress? {
         let isV4 = destination.family == .v4
         #if canImport(Glibc)
@@ -48,7 +48,7 @@ public struct SystemNetworkMonitor: NetworkMonitor {
         defer { close(handle) }
         return unsafe destination.withSocketAddress(port: 53) { address, size in
             var length = size
-            // The socket's own address takes the destination's place.
+            // `getsockname` overwrites the destination with the local address.
             guard unsafe connect(handle, address, size) == 0, unsafe getsockname(handle, address, &length) == 0 else {
                 return nil
             }

@@ -3,19 +3,19 @@
 public import HTTPTypes
 public import Names
 
-/// The old form of HTTPDNS: a request whose URL holds the address, and whose Host field holds the name.
+/// A request in the old form of HTTPDNS: its URL contains the address, and its Host field contains the name.
 ///
-/// It is for stacks that can take nothing else. TLS is asked for the address there: the server shows the certificate of
-/// another name, or none, and cookies are filed under the address. Where you can, hand the request to a client that
-/// dials the address and keeps the name.
+/// Use it only for HTTP stacks that support nothing else. TLS then uses the address as the server name: the server may
+/// send the certificate of another name, or none, and cookies are stored for the address. If possible, use a client
+/// that connects to the address and keeps the name.
 public struct DirectForm: Hashable, Sendable {
-    /// Fields that hold a URL or an origin: where its authority is the address, it becomes the name's. Default:
-    /// `Referer` and `Origin`.
+    /// Fields that contain a URL or an origin, in which the address is replaced by the name. Default: `Referer` and
+    /// `Origin`.
     public var linkFields: [HTTPField.Name] = [.referer, .origin]
-    /// Fields of the program's own that hold the name, such as one that a gateway routes by. Default: none.
+    /// Custom fields that contain the name, such as one that a gateway routes by. Default: none.
     public var hostFields: [HTTPField.Name] = []
-    /// A parameter of the query that holds the name, for servers that cooperate; one that is there is replaced.
-    /// Default: nil, none; so is an empty one.
+    /// A query parameter that contains the name, for servers that support it; an existing one is replaced. Default:
+    /// nil: none. An empty name also means none.
     public var queryParameter: String?
 
     /// The defaults.
@@ -23,16 +23,16 @@ public struct DirectForm: Hashable, Sendable {
 
     /// A request in the old form.
     public struct Request: Hashable, Sendable {
-        /// The URL with the address, in brackets where that is IPv6; path, query and fragment as they were.
+        /// The URL with the address, in brackets for IPv6; path, query and fragment are unchanged.
         public var url: HTTPURL
-        /// The fields, `Host` among them.
+        /// The fields, including `Host`.
         public var fields: HTTPFields
     }
 
-    /// The request for a URL at an endpoint that its host was resolved to. In a network without IPv4 that is the
-    /// address which stands for an IPv4 one; see ``Resolver/resolve(_:port:families:subnet:fresh:)``.
+    /// The request for a URL at one of its host's endpoints. In a network without IPv4, an IPv4 address is translated
+    /// by NAT64; see ``Resolver/resolve(_:port:families:subnet:fresh:)``.
     ///
-    /// - Throws: `NameError` where the URL's scheme is none of HTTP's.
+    /// - Throws: `NameError` if the URL's scheme is not HTTP or HTTPS.
     public func request(
         for url: HTTPURL,
         at endpoint: Endpoint,
@@ -45,9 +45,9 @@ public struct DirectForm: Hashable, Sendable {
         return Request(url: direct, fields: changed)
     }
 
-    /// The fields that the form sets, `Host` among them.
+    /// The fields that the form sets, including `Host`.
     ///
-    /// - Parameter value: what the request has in a field.
+    /// - Parameter value: Returns the request's value of a field.
     package func changes(
         of value: (HTTPField.Name) -> String?,
         from named: Origin,
@@ -69,7 +69,7 @@ public struct DirectForm: Hashable, Sendable {
         return (others.map(String.init) + [own]).joined(separator: "&")
     }
 
-    /// The value with the name in place of the address; nil where it does not hold the address as its authority.
+    /// The value with the name in place of the address; nil if its authority is not the address.
     private func renamed(_ value: String, _ direct: Origin, _ named: Origin) -> String? {
         let prefix = "\(direct)"
         guard value.hasPrefix(prefix) else { return nil }

@@ -9,13 +9,13 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// AES-128 as upstreams use it: the initialisation vector stands before the ciphertext, GCM's tag behind it.
+/// AES-128 in the format of upstreams: the initialisation vector precedes the ciphertext, and GCM's tag follows it.
 package struct AESCipher: Sendable {
-    /// How blocks are chained.
+    /// The mode of operation.
     package enum Mode: Sendable {
-        /// CBC with the padding of PKCS #7. Whoever changes the ciphertext changes the text unnoticed.
+        /// CBC with PKCS #7 padding. It does not detect changes to the ciphertext.
         case cbc
-        /// GCM: a changed ciphertext is refused.
+        /// GCM, which detects changes to the ciphertext.
         case gcm
     }
 
@@ -29,10 +29,10 @@ package struct AESCipher: Sendable {
         self.key = SymmetricKey(data: key)
     }
 
-    /// How many octets the initialisation vector has.
+    /// The size of the initialisation vector, in octets.
     var vectorSize: Int { mode == .cbc ? 16 : 12 }
 
-    /// Encrypts under a random vector, or one that a test gives.
+    /// Encrypts with a random vector, or with `vector` in tests.
     package func seal(_ text: [UInt8], vector: [UInt8]? = nil) throws -> [UInt8] {
         let vector = vector ?? (0..<vectorSize).map { _ in UInt8.random(in: .min ... .max) }
         switch mode {
@@ -45,7 +45,7 @@ package struct AESCipher: Sendable {
         }
     }
 
-    /// Decrypts; nil where the text was changed or is no ciphertext.
+    /// Decrypts; nil if the ciphertext is invalid, or for GCM was changed.
     package func open(_ sealed: [UInt8]) -> [UInt8]? {
         switch mode {
         case .cbc:
@@ -59,17 +59,17 @@ package struct AESCipher: Sendable {
         }
     }
 
-    /// Decrypts CBC for a server, which must not tell by its time whether the padding was right: a wrong one costs the same
-    /// and gives a text, too.
+    /// Decrypts CBC for a server, whose timing must not reveal whether the padding is valid: invalid padding takes the
+    /// same time and also returns a text.
     ///
-    /// - Returns: The text without its padding, or where that is wrong all of it; nil where it is not in whole blocks.
+    /// - Returns: The text without its padding, or with it if it is invalid; nil unless there are whole blocks.
     package func openBlocks(_ sealed: [UInt8]) -> (text: [UInt8], isPadded: Bool)? {
         guard mode == .cbc, sealed.count >= 32, sealed.count % 16 == 0,
             let vector = try? AES._CBC.IV(ivBytes: sealed[..<16]),
             let text = try? AES._CBC.decrypt(sealed[16...], using: key, iv: vector, noPadding: true),
             let padding = text.last
         else { return nil }
-        // All of the last block is looked at, whatever it says (RFC 5652 §6.3).
+        // Examine the whole last block regardless of its content (RFC 5652 §6.3).
         var wrong: UInt8 = padding &- 1 > 15 ? 1 : 0
         for (place, octet) in text.suffix(16).reversed().enumerated() {
             let isPadding: UInt8 = UInt8(place) < padding ? 0xff : 0

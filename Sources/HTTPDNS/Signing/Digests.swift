@@ -3,7 +3,7 @@
 import Crypto
 import Names
 
-/// The digests that upstreams sign with. MD5 is theirs to choose; nothing of ours rests on it.
+/// The digests for upstreams' signatures. Some upstreams require MD5; nothing else in the library relies on it.
 package enum Digests {
     /// MD5 (RFC 1321), in lower-case hexadecimal.
     package static func md5(_ text: String) -> String {

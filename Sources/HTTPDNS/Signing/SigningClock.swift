@@ -12,15 +12,15 @@ import Musl
 import Glibc
 #endif
 
-/// The time that signatures carry. A device whose clock is wrong could sign nothing that a service takes: when one
-/// says so, the clock is set by the service's own `Date`.
+/// The clock for signatures. If a service rejects a signature because the device's clock is wrong, this clock is set by
+/// the service's `Date` field.
 final class SigningClock: Sendable {
-    /// Seconds since 1970, by the device.
+    /// The device's time, in seconds since 1970.
     private let device: @Sendable () -> Int64
-    /// What to add. The lock guards this alone.
+    /// The correction, in seconds. The lock guards only this value.
     private let offset = NIOLockedValueBox<Int64>(0)
 
-    /// A difference that is no reason to sign anew, in seconds.
+    /// The maximum difference that does not cause a retry, in seconds.
     static let tolerance: Int64 = 5
 
     init(_ device: @escaping @Sendable () -> Int64 = SigningClock.deviceTime) {
@@ -30,13 +30,13 @@ final class SigningClock: Sendable {
     /// Seconds since 1970.
     var now: Int64 { device() + offset.withLockedValue { $0 } }
 
-    /// How far the clock is ahead of the device's, in seconds.
+    /// How far this clock is ahead of the device's, in seconds.
     var correction: Int64 { offset.withLockedValue { $0 } }
 
-    /// Sets the clock by a reply's `Date`.
+    /// Sets the clock by a reply's `Date` field.
     ///
-    /// - Parameter used: The correction with which the question was signed. Another question may have set the clock since.
-    /// - Returns: Whether that correction was off, so that a question signed anew may be taken.
+    /// - Parameter used: The correction when the question was signed. Another question may have set the clock since.
+    /// - Returns: Whether that correction was wrong, so that a retry may succeed.
     func correct(by reply: UpstreamReply, signedWith used: Int64) -> Bool {
         guard let date = reply.fields[.date].flatMap(HTTPDate.seconds) else { return false }
         let device = device()
@@ -47,7 +47,7 @@ final class SigningClock: Sendable {
         }
     }
 
-    /// What the system takes for the time.
+    /// The system's time, in seconds since 1970.
     static func deviceTime() -> Int64 {
         var time = timespec()
         unsafe clock_gettime(CLOCK_REALTIME, &time)

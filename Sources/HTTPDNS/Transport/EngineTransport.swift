@@ -6,10 +6,10 @@ import NIOConcurrencyHelpers
 import NIOCore
 import Names
 
-/// Speaks to upstreams over an `Engine`, at the literal addresses that they are known by: no resolver is asked, so none
-/// can wait for itself.
+/// Sends requests to upstreams with an `Engine`, at their literal addresses. It uses no resolver, so a resolver never
+/// waits for itself.
 public struct EngineTransport: UpstreamTransport {
-    /// In one place for all copies, of which every question makes some.
+    /// One object for all copies, because every question makes some.
     private final class Parts: Sendable {
         let engine: Engine
         let tls: TLSSettings
@@ -25,18 +25,18 @@ public struct EngineTransport: UpstreamTransport {
 
     private let parts: Parts
 
-    /// A transport.
+    /// A transport that uses an engine.
     ///
     /// - Parameters:
-    ///   - engine: what carries the requests; whoever made it ends it.
-    ///   - tls: how TLS is done.
-    ///   - limits: how long one exchange may take, whatever the resolver's budget.
+    ///   - engine: The engine for requests; its creator shuts it down.
+    ///   - tls: The TLS settings.
+    ///   - limits: The time limits for one exchange, in addition to the resolver's budget.
     public init(engine: Engine, tls: TLSSettings = TLSSettings(), limits: TimeLimits = TimeLimits()) {
         parts = Parts(engine, tls, limits)
     }
 
-    /// Takes the machine to be in a network: where that has IPv6 alone, upstreams that are known by IPv4 addresses are reached
-    /// through its NAT64. ``ResolverConfiguration/networkDidChange`` is the place to call it.
+    /// Sets the machine's network. In an IPv6-only network, upstreams with IPv4 addresses are reached through its
+    /// NAT64. Call it from ``ResolverConfiguration/networkDidChange``.
     public func networkChanged(to network: Network) { parts.network.withLockedValue { $0 = network } }
 
     /// Sends the request and collects its reply.
@@ -57,7 +57,7 @@ public struct EngineTransport: UpstreamTransport {
         }
     }
 
-    // No parts of what awaits the reply: what an asynchronous function needs at any time takes memory all the time.
+    // The rest is kept out of the async function so that its frame stays small.
 
     @inline(never)
     private func reply(_ response: ExchangeResponse, _ body: ByteBuffer) -> UpstreamReply {
@@ -88,7 +88,7 @@ public struct EngineTransport: UpstreamTransport {
 }
 
 extension UpstreamError {
-    /// What an exchange's failure means to a resolver.
+    /// Maps an exchange's error to an upstream error.
     init(_ error: DirectHTTPError) {
         let code: Code =
             switch error.code {

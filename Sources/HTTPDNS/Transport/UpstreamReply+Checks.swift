@@ -4,10 +4,10 @@ import HTTPTypes
 import Names
 
 extension UpstreamReply {
-    /// Refuses every status but 200…299.
+    /// Throws unless the status is 200…299.
     ///
-    /// - Parameter hasAccount: Whether the question named an account. Without one a 401, 403 or 407 is a fault of the upstream
-    ///   or of a captive portal, and no reason to leave the upstream alone for long.
+    /// - Parameter hasAccount: Whether the question named an account. If not, a 401, 403 or 407 is a failure of the
+    ///   upstream or a captive portal, which does not pause the upstream for long.
     func requireSuccess(hasAccount: Bool = true) throws(UpstreamError) {
         switch status {
         case 200..<300: return
@@ -23,10 +23,10 @@ extension UpstreamReply {
         }
     }
 
-    /// The first field of a name. The subscript of `HTTPFields` looks for more of them, to join them.
+    /// The first field of a name. Faster than the subscript of `HTTPFields`, which searches for further fields to join.
     func field(_ name: HTTPField.Name) -> String? { fields.first { $0.name == name }?.value }
 
-    /// How long the reply lay in caches on its way (RFC 9111 §5.1), at most a day.
+    /// The time that the reply spent in caches (RFC 9111 §5.1), at most a day.
     var age: Duration {
         let seconds = field(.age).flatMap { Int64($0) } ?? 0
         return .seconds(min(max(seconds, 0), 86_400))
@@ -41,7 +41,7 @@ extension UpstreamReply {
 }
 
 extension Origin {
-    /// Where to dial an upstream: the addresses given, or the host where it is one.
+    /// The endpoints of an upstream: at the given addresses, or at the host if it is an address.
     func endpoints(_ addresses: [IPAddress]) throws(UpstreamError) -> [Endpoint] {
         let known = addresses.isEmpty ? [host.address].compactMap { $0 } : addresses
         guard !known.isEmpty else {

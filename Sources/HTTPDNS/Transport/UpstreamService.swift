@@ -4,8 +4,8 @@ import HTTPTypes
 import NIOConcurrencyHelpers
 import Names
 
-/// An upstream's several addresses as one: the address that answered last is asked first, and one that does badly is
-/// followed by the next.
+/// An upstream with several addresses. The address that answered last is asked first; after a failure the next is
+/// asked.
 final class UpstreamService: Sendable {
     private struct State {
         var endpoints: [Endpoint]
@@ -14,18 +14,18 @@ final class UpstreamService: Sendable {
     }
 
     private let scheme: Scheme
-    /// Names that the certificate may be for, the likeliest first; empty: each address is its own name.
+    /// Names that the certificate may be for, the likeliest first; empty: the certificate is for the address.
     private let names: [Host]
     private let transport: any UpstreamTransport
-    /// The addresses, and which are used now.
+    /// The addresses and names, and the indices of those in use.
     private let state: NIOLockedValueBox<State>
 
-    /// Addresses that one question goes to, at most.
+    /// The maximum number of tries per question.
     private static let maxTries = 3
-    /// The time that an address has when there is another to try.
+    /// The time limit of a try if another one can follow.
     private static let tryLimit = Duration.milliseconds(1_200)
 
-    /// A service at these endpoints, or at `fallback` where there are none.
+    /// A service at these endpoints, or at `fallback` if there are none.
     init(
         _ scheme: Scheme,
         names: [Host] = [],
@@ -39,9 +39,9 @@ final class UpstreamService: Sendable {
         state = NIOLockedValueBox(State(endpoints: endpoints.isEmpty ? [fallback] : endpoints))
     }
 
-    /// The service of a URL, at addresses that are known beforehand, or at its host where that is one.
+    /// The service of a URL, at given addresses, or at its host if that is an address.
     ///
-    /// - Throws: ``UpstreamError`` with code `misconfigured` where no address is known.
+    /// - Throws: ``UpstreamError`` with code `misconfigured` if no address is known.
     convenience init(
         _ origin: Origin,
         at addresses: [IPAddress],
@@ -57,11 +57,11 @@ final class UpstreamService: Sendable {
         )
     }
 
-    /// The addresses, the one in use first.
+    /// The endpoints, the one in use first.
     var endpoints: [Endpoint] {
         get {
             state.withLockedValue { state in
-                // Most often the first answers, and nothing need be put together.
+                // The common case, which needs no copy.
                 if state.firstEndpoint == 0 { return state.endpoints }
                 return Array(state.endpoints[state.firstEndpoint...] + state.endpoints[..<state.firstEndpoint])
             }
@@ -75,18 +75,18 @@ final class UpstreamService: Sendable {
         }
     }
 
-    /// What the upstream is called: its name, or its first address.
+    /// The upstream's label: its name, or its first address, and the port.
     var label: String {
         let endpoint = endpoints[0]
         return Origin(scheme: scheme, host: names.first ?? Host(endpoint.address), port: endpoint.port).authority
     }
 
-    /// Asks, and reads the reply.
+    /// Sends a question and reads the reply. Tries up to three addresses.
     ///
     /// - Parameters:
-    ///   - make: The request's target and fields, made anew for each try, for signatures carry the time.
-    ///   - read: What the reply says. Where it throws an error of ``UpstreamError/Reaction/tryElsewhere``, so does
-    ///     the next address's turn come.
+    ///   - make: Sets the request's target and fields; called for each try, because signatures contain the time.
+    ///   - read: Parses the reply. If it throws an error with ``UpstreamError/Reaction/tryElsewhere``, the next address
+    ///     is tried.
     func ask<Result>(
         _ make: (inout UpstreamRequest) throws(UpstreamError) -> Void,
         _ read: (UpstreamReply) throws(UpstreamError) -> Result
@@ -104,7 +104,7 @@ final class UpstreamService: Sendable {
         }
     }
 
-    // No parts of what awaits the reply: what an asynchronous function needs at any time takes memory all the time.
+    // The rest is kept out of the async function so that its frame stays small.
 
     @inline(never)
     private func request(
@@ -115,7 +115,7 @@ final class UpstreamService: Sendable {
         let name = names.isEmpty ? Host(endpoints[0].address) : names[state.withLockedValue { $0.firstName }]
         var request = UpstreamRequest(
             origin: Origin(scheme: scheme, host: name, port: endpoints[0].port),
-            // Connections are kept by name: an address that is its own name is asked for alone.
+            // Connections are pooled by name. Without names each address is its own name, so it is the only endpoint.
             endpoints: names.isEmpty ? [endpoints[0]] : endpoints,
             target: "/"
         )
@@ -124,7 +124,7 @@ final class UpstreamService: Sendable {
         return request
     }
 
-    /// Has the next address asked first; throws the error where it is not this address' fault, or there is no other.
+    /// Makes the next address the first. Throws the error if the address is not at fault, or if this was the last try.
     @inline(never)
     private func moveOn(from request: UpstreamRequest, _ error: UpstreamError, isLast: Bool) throws(UpstreamError) {
         guard error.code.reaction == .tryElsewhere else { throw error }
@@ -134,7 +134,7 @@ final class UpstreamService: Sendable {
 
     private func moveOn(from request: UpstreamRequest, untrusted: Bool) {
         state.withLockedValue { state in
-            // Others may have moved on since.
+            // Another question may have moved on already.
             guard state.endpoints[state.firstEndpoint] == request.endpoints[0] else { return }
             if untrusted, names.count > 1, names[state.firstName] == request.origin.host {
                 state.firstName = (state.firstName + 1) % names.count

@@ -3,10 +3,10 @@
 public import HTTPTypes
 public import Names
 
-/// Carries one HTTP request to an upstream. The one in use dials the literal addresses it is given and asks no
+/// Sends HTTP requests to upstreams. A transport must connect to the literal addresses in the request and use no
 /// resolver, so that a resolver never waits for itself.
 public protocol UpstreamTransport: Sendable {
-    /// Sends the request and collects its reply. Returns soon after its task is cancelled.
+    /// Sends the request and collects its reply. Must return soon after its task is cancelled.
     ///
     /// - Throws: ``UpstreamError`` with code `unreachable`, `untrusted`, `timeLimit`, `answerTooLarge`,
     ///   `malformedAnswer` or `cancelled`.
@@ -17,22 +17,22 @@ public protocol UpstreamTransport: Sendable {
 public struct UpstreamRequest: Hashable, Sendable {
     /// Scheme, host and port. The host is the Host header, the TLS server name and the name in the certificate.
     public var origin: Origin
-    /// Where to dial, in the order to try; at least one.
+    /// The endpoints to connect to, in the order to try them; at least one.
     public var endpoints: [Endpoint]
     /// The method.
     public var method: HTTPRequest.Method = .get
     /// Path and query, percent-encoded.
     public var target: String
-    /// Header fields besides Host and Content-Length.
+    /// Header fields in addition to Host and Content-Length.
     public var fields: HTTPFields = [:]
     /// The body; empty for none.
     public var body: [UInt8] = []
-    /// The largest body of a reply that is taken, in octets; a larger one is `answerTooLarge`.
+    /// The maximum size of the reply's body, in octets; a larger one fails with `answerTooLarge`.
     public var maxReplySize = 65_536
-    /// How long the exchange may take; nil: until its task is cancelled. Running out is `timeLimit`.
+    /// The time limit of the exchange, after which it fails with `timeLimit`; nil: none.
     public var timeLimit: Duration?
 
-    /// A request of parts.
+    /// A GET request without fields or body.
     public init(origin: Origin, endpoints: [Endpoint], target: String) {
         self.origin = origin
         self.endpoints = endpoints
@@ -40,18 +40,18 @@ public struct UpstreamRequest: Hashable, Sendable {
     }
 }
 
-/// The reply of an upstream, whatever its status.
+/// The reply of an upstream, with any status.
 public struct UpstreamReply: Hashable, Sendable {
     /// The status code.
     public var status: Int
     /// The header fields.
     public var fields: HTTPFields
-    /// The whole body, content coding removed.
+    /// The whole body, with any content coding decoded.
     public var body: [UInt8]
-    /// The endpoint that answered; nil where the transport cannot tell.
+    /// The endpoint that answered; nil if the transport does not report it.
     public var endpoint: Endpoint?
 
-    /// A reply of parts.
+    /// A reply with a status, fields and a body.
     public init(status: Int, fields: HTTPFields = [:], body: [UInt8], endpoint: Endpoint? = nil) {
         self.status = status
         self.fields = fields

@@ -1,72 +1,72 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Why an upstream gave no answer that can be used. `description` is one line that names the upstream's fault.
+/// The error of an upstream that gave no usable answer. `description` is one line that names the fault.
 public struct UpstreamError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// What went wrong, to branch on.
+    /// The kind of error, to branch on.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         /// The code's name, for logs and JSON.
         public let description: String
-        /// What the resolver does about it.
+        /// How the resolver reacts.
         public let reaction: Reaction
 
-        /// No connection, or it was lost.
+        /// The connection failed or was lost.
         public static let unreachable = Code(description: "unreachable", reaction: .tryElsewhere)
-        /// No answer within the time given.
+        /// No answer within the time limit.
         public static let timeLimit = Code(description: "timeLimit", reaction: .tryElsewhere)
-        /// The answer is cut short, garbled, or not in the form that the upstream's protocol has.
+        /// The answer is incomplete, corrupt, or not in the format of the upstream's protocol.
         public static let malformedAnswer = Code(description: "malformedAnswer", reaction: .tryElsewhere)
-        /// The answer is for another question: name, type or ID differ.
+        /// The answer is for another question: the name, type or ID differs.
         public static let wrongAnswer = Code(description: "wrongAnswer", reaction: .tryElsewhere)
-        /// The upstream says that its answer is not whole (TC).
+        /// The upstream marked its answer as truncated (TC).
         public static let truncatedAnswer = Code(description: "truncatedAnswer", reaction: .tryElsewhere)
         /// The answer is larger than the limit.
         public static let answerTooLarge = Code(description: "answerTooLarge", reaction: .tryElsewhere)
-        /// The upstream itself is out of order (HTTP 5xx).
+        /// The upstream has an internal failure (HTTP 5xx).
         public static let serverFailure = Code(description: "serverFailure", reaction: .tryElsewhere)
-        /// The upstream is overloaded or we asked too often.
+        /// The upstream is overloaded, or was asked too often.
         public static let rateLimited = Code(description: "rateLimited", reaction: .tryElsewhere)
-        /// The upstream's certificate is not one for its name.
+        /// The upstream's certificate is not valid for its name.
         public static let untrusted = Code(description: "untrusted", reaction: .tryElsewhere)
-        /// The signature's time is past, although the clock was set by the upstream's own.
+        /// The signature has expired, although the clock was set by the upstream's time.
         public static let signatureExpired = Code(description: "signatureExpired", reaction: .tryElsewhere)
-        /// Too many questions wait for this upstream already.
+        /// Too many questions are waiting for this upstream.
         public static let busy = Code(description: "busy", reaction: .tryElsewhere)
-        /// The answer names an address that no public name has, such as 127.0.0.1.
+        /// The answer contains an address that no public name has, such as 127.0.0.1.
         public static let bogusAnswer = Code(description: "bogusAnswer", reaction: .doNotRepeat)
-        /// The upstream works, and could not find out about this name (SERVFAIL).
+        /// The upstream works but could not resolve this name (SERVFAIL).
         public static let lookupFailed = Code(description: "lookupFailed", reaction: .doNotRepeat)
-        /// The upstream does not take this question; asking again gives the same.
+        /// The upstream refuses this question; asking again has the same result.
         public static let questionRefused = Code(description: "questionRefused", reaction: .doNotRepeat)
-        /// This kind of upstream cannot answer the question at all.
+        /// This kind of upstream does not support the question.
         public static let unsupported = Code(description: "unsupported", reaction: .doNotRepeat)
         /// The task was cancelled.
         public static let cancelled = Code(description: "cancelled", reaction: .doNotRepeat)
         /// The account, key or plan is not accepted.
         public static let accountRefused = Code(description: "accountRefused", reaction: .leaveAlone)
-        /// The upstream cannot work as it is configured.
+        /// The upstream's configuration is invalid.
         public static let misconfigured = Code(description: "misconfigured", reaction: .leaveAlone)
     }
 
-    /// What a failure means for the questions to come.
+    /// The consequence of a failure for further questions.
     public enum Reaction: Hashable, Sendable {
-        /// Another address of the upstream, or another upstream, may well answer; this one did badly.
+        /// Ask another address of the upstream or another upstream. The failure counts against this one.
         case tryElsewhere
-        /// Asking the same upstream this again is useless, but it may answer other questions.
+        /// Do not ask this upstream the same question again; it may answer others.
         case doNotRepeat
-        /// The upstream will not answer us for a while: it is left alone for
-        /// ``ResolverConfiguration/pauseAfterRefusal``.
+        /// Do not ask this upstream for ``ResolverConfiguration/pauseAfterRefusal``.
         case leaveAlone
     }
 
-    /// What went wrong.
+    /// The kind of error.
     public var code: Code
-    /// One line: what happened, and the address or value at fault.
+    /// One line: the failure, and the address or value at fault.
     public var message: String
 
-    /// Octets of a message; the rest is left out. Messages are kept with answers and quote what servers say.
+    /// The maximum length of a message, in octets. Messages quote servers and are kept with cached answers.
     static let maxMessage = 400
 
-    /// Makes an error; for those who write upstreams. A message of more than 400 octets is cut.
+    /// An error with a code and a message, for implementations of ``Upstream``. A message of more than 400 octets is
+    /// truncated.
     public init(_ code: Code, _ message: String) {
         self.code = code
         self.message =

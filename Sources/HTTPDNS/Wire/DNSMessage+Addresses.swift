@@ -3,11 +3,11 @@
 import Names
 
 extension DNSMessage {
-    /// Names in a chain of CNAMEs, at most. Longer ones are not met in earnest.
+    /// The maximum number of CNAMEs in a chain. Real chains are shorter.
     static let maxAliases = 16
 
-    /// What this response says for the question, read as a stub resolver must: it is a response, to this query, whole,
-    /// and its records belong to the name or to the chain of aliases that starts there.
+    /// The records of this response for the question, after the checks of a stub resolver: it is a complete response to
+    /// this query, and the records belong to the name or to its chain of CNAMEs.
     ///
     /// - Throws: ``UpstreamError`` with code `wrongAnswer`, `malformedAnswer`, `truncatedAnswer`, `lookupFailed` or
     ///   `questionRefused`.
@@ -38,7 +38,8 @@ extension DNSMessage {
         return .absent(absence, ttl: negativeTTL(for: found.last).map { .seconds(min($0, found.ttl)) })
     }
 
-    /// Follows the aliases from the name asked for, collects the addresses at the end, and the lowest TTL on the way.
+    /// Follows the CNAMEs from the name of the question. Returns the addresses at the end and the lowest TTL of the
+    /// chain.
     private func follow(
         _ question: DNSQuestion
     ) throws(UpstreamError) -> (addresses: [IPAddress], ttl: UInt32, last: DNSName) {
@@ -64,8 +65,8 @@ extension DNSMessage {
         throw UpstreamError(.malformedAnswer, "the aliases of \(question.name) do not end")
     }
 
-    /// How long "there is none" may be kept: the lower of the SOA's TTL and its MINIMUM (RFC 2308 §5); nil without SOA
-    /// of a zone that holds the name.
+    /// The TTL of a negative answer: the lower of the SOA's TTL and its MINIMUM (RFC 2308 §5). Nil without the SOA of a
+    /// zone that contains the name.
     private func negativeTTL(for name: DNSName) -> UInt32? {
         for record in authorities {
             if case .authority(let soa) = record.data, name.isAtOrBelow(record.name) {
@@ -75,7 +76,7 @@ extension DNSMessage {
         return nil
     }
 
-    /// A TTL with its highest bit set is zero (RFC 2181 §8).
+    /// The TTL in seconds; zero if its highest bit is set (RFC 2181 §8).
     private static func seconds(_ ttl: UInt32) -> UInt32 {
         ttl > UInt32(Int32.max) ? 0 : ttl
     }
@@ -85,25 +86,25 @@ extension Host {
     /// The name without a final dot.
     var withoutFinalDot: String { text.utf8.last == UInt8(ascii: ".") ? String(text.dropLast()) : text }
 
-    /// Whether it has more than one label.
+    /// Whether the name has more than one label.
     var hasDots: Bool {
-        // The last octet is of a label, or the final dot.
+        // Ignores the last octet, which may be the final dot.
         text.utf8.dropLast().contains(UInt8(ascii: "."))
     }
 
-    /// The name that a service is asked for, without a final dot.
+    /// The name for a service's question, without a final dot.
     func askedName() throws(UpstreamError) -> String {
         _ = try dnsName()
         return withoutFinalDot
     }
 
-    /// Whether a service means this host when it writes `name`.
+    /// Whether `name` in a service's answer is this host.
     func isCalled(_ name: String) -> Bool {
         let name = name.hasSuffix(".") ? name.dropLast() : name[...]
         return name.lowercased() == withoutFinalDot
     }
 
-    /// The name as DNS messages carry it.
+    /// The name in wire format.
     func dnsName() throws(UpstreamError) -> DNSName {
         guard address == nil, let name = DNSName(text), name.wire.count > 1 else {
             throw UpstreamError(.questionRefused, "\"\(text)\" is not a name that DNS can be asked for")

@@ -3,18 +3,18 @@
 import Names
 
 extension DNSMessage {
-    /// Pointers that a name may go through. A compressor follows each one by a label that it saves; names of hosts have few.
+    /// The maximum number of compression pointers in a name. Real host names have few.
     static let maxHopsOfName = 32
-    /// Pointers that the names of a message may go through together; a name that repeats the one before it counts none.
+    /// The maximum number of compression pointers in a message. A name that repeats the previous one does not count.
     static let maxHops = 2_048
-    /// Octets that the names of a message may have when they are written out. Pointers repeat 255 octets by 2, so that
-    /// 64 KiB could otherwise mean more than a megabyte.
+    /// The maximum length of all decompressed names of a message, in octets. A pointer repeats up to 255 octets in 2,
+    /// so that 64 KiB could otherwise expand to more than a megabyte.
     static let maxNameOctets = 65_535
 
-    /// Reads a message. Every octet is accounted for: what is cut short, left over or points in a circle is refused.
+    /// Parses a message. Truncated messages, trailing octets and pointer loops are errors.
     ///
-    /// A message has one question (RFC 9619); a failure may have none, because old servers leave it out. Anything else is
-    /// refused before a name is read.
+    /// A message must have one question (RFC 9619); an error response may have none, because old servers omit it. This
+    /// is checked before any name is parsed.
     package init(octets: [UInt8]) throws(DNSMessageError) {
         guard octets.count <= Self.maxOctets else { throw .oversized(octets.count) }
         var reader = DNSReader(octets: octets)
@@ -54,9 +54,9 @@ extension DNSMessage.Flags {
 private struct DNSReader {
     let octets: [UInt8]
     var offset = 0
-    /// The first name, and where it stands: in a response most others are pointers to it.
+    /// The first name and its offset: in a response, most other names are pointers to it.
     private var first: (name: DNSName, place: Int)?
-    /// The last pointer that a name began with, and that name: records of one owner follow each other.
+    /// The last pointer at the start of a name, and that name: consecutive records often have the same owner.
     private var last: (name: DNSName, pointer: UInt16)?
     private var hops = 0
     private var nameOctets = 0
@@ -79,8 +79,8 @@ private struct DNSReader {
         UInt64(try u32()) << 32 | UInt64(try u32())
     }
 
-    /// Reads a name, following pointers. Each pointer must lead before the place where the part that it ends began, so
-    /// that no chain of pointers can come back.
+    /// Reads a name and follows its pointers. Each pointer must lead before the start of the part that it ends, so that
+    /// there are no loops.
     mutating func name() throws(DNSMessageError) -> DNSName {
         let start = offset
         let simple = knownName() ?? plainName()
@@ -91,7 +91,7 @@ private struct DNSReader {
         return name
     }
 
-    /// A name that is nothing but a pointer which was followed before.
+    /// A name that is only a pointer which was followed before.
     private mutating func knownName() -> DNSName? {
         guard offset + 1 < octets.count, octets[offset] >= 0xc0 else { return nil }
         let pointer = UInt16(octets[offset]) << 8 | UInt16(octets[offset + 1])
@@ -143,7 +143,7 @@ private struct DNSReader {
         }
     }
 
-    /// A name without pointers, which stands in the message as it is kept; nil where it is anything else.
+    /// A name without pointers, whose octets are copied as they are; nil for any other.
     private mutating func plainName() -> DNSName? {
         var end = offset
         while end < octets.count, 1...63 ~= octets[end] { end += 1 + Int(octets[end]) }
@@ -155,7 +155,7 @@ private struct DNSReader {
     mutating func records(_ count: UInt16) throws(DNSMessageError) -> [DNSRecord] {
         guard count > 0 else { return [] }
         var records: [DNSRecord] = []
-        // A record has at least 11 octets: a count in the header reserves no more than the message can hold.
+        // A record has at least 11 octets; do not reserve more than the message can contain.
         records.reserveCapacity(min(Int(count), (octets.count - offset) / 11))
         for _ in 0..<count { records.append(try record()) }
         return records

@@ -3,8 +3,8 @@
 import Names
 
 extension DNSMessage {
-    /// The message's octets, names compressed (RFC 1035 §4.1.4); nil where it is larger than 65,535 octets or has more
-    /// records in a section than the header can count.
+    /// The message's octets with compressed names (RFC 1035 §4.1.4); nil if it is larger than 65,535 octets, or a
+    /// section or record is too large for its length field.
     package func encoded() -> [UInt8]? {
         let counts = [questions.count, answers.count, authorities.count, additionals.count]
         guard counts.allSatisfy({ $0 <= Int(UInt16.max) }) else { return nil }
@@ -46,10 +46,10 @@ extension [UInt8] {
 
 private struct DNSWriter {
     var octets: [UInt8] = []
-    /// Where each name, and each of its ends, was first written, in the exact case that it was written in.
+    /// The first offset of each name and name suffix, in exact letter case.
     private var places: [(name: ArraySlice<UInt8>, place: UInt16)] = []
 
-    /// Places that are remembered: messages have few names, and a list is faster than a table for them.
+    /// The maximum number of remembered offsets. Messages have few names, for which a list is faster than a table.
     private static let maxPlaces = 64
 
     init() {
@@ -83,7 +83,7 @@ private struct DNSWriter {
         octets.append(0)
     }
 
-    /// Writes a record; false where its content does not fit its length field.
+    /// Writes a record; false if its content does not fit its length field.
     mutating func record(_ record: DNSRecord) -> Bool {
         name(record.name)
         u16(record.type.rawValue)

@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A DNS message (RFC 1035 §4), decoded and checked, with the record types that a resolver of addresses reads.
+/// A DNS message (RFC 1035 §4), with the record types that an address resolver needs.
 package struct DNSMessage: Hashable, Sendable {
-    /// The largest message that is read or written: what a TCP length prefix can say.
+    /// The maximum size of a message, as allowed by the TCP length prefix.
     package static let maxOctets = 65_535
 
-    /// Fields of the second and third octet pair of the header.
+    /// The flags in octets 2 and 3 of the header.
     package struct Flags: Hashable, Sendable {
         /// QR: whether the message is a response.
         package var isResponse = false
-        /// The kind of query; 0 is the only one used here.
+        /// The kind of query; only 0 is used here.
         package var opcode: UInt8 = 0
         /// AA.
         package var isAuthoritative = false
-        /// TC: the rest did not fit.
+        /// TC: whether the message is truncated.
         package var isTruncated = false
         /// RD.
         package var recursionDesired = true
         /// RA.
         package var recursionAvailable = false
-        /// Z, AD and CD, as they stand in the header.
+        /// Z, AD and CD.
         package var reserved: UInt8 = 0
-        /// The outcome.
+        /// The response code.
         package var responseCode = DNSResponseCode.noError
 
         /// The flags of a query.
@@ -32,16 +32,16 @@ package struct DNSMessage: Hashable, Sendable {
     package var id: UInt16
     /// The header's flags.
     package var flags: Flags
-    /// What is asked; a query of ours has one.
+    /// The questions; a query has one.
     package var questions: [DNSQuestion]
-    /// Records that answer.
+    /// The answer section.
     package var answers: [DNSRecord]
-    /// Records that say who is responsible; a negative answer has its SOA here (RFC 2308 §2).
+    /// The authority section; a negative answer has its SOA here (RFC 2308 §2).
     package var authorities: [DNSRecord]
-    /// Everything else, EDNS included.
+    /// The additional section, including EDNS.
     package var additionals: [DNSRecord]
 
-    /// A message of parts.
+    /// A message with its sections.
     package init(
         id: UInt16 = 0,
         flags: Flags = Flags(),
@@ -59,16 +59,16 @@ package struct DNSMessage: Hashable, Sendable {
     }
 }
 
-/// A name, a type and a class that are asked for.
+/// A question: name, type and class.
 package struct DNSQuestion: Hashable, Sendable {
     /// The name.
     package var name: DNSName
     /// The record type.
     package var type: DNSType
-    /// 1 is the Internet.
+    /// The class; 1 is the Internet.
     package var recordClass: UInt16
 
-    /// A question of the Internet class.
+    /// A question of the Internet class, unless specified.
     package init(_ name: DNSName, _ type: DNSType, recordClass: UInt16 = 1) {
         self.name = name
         self.type = type
@@ -76,19 +76,19 @@ package struct DNSQuestion: Hashable, Sendable {
     }
 }
 
-/// The number of a record type.
+/// A record type.
 package struct DNSType: RawRepresentable, Hashable, Sendable {
     /// The number.
     package let rawValue: UInt16
 
-    /// The type or outcome of this number.
+    /// The type with a number.
     package init(rawValue: UInt16) {
         self.rawValue = rawValue
     }
 
     /// An IPv4 address.
     package static let a = DNSType(rawValue: 1)
-    /// The name's other, true name.
+    /// The canonical name of an alias.
     package static let cname = DNSType(rawValue: 5)
     /// Start of authority.
     package static let soa = DNSType(rawValue: 6)
@@ -98,30 +98,30 @@ package struct DNSType: RawRepresentable, Hashable, Sendable {
     package static let opt = DNSType(rawValue: 41)
 }
 
-/// The outcome of a query.
+/// A response code.
 package struct DNSResponseCode: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
     /// The number.
     package let rawValue: UInt8
 
-    /// The type or outcome of this number.
+    /// The response code with a number.
     package init(rawValue: UInt8) {
         self.rawValue = rawValue
     }
 
-    /// The question is answered, perhaps by "no such record".
+    /// Success, possibly without records.
     package static let noError = DNSResponseCode(rawValue: 0)
-    /// The query was not understood.
+    /// The server could not parse the query.
     package static let formatError = DNSResponseCode(rawValue: 1)
-    /// The resolver could not find out.
+    /// The server could not resolve the name.
     package static let serverFailure = DNSResponseCode(rawValue: 2)
-    /// There is no such name.
+    /// The name does not exist.
     package static let noSuchName = DNSResponseCode(rawValue: 3)
-    /// The kind of query is not served.
+    /// The server does not support this kind of query.
     package static let notImplemented = DNSResponseCode(rawValue: 4)
-    /// The resolver does not answer us.
+    /// The server refuses to answer.
     package static let refused = DNSResponseCode(rawValue: 5)
 
-    /// The name that tools print.
+    /// The standard mnemonic.
     package var description: String {
         switch self {
         case .noError: "NOERROR"

@@ -1,28 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What is wrong with the octets of a DNS message.
+/// A parsing error of a DNS message. Offsets are in octets.
 package enum DNSMessageError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The message ends inside a field; where.
+    /// The message ends within the field at this offset.
     case truncated(offset: Int)
-    /// Octets follow the last record; how many.
+    /// The number of octets after the last record.
     case trailingOctets(Int)
-    /// The message is larger than 65,535 octets.
+    /// The message is larger than 65,535 octets; its size.
     case oversized(Int)
-    /// A compression pointer does not point backwards (RFC 1035 §4.1.4), so that it could loop; where.
+    /// The compression pointer at this offset does not point backwards (RFC 1035 §4.1.4), so that it could loop.
     case badPointer(offset: Int)
-    /// A label's first two bits are 01 or 10; where.
+    /// The first two bits of the label at this offset are 01 or 10.
     case badLabel(offset: Int)
-    /// A name is longer than 255 octets; where.
+    /// The name at this offset is longer than 255 octets.
     case longName(offset: Int)
-    /// A record's content is not as long as its type or its length field says; where.
+    /// The content of the record at this offset does not have the length of its type or length field.
     case badLength(offset: Int)
 
-    /// The message has another number of questions than one; how many, and the message's ID.
+    /// The number of questions is not one; the number, and the message's ID.
     case questionCount(Int, id: UInt16)
-    /// The names go through more pointers, or are longer together, than any honest message's; where that was found.
+    /// The names need more pointers, or are longer in total, than allowed; the offset of the name that exceeds the
+    /// limit.
     case costlyNames(offset: Int)
 
-    /// One phrase.
+    /// The error as one phrase.
     package var description: String {
         switch self {
         case .truncated(let offset): "the message ends early, at octet \(offset)"

@@ -2,28 +2,26 @@
 
 import Names
 
-/// A domain name as DNS messages carry it (RFC 1035 §3.1): labels with their lengths, uncompressed, the empty label
-/// last.
+/// A domain name in wire format (RFC 1035 §3.1): uncompressed labels with their lengths, ending with the empty label.
 ///
-/// Letters keep the case they came in, so that a reply can echo them; two names are equal whatever their case
-/// (RFC 4343).
+/// Letters keep their case, so that a response can repeat it. Names are compared without regard to case (RFC 4343).
 package struct DNSName: Sendable, CustomStringConvertible {
     /// The octets of the name, at most 255, the last one zero.
     package let wire: [UInt8]
 
-    /// The longest name, with its lengths and final zero (RFC 1035 §2.3.4).
+    /// The maximum length of a name, with its length octets and the final zero (RFC 1035 §2.3.4).
     package static let maxOctets = 255
 
     /// The root.
     package static let root = DNSName(wire: [0])
 
-    /// A name whose octets were checked before.
+    /// A name from valid octets.
     package init(wire: [UInt8]) {
         self.wire = wire
     }
 
-    /// Reads `www.example.com` or `www.example.com.`; nil where a label is empty or longer than 63 octets, or the whole
-    /// is longer than 255.
+    /// Parses `www.example.com` or `www.example.com.`; nil if a label is empty or longer than 63 octets, or the name is
+    /// longer than 255.
     package init?(_ text: String) {
         if text == "." {
             self = .root
@@ -35,12 +33,12 @@ package struct DNSName: Sendable, CustomStringConvertible {
 
     private static func wire(of text: String) -> [UInt8]? {
         guard text.utf8.count <= maxOctets else { return nil }
-        // The text, one octet further on: a label's length stands where the text has the dot before the label.
+        // Copies the text with an offset of one: each label's length replaces the dot before the label.
         var wire: [UInt8] = []
         wire.reserveCapacity(text.utf8.count + 2)
         wire.append(UInt8(ascii: "."))
         wire.append(contentsOf: text.utf8)
-        // A final dot belongs to the text alone.
+        // The final dot has no octet in wire format.
         if wire.count > 1, wire.last == UInt8(ascii: ".") { wire.removeLast() }
         wire.append(UInt8(ascii: "."))
         guard wire.count <= maxOctets else { return nil }
@@ -67,18 +65,18 @@ package struct DNSName: Sendable, CustomStringConvertible {
         return labels
     }
 
-    /// Whether the name is `ancestor` or below it.
+    /// Whether the name is `ancestor` or a subdomain of it.
     package func isAtOrBelow(_ ancestor: DNSName) -> Bool {
         var start = 0
         while wire.count - start > ancestor.wire.count { start += 1 + Int(wire[start]) }
         return wire.count - start == ancestor.wire.count && Self.equal(wire[start...], ancestor.wire[...])
     }
 
-    /// The name without the final dot; `.` for the root. Octets that no host name has are written `\DDD`
-    /// (RFC 1035 §5.1).
+    /// The name without the final dot; `.` for the root. Octets that are not printable are written `\DDD` (RFC 1035
+    /// §5.1).
     package var description: String { plainText ?? escapedText }
 
-    /// The text of a name that nothing need be escaped in, which is nearly every one.
+    /// The text of a name that needs no escapes, which is the common case; nil for others.
     private var plainText: String? {
         guard wire.count > 1 else { return "." }
         var octets = wire[1..<(wire.count - 1)]
@@ -113,7 +111,7 @@ package struct DNSName: Sendable, CustomStringConvertible {
         return text
     }
 
-    /// Lower case of ASCII. Lengths are at most 63 and so never letters: whole names may be mapped.
+    /// The ASCII lower case. Lengths are at most 63 and so never letters: whole names can be mapped.
     private static func lower(_ octet: UInt8) -> UInt8 {
         (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(octet) ? octet | 0x20 : octet
     }
@@ -125,7 +123,7 @@ package struct DNSName: Sendable, CustomStringConvertible {
 
 extension DNSName: Hashable {
     package static func == (one: DNSName, other: DNSName) -> Bool {
-        // Most often it is the same text, if not the same array.
+        // Fast path: the octets are usually identical.
         one.wire == other.wire || equal(one.wire[...], other.wire[...])
     }
 

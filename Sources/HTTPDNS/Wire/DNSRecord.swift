@@ -2,18 +2,18 @@
 
 package import Names
 
-/// One resource record (RFC 1035 §4.1.3).
+/// A resource record (RFC 1035 §4.1.3).
 package struct DNSRecord: Hashable, Sendable {
     /// The owner.
     package var name: DNSName
-    /// The class; for OPT the sender's UDP payload size (RFC 6891 §6.1.2).
+    /// The class; for OPT, the sender's UDP payload size (RFC 6891 §6.1.2).
     package var recordClass: UInt16
-    /// How long the record may be kept, in seconds; for OPT extended flags.
+    /// The TTL in seconds; for OPT, extended flags.
     package var ttl: UInt32
-    /// Type and content.
+    /// The type and content.
     package var data: Content
 
-    /// What a record says.
+    /// The content of a record.
     package enum Content: Hashable, Sendable {
         /// A or AAAA, by the address's family.
         case address(IPAddress)
@@ -21,25 +21,25 @@ package struct DNSRecord: Hashable, Sendable {
         case alias(DNSName)
         /// SOA.
         case authority(StartOfAuthority)
-        /// Any other type, and its octets as they came.
+        /// Any other type, with its raw octets.
         case other(DNSType, [UInt8])
     }
 
     /// The fields of SOA (RFC 1035 §3.3.13).
     package struct StartOfAuthority: Hashable, Sendable {
-        /// The zone's first name server.
+        /// The zone's primary name server.
         package var primary: DNSName
-        /// The mailbox of whom it belongs to.
+        /// The mailbox of the zone's administrator.
         package var mailbox: DNSName
-        /// Version of the zone.
+        /// The version of the zone.
         package var serial: UInt32
         /// Seconds between a secondary's checks.
         package var refresh: UInt32
         /// Seconds until a failed check is repeated.
         package var retry: UInt32
-        /// Seconds until a secondary gives up.
+        /// Seconds until the zone expires on a secondary.
         package var expire: UInt32
-        /// Upper bound of the TTL of "no such record", in seconds (RFC 2308 §4).
+        /// The upper bound of the TTL of negative answers, in seconds (RFC 2308 §4).
         package var minimum: UInt32
 
         /// The fields in wire order.
@@ -62,7 +62,7 @@ package struct DNSRecord: Hashable, Sendable {
         }
     }
 
-    /// A record of the Internet class.
+    /// A record of the Internet class, unless specified.
     package init(_ name: DNSName, ttl: UInt32, _ data: Content, recordClass: UInt16 = 1) {
         self.name = name
         self.ttl = ttl

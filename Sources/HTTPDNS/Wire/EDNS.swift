@@ -4,18 +4,18 @@ import Names
 
 /// What a query says besides its question (RFC 6891).
 struct EDNS: Hashable, Sendable {
-    /// The largest UDP message that we take, in octets.
+    /// The maximum size of a UDP response, in octets.
     var maxPayload: UInt16 = 1_232
-    /// The query's length becomes a multiple of this (RFC 7830, RFC 8467), so that it does not tell the name's; nil:
-    /// it is not padded.
+    /// Pads the query to a multiple of this length (RFC 7830, RFC 8467), so that it does not reveal the name's length;
+    /// nil: no padding.
     var paddingBlock: Int?
-    /// For whose network the answer is wanted (RFC 7871).
+    /// The network to resolve for (RFC 7871).
     var subnet: IPNetwork?
 
     private static let subnetOption: UInt16 = 8
     private static let paddingOption: UInt16 = 12
 
-    /// Appends the OPT record to a query that has nothing behind its question.
+    /// Appends the OPT record to a query that ends with its question.
     func append(to query: inout [UInt8]) {
         query.append(0)
         query.append(big: DNSType.opt.rawValue)
@@ -33,7 +33,7 @@ struct EDNS: Hashable, Sendable {
             query.append(contentsOf: octets)
         }
         if let block = paddingBlock, block > 1 {
-            // The option's own head has 4 octets.
+            // The option's header has 4 octets.
             let padding = (block - (query.count + 4) % block) % block
             query.append(big: Self.paddingOption)
             query.append(big: UInt16(padding))

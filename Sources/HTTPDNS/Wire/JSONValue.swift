@@ -6,25 +6,25 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// A JSON text (RFC 8259) without a schema: upstreams send shapes that differ from the documented ones, so that they are asked for
-/// what is there.
+/// A JSON value (RFC 8259) without a schema, because upstreams send formats that differ from their documentation.
 package enum JSONValue: Hashable, Sendable {
     case null
     case bool(Bool)
-    /// The number in digits.
+    /// The number as decimal text.
     case number(String)
     case string(String)
     case array([JSONValue])
     case object([String: JSONValue])
 
-    /// How deep arrays and objects may lie in one another. An error costs more the deeper it is, and values are read by trial.
+    /// The maximum nesting depth. Decoding tries each type in turn, and each error costs more at a greater depth.
     static let maxDepth = 16
-    /// Values that an answer of an upstream may have, so that a hostile one takes a few milliseconds of an event loop.
+    /// The maximum number of values in an upstream's answer, so that a hostile one takes only a few milliseconds on the
+    /// event loop.
     package static let maxValues = 4_096
 
-    /// Reads a whole text; nil where it is not JSON, or has more values than `limit`.
+    /// Parses a text; nil if it is not JSON, or may have more values than `limit`.
     package init?(_ octets: [UInt8], limit: Int = Self.maxValues) {
-        // A value stands at the beginning, behind a bracket or behind a comma. Those in strings are counted with them.
+        // A value starts the text or follows a bracket or a comma. Marks within strings count too.
         let marks = octets.count { octet in
             octet == UInt8(ascii: ",") || octet == UInt8(ascii: "[") || octet == UInt8(ascii: "{")
         }
@@ -33,15 +33,15 @@ package enum JSONValue: Hashable, Sendable {
         self = value
     }
 
-    /// The value as a JSON text, members in the order of their names.
+    /// The value as JSON text, with members sorted by name.
     package var text: String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        // Nothing in a value can fail to be written.
+        // Encoding a value cannot fail.
         return (try? encoder.encode(self)).map { String(decoding: $0, as: UTF8.self) } ?? "null"
     }
 
-    /// The value of a name in an object.
+    /// The member of an object with this name.
     package subscript(name: String) -> JSONValue? {
         if case .object(let members) = self { members[name] } else { nil }
     }
@@ -61,7 +61,7 @@ package enum JSONValue: Hashable, Sendable {
         if case .object(let members) = self { members } else { nil }
     }
 
-    /// A whole number, also one that was sent as text.
+    /// An integer, also if it was sent as a string.
     package var integer: Int64? {
         switch self {
         case .number(let digits), .string(let digits): Int64(digits)
@@ -76,7 +76,7 @@ package enum JSONValue: Hashable, Sendable {
 extension JSONValue: Codable {
     package init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
-        // Each miss costs an error, so that what comes most often is tried first.
+        // Each failed attempt costs an error; try the most frequent types first.
         if let text = try? container.decode(String.self) {
             self = .string(text)
         } else if let number = try? container.decode(Int64.self) {
@@ -93,7 +93,7 @@ extension JSONValue: Codable {
             self = .bool(value)
         } else {
             let value = try container.decode(Double.self)
-            // A whole number has one text however it was written: 6e1 is 60.
+            // Normalises integers: 6e1 becomes 60.
             self = .number(Int64(exactly: value).map { "\($0)" } ?? "\(value)")
         }
     }

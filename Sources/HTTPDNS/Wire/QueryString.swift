@@ -2,11 +2,11 @@
 
 import Names
 
-/// The query of a URL, built value by value.
+/// Builds the query of a URL.
 struct QueryString {
     private(set) var text = ""
 
-    /// Adds a value, percent-encoded; nil and empty ones are left out.
+    /// Adds a percent-encoded value; nil and empty values are left out.
     mutating func add(_ name: String, _ value: String?) {
         guard let value, !value.isEmpty else { return }
         if !text.isEmpty { text += "&" }
@@ -14,7 +14,7 @@ struct QueryString {
         text += "=" + PercentEncoding.encode(value, keeping: .unreserved)
     }
 
-    /// Adds a whole number.
+    /// Adds an integer.
     mutating func add(_ name: String, _ value: Int64) {
         add(name, String(value))
     }

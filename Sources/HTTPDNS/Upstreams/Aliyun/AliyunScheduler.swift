@@ -13,7 +13,7 @@ final class AliyunScheduler: Sendable {
     private let account: String
     private let secret: String?
     private let place: AliyunService
-    /// The addresses that are asked for addresses: always those that the upstream began with.
+    /// The service at the configured addresses, which always gets the scheduling call.
     private let boot: UpstreamService
     private let clock: SigningClock
     private let state = NIOLockedValueBox(State())
