@@ -195,7 +195,7 @@ struct AnswerCache {
         return result
     }
 
-    // MARK: The table
+    // MARK: Hash table
 
     private func slot(of key: Key) -> Int? {
         guard !slots.isEmpty else { return nil }
@@ -239,7 +239,7 @@ struct AnswerCache {
         slots[slot] = index + 1
     }
 
-    // MARK: The order of use
+    // MARK: LRU order
 
     private mutating func link(_ index: Int32) {
         nodes[Int(index)].older = newest

@@ -12,8 +12,8 @@ struct KeepingRules {
 
     /// The two parts of a cache entry for an answer to a question for `families`.
     ///
-    /// If only one family has an answer with addresses, the other is cached as "none" for at most the same time, so
-    /// that a name with one family is not looked up at each use.
+    /// If the answer has addresses of one family and says nothing about the other, the other is cached as "none" for at
+    /// most the same time. So a name with one family is not looked up at each use.
     func kept(
         _ answer: Answer,
         asked families: Families,

@@ -95,7 +95,7 @@ extension Resolver {
         state.withLockedValue { $0.onClose[number] = nil }
     }
 
-    // MARK: What is done
+    // MARK: Background work
 
     private func watchNetwork() async {
         guard let monitor = configuration.networkMonitor else { return }

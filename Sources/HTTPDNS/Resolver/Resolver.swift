@@ -193,7 +193,7 @@ public final class Resolver: Sendable {
         for shard in shards { shard.withLockedValue { $0.cache.removeAll() } }
     }
 
-    // MARK: The end
+    // MARK: Shutdown
 
     /// Ends all look-ups and returns when no upstream is being asked. Waiting callers get the error `shutDown`.
     /// ``cached(_:port:families:subnet:)`` still returns what the cache has.

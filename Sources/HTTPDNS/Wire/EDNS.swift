@@ -2,7 +2,7 @@
 
 import Names
 
-/// What a query says besides its question (RFC 6891).
+/// The EDNS options of a query (RFC 6891).
 struct EDNS: Hashable, Sendable {
     /// The maximum size of a UDP response, in octets.
     var maxPayload: UInt16 = 1_232

@@ -11,7 +11,8 @@ struct AliyunSchedule: Hashable, Sendable {
     /// Whether the service is enabled.
     var isEnabled: Bool
 
-    /// The time between calls after a success.
+    /// The time between calls: `interval` after a success, `retry` after a failure, doubled by each further failure up
+    /// to `longestRetry`.
     static let interval = Duration.seconds(8 * 3_600)
     static let retry = Duration.seconds(30)
     static let longestRetry = Duration.seconds(3_600)
