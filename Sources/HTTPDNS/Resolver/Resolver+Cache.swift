@@ -172,7 +172,7 @@ extension AnswerCache.Entry {
         families.members.compactMap { self[$0]?.expiresAt }.min() ?? .past
     }
 
-    /// Whether the entry has an address of the families that is within `maxStale` of its TTL.
+    /// Whether the entry has an address of the families that is at most `maxStale` past its TTL.
     func isUsable(_ families: Families, _ now: Moment, maxStale: Duration) -> Bool {
         families.members.contains { self[$0]?.isUsable(now, maxStale: maxStale) ?? false }
     }
@@ -219,7 +219,7 @@ extension AnswerCache.Entry {
 }
 
 extension AnswerCache.Kept {
-    /// Whether there is an address within `maxStale` of its TTL.
+    /// Whether there is an address at most `maxStale` past its TTL.
     func isUsable(_ now: Moment, maxStale: Duration) -> Bool { !addresses.isEmpty && now < expiresAt + maxStale }
 }
 
