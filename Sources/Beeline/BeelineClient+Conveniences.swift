@@ -7,7 +7,7 @@ public import Names
 extension BeelineClient {
     /// Sends a request that carries its own scheme, authority and path.
     ///
-    /// - Throws: ``BeelineError``, with code `malformedURL` or `unsupportedScheme` where the three make no URL.
+    /// - Throws: ``BeelineError``; `malformedURL` or `unsupportedScheme` if the three do not form a valid URL.
     public func send(
         _ request: HTTPRequest,
         body: RequestBody = .none,
@@ -28,7 +28,7 @@ extension BeelineClient {
         try await send(.get, url, fields: fields, options: options)
     }
 
-    /// Asks for the head of a resource only (RFC 9110 §9.3.2).
+    /// Requests only the head of a resource (RFC 9110 §9.3.2).
     ///
     /// - Throws: ``BeelineError``.
     public func head(
@@ -39,7 +39,7 @@ extension BeelineClient {
         try await send(.head, url, fields: fields, options: options)
     }
 
-    /// Posts a body.
+    /// Sends a POST request with a body.
     ///
     /// - Throws: ``BeelineError``.
     public func post(
@@ -51,7 +51,7 @@ extension BeelineClient {
         try await send(.post, url, fields: fields, body: body, options: options)
     }
 
-    /// Puts a body.
+    /// Sends a PUT request with a body.
     ///
     /// - Throws: ``BeelineError``.
     public func put(
@@ -63,7 +63,7 @@ extension BeelineClient {
         try await send(.put, url, fields: fields, body: body, options: options)
     }
 
-    /// Patches a resource with a body.
+    /// Sends a PATCH request with a body.
     ///
     /// - Throws: ``BeelineError``.
     public func patch(
@@ -75,7 +75,7 @@ extension BeelineClient {
         try await send(.patch, url, fields: fields, body: body, options: options)
     }
 
-    /// Deletes a resource.
+    /// Sends a DELETE request.
     ///
     /// - Throws: ``BeelineError``.
     public func delete(
@@ -87,7 +87,7 @@ extension BeelineClient {
         try await send(.delete, url, fields: fields, body: body, options: options)
     }
 
-    /// Sends a request of any method.
+    /// Sends a request with any method.
     ///
     /// - Throws: ``BeelineError``.
     public func send(
@@ -122,7 +122,7 @@ extension BeelineClient {
 }
 
 extension BeelineError {
-    /// The error of a URL that cannot be asked for.
+    /// Creates the error for an invalid or unsupported URL.
     public init(_ error: NameError) {
         self.init(error.code == .unsupportedScheme ? .unsupportedScheme : .malformedURL, error.message)
     }

@@ -3,9 +3,9 @@
 public import HTTPTypes
 
 extension BeelineClient {
-    /// Posts a value as JSON.
+    /// Sends a POST request with a JSON body.
     ///
-    /// - Throws: ``BeelineError``; `encodingFailed` where the value cannot be written as JSON.
+    /// - Throws: ``BeelineError``; `encodingFailed` if the value cannot be encoded as JSON.
     public func post(
         _ url: String,
         json value: some Encodable,
@@ -15,9 +15,9 @@ extension BeelineClient {
         try await send(.post, url, fields: fields, body: .json(value), options: options)
     }
 
-    /// Puts a value as JSON.
+    /// Sends a PUT request with a JSON body.
     ///
-    /// - Throws: ``BeelineError``; `encodingFailed` where the value cannot be written as JSON.
+    /// - Throws: ``BeelineError``; `encodingFailed` if the value cannot be encoded as JSON.
     public func put(
         _ url: String,
         json value: some Encodable,
@@ -27,9 +27,9 @@ extension BeelineClient {
         try await send(.put, url, fields: fields, body: .json(value), options: options)
     }
 
-    /// Patches with a value as JSON.
+    /// Sends a PATCH request with a JSON body.
     ///
-    /// - Throws: ``BeelineError``; `encodingFailed` where the value cannot be written as JSON.
+    /// - Throws: ``BeelineError``; `encodingFailed` if the value cannot be encoded as JSON.
     public func patch(
         _ url: String,
         json value: some Encodable,

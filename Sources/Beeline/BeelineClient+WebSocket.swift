@@ -5,7 +5,7 @@ public import HTTPTypes
 public import Names
 
 extension BeelineClient {
-    /// Opens a WebSocket by its URL.
+    /// Opens a WebSocket to a URL string.
     ///
     /// ```swift
     /// let socket = try await client.webSocket("wss://www.example.com/live", subprotocols: ["chat"])
@@ -35,20 +35,22 @@ extension BeelineClient {
         )
     }
 
-    /// Opens a WebSocket. The handshake is a request like any other: interceptors see it, and logs, metrics and traces tell it;
-    /// HTTPDNS names the address; and Host, SNI, certificate, `Origin` and cookies are those of the URL's name. Cookies of the
-    /// answer are kept, whatever it says, and a challenge is answered. A redirect is not followed (RFC 6455 §4.1 leaves that
-    /// open, and browsers do not).
+    /// Opens a WebSocket.
+    ///
+    /// The handshake is an ordinary request: interceptors see it, and logs, metrics and traces record it. HTTPDNS resolves the
+    /// host. Host, SNI, certificate, `Origin` and cookies use the host name of the URL. The client keeps the cookies of the
+    /// response, whatever its status, and answers an authentication challenge. It does not follow a redirect (RFC 6455 §4.1
+    /// leaves that open, and browsers do not follow one either).
     ///
     /// - Parameters:
-    ///   - url: where to: `ws` and `wss`, or `http` and `https` which mean the same.
-    ///   - fields: header fields; an `Origin` among them replaces the URL's own.
-    ///   - subprotocols: offered in this order.
-    ///   - settings: the socket's bounds.
-    ///   - options: limits, retries, cookies and credentials; `limits.connect` and `limits.whole` bound the opening. It is not
-    ///     hedged. Of the configuration's credentials those for the `https` origin hold too.
-    /// - Throws: ``BeelineError``; with code `upgradeRefused` for an answer that opens no WebSocket, and `response` in the
-    ///   `DirectHTTPError` that is its cause.
+    ///   - url: The URL. `ws` and `wss` mean the same as `http` and `https`.
+    ///   - fields: Header fields. An `Origin` field replaces the origin of the URL.
+    ///   - subprotocols: The subprotocols to offer, in this order.
+    ///   - settings: The limits of the socket.
+    ///   - options: Limits, retries, cookies and credentials. `limits.connect` and `limits.whole` limit the handshake. The
+    ///     handshake is never hedged. The configured credentials of the equivalent `http` or `https` origin also apply.
+    /// - Throws: ``BeelineError``; `upgradeRefused` if the response does not open a WebSocket. Its `underlyingError` is then a
+    ///   `DirectHTTPError` whose `response` is that response.
     public func webSocket(
         _ url: HTTPURL,
         fields: HTTPFields = [:],

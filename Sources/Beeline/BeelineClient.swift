@@ -5,7 +5,7 @@ public import HTTPDNS
 public import HTTPTypes
 public import Names
 
-/// An HTTP client that finds its origins by HTTPDNS and lets every request stay who it is.
+/// An HTTP client that resolves hosts by HTTPDNS and keeps the host name of every request for TLS, Host and cookies.
 ///
 /// ```swift
 /// let client = try BeelineClient()
@@ -15,28 +15,28 @@ public import Names
 /// await client.shutDown()
 /// ```
 ///
-/// One client serves any number of tasks. It holds sockets and a resolver: ``shutDown(after:)`` ends both.
+/// One client can serve any number of tasks. It holds sockets and a resolver; ``shutDown(after:)`` closes both.
 public final class BeelineClient: Sendable {
     /// The version of this library.
     public static let version = "0.1.0"
 
-    /// What the client was made with.
+    /// The configuration that the client was created with.
     public let configuration: ClientConfiguration
-    /// The resolver; shared with everybody who should know what this client knows.
+    /// The resolver. Share it with other components that need the same answers.
     public let resolver: Resolver
     let engine: Engine
     let auth = AuthMemory()
     let telemetry: Telemetry?
     let clock: CallClock
 
-    /// A client.
+    /// Creates a client.
     ///
-    /// - Throws: `UpstreamError` with code `misconfigured` for an upstream that cannot be asked.
+    /// - Throws: `UpstreamError` with code `misconfigured` if an upstream has invalid settings.
     public convenience init(_ configuration: ClientConfiguration = ClientConfiguration()) throws(UpstreamError) {
         try self.init(configuration, clock: ContinuousClock())
     }
 
-    /// A client whose waits between tries go by `clock`.
+    /// Creates a client that measures its limits and waits between tries with `clock`.
     package init(_ configuration: ClientConfiguration, clock: some Clock<Duration>) throws(UpstreamError) {
         self.configuration = configuration
         self.clock = CallClock(clock)
@@ -59,8 +59,8 @@ public final class BeelineClient: Sendable {
         resolver.isEnabled = configuration.isHTTPDNSEnabled
     }
 
-    /// What runs a task that sends requests to an origin with the fewest changes of threads: the event loop that carries its
-    /// connection, or would carry the next one.
+    /// Returns the event loop that carries the origin's connection, or will carry the next one. A task that prefers this
+    /// executor needs the fewest thread switches.
     ///
     /// ```swift
     /// try await withTaskExecutorPreference(client.executor(for: url.origin)) {
@@ -68,9 +68,9 @@ public final class BeelineClient: Sendable {
     /// }
     /// ```
     ///
-    /// Such a task must not block: whatever else the loop carries waits for it.
+    /// Such a task must not block, because it would block every connection on that event loop.
     ///
-    /// - Returns: nil, which is no preference, where interceptors or credentials are called on the way: they may block.
+    /// - Returns: The executor; `nil` (no preference) if the client has interceptors or credentials, because these may block.
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
     public func executor(for origin: Origin) -> (any TaskExecutor)? {
         guard configuration.interceptors.isEmpty, configuration.credentials.isEmpty else { return nil }
@@ -81,15 +81,15 @@ public final class BeelineClient: Sendable {
 
     /// Sends a request for `url` and follows its redirects.
     ///
-    /// The way of a request: interceptors, once for the call; then, by policy, tries and hedged requests; each of them is the
-    /// nine steps of `Call.follow`.
+    /// Interceptors run once for the call. Below them the policies apply: retries, then hedged requests. Each of these performs
+    /// the nine steps of `Call.follow`.
     ///
     /// - Parameters:
-    ///   - body: the body.
-    ///   - options: what this request does otherwise than configured.
-    ///   - request: method and fields. Its `authority`, where it is not the URL's, is sent as the Host header and changes
-    ///     nothing else.
-    ///   - url: what is asked for; the name in it decides SNI, certificate, cookies and connection.
+    ///   - body: The body.
+    ///   - options: Settings of this request that override the configuration.
+    ///   - request: Method and fields. If its `authority` differs from that of the URL, it is sent as the Host header and has
+    ///     no other effect.
+    ///   - url: The URL. Its host name determines SNI, certificate, cookies and connection.
     /// - Throws: ``BeelineError``.
     public func send(
         _ request: HTTPRequest,
@@ -107,7 +107,7 @@ public final class BeelineClient: Sendable {
         try await Call(self, limits: request.options.limits ?? configuration.limits).run(request)
     }
 
-    /// Leases a connection and carries one request over it; tells the resolver how the attempts went.
+    /// Leases a connection and sends one request over it. Reports the results of the connection attempts to the resolver.
     func exchange(
         _ request: PreparedRequest,
         _ route: Route,
@@ -127,7 +127,7 @@ public final class BeelineClient: Sendable {
         }
     }
 
-    /// Apart from the usual way, which needs none of the memory that this does.
+    /// Separate from the common path so that its async frame stays small.
     @inline(never)
     private func exchangeElsewhere(
         _ request: PreparedRequest,
@@ -149,7 +149,7 @@ public final class BeelineClient: Sendable {
         return try await engine.exchange(request, from: source, route: route, tls: configuration.tls, limits: limits)
     }
 
-    /// Opens a WebSocket; apart for the same reason.
+    /// Opens a WebSocket. Separate for the same reason.
     @inline(never)
     private func open(
         _ upgrade: Call.Upgrade,
@@ -175,13 +175,13 @@ public final class BeelineClient: Sendable {
 
     // MARK: The switch, and the end
 
-    /// Does what goes on by itself, until its task is cancelled or ``shutDown(after:)`` is called: watches the network and the
-    /// remote switch, keeps names fresh, and writes the resolver's answers to its store; see `Resolver.run()`. Call it once,
-    /// in a task of your program's own; without it the client works, and does none of this.
+    /// Runs the background work until its task is cancelled or ``shutDown(after:)`` is called: watches the network and the
+    /// remote switch, refreshes names, and writes the resolver's answers to its store (see `Resolver.run()`). Call it once, in
+    /// a task of your own. The client works without it, but does none of this work.
     public func run() async { await resolver.run() }
 
-    /// The switch. Off: every name goes to the system's resolver, as if this library were not there. Connections that were
-    /// dialled before it moved serve no further request.
+    /// Whether HTTPDNS is on. If it is off, the system's resolver resolves every name. After a change, existing connections
+    /// serve no further requests.
     public var isHTTPDNSEnabled: Bool {
         get { resolver.isEnabled }
         set {
@@ -194,13 +194,14 @@ public final class BeelineClient: Sendable {
     /// Closes idle connections.
     public func closeIdle() { engine.closeIdle() }
 
-    /// Lets no connection that is open now serve another request, after a change of network.
+    /// Retires all open connections after a change of network: none of them serves another request.
     public func retireConnections() { engine.retireConnections() }
 
-    /// Ends the client: what comes after fails with `shutDown`, sockets are closed, questions ended. Returns when none is left.
+    /// Shuts the client down: closes sockets, ends DNS queries and lets new requests fail with `shutDown`. Returns when all
+    /// connections are closed.
     ///
-    /// - Parameter grace: how long responses under way may take to their end; what is left then fails. Nothing new is asked
-    ///   meanwhile, no redirect and no retry either, and WebSockets are closed at once.
+    /// - Parameter grace: How long current responses may take to finish; the rest then fail. During this time the client sends
+    ///   no new request, not even for a redirect or a retry. WebSockets close at once.
     public func shutDown(after grace: Duration = .zero) async {
         if grace > .zero { await engine.shutDown(after: grace) }
         await resolver.shutdown()

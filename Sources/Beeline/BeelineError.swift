@@ -2,61 +2,61 @@
 
 public import DirectHTTP
 
-/// Why a request did not bring a response. `description` is one line: what failed, where, and what to try.
+/// The error of a request that failed. `description` is one line: what failed, where, and what to try.
 public struct BeelineError: Error, Sendable, CustomStringConvertible {
-    /// What failed, to branch on: the codes of `DirectHTTPError` under the same names, and those of the client.
+    /// What failed: the codes of `DirectHTTPError` under the same names, and those of the client.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
-        /// The code's name, for logs and JSON.
+        /// The name of the code, for logs and JSON.
         public let description: String
 
-        /// The code of an exchange.
+        /// Creates the code of a `DirectHTTPError`.
         public init(_ code: DirectHTTPError.Code) { description = code.description }
 
         private init(_ name: String) { description = name }
 
-        /// The URL, of the request or of a redirect, cannot be asked for.
+        /// The URL of the request or of a redirect is invalid.
         public static let malformedURL = Code("malformedURL")
-        /// The URL's scheme is not one that HTTP serves; a redirect to `file:` is one.
+        /// The scheme is not an HTTP scheme, for example in a redirect to `file:`.
         public static let unsupportedScheme = Code("unsupportedScheme")
         /// More redirects than ``RedirectPolicy`` allows.
         public static let tooManyRedirects = Code("tooManyRedirects")
-        /// The proxy's name was not resolved.
+        /// The proxy's name was not resolved, or the configured proxy is not usable.
         public static let proxyUnresolved = Code("proxyUnresolved")
         /// The resolver does not know which host an address served.
         public static let addressUnknown = Code("addressUnknown")
         /// An address served several hosts, which the message lists.
         public static let addressShared = Code("addressShared")
-        /// An interceptor threw what is no ``BeelineError``, or asked for more than it may.
+        /// An interceptor threw an error other than ``BeelineError``, or called `next` too often.
         public static let interceptorFailed = Code("interceptorFailed")
-        /// A file of a download cannot be read, written or moved.
+        /// A file of a download could not be read, written or moved.
         public static let fileFailed = Code("fileFailed")
-        /// A download ended with a status that brings no file.
+        /// A download ended with a status that carries no file.
         public static let unexpectedStatus = Code("unexpectedStatus")
-        /// The server sends another part of a download than it was asked for.
+        /// The server sent a range of a download other than the requested one.
         public static let rangeMismatch = Code("rangeMismatch")
-        /// A value cannot be written as JSON.
+        /// A value could not be encoded as JSON.
         public static let encodingFailed = Code("encodingFailed")
-        /// A response's body is not JSON of the type that was asked for.
+        /// The body of a response could not be decoded as JSON of the requested type.
         public static let decodingFailed = Code("decodingFailed")
     }
 
     /// What failed.
     public var code: Code
-    /// One line: what, where, and what to try.
+    /// One line: what failed, where, and what to try.
     public var message: String
-    /// Every endpoint that was tried in the hop that failed.
+    /// All connection attempts of the hop that failed.
     public var attempts: [Attempt]
-    /// The hops that went well before.
+    /// The hops that succeeded before.
     public var hops: [Hop]
-    /// The proxy on the way of the hop that failed; nil where there was none.
+    /// The proxy of the hop that failed; `nil` if there was none.
     public var proxy: Proxy? { route.proxy }
     private var route = Route.direct
-    /// How often the request was tried; see ``RetryPolicy``.
+    /// The number of tries; see ``RetryPolicy``.
     public internal(set) var tries = 1
-    /// The cause, e.g. the resolver's error.
+    /// The cause, for example an error of the resolver.
     public var underlyingError: (any Error)?
 
-    /// Makes an error.
+    /// Creates an error.
     public init(
         _ code: Code,
         _ message: String,
@@ -71,7 +71,7 @@ public struct BeelineError: Error, Sendable, CustomStringConvertible {
         self.underlyingError = underlyingError
     }
 
-    /// - Parameter route: the way of the hop that failed: a name that was not resolved is the proxy's where there is one.
+    /// - Parameter route: The route of the hop that failed. With a proxy, `unresolved` becomes `proxyUnresolved`.
     init(_ error: DirectHTTPError, hops: [Hop] = [], route: Route = .direct) {
         self.init(
             error.code == .unresolved && route != .direct ? .proxyUnresolved : Code(error.code),
@@ -86,6 +86,6 @@ public struct BeelineError: Error, Sendable, CustomStringConvertible {
     /// The message.
     public var description: String { message }
 
-    /// Whether this is the exchange's failure `code`.
+    /// Whether the error has the given code of `DirectHTTPError`.
     public static func ~= (code: DirectHTTPError.Code, error: BeelineError) -> Bool { error.code == Code(code) }
 }

@@ -5,62 +5,63 @@ public import DirectHTTP
 public import HTTPDNS
 public import Names
 
-/// What a ``BeelineClient`` is made of.
+/// The configuration of a ``BeelineClient``.
 public struct ClientConfiguration: Sendable {
-    /// Who is asked for names, in this order. Default: ``UpstreamSpec/standard``.
+    /// The upstreams, tried in this order. Default: ``UpstreamSpec/standard``.
     public var upstreams: [UpstreamSpec] = UpstreamSpec.standard
-    /// The resolver's policy and bounds. Its own `upstreams` are asked before ``upstreams``.
+    /// The policy and limits of the resolver. Its own `upstreams` come before ``upstreams``.
     public var resolver = ResolverConfiguration()
-    /// Whether HTTPDNS is on when the client starts. Default true; ``BeelineClient/isHTTPDNSEnabled`` switches it later.
+    /// Whether HTTPDNS is on at the start. Default true; ``BeelineClient/isHTTPDNSEnabled`` changes it later.
     public var isHTTPDNSEnabled = true
-    /// Endpoints of origins that nobody is asked for, like curl's `--resolve`; they hold whatever the switch says.
-    /// Default none.
+    /// Fixed addresses of origins, like curl's `--resolve`. The client does not resolve these hosts. They apply whether HTTPDNS
+    /// is on or off. Default none.
     public var pinned: [Pin: [IPAddress]] = [:]
-    /// Origins that are reached by a Unix domain socket instead, by its path; nobody is asked for their endpoints and no proxy is
-    /// used. Default none.
+    /// Paths of Unix domain sockets to connect to in place of origins. The client neither resolves these hosts nor uses a proxy
+    /// for them. Default none.
     public var unixSockets: [Pin: String] = [:]
-    /// The cookies; nil: none are sent and none kept. Default: a jar in memory.
+    /// The cookie jar; `nil` sends and keeps no cookies. Default: a jar in memory.
     public var jar: CookieJar? = CookieJar()
-    /// The proxies. Default: those of the environment, as curl reads them; on Apple's systems else those of the settings.
+    /// The proxies. Default: those of the environment, as curl reads them; on Apple platforms otherwise those of the system
+    /// settings.
     public var proxies = ProxySettings.standard
-    /// How TLS is done, with origins and upstreams alike. Upstreams are not shown the client certificate, and pins that cover
-    /// every host do not hold for them.
+    /// The TLS settings, for origins and upstreams. The client certificate and pins that cover every host do not apply to
+    /// upstreams.
     public var tls = TLSSettings()
-    /// How long a request may take, its interceptors, redirects, tries and the waits between them included.
+    /// The time limits of a call, including its interceptors, redirects, tries and the waits between them.
     public var limits = TimeLimits()
-    /// When a request is tried again. Default: never.
+    /// The retry policy. Default: no retries.
     public var retry = RetryPolicy.none
-    /// When a request is sent a second time because the answer takes long; nil, the default: never.
+    /// When to send a second, equal request because the response is slow. Default `nil`: never.
     public var hedge: HedgePolicy?
-    /// Who the client is, by origin. Default: nobody.
+    /// The credentials for each origin. Default none.
     public var credentials: [Origin: Credentials] = [:]
-    /// What stands between callers and the client, in the order in which they are called. Default none.
+    /// The interceptors, in calling order. Default none.
     public var interceptors: [any Interceptor] = []
-    /// Who hears what happens: logs, metrics and traces. Default nobody.
+    /// The logger, metrics and tracer. Default none.
     public var observability = Observability()
-    /// What happens to redirects. Default: 20 are followed.
+    /// The redirect policy. Default: follows up to 20 redirects.
     public var redirects = RedirectPolicy.follow(limit: 20)
-    /// `User-Agent` of requests that have none; nil: none is sent.
+    /// `User-Agent` of requests that have none; `nil` sends none.
     public var userAgent: String? = "Beeline/\(BeelineClient.version)"
-    /// `Accept` of requests that have none; nil: none is sent. Default: anything.
+    /// `Accept` of requests that have none; `nil` sends none. Default `*/*`.
     public var accept: String? = "*/*"
-    /// Whether gzip and deflate are offered and undone where a request does not say `Accept-Encoding` itself, and asks for no
-    /// `Range`. Default true.
+    /// Whether the client offers and decodes gzip and deflate. This does not apply to a request with its own `Accept-Encoding`
+    /// or a `Range`. Default true.
     public var decodesContent = true
-    /// The bounds of the pool and of responses' heads.
+    /// The limits of the connection pool and of response heads.
     public var engine = EngineConfiguration()
 
-    /// The defaults.
+    /// Creates a configuration with default values.
     public init() {}
 
-    /// A host and port with endpoints of its own.
+    /// A host and port with fixed endpoints.
     public struct Pin: Hashable, Sendable {
         /// The host.
         public var host: Host
-        /// The port; nil: every port.
+        /// The port; `nil` for every port.
         public var port: UInt16?
 
-        /// A pin.
+        /// Creates a pin.
         public init(_ host: Host, port: UInt16? = nil) {
             self.host = host
             self.port = port
@@ -69,14 +70,14 @@ public struct ClientConfiguration: Sendable {
 }
 
 extension ClientConfiguration {
-    /// Who the client is to an origin; a WebSocket's is that of its handshake too.
+    /// The credentials for an origin. A `ws` or `wss` origin also uses those of its `http` or `https` equivalent.
     func credentials(for origin: Origin) -> Credentials? {
         credentials.isEmpty ? nil : credentials[origin] ?? credentials[origin.httpEquivalent]
     }
 
-    /// The way to an origin: a socket of this machine, a proxy, or straight.
+    /// The route to an origin: a Unix domain socket, a proxy, or direct.
     ///
-    /// - Throws: `proxyUnresolved` where there should be a proxy on it, and nobody can say which.
+    /// - Throws: `proxyUnresolved` if a proxy is configured for the origin but its value is not usable.
     func route(to origin: Origin) throws(BeelineError) -> Route {
         if !unixSockets.isEmpty,
             let path = unixSockets[Pin(origin.host, port: origin.port)] ?? unixSockets[Pin(origin.host)]
@@ -88,10 +89,10 @@ extension ClientConfiguration {
     }
 }
 
-/// What happens to a response that says where to go instead (RFC 9110 §15.4).
+/// What the client does with a redirect (RFC 9110 §15.4).
 public enum RedirectPolicy: Sendable, Hashable {
-    /// It is the response.
+    /// Returns the redirect as the response.
     case none
-    /// It is followed, this many times at the most; one more is an error (`tooManyRedirects`).
+    /// Follows up to `limit` redirects. One more throws `tooManyRedirects`.
     case follow(limit: Int)
 }

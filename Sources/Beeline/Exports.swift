@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// `import Beeline` is the one import that most programs need: what its API speaks of comes with it.
+// Re-exports the modules whose types occur in the API, so that most programs need only `import Beeline`.
 @_exported public import CookieJar
 @_exported public import DirectHTTP
 @_exported public import HTTPDNS

@@ -6,44 +6,44 @@ public import HTTPDNS
 public import HTTPTypes
 public import Names
 
-/// One request and its response on the way to the final one.
+/// One request and its response. A call has several hops if it is redirected.
 public struct Hop: Sendable {
-    /// The URL that was asked, with the name.
+    /// The requested URL, with the host name.
     public let url: HTTPURL
-    /// The request's head as it was sent. Its cookies and credentials are secrets.
+    /// The head of the request as it was sent. Its cookies and credentials are secrets.
     public let request: HTTPRequest
-    /// The response's head.
+    /// The head of the response.
     public let response: HTTPResponse
-    /// Where the socket goes: to the origin, or to the proxy.
+    /// The remote endpoint of the socket: that of the origin or of the proxy.
     public let endpoint: Endpoint
-    /// Where the socket comes from; nil for a Unix domain socket, and where no server answered.
+    /// The local endpoint of the socket; `nil` for a Unix domain socket, and if no server answered.
     public let localEndpoint: Endpoint?
-    /// How the endpoint was known when it was dialled; nil through a proxy, and where it was pinned.
+    /// How the endpoint was resolved when it was dialled; `nil` for a proxy or a pinned host.
     public let resolution: Resolution?
-    /// The proxy that carried it; nil where it went straight.
+    /// The proxy; `nil` if the connection was direct.
     public var proxy: Proxy? { route.proxy }
     let route: Route
-    /// Every endpoint that was tried when the connection was dialled.
+    /// All connection attempts of the dial.
     public let attempts: [Attempt]
-    /// Whether the connection had been used before.
+    /// Whether an earlier request had used the connection.
     public let isReused: Bool
-    /// `http/1.1`, `h2`, or `http/1.0` where the status line said so.
+    /// `http/1.1`, `h2`, or `http/1.0` if the status line says so.
     public let applicationProtocol: String
     /// How long each phase took.
     public let timings: ExchangeTimings
     /// The names of the cookies that were sent.
     public let cookiesSent: [String]
-    /// What became of each `Set-Cookie`, in their order; the names only, for values are secrets.
+    /// The outcome of each `Set-Cookie` field, in order. It has names only, because values are secrets.
     public let cookiesReceived: [ReceivedCookieOutcome]
-    /// When the response's head had come: what its cookies' ages count from.
+    /// When the head of the response arrived. Cookie ages count from this time.
     let receivedAt: CookieTime
 
     /// The method.
     public var method: HTTPRequest.Method { request.method }
-    /// The status that came back.
+    /// The status of the response.
     public var status: HTTPResponse.Status { response.status }
 
-    /// The version of HTTP, as curl's `-w` and OpenTelemetry write it: `1.0`, `1.1` or `2`.
+    /// The HTTP version, as curl's `-w` and OpenTelemetry write it: `1.0`, `1.1` or `2`.
     package var httpVersion: String {
         switch applicationProtocol {
         case "h2": "2"

@@ -2,17 +2,17 @@
 
 import DirectHTTP
 
-/// How long each phase of a response's last hop took, in nanoseconds. A phase that a kept connection spared is nil.
+/// The duration of each phase of the last hop, in nanoseconds. A phase that a reused connection skips is `nil`.
 public struct PhaseTimings: Hashable, Sendable, Codable {
-    /// Naming the endpoints.
+    /// Name resolution.
     public var resolve: Int64?
-    /// TCP, from the start of the race.
+    /// TCP, from the start of the connection attempts.
     public var connect: Int64?
     /// TLS, and a proxy's CONNECT.
     public var tls: Int64?
     /// From sending the request to the first byte of the response.
     public var firstByte: Int64
-    /// From the head to the body's last byte; nil before that came.
+    /// From the head to the last byte of the body; `nil` until the body has ended.
     public var body: Int64?
 
     init(_ timings: ExchangeTimings, body: Duration?) {
@@ -25,7 +25,7 @@ public struct PhaseTimings: Hashable, Sendable, Codable {
 }
 
 extension Duration {
-    /// In whole nanoseconds.
+    /// The duration in whole nanoseconds.
     var nanoseconds: Int64 {
         let (seconds, attoseconds) = components
         return seconds &* 1_000_000_000 &+ attoseconds / 1_000_000_000

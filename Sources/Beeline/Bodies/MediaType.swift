@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The media types that are known by a file's name: those that curl knows.
+/// Guesses media types from file names, with the same table as curl.
 package enum MediaType {
     private static let byEnding = [
         ".gif": "image/gif", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".png": "image/png", ".svg": "image/svg+xml",
@@ -8,7 +8,7 @@ package enum MediaType {
         ".xml": "application/xml",
     ]
 
-    /// The type of a file; `application/octet-stream` where its name tells nothing.
+    /// Returns the media type of a file; `application/octet-stream` for an unknown extension.
     package static func guess(fileName: String) -> String {
         let name = fileName.lowercased()
         return byEnding.first { name.hasSuffix($0.key) }?.value ?? "application/octet-stream"

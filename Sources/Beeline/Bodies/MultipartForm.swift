@@ -2,7 +2,7 @@
 
 public import DirectHTTP
 
-/// A form as `multipart/form-data` (RFC 7578), as browsers send it.
+/// A `multipart/form-data` form (RFC 7578), encoded as browsers encode it.
 ///
 /// ```swift
 /// var form = MultipartForm()
@@ -11,27 +11,27 @@ public import DirectHTTP
 /// try await client.post("https://api.example.com/photos", body: form.body)
 /// ```
 ///
-/// Files are read while they are sent and need no memory. The length is known where those of all parts are, and the form can
-/// be sent again, for a redirect or a retry, where all parts can.
+/// Files are read while they are sent, not loaded into memory. The length is known if the lengths of all parts are. The form
+/// can be sent again, for a redirect or a retry, if all parts can.
 public struct MultipartForm: Sendable {
-    /// One part.
+    /// A part of a form.
     public struct Part: Sendable {
         /// The field's name.
         public var name: String
-        /// What is in it. Its `contentType` is that of the part; nil: none is said, which means text (RFC 7578 §4.4).
+        /// The content. Its `contentType` is that of the part; `nil` sends none, which means text (RFC 7578 §4.4).
         public var body: RequestBody
-        /// The name that a file has at the server; nil: it is no file.
+        /// The file name that the server sees; `nil` if the part is not a file.
         public var fileName: String?
 
-        /// A part.
+        /// Creates a part.
         public init(_ name: String, _ body: RequestBody, fileName: String? = nil) {
             self.name = name
             self.body = body
             self.fileName = fileName
         }
 
-        /// The part's header fields. Characters that would end the quoted names are percent-encoded, as browsers do; what
-        /// would end the line of the type is left out.
+        /// The header fields of the part. Characters that would end a quoted name are percent-encoded, as browsers do. Control
+        /// characters in the type are left out.
         var head: String {
             var head = "Content-Disposition: form-data; name=\"\(Self.escaped(name))\""
             if let fileName { head += "; filename=\"\(Self.escaped(fileName))\"" }
@@ -57,12 +57,12 @@ public struct MultipartForm: Sendable {
         }
     }
 
-    /// The parts, in the order in which they are sent.
+    /// The parts, in sending order.
     public var parts: [Part]
-    /// What separates the parts: 24 dashes and 16 random hexadecimal digits, which no file has by chance.
+    /// The separator of the parts: 24 dashes and 16 random hexadecimal digits, so that a collision with content is improbable.
     public let boundary: String
 
-    /// A form of parts.
+    /// Creates a form from parts.
     public init(_ parts: [Part] = []) {
         let digits = (0..<16).map { _ in String(Int.random(in: 0..<16), radix: 16) }.joined()
         self.init(parts, boundary: String(repeating: "-", count: 24) + digits)
@@ -73,18 +73,18 @@ public struct MultipartForm: Sendable {
         self.boundary = boundary
     }
 
-    /// Adds a field with a text.
+    /// Adds a text field.
     public mutating func add(_ name: String, _ value: String) {
         parts.append(Part(name, .bytes(value.utf8)))
     }
 
-    /// Adds a file, which is read while it is sent.
+    /// Adds a file. The file is read while it is sent.
     ///
     /// - Parameters:
-    ///   - name: the field's name.
-    ///   - path: the file.
-    ///   - fileName: its name at the server; nil: the last part of the path.
-    ///   - type: its media type; nil: by the ending of its name.
+    ///   - name: The name of the field.
+    ///   - path: The path of the file.
+    ///   - fileName: The file name that the server sees; `nil` uses the last component of the path.
+    ///   - type: The media type; `nil` guesses it from the extension.
     public mutating func add(_ name: String, file path: String, fileName: String? = nil, type: String? = nil) {
         let last = String(path[(path.lastIndex(of: "/").map(path.index(after:)) ?? path.startIndex)...])
         var body = RequestBody.file(path)
@@ -92,7 +92,7 @@ public struct MultipartForm: Sendable {
         parts.append(Part(name, body, fileName: fileName ?? last))
     }
 
-    /// Adds a part whose body is anything.
+    /// Adds a part with any body.
     public mutating func add(_ name: String, _ body: RequestBody, fileName: String? = nil) {
         parts.append(Part(name, body, fileName: fileName))
     }
@@ -100,7 +100,7 @@ public struct MultipartForm: Sendable {
     /// `multipart/form-data` with the boundary.
     public var contentType: String { "multipart/form-data; boundary=\(boundary)" }
 
-    /// The form as the body of a request, with its `Content-Type`.
+    /// The form as a request body, with its `Content-Type`.
     public var body: RequestBody {
         var pieces: [RequestBody] = []
         for part in parts {

@@ -10,11 +10,11 @@ public import Foundation
 #endif
 
 extension RequestBody {
-    /// A value as JSON (RFC 8259), with `Content-Type: application/json`.
+    /// Creates a JSON body (RFC 8259) with `Content-Type: application/json`.
     ///
     /// - Parameters:
-    ///   - value: what is sent.
-    ///   - encoder: how it is written.
+    ///   - value: The value to encode.
+    ///   - encoder: The encoder.
     /// - Throws: ``BeelineError`` with code `encodingFailed`.
     public static func json(
         _ value: some Encodable,
@@ -35,13 +35,13 @@ extension RequestBody {
 }
 
 extension Response {
-    /// Reads the body as JSON. Status and `Content-Type` are not looked at: check ``status`` first.
+    /// Decodes the body as JSON. It ignores the status and `Content-Type`: check ``status`` first.
     ///
     /// - Parameters:
-    ///   - type: what it is read as.
-    ///   - limit: bytes after decoding of the content coding; a larger body throws `responseTooLarge`. Default 16 MiB.
-    ///   - decoder: how it is read.
-    /// - Throws: ``BeelineError``; `decodingFailed` where the body is no JSON of that type.
+    ///   - type: The type to decode.
+    ///   - limit: The maximum size in bytes, after content decoding; a larger body throws `responseTooLarge`. Default 16 MiB.
+    ///   - decoder: The decoder.
+    /// - Throws: ``BeelineError``; `decodingFailed` if the body is not JSON of that type.
     public func decode<Value: Decodable>(
         _ type: Value.Type = Value.self,
         upTo limit: Int = 16 << 20,

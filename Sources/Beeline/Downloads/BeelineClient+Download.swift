@@ -9,21 +9,22 @@ extension BeelineClient {
     /// let download = try await client.download("https://example.com/disk.img", to: "/tmp/disk.img")
     /// ```
     ///
-    /// Until it is whole it grows in `path.partial`; then that is moved to `path` in one step. What breaks off goes on with
-    /// `Range` and `If-Range` where the server names a strong validator, by itself (``DownloadOptions/resumes``) and when
-    /// the same URL is downloaded to the same path later: `path.partial.json` remembers the validator. A server that does
-    /// not know ranges, or has another version by then, sends the whole again. The file is moved, not synced: after a crash
-    /// of the machine it may be the old one.
+    /// The data grows in `path.partial`, which is renamed to `path` when it is complete. An interrupted download resumes with
+    /// `Range` and `If-Range` if the server sends a strong validator. It resumes automatically (see
+    /// ``DownloadOptions/resumes``), and also when a later call downloads the same URL to the same path: `path.partial.json`
+    /// stores the validator. If the server does not support ranges or has a new version, it sends the whole file again. The
+    /// file is not synced to disk: after a crash of the machine, `path` may still be the old file.
     ///
-    /// No content coding is asked for: the file has the bytes that the server has.
+    /// The request asks for no content coding: the file has exactly the bytes of the server.
     ///
     /// - Parameters:
-    ///   - url: what is downloaded.
-    ///   - path: where it goes; a file that stands there is replaced. What is no regular file, such as a device, is refused.
-    ///   - fields: header fields of the request, but for those of ranges.
-    ///   - options: what it does otherwise.
-    /// - Throws: ``BeelineError``: `unexpectedStatus` for a status that brings no file, `fileFailed` where it cannot be
-    ///   written or another download writes there. What came is kept then.
+    ///   - url: The URL.
+    ///   - path: The destination. An existing file is replaced. A path that is not a regular file, such as a device, is an
+    ///     error.
+    ///   - fields: Header fields of the request. `Range`, `If-Range` and `Accept-Encoding` are set by the download.
+    ///   - options: The options of the download.
+    /// - Throws: ``BeelineError``; `unexpectedStatus` for a status that carries no file, `fileFailed` if the file cannot be
+    ///   written or another download writes it. The received bytes are kept.
     public func download(
         _ url: String,
         to path: String,

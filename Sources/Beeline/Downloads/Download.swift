@@ -3,34 +3,34 @@
 public import DirectHTTP
 public import HTTPTypes
 
-/// A download that came to its end.
+/// A completed download.
 public struct Download: Sendable {
-    /// The file.
+    /// The path of the file.
     public let path: String
-    /// Its size.
+    /// The size of the file in bytes.
     public let size: Int64
-    /// Bytes of it that were there before this call.
+    /// How many of these bytes existed before this call.
     public let resumedFrom: Int64
-    /// How often it went on after it had broken off, within this call.
+    /// How often the download resumed after an interruption, within this call.
     public let resumes: Int
-    /// Status and fields of the last response.
+    /// The head of the last response.
     public let head: HTTPResponse
     /// The hops of the last response.
     public let hops: [Hop]
 }
 
-/// What a download does otherwise than by default.
+/// The options of a download.
 public struct DownloadOptions: Sendable {
-    /// What its requests do otherwise than configured. The limit of the whole holds for the whole download.
+    /// The options of its requests. The limit `whole` applies to the whole download.
     public var request = RequestOptions()
-    /// How often a download that breaks off goes on by itself. It does where the server names a strong validator
-    /// (RFC 9110 §8.8.1), and not otherwise. Default 5.
+    /// How often an interrupted download resumes automatically. It resumes only if the server sends a strong validator (RFC
+    /// 9110 §8.8.1). Default 5.
     public var resumes = 5
-    /// The waits before it goes on.
+    /// The waits before each resume.
     public var backoff = Backoff()
-    /// Hears how far it has come, after each write; it must not wait. Default nil.
+    /// Called with the progress after each write. It must not block. Default `nil`.
     public var progress: (@Sendable (TransferProgress) -> Void)?
 
-    /// The defaults.
+    /// Creates options with default values.
     public init() {}
 }

@@ -9,14 +9,14 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// What is remembered beside a part of a download, so that nothing is added to the part of another thing.
+/// Metadata stored beside a partial file, so that a resume never appends bytes of another resource or version.
 struct DownloadNote: Codable, Hashable, Sendable {
-    /// The URL that was asked for.
+    /// The requested URL.
     var url: String
-    /// What `If-Range` says: a strong ETag, or a date that is as good (RFC 9110 §13.1.5).
+    /// The value of `If-Range`: a strong ETag, or a date that counts as strong (RFC 9110 §13.1.5).
     var validator: String
 
-    /// Nil where the response has no validator that is strong enough to add parts by.
+    /// Creates a note; `nil` if the response has no strong validator.
     init?(url: String, _ fields: HTTPFields) {
         self.url = url
         if let tag = fields[.eTag] {
@@ -25,14 +25,14 @@ struct DownloadNote: Codable, Hashable, Sendable {
         } else if let modified = fields[.lastModified], let time = HTTPDate.parse(modified),
             let date = fields[.date].flatMap(HTTPDate.parse), date - time >= 60
         {
-            // RFC 9110 §8.8.2.2: a resource that may have changed twice in that second is not told apart.
+            // RFC 9110 §8.8.2.2: a date is weak if the resource may have changed twice within that second.
             validator = modified
         } else {
             return nil
         }
     }
 
-    /// The note at a path; nil where there is none that can be read.
+    /// Reads the note at a path; `nil` if there is none or it is not valid.
     static func read(_ path: String) -> DownloadNote? {
         guard let data = try? Data(contentsOf: URL(fileURLWithPath: path)), data.count <= 64 * 1024 else { return nil }
         return try? JSONDecoder().decode(DownloadNote.self, from: data)

@@ -6,9 +6,9 @@ import NIOCore
 import NIOPosix
 import Names
 
-/// One download, from its first request to the file in its place.
+/// Performs one download, from the first request to the rename of the complete file.
 struct DownloadRun {
-    /// Bytes that are written in one go: so that the hop to the thread that may wait for the disk does not count.
+    /// Bytes per write. Large enough to amortise the switch to the thread pool.
     private static let writeSize = 256 * 1024
 
     private let client: BeelineClient
@@ -39,14 +39,14 @@ struct DownloadRun {
     func run() async throws(BeelineError) -> Download {
         let (path, partialPath, notePath) = (path, partialPath, notePath)
         let file = try await onDisk { () throws(BeelineError) in
-            // A FIFO would be waited for, and a device replaced.
+            // Opening a FIFO would block, and the rename would replace a device.
             for path in [path, partialPath, notePath] { try PartialFile.checkIsRegular(path) }
             return try PartialFile(partialPath)
         }
         do {
             return try await run(file)
         } catch {
-            // What came is kept; a trace of nothing is not.
+            // Keeps a partial file, but removes an empty one.
             try? await onDisk { () throws(BeelineError) in file.abandon() }
             throw error
         }
@@ -72,7 +72,8 @@ struct DownloadRun {
                     offset = try await write(response, to: file, from: offset)
                     if try isPart(response, upTo: offset) {
                         hasFirst = true
-                        // A part that brings next to nothing is another resume: with a wait, and not for ever.
+                        // A very small part counts as a resume, with a wait and a limit. A server could otherwise cause endless
+                        // requests.
                         if offset - start < Self.smallestPart {
                             resumes += 1
                             try await pause(before: resumes, after: Self.smallPart(response, size: offset - start))
@@ -81,8 +82,8 @@ struct DownloadRun {
                     }
                 }
             } catch {
-                // What broke off goes on only if the server says how. The request for the rest may fail, too: the network may be
-                // away for longer than the first wait.
+                // Resumes only with a validator. The request for the rest may fail as well, because the network may be down for
+                // longer than the first wait.
                 guard hasBegun, note != nil, Self.mayGoOn(error) else { throw error }
                 resumes += 1
                 try await pause(before: resumes, after: error)
@@ -108,7 +109,7 @@ struct DownloadRun {
         }
     }
 
-    /// Waits before the download goes on once more, or throws why it does not.
+    /// Waits before the next resume, or throws `error` if no resume is left or there is not enough time.
     private func pause(before resume: Int, after error: BeelineError) async throws(BeelineError) {
         guard resume <= options.resumes else { throw error }
         let wait = options.backoff.wait(after: resume, chance: .random(in: 0..<1))
@@ -116,14 +117,14 @@ struct DownloadRun {
         do { try await client.clock.sleep(wait) } catch { throw BeelineError(.init(.cancelled), "\(error)") }
     }
 
-    /// The bytes of a part from which on the next one is asked for at once.
+    /// The minimum size of a part. After a smaller part, the next request waits.
     private static let smallestPart: Int64 = 64 * 1024
 
     private static func smallPart(_ response: Response, size: Int64) -> BeelineError {
         BeelineError(.rangeMismatch, "\(response.url) sends the rest in parts of \(size) bytes", hops: response.hops)
     }
 
-    /// Whether there is more than a response brought: a server may send less than the range that it was asked for (RFC 9110
+    /// Whether the resource has more bytes than this response: a server may send less than the requested range (RFC 9110
     /// §15.3.7).
     private func isPart(_ response: Response, upTo end: Int64) throws(BeelineError) -> Bool {
         guard response.status == .partialContent, let field = response.fields[.contentRange],
@@ -139,7 +140,8 @@ struct DownloadRun {
         return true
     }
 
-    /// Asks for the rest, or for the whole where the rest is not to be had. Gives the byte that the response begins at.
+    /// Requests the rest, or the whole resource if the rest is not available. Returns the response and the offset of its first
+    /// byte.
     private func ask(from offset: Int64, _ note: DownloadNote?) async throws(BeelineError) -> (Response, Int64) {
         let start = note == nil ? 0 : offset
         let response = try await send(from: start, note)
@@ -153,7 +155,7 @@ struct DownloadRun {
         switch ResumeDecision(status: response.status.code, contentRange: range, offset: start) {
         case .append where response.fields[.eTag].map({ $0 == note?.validator }) ?? true:
             return (response, start)
-        // Without a size it may have been anything that the server did not like.
+        // A 416 without a size may have another cause than a complete file.
         case .complete where range != nil:
             await response.body.discard()
             return (response, start)
@@ -162,7 +164,7 @@ struct DownloadRun {
         case .refused:
             throw await unexpected(response)
         case .append, .complete, .mismatch:
-            // The part is of no use, or the server errs with ranges: the whole, then.
+            // The partial file is outdated, or the server handles ranges wrongly: request the whole resource.
             await response.body.discard()
             return try await ask(from: 0, nil)
         }
@@ -189,7 +191,7 @@ struct DownloadRun {
         )
     }
 
-    /// Readies the file and the note for what comes. Gives what a later part can be asked for by.
+    /// Prepares the file and the note for the response. Returns the note for a later resume, if there is one.
     private func begin(
         _ file: PartialFile,
         _ response: Response,
@@ -198,7 +200,7 @@ struct DownloadRun {
         let note = DownloadNote(url: "\(url)", response.fields)
         let notePath = notePath
         return try await onDisk { () throws(BeelineError) in
-            // A part without a note is of no use, and a note without its part would be a lie.
+            // A part without a note is useless, and a note without its part is wrong.
             if offset == 0 { removeFile(notePath) }
             try file.truncate(to: offset)
             guard let note, (try? note.write(notePath)) != nil else {
@@ -208,16 +210,16 @@ struct DownloadRun {
         }
     }
 
-    /// Writes the body. Gives the size of the file.
+    /// Writes the body to the file. Returns the new size of the file.
     private func write(
         _ response: Response,
         to file: PartialFile,
         from offset: Int64
     ) async throws(BeelineError) -> Int64 {
-        // The server may claim any length.
+        // `Content-Length` comes from the server and may be any number.
         let length = response.fields[.contentLength].flatMap { Int64($0) }
         let total = length.map { $0.addingReportingOverflow(offset) }.flatMap { $0.overflow ? nil : $0.partialValue }
-        // A part ends where it says, whatever its framing brings.
+        // The range ends where `Content-Range` says, even if the body continues.
         let range = response.status == .partialContent ? response.fields[.contentRange] : nil
         let limit = range.flatMap(ResumeDecision.length) ?? .max
         var size = offset
@@ -257,11 +259,11 @@ struct DownloadRun {
         }
     }
 
-    /// Whether what failed so may come to its end the next time.
+    /// Whether a later request may succeed after this error.
     private static func mayGoOn(_ error: BeelineError) -> Bool { RetryPolicy.standard.errors.contains(error.code) }
 
-    /// Runs what may wait for a disk on NIO's thread pool, also where the task was cancelled: what came is kept then, and a trace of
-    /// nothing removed. `runIfActive` would not do it.
+    /// Runs blocking file access on NIO's thread pool. It also runs if the task was cancelled, so that received bytes are kept
+    /// and an empty file is removed; `runIfActive` would skip it.
     private func onDisk<Value: Sendable>(
         _ body: @escaping @Sendable () throws(BeelineError) -> Value
     ) async throws(BeelineError) -> Value {

@@ -10,18 +10,18 @@ import Musl
 import Glibc
 #endif
 
-/// The file that a download grows in. Every call may wait for a disk.
+/// The file that a download writes to. Every call may block on disk access.
 final class PartialFile: Sendable {
     private let path: String
     private let number: CInt
 
-    /// Opens the file and makes it where there is none.
+    /// Opens the file, or creates it.
     ///
-    /// - Throws: ``BeelineError`` with code `fileFailed`, also where another download has it.
+    /// - Throws: ``BeelineError`` with code `fileFailed`, also if another download has locked the file.
     init(_ path: String) throws(BeelineError) {
         self.path = path
         while true {
-            // In a folder that others may write to, a link may lead to any file, and a FIFO be waited for.
+            // In a folder that others can write to, a link may lead to any file, and opening a FIFO may block.
             let number = openFile(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0o666)
             guard number >= 0 else { throw Self.failed(path, "cannot be opened") }
             guard Self.isRegular(number) else {
@@ -36,7 +36,7 @@ final class PartialFile: Sendable {
                 closeFile(number)
                 throw error
             }
-            // Between opening and locking, another download may have put the file in its place: then it is not ours.
+            // Another download may have renamed the file between opening and locking; then open it again.
             if Self.isFile(number, at: path) {
                 self.number = number
                 return
@@ -45,7 +45,7 @@ final class PartialFile: Sendable {
         }
     }
 
-    /// Makes sure that a path names a regular file, or none.
+    /// Throws if the path names anything but a regular file. A missing file is not an error.
     static func checkIsRegular(_ path: String) throws(BeelineError) {
         var there = stat()
         guard stat(path, &there) == 0, there.st_mode & S_IFMT != S_IFREG else { return }
@@ -69,21 +69,21 @@ final class PartialFile: Sendable {
 
     deinit { closeFile(number) }
 
-    /// How many bytes are in it.
+    /// The size of the file in bytes.
     func size() throws(BeelineError) -> Int64 {
         let end = lseek(number, 0, SEEK_END)
         guard end >= 0 else { throw Self.failed(path, "cannot be examined") }
         return Int64(end)
     }
 
-    /// Forgets what stands behind `length`, and goes on there.
+    /// Truncates the file to `length` bytes and moves the write position there.
     func truncate(to length: Int64) throws(BeelineError) {
         guard ftruncate(number, off_t(length)) == 0, lseek(number, off_t(length), SEEK_SET) >= 0 else {
             throw Self.failed(path, "cannot be cut")
         }
     }
 
-    /// Adds pieces at the end.
+    /// Writes buffers at the current position.
     func write(_ pieces: [ByteBuffer]) throws(BeelineError) {
         for piece in pieces {
             let isWhole = piece.withUnsafeReadableBytes { bytes in
@@ -99,15 +99,15 @@ final class PartialFile: Sendable {
         }
     }
 
-    /// Puts the file where it belongs, in one step: whoever looks there sees the old file or the whole new one.
+    /// Renames the file to `destination` in one step: readers see either the old file or the complete new one.
     func move(to destination: String) throws(BeelineError) {
         guard rename(path, destination) == 0 else { throw Self.failed(destination, "cannot be put in place") }
     }
 
-    /// Leaves it to others, and removes it where nothing is in it. It is not written to any more.
+    /// Releases the lock and removes an empty file. Nothing may write to it afterwards.
     func abandon() {
         if let size = try? size(), size == 0 { removeFile(path) }
-        // Closing would do, but who knows which thread drops the last reference, and when.
+        // Closing would release the lock too, but the time of the last reference's release is not known.
         _ = flock(number, LOCK_UN)
     }
 
@@ -125,5 +125,5 @@ private func openFile(_ path: String, _ flags: CInt, _ permissions: mode_t) -> C
 private func writeBytes(_ number: CInt, _ start: UnsafeRawPointer, _ count: Int) -> Int { write(number, start, count) }
 private func closeFile(_ number: CInt) { _ = close(number) }
 
-/// Removes a file, if it is there.
+/// Removes a file if it exists.
 func removeFile(_ path: String) { _ = unlink(path) }

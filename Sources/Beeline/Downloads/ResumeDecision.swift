@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What a response means to a download that was to go on at a byte (RFC 9110 §14.4, §15.3.7, §15.5.17).
+/// What a download does with the response to a range request (RFC 9110 §14.4, §15.3.7, §15.5.17).
 package enum ResumeDecision: Hashable, Sendable {
-    /// The rest comes: it is added to what is there.
+    /// The response has the rest: append it.
     case append
-    /// The whole comes again: what is there is replaced.
+    /// The response has the whole resource: replace the file.
     case restart
-    /// There is no rest.
+    /// The file is already complete.
     case complete
-    /// What comes, or what is there, does not fit; the message says how.
+    /// The response does not fit the partial file; the message says why.
     case mismatch(String)
-    /// The status brings no part of it.
+    /// The status carries no data of the resource.
     case refused(status: Int)
 
     /// - Parameters:
-    ///   - status: the response's status.
-    ///   - contentRange: its Content-Range.
-    ///   - offset: the byte that was asked for.
+    ///   - status: The status of the response.
+    ///   - contentRange: The value of its `Content-Range`.
+    ///   - offset: The offset of the first requested byte.
     package init(status: Int, contentRange: String?, offset: Int64) {
         switch status {
         case 206:
@@ -42,13 +42,13 @@ package enum ResumeDecision: Hashable, Sendable {
         }
     }
 
-    /// 100 of `bytes 100-199/200`.
+    /// The first position: 100 of `bytes 100-199/200`.
     static func start(_ field: String) -> Int64? {
         guard field.lowercased().hasPrefix("bytes ") else { return nil }
         return Int64(field.dropFirst(6).prefix { $0 != "-" })
     }
 
-    /// 100 of `bytes 100-199/200`, as a length; nil where it is none.
+    /// The length of the range: 100 for `bytes 100-199/200`; `nil` if the field is not valid.
     static func length(_ field: String) -> Int64? {
         guard let start = start(field), let dash = field.firstIndex(of: "-") else { return nil }
         guard let end = Int64(field[field.index(after: dash)...].prefix { $0 != "/" }), end >= start, start >= 0 else {
@@ -58,7 +58,7 @@ package enum ResumeDecision: Hashable, Sendable {
         return overflows ? nil : length
     }
 
-    /// 200 of `bytes */200`.
+    /// The complete size: 200 of `bytes */200`.
     static func size(_ field: String) -> Int64? {
         field.split(separator: "/").last.flatMap { Int64($0) }
     }

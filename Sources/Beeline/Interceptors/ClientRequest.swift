@@ -4,19 +4,19 @@ public import DirectHTTP
 public import HTTPTypes
 public import Names
 
-/// A request as the caller made it, before the client adds anything: what an ``Interceptor`` sees and may change.
+/// A request of the caller, before the client adds anything. An ``Interceptor`` can read and change it.
 public struct ClientRequest: Sendable {
-    /// Method and fields. Its `authority`, or a `Host` among the fields, is sent as the Host header where it is not the URL's, and
-    /// changes nothing else.
+    /// Method and fields. If its `authority`, or a `Host` field, differs from that of the URL, it is sent as the Host header
+    /// and has no other effect.
     public var head: HTTPRequest
-    /// What is asked for.
+    /// The URL.
     public var url: HTTPURL
     /// The body.
     public var body: RequestBody
-    /// What this request does otherwise than configured.
+    /// Settings of this request that override the configuration.
     public var options: RequestOptions
 
-    /// A request of parts.
+    /// Creates a request from its parts.
     public init(
         _ head: HTTPRequest,
         to url: HTTPURL,
@@ -35,7 +35,7 @@ public struct ClientRequest: Sendable {
         set { head.method = newValue }
     }
 
-    /// The fields that the caller set.
+    /// The header fields that the caller set.
     public var fields: HTTPFields {
         get { head.headerFields }
         set { head.headerFields = newValue }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Stands between the caller and the client: request in, response out. For signing, logging, caching, rewriting.
+/// Wraps every call of the client: it receives the request and returns the response. Use it to sign, log, cache or rewrite.
 ///
 /// ```swift
 /// struct Signing: Interceptor {
@@ -12,39 +12,38 @@
 /// }
 /// ```
 ///
-/// An interceptor is called once for each call of the client, not for each hop: redirects, the answers to challenges, retries
-/// and hedges happen below it, and cookies are added there. What the hops did stands in ``Response/hops``. Those of
-/// ``ClientConfiguration/interceptors`` are called in their order: the first one sees the caller's request and the final
-/// response.
+/// An interceptor runs once for each call of the client, not for each hop: redirects, answers to challenges, retries and hedged
+/// requests happen below it, and the client adds cookies there. ``Response/hops`` lists the hops. The client calls
+/// ``ClientConfiguration/interceptors`` in order: the first interceptor sees the request of the caller and the final response.
 ///
-/// Opening a WebSocket is a call like any other: a response of 101 is the one that opened it, and one that an interceptor makes
-/// itself opens none.
+/// Opening a WebSocket is a call like any other. A response with status 101 from `next` carries the WebSocket; a response that
+/// an interceptor creates does not.
 ///
-/// It may call `next` several times, one after the other, to try again, at most ``InterceptorNext/maximumCalls`` times for
-/// a call; or not at all, and answer by itself with ``Response/init(answering:status:fields:body:)``. The time limit of the
-/// whole request begins before the first interceptor and holds for what `next` does. One interceptor serves many calls at
-/// the same time.
+/// An interceptor may call `next` several times in sequence, at most ``InterceptorNext/maximumCalls`` times for a call. It may
+/// also answer without `next`, with ``Response/init(answering:status:fields:body:)``. The time limit of the whole call starts
+/// before the first interceptor and applies to `next`. One interceptor serves many calls at the same time.
 public protocol Interceptor: Sendable {
-    /// Carries a request out, by `next` or otherwise.
+    /// Performs a request, with `next` or without.
     ///
     /// - Parameters:
-    ///   - request: what the caller, or the interceptor before, asks for.
-    ///   - next: the rest of the way.
-    /// - Throws: what the caller shall see: a ``BeelineError`` as it is, `CancellationError` as `cancelled`, anything else as
-    ///   the `underlyingError` of an `interceptorFailed`.
+    ///   - request: The request of the caller or of the interceptor before.
+    ///   - next: The rest of the chain.
+    /// - Throws: The error for the caller: a ``BeelineError`` stays as it is, `CancellationError` becomes `cancelled`, any
+    ///   other error becomes the `underlyingError` of `interceptorFailed`.
     func intercept(_ request: ClientRequest, next: InterceptorNext) async throws -> Response
 }
 
-/// The rest of a request's way, as an ``Interceptor`` sees it.
+/// The rest of the chain after an ``Interceptor``.
 public struct InterceptorNext: Sendable {
-    /// How often one call may go all the way to the network. Default 32; once more is an error (`interceptorFailed`).
+    /// How often the interceptors of one call may send a request to the network. Default 32; one more throws
+    /// `interceptorFailed`.
     public static let maximumCalls = 32
 
     private let body: @Sendable (ClientRequest) async throws(BeelineError) -> Response
 
     init(_ body: @escaping @Sendable (ClientRequest) async throws(BeelineError) -> Response) { self.body = body }
 
-    /// Sends the request on.
+    /// Passes the request on.
     ///
     /// - Throws: ``BeelineError``.
     public func callAsFunction(_ request: ClientRequest) async throws(BeelineError) -> Response {

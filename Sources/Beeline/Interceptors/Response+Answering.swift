@@ -7,15 +7,15 @@ public import NIOCore
 import Names
 
 extension Response {
-    /// A response that no server sent: what an ``Interceptor`` answers by itself.
+    /// Creates a response without a server, for an ``Interceptor`` that answers a request itself.
     ///
-    /// Its one hop tells the request's URL; its endpoint is `0.0.0.0:0`, and its protocol `none`.
+    /// The response has one hop with the URL of the request, endpoint `0.0.0.0:0` and protocol `none`.
     ///
     /// - Parameters:
-    ///   - request: what is answered.
-    ///   - status: the status.
-    ///   - fields: the fields.
-    ///   - body: the body.
+    ///   - request: The request to answer.
+    ///   - status: The status.
+    ///   - fields: The header fields.
+    ///   - body: The body.
     public init(
         answering request: ClientRequest,
         status: HTTPResponse.Status,

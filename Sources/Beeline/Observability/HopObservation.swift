@@ -8,13 +8,13 @@ import Logging
 import Names
 import Tracing
 
-/// What is told of one request, from its start until its body has come to its end.
+/// Logs, measures and traces one request, from its start to the end of the response body.
 struct HopObservation: Sendable {
     let telemetry: Telemetry
     let method: String
     let url: HTTPURL
     var span: (any Span)?
-    /// What the tracer adds to the request.
+    /// Header fields that the tracer adds to the request.
     var fields: HTTPFields = [:]
     private let begin = ContinuousClock.now
 
@@ -24,7 +24,7 @@ struct HopObservation: Sendable {
         self.url = url
     }
 
-    /// No response came.
+    /// Records that the request failed without a response.
     func failed(_ error: BeelineError) {
         let code = error.code.description
         if let span {
@@ -36,7 +36,7 @@ struct HopObservation: Sendable {
         telemetry.logger?.debug("request failed", metadata: metadata(["error.type": "\(code)"]))
     }
 
-    /// A response came; its body is on its way.
+    /// Records the head of the response, and the rest when its body ends.
     func answered(_ response: ExchangeResponse, _ hop: Hop) {
         let status = hop.status.code
         let version = hop.httpVersion
@@ -59,7 +59,7 @@ struct HopObservation: Sendable {
                 dimensions + [
                     ("http.response.status_code", "\(status)"), ("network.protocol.version", version),
                 ]
-            // A body that was not read to its end is nobody's fault.
+            // A body that the caller does not read to its end is not an error.
             if let error, error.code != .cancelled {
                 span?.attributes["error.type"] = error.code.description
                 span?.setStatus(SpanStatus(code: .error, message: error.code.description))
@@ -119,7 +119,7 @@ struct HopObservation: Sendable {
         phase("first_byte", timings.firstByte)
     }
 
-    /// The conventions have no names for phases.
+    /// Records the time of a phase. The OpenTelemetry conventions have no names for phases.
     private func phase(_ name: String, _ duration: Duration) {
         guard let metrics = telemetry.metrics else { return }
         let dimensions = [("server.address", url.host.description), ("beeline.phase", name)]

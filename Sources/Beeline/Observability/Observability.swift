@@ -4,8 +4,8 @@ public import CoreMetrics
 public import Logging
 public import Tracing
 
-/// Who hears what a client does. Nothing is said to anybody who is not named here, not even to the process-wide systems:
-/// hand over `MetricsSystem.factory` or `InstrumentationSystem.tracer` where those are meant.
+/// The logger, metrics and tracer of a client. The client uses only those set here, never the process-wide systems. To use
+/// these, set `MetricsSystem.factory` or `InstrumentationSystem.tracer`.
 ///
 /// ```swift
 /// configuration.observability.logger = Logger(label: "http")
@@ -13,17 +13,17 @@ public import Tracing
 /// configuration.observability.tracer = InstrumentationSystem.tracer
 /// ```
 ///
-/// Names are those of OpenTelemetry's semantic conventions for HTTP clients. No cookie, credential or body is told, and of a
-/// query not the values that are known to be signatures.
+/// Names follow OpenTelemetry's semantic conventions for HTTP clients. Cookies, credentials and bodies are never recorded.
+/// Values of query parameters that are known to be signatures or tokens are redacted.
 public struct Observability: Sendable {
-    /// Hears of each request at `debug` and of each retry at `info`; errors are thrown, not logged. Default nil.
+    /// Logs each request at `debug` and each retry at `info`. Errors are thrown, not logged. Default `nil`.
     public var logger: Logger?
-    /// Gets `http.client.request.duration` and the phases' times. Default nil.
+    /// Receives `http.client.request.duration` and the times of the phases. Default `nil`.
     public var metrics: (any MetricsFactory)?
-    /// Gets a span for each request that is sent, redirects and retries included, and puts its context into the request's
-    /// fields. Default nil.
+    /// Creates a span for each request, including redirects and retries, and adds its context to the request's fields. Default
+    /// `nil`.
     public var tracer: (any Tracer)?
 
-    /// Nobody.
+    /// No logger, metrics or tracer.
     public init() {}
 }

@@ -7,13 +7,13 @@ import Logging
 import Names
 import Tracing
 
-/// Tells an ``Observability`` what happens to the requests of a client.
+/// Reports the requests of a client to an ``Observability``.
 struct Telemetry: Sendable {
     let logger: Logger?
     let metrics: (any MetricsFactory)?
     let tracer: (any Tracer)?
 
-    /// Nil where nobody wants to hear.
+    /// Creates telemetry; `nil` if nothing is observed.
     init?(_ observability: Observability) {
         logger = observability.logger
         metrics = observability.metrics
@@ -21,9 +21,9 @@ struct Telemetry: Sendable {
         if logger == nil, metrics == nil, tracer == nil { return nil }
     }
 
-    /// A request begins.
+    /// Starts the observation of a request.
     ///
-    /// - Parameter request: its number within the call, from 1.
+    /// - Parameter request: The number of the request within the call, starting at 1.
     func begin(_ hop: HopRequest, request number: Int) -> HopObservation {
         var observation = HopObservation(telemetry: self, method: hop.method.rawValue, url: hop.url)
         guard let tracer else { return observation }
@@ -43,7 +43,7 @@ struct Telemetry: Sendable {
         return observation
     }
 
-    /// A request is going to be tried again.
+    /// Logs that a request will be tried again.
     func willRetry(
         _ request: ClientRequest,
         after result: Result<Response, BeelineError>,
@@ -62,12 +62,12 @@ struct Telemetry: Sendable {
         logger.info("request will be tried again", metadata: metadata)
     }
 
-    /// Parameters of a query that are signatures or tokens (OpenTelemetry's list): their values are not told.
+    /// Query parameters that carry signatures or tokens (OpenTelemetry's list). Their values are redacted.
     private static let secretParameters: Set<Substring> = [
         "AWSAccessKeyId", "Signature", "sig", "X-Goog-Signature", "X-Amz-Signature", "access_token",
     ]
 
-    /// A URL as it may stand in a log: without user, password and fragment, and without values that are known as secrets.
+    /// A URL for logs: without user, password and fragment, and with redacted secret values.
     static func text(of url: HTTPURL) -> String {
         guard let query = url.query else { return "\(url.origin)\(url.path)" }
         let parts = query.split(separator: "&", omittingEmptySubsequences: false).map { part in
@@ -78,7 +78,7 @@ struct Telemetry: Sendable {
     }
 }
 
-/// Puts a trace's context into header fields; what is no field is left out.
+/// Adds a trace context to header fields. Keys that are not valid field names are left out.
 private struct FieldInjector: Injector {
     func inject(_ value: String, forKey key: String, into fields: inout HTTPFields) {
         guard let name = HTTPField.Name(key) else { return }

@@ -4,11 +4,10 @@ public import DirectHTTP
 import Names
 
 extension Proxy {
-    /// Reads `[SCHEME://][user:password@]host[:port]` as curl's `-x` does; nil for anything else.
+    /// Parses `[SCHEME://][user:password@]host[:port]` as curl's `-x` does; `nil` for anything else.
     ///
-    /// The scheme is `http` (also where none is written), `https` for HTTP over TLS, `socks5h` or `socks5`. With both of the
-    /// latter the name travels: nobody is asked here for the address of a host behind a proxy. Where no port is written it is
-    /// 443 for `https` and 1080 for the others.
+    /// The scheme is `http` (the default), `https` for HTTP over TLS, `socks5h` or `socks5`. Both SOCKS schemes send the host
+    /// name to the proxy; the client does not resolve it. The default port is 443 for `https` and 1080 for the others.
     public init?(parsing text: String) {
         let parts = text.split(separator: "://", maxSplits: 1, omittingEmptySubsequences: false)
         let scheme = parts.count == 2 ? parts[0].lowercased() : "http"
@@ -27,7 +26,7 @@ extension Proxy {
 
     private static let kinds: [String: Kind] = ["http": .http, "https": .http, "socks5": .socks5, "socks5h": .socks5]
 
-    /// Whether the authority ends in `:port`; the URL's own port says 80 for none.
+    /// Whether the authority ends with a port. `HTTPURL` reports port 80 if there is none.
     private static func namesPort(_ rest: Substring) -> Bool {
         let authority = rest.prefix { $0 != "/" && $0 != "?" && $0 != "#" }
         let host = authority.split(separator: "@").last ?? ""

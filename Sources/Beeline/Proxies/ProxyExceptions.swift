@@ -2,10 +2,11 @@
 
 public import Names
 
-/// What `no_proxy` lists: hosts that are reached without a proxy.
+/// The hosts of a `no_proxy` list, which the client reaches without a proxy.
 ///
-/// Entries are parted by commas or spaces: a domain (it and all below it, with or without a dot before it), an address, a
-/// network in CIDR form, any of them with `:port` (IPv6 in brackets then), `<local>` for names without a dot, or `*` for everything.
+/// Commas or spaces separate the entries. An entry is a domain (which includes its subdomains, with or without a leading dot),
+/// an address, a network in CIDR form, any of them with `:port` (an IPv6 address then in brackets), `<local>` for names without
+/// a dot, or `*` for every host.
 public struct ProxyExceptions: Sendable, Hashable {
     private enum Entry: Sendable, Hashable {
         case all
@@ -19,12 +20,12 @@ public struct ProxyExceptions: Sendable, Hashable {
     /// No exceptions.
     public init() {}
 
-    /// Reads a list; entries that cannot be read are passed over, as curl does.
+    /// Parses a list. Entries that are not valid are ignored, as in curl.
     public init(parsing list: String) {
         entries = list.split { $0 == "," || $0 == " " }.compactMap { Self.entry(String($0)) }
     }
 
-    /// Whether an origin is excepted.
+    /// Whether an origin is on the list.
     public func contains(_ origin: Origin) -> Bool {
         entries.contains { entry in
             switch entry {
@@ -54,7 +55,7 @@ public struct ProxyExceptions: Sendable, Hashable {
         return (try? Host(name)).map { .domain(Self.name(of: $0), port: port) }
     }
 
-    /// An address or a block of them, in brackets or not.
+    /// Parses an address or a network, with or without brackets.
     private static func network(_ text: some StringProtocol) -> IPNetwork? {
         IPNetwork(String(text).filter { $0 != "[" && $0 != "]" })
     }
@@ -65,6 +66,6 @@ public struct ProxyExceptions: Sendable, Hashable {
         return name == domain || name.hasSuffix("." + domain)
     }
 
-    /// A dot at its end makes a name absolute, and no other.
+    /// The name without a trailing dot: the dot makes a name absolute but does not change it.
     private static func name(of host: Host) -> String { host.dnsName ?? host.text }
 }

@@ -10,15 +10,15 @@ import Foundation
 #endif
 
 extension ProxySettings {
-    /// What this process's environment says.
+    /// The proxies of this process's environment.
     public static var environment: ProxySettings {
         ProxySettings(environment: ProcessInfo.processInfo.environment)
     }
 
-    /// Reads `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy` as curl does: the names in lower case, all but the first
-    /// in upper case too (`HTTP_PROXY` can be set by whoever sends a request to a CGI program). A scheme that is missing means
-    /// `http`. Where a value is none that can be used (`socks4`, a port that is none), requests for which it counts end with
-    /// `proxyUnresolved`, for they must not go past the proxy that was meant.
+    /// Parses `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy` as curl does. All names but the first may also be in
+    /// upper case (the client of a CGI program can set `HTTP_PROXY`). The default scheme is `http`. If a value is not usable
+    /// (`socks4`, an invalid port), the requests that need it fail with `proxyUnresolved`, because they must not bypass the
+    /// intended proxy.
     public init(environment: [String: String]) {
         let variable = { (names: [String]) in
             names.lazy.compactMap { name in environment[name].map { (name: name, value: $0) } }

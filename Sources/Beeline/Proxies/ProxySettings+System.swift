@@ -14,8 +14,8 @@ import CFNetwork
 #endif
 
 extension ProxySettings {
-    /// What a program uses where nobody says: the proxies of the environment and, on Apple's systems, where it names none, those
-    /// of the system's settings.
+    /// The default proxies: those of the environment. On Apple platforms, if the environment sets none, those of the system
+    /// settings.
     public static var standard: ProxySettings {
         let environment = environment
         #if canImport(CFNetwork)
@@ -28,11 +28,11 @@ extension ProxySettings {
         return environment
     }
 
-    /// Reads the dictionary that Apple's `CFNetworkCopySystemProxySettings` gives, by the names of its keys. An automatic
-    /// configuration (a PAC file) is not run.
+    /// Parses the dictionary of Apple's `CFNetworkCopySystemProxySettings`. Automatic configuration (a PAC file) is not
+    /// supported.
     ///
-    /// - Parameter settings: `HTTPEnable`, `HTTPProxy`, `HTTPPort`, the same for `HTTPS` and `SOCKS`, `ExceptionsList` and
-    ///   `ExcludeSimpleHostnames`. Others are passed over.
+    /// - Parameter settings: The dictionary. It reads `HTTPEnable`, `HTTPProxy`, `HTTPPort`, the same for `HTTPS` and `SOCKS`,
+    ///   `ExceptionsList` and `ExcludeSimpleHostnames`, and ignores other keys.
     public init(systemSettings settings: [String: Any]) {
         func proxy(_ name: String, _ kind: Proxy.Kind, _ defaultPort: UInt16) -> Proxy? {
             guard settings["\(name)Enable"] as? Int == 1, let text = settings["\(name)Proxy"] as? String,
@@ -51,7 +51,7 @@ extension ProxySettings {
         )
     }
 
-    /// `169.254/16` is how the system writes `169.254.0.0/16`.
+    /// Completes a shortened network: the system writes `169.254/16` for `169.254.0.0/16`.
     private static func completed(_ exception: String) -> String {
         let parts = exception.split(separator: "/", maxSplits: 1)
         guard parts.count == 2, parts[0].allSatisfy({ $0.isNumber || $0 == "." }) else { return exception }

@@ -3,18 +3,18 @@
 public import DirectHTTP
 public import Names
 
-/// Which proxy carries a request. A proxy is given the name, and HTTPDNS steps aside.
+/// Chooses the proxy of a request. A proxied request sends the host name to the proxy and does not use HTTPDNS.
 public struct ProxySettings: Sendable, Hashable {
-    /// The proxy for `http` and `ws` origins; nil: none.
+    /// The proxy for `http` and `ws` origins; `nil` for none.
     public var http: Proxy?
-    /// The proxy for `https` and `wss` origins; nil: none.
+    /// The proxy for `https` and `wss` origins; `nil` for none.
     public var https: Proxy?
     /// Origins that are reached without a proxy.
     public var exceptions = ProxyExceptions()
-    /// What named a proxy that cannot be used, for each of both kinds of origins: nothing goes past it.
+    /// The environment variables whose values are not usable proxies. Requests that need them fail.
     var unusable: Unusable?
 
-    /// Whether nothing is set, not even what cannot be used: requests must not go past a proxy that was meant.
+    /// Whether no proxy is set, not even an unusable one: requests must not bypass an intended proxy.
     package var namesNoProxy: Bool { http == nil && https == nil && unusable == nil }
 
     struct Unusable: Sendable, Hashable {
@@ -25,20 +25,20 @@ public struct ProxySettings: Sendable, Hashable {
     /// No proxy.
     public static let none = ProxySettings()
 
-    /// Settings of parts.
+    /// Creates settings from their parts.
     public init(http: Proxy? = nil, https: Proxy? = nil, exceptions: ProxyExceptions = ProxyExceptions()) {
         self.http = http
         self.https = https
         self.exceptions = exceptions
     }
 
-    /// The way to an origin.
+    /// Returns the route to an origin.
     public func route(to origin: Origin) -> Route {
         guard let proxy = origin.scheme.isSecure ? https : http, !exceptions.contains(origin) else { return .direct }
         return .proxy(proxy)
     }
 
-    /// Why an origin is not to be reached at all: there should be a proxy on the way, and nobody can say which.
+    /// Explains why an origin is not reachable: its proxy setting is not usable. `nil` if there is no problem.
     package func problem(with origin: Origin) -> String? {
         guard let unusable else { return nil }
         let (proxy, name) = origin.scheme.isSecure ? (https, unusable.https) : (http, unusable.http)
