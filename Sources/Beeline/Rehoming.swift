@@ -5,9 +5,10 @@ public import HTTPDNS
 public import Names
 
 extension Resolver {
-    /// The one host that an address was an answer for.
+    /// The only host that the resolver has returned an address for.
     ///
-    /// - Throws: ``BeelineError`` with code `addressUnknown`, or `addressShared` where there are several: none is guessed.
+    /// - Throws: ``BeelineError``; `addressUnknown` if there is no such host, `addressShared` if there are several. It never
+    ///   guesses.
     public func onlyHost(of address: IPAddress) throws(BeelineError) -> Host {
         let hosts = hosts(of: address)
         guard let host = hosts.first else {
@@ -28,10 +29,10 @@ extension Resolver {
 }
 
 extension CookieJar {
-    /// Moves the cookies that are filed under an address to the host that a resolver handed it out for; see
+    /// Moves the cookies stored under an address to the host that the resolver returned the address for; see
     /// `rehome(from:to:now:)`.
     ///
-    /// - Throws: ``BeelineError`` with code `addressUnknown` or `addressShared`; nothing has been moved then.
+    /// - Throws: ``BeelineError`` with code `addressUnknown` or `addressShared`. No cookie has moved then.
     @discardableResult
     public func rehome(from address: IPAddress, knownTo resolver: Resolver) throws(BeelineError) -> CookieRehoming {
         rehome(from: address, to: try resolver.onlyHost(of: address))

@@ -6,71 +6,70 @@ package import HTTPDNS
 package import HTTPTypes
 public import Names
 
-/// What one request does otherwise than the client's configuration says. Nil means: as configured.
+/// Settings of one request that override the client's configuration. `nil` means: as configured.
 public struct RequestOptions: Sendable {
-    /// How long it may take, its interceptors, redirects, tries and the waits between them included.
+    /// The time limits of the call, including its interceptors, redirects, tries and the waits between them.
     public var limits: TimeLimits?
-    /// When it is tried again.
+    /// The retry policy.
     public var retry: RetryPolicy?
-    /// When it is sent a second time because the answer takes long. A policy without methods sends none.
+    /// When to send a second, equal request because the response is slow. A policy without methods turns hedging off.
     public var hedge: HedgePolicy?
-    /// Who the caller is to the URL's origin; goes before a user in the URL and before
-    /// ``ClientConfiguration/credentials``.
+    /// The credentials for the origin of the URL. They override a user in the URL and ``ClientConfiguration/credentials``.
     public var credentials: Credentials?
-    /// Whether a redirect to another origin takes `Authorization`, ``credentials`` and the request's own cookies along, as
-    /// curl does with `--location-trusted`. Default false.
+    /// Whether a redirect to another origin keeps `Authorization`, ``credentials`` and the request's own cookies, as in curl's
+    /// `--location-trusted`. Default false.
     public var credentialsFollowRedirects = false
-    /// How long the body is held back until the server asks for it (`Expect: 100-continue`, RFC 9110 §10.1.1); nil: it is
-    /// sent at once. A server that refuses the expectation (417) gets the request once more without it.
+    /// How long the body waits for the server's permission (`Expect: 100-continue`, RFC 9110 §10.1.1); `nil` sends the body at
+    /// once. If the server refuses the expectation (417), the client sends the request again without it.
     public var expectContinue: Duration?
-    /// What happens to redirects.
+    /// The redirect policy.
     public var redirects: RedirectPolicy?
-    /// Whose cookies are sent and kept, such as those of another account. Nil: the client's.
+    /// The cookie jar, for example that of another account. `nil` uses the client's jar.
     public var jar: CookieJar?
-    /// The page for which something of it is asked: its site decides which of the jar's cookies are sent and kept
-    /// (SameSite, Partitioned, `CookieAcceptPolicy.onlyFromMainDocumentSite`), at each hop anew. Nil, the default: what is
-    /// asked for is itself the main document.
+    /// The URL of the page that the request belongs to. At each hop its site decides which cookies the jar sends and keeps
+    /// (SameSite, Partitioned, `CookieAcceptPolicy.onlyFromMainDocumentSite`). Default `nil`: the request itself loads the main
+    /// document.
     public var mainDocument: HTTPURL?
-    /// Whether the jar's cookies are sent. Default true.
+    /// Whether to send cookies of the jar. Default true.
     public var sendsCookies = true
-    /// Whether the response's cookies are kept. Default true.
+    /// Whether to keep cookies of responses. Default true.
     public var keepsCookies = true
-    /// Whether the cookies of a hop are kept, by its URL; nil: of all. `keepsCookies` must be true besides.
+    /// Whether to keep the cookies of a hop, by its URL; `nil` keeps all. `keepsCookies` must also be true.
     package var keepsCookiesOf: (@Sendable (HTTPURL) -> Bool)?
-    /// Asked before a redirect is followed: what is asked next instead, or nil to make the redirect the response.
+    /// Called before a redirect is followed. Returns the request to send, or `nil` to return the redirect as the response.
     package var onRedirect: (@Sendable (RedirectProposal, HTTPResponse) async -> RedirectProposal?)?
 
-    /// Asked before the URL's host is dialled directly: which of its endpoints may be; the resolution is nil where the host
-    /// is pinned. A connection that is open already serves without a question.
+    /// Chooses the endpoints that may be dialled for the URL's host, when the connection is direct. The resolution is `nil` for
+    /// a pinned host. It is not called for an open connection.
     package var screen: EndpointScreen?
 
-    /// The defaults.
+    /// Creates options with default values.
     public init() {}
 
-    /// Who asks for a URL, as a jar sees it.
+    /// The context of a request for a URL, for the cookie jar.
     func cookieContext(of url: HTTPURL, _ method: HTTPRequest.Method) -> CookieContext {
         guard let mainDocument else { return CookieContext() }
         return CookieContext(request: url, from: mainDocument, isTopLevelNavigation: false, method: method.rawValue)
     }
 }
 
-/// Chooses among the endpoints of a host, or throws why there is none to be dialled.
+/// Chooses among the endpoints of a host, or throws if none may be dialled.
 package typealias EndpointScreen = @Sendable ([Endpoint], Resolution?) throws -> [Endpoint]
 
-/// The request that a redirect leads to.
+/// The request that follows a redirect.
 package struct RedirectProposal: Sendable {
-    /// The URL that was redirected.
+    /// The URL that redirected.
     package let previous: HTTPURL
     /// The method, by RFC 9110 §15.4.
     package var method: HTTPRequest.Method
-    /// Where it goes.
+    /// The target of the redirect.
     package var url: HTTPURL
-    /// All fields but Host and Cookie, of which those that do not belong to the new origin are gone.
+    /// All fields but Host and Cookie. Fields that must not reach the new origin are removed.
     package var fields: HTTPFields
-    /// The caller's own Cookie field; nil: none, or it does not belong there.
+    /// The caller's own Cookie field; `nil` if there is none or it must not reach the new origin.
     package var cookies: String?
-    /// The Host that is wanted instead of the URL's.
+    /// The Host to send in place of the URL's.
     package var authority: String?
-    /// The body in the place of the one that the redirect keeps or drops; nil: that one.
+    /// A body that replaces the one of the redirect; `nil` for no change.
     package var body: RequestBody?
 }

@@ -6,17 +6,17 @@ public import HTTPTypes
 public import NIOCore
 public import Names
 
-/// A response: its head is there, its body is on its way, and the way it took can be read.
+/// A response: its head, its body as a stream, and the hops that led to it.
 public struct Response: Sendable {
-    /// Status and fields of the last hop, or what an ``Interceptor`` made of them.
+    /// Status and fields of the last hop, or those that an ``Interceptor`` set.
     public var head: HTTPResponse
     /// The body, streamed.
     public var body: ResponseBody
-    /// Every hop, the last one included: one for a request that was not redirected.
+    /// Every hop, including the last. A request without redirects has one hop.
     public let hops: [Hop]
-    /// How often the request was tried; see ``RetryPolicy``.
+    /// The number of tries; see ``RetryPolicy``.
     public internal(set) var tries = 1
-    /// Nil where no server answered.
+    /// `nil` if no server answered.
     private let exchange: ExchangeResponse?
 
     init(_ response: ExchangeResponse, hops: [Hop]) {
@@ -39,30 +39,31 @@ public struct Response: Sendable {
     /// The fields.
     public var fields: HTTPFields { head.headerFields }
 
-    /// The trailer fields (RFC 9110 §6.5); nil before the body was read to its end, and where there are none.
+    /// The trailer fields (RFC 9110 §6.5); `nil` until the body has been read to its end, and if there are none.
     public var trailers: HTTPFields? { exchange?.trailers }
 
-    /// The WebSocket that it opened; nil for every other response.
+    /// The WebSocket that the response opened; `nil` for any other response.
     var webSocket: WebSocket? { exchange?.webSocket }
 
-    /// How long each phase of the last hop took, in nanoseconds; that of the body is known once it was read to its end.
+    /// The duration of each phase of the last hop, in nanoseconds. That of the body is set once the body has been read to its
+    /// end.
     public var timings: PhaseTimings { PhaseTimings(hop.timings, body: exchange?.bodyTime) }
 
-    /// The hop that brought this response.
+    /// The last hop.
     public var hop: Hop { hops[hops.count - 1] }
 
-    /// The URL that answered, after all redirects.
+    /// The URL of the last hop, after all redirects.
     public var url: HTTPURL { hop.url }
 
-    /// The endpoint that answered (or the proxy's).
+    /// The endpoint of the last hop: that of the origin or of the proxy.
     public var endpoint: Endpoint { hop.endpoint }
 
-    /// How the endpoint was known when it was dialled; nil through a proxy, and where it was pinned.
+    /// How the endpoint was resolved when it was dialled; `nil` for a proxy or a pinned host.
     public var resolution: Resolution? { hop.resolution }
 
-    /// The whole body in memory.
+    /// Reads the whole body into memory.
     ///
-    /// - Parameter limit: bytes after decoding; a larger body throws `responseTooLarge`.
+    /// - Parameter limit: The maximum size in bytes, after content decoding; a larger body throws `responseTooLarge`.
     public func collect(upTo limit: Int) async throws(BeelineError) -> ByteBuffer {
         do {
             return try await body.collect(upTo: limit)

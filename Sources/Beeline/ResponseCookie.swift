@@ -3,18 +3,19 @@
 public import CookieJar
 import HTTPTypes
 
-/// A cookie that a response set. Its value is a secret: `Hop.cookiesReceived` tells names only.
+/// A cookie that a response set. Its value is a secret; `Hop.cookiesReceived` has names only.
 public struct ResponseCookie: Hashable, Sendable {
-    /// The cookie as the response wrote it, with what it left open filled in from the URL: domain and path.
+    /// The cookie, with a missing domain or path filled in from the URL.
     public let cookie: Cookie
-    /// What the jar made of it: a policy or the jar's bounds may refuse a good cookie. nil: the request had no jar to keep it.
+    /// What the jar did with it: a policy or the limits of the jar may reject a valid cookie. `nil` if the request kept no
+    /// cookies.
     public let outcome: CookieOutcome?
 
-    /// Makes one; for tests of what handles cookies.
+    /// Creates a response cookie, for tests of code that handles cookies.
     ///
     /// - Parameters:
-    ///   - cookie: the cookie.
-    ///   - outcome: what the jar made of it.
+    ///   - cookie: The cookie.
+    ///   - outcome: What the jar did with it.
     public init(_ cookie: Cookie, outcome: CookieOutcome?) {
         self.cookie = cookie
         self.outcome = outcome
@@ -22,12 +23,12 @@ public struct ResponseCookie: Hashable, Sendable {
 }
 
 extension Hop {
-    /// The cookies that this hop's response set, in the order of its fields. A field that makes no cookie is not among them:
+    /// The cookies that this hop's response set, in the order of its fields. It leaves out fields that are not valid cookies;
     /// ``cookiesReceived`` says why.
     public var cookies: [ResponseCookie] {
         response.headerFields[fields: .setCookie].enumerated().compactMap { index, field in
             let outcome = cookiesReceived.indices.contains(index) ? cookiesReceived[index].outcome : nil
-            // What a jar took is a cookie.
+            // A cookie that the jar accepted is valid.
             let isTaken = outcome == .kept || outcome == .replaced
             let octets = field.withUnsafeBytesOfValue { Array($0) }
             let cookie = try? Cookie(setCookieOctets: octets, from: url, now: receivedAt, acceptsInsecureNone: isTaken)
@@ -37,6 +38,6 @@ extension Hop {
 }
 
 extension Response {
-    /// The cookies that this response set. Those that redirects set on the way to it are in the ``Hop/cookies`` of ``hops``.
+    /// The cookies that this response set. Cookies of redirects before it are in the ``Hop/cookies`` of ``hops``.
     public var cookies: [ResponseCookie] { hop.cookies }
 }

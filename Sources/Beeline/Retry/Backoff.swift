@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// How long to wait before trying again: longer each time, and never the same for all who failed together.
+/// The waits between tries: exponential, with jitter so that clients that failed together do not retry together.
 public struct Backoff: Hashable, Sendable {
     /// The wait before the second try. Default 200 ms.
     public var first = Duration.milliseconds(200)
-    /// How much longer each wait is than the one before. Default 2.
+    /// The factor from each wait to the next. Default 2.
     public var factor = 2.0
     /// The longest wait. Default 20 s.
     public var longest = Duration.seconds(20)
-    /// Which part of a wait is left to chance, 0…1: a wait of 1 s with 0.5 takes 0.5 s to 1 s. Default 0.5.
+    /// The random share of a wait, 0…1: with 0.5, a wait of 1 s takes 0.5 s to 1 s. Default 0.5.
     public var jitter = 0.5
 
-    /// The defaults.
+    /// Creates a backoff with default values.
     public init() {}
 
-    /// The wait before the try that follows on `tries`.
+    /// Returns the wait before the next try.
     ///
     /// - Parameters:
-    ///   - tries: how many have been made, at least 1.
-    ///   - chance: a random number in 0..<1, which decides how much of the jitter is taken off.
+    ///   - tries: The number of tries so far, at least 1.
+    ///   - chance: A random number in 0..<1 that chooses the share of the jitter to subtract.
     public func wait(after tries: Int, chance: Double) -> Duration {
-        // In floating point, where whatever factor somebody sets overflows to infinity and not into a trap.
+        // In floating point, because a large factor then overflows to infinity and does not trap.
         let longest = Self.nanoseconds(longest)
         var wait = Self.nanoseconds(first)
         var made = 1
@@ -33,7 +33,7 @@ public struct Backoff: Hashable, Sendable {
         return .nanoseconds(Int64((wait * (1 - share)).rounded()))
     }
 
-    /// At the most 285 years, which an Int64 holds.
+    /// The duration in nanoseconds, at most 9e18 (285 years), which fits an Int64.
     private static func nanoseconds(_ duration: Duration) -> Double {
         let (seconds, attoseconds) = duration.components
         return min(9e18, max(0, Double(seconds) * 1e9 + Double(attoseconds) / 1e9))

@@ -8,11 +8,11 @@ import Musl
 import Glibc
 #endif
 
-/// The client's clock, once it has forgotten its type.
+/// A type-erased clock for the client.
 struct CallClock: Sendable {
     /// The time since the clock was made.
     let now: @Sendable () -> Duration
-    /// Sleeps for a duration; throws when the task is cancelled.
+    /// Sleeps for a duration; throws if the task is cancelled.
     let sleep: @Sendable (Duration) async throws -> Void
 
     init(_ clock: some Clock<Duration>) {
@@ -21,6 +21,6 @@ struct CallClock: Sendable {
         sleep = { try await clock.sleep(for: $0) }
     }
 
-    /// Seconds since 1970, for dates that servers write.
+    /// Seconds since 1970, to compare with dates of servers.
     static var date: Int64 { Int64(time(nil)) }
 }

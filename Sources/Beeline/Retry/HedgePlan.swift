@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Decides which of two equal requests is sent when, and whose answer counts. Pure.
+/// Decides when to send the second of two equal requests, and which result counts. A pure state machine.
 struct HedgePlan {
     enum Event: Hashable {
         case delayPassed
@@ -11,14 +11,14 @@ struct HedgePlan {
     enum Action: Hashable {
         case wait
         case send(Int)
-        /// This one's answer is the result; whatever else is under way is cancelled.
+        /// The result of this request counts; cancel the other.
         case take(Int)
     }
 
     private var pending: Set<Int> = [0]
     private var isHedged = false
 
-    /// A plan whose first request is under way.
+    /// Creates a plan whose first request is already running.
     init() {}
 
     mutating func event(_ event: Event) -> Action {
@@ -31,7 +31,7 @@ struct HedgePlan {
         case .answered(let number):
             return .take(number)
         case .failed(let number):
-            // A failure is not slowness: before the delay has passed it is the result, and a retry's affair.
+            // A failure is not slowness: without a second request it is the result, and the retry policy handles it.
             pending.remove(number)
             return pending.isEmpty ? .take(number) : .wait
         }

@@ -2,20 +2,20 @@
 
 public import HTTPTypes
 
-/// A second, equal request where the first one's answer takes long: the first answer wins, and the other request is
-/// cancelled. The second goes to another address than the first where the origin has several, for what is slow is mostly a
-/// server or the way to it. It trades load for the slowest answers; set ``delay`` near the 95th percentile of the service's
-/// times.
+/// When to send a second, equal request because the response is slow. The first response wins, and the other request is
+/// cancelled. If the origin has several addresses, the second request goes to another one, because slowness mostly comes from
+/// one server or network path. Hedging reduces the slowest response times at the cost of more load; set ``delay`` near the 95th
+/// percentile of the service's response times.
 ///
 /// ```swift
 /// options.hedge = HedgePolicy(delay: .milliseconds(150))
 /// ```
 public struct HedgePolicy: Hashable, Sendable {
-    /// How long the first request is waited for alone.
+    /// How long to wait for the first request before sending the second.
     public var delay: Duration
-    /// Methods that are sent twice. Default: GET, HEAD and OPTIONS. Of others only idempotent ones belong here.
+    /// The methods to hedge. Default: GET, HEAD and OPTIONS. Add only idempotent methods.
     public var methods: Set<HTTPRequest.Method> = [.get, .head, .options]
 
-    /// A policy.
+    /// Creates a policy.
     public init(delay: Duration) { self.delay = delay }
 }

@@ -3,12 +3,12 @@
 import DirectHTTP
 import HTTPTypes
 
-/// Decides after each try whether there is another, and when. Pure: time and chance are handed in.
+/// Decides after each try whether and when to try again. A pure state machine: time and randomness are parameters.
 struct RetrySchedule {
-    /// How a try ended.
+    /// The result of a try.
     enum Outcome {
         case answered(status: Int, retryAfter: Duration?)
-        /// `afterOtherHops`: whether a hop before, such as a redirect, brought a response.
+        /// `afterOtherHops`: whether an earlier hop, such as a redirect, had a response.
         case failed(BeelineError.Code, afterOtherHops: Bool = false)
     }
 
@@ -17,18 +17,18 @@ struct RetrySchedule {
         case end(Reason)
     }
 
-    /// Why there is no other try.
+    /// Why there is no further try.
     enum Reason: Hashable {
-        /// It is no outcome that passes by itself.
+        /// The policy does not retry this result.
         case settled
         case triesUsedUp
-        /// The method may not be repeated.
+        /// The policy does not repeat this method.
         case methodCounts
         /// The body can be read only once.
         case bodyIsGone
         /// The wait would end after the request's time limit.
         case noTimeLeft
-        /// The server asks for more patience than the policy has.
+        /// The server asks for a longer wait than the policy allows.
         case serverAsksForLonger
     }
 
@@ -44,9 +44,9 @@ struct RetrySchedule {
     }
 
     /// - Parameters:
-    ///   - outcome: how the try ended.
-    ///   - timeLeft: what is left to the whole request; nil: no limit.
-    ///   - chance: a random number in 0..<1, for the wait.
+    ///   - outcome: The result of the try.
+    ///   - timeLeft: The time left for the whole call; `nil` for no limit.
+    ///   - chance: A random number in 0..<1, for the wait.
     mutating func next(
         after outcome: Outcome,
         timeLeft: Duration?,
@@ -74,7 +74,7 @@ struct RetrySchedule {
         return .wait(wait)
     }
 
-    /// Failures that show that nothing of the request was sent.
+    /// Errors that prove that no part of the request was sent.
     private static let beforeSending: Set<BeelineError.Code> = Set(
         [.unresolved, .connectFailed, .connectTimeout, .poolExhausted, .tlsFailed, .certificateRejected].map(
             BeelineError.Code.init

@@ -5,7 +5,7 @@ package import HTTPDNS
 package import Names
 
 extension Resolver {
-    /// Tells how one attempt ended, while its dial may still go on.
+    /// Reports the result of one connection attempt, possibly while its dial continues.
     package func learn(from attempt: Attempt, of host: Host) {
         switch attempt.outcome {
         case .connected: report(.connected(after: attempt.connect ?? .zero), at: attempt.endpoint, for: host)
@@ -14,8 +14,8 @@ extension Resolver {
         }
     }
 
-    /// Tells what only the whole dial shows: an endpoint that was given up counts as failed where it had been silent for the
-    /// whole stagger while another connected. That is how an address which drops packets looks from here.
+    /// Reports a result that only the whole dial shows: an abandoned attempt counts as failed if it was silent for the whole
+    /// stagger and another attempt connected. An address that drops packets looks like this.
     package func learn(from attempts: [Attempt], of host: Host, stagger: Duration) {
         guard let won = attempts.first(where: { $0.outcome == .connected }) else { return }
         for attempt in attempts

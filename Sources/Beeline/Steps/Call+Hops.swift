@@ -7,14 +7,14 @@ import Names
 extension Call {
     // MARK: The nine steps of a request
 
-    /// Sends a request and follows where its responses lead.
+    /// Sends a request and follows its redirects.
     func follow(_ request: ClientRequest, _ side: HedgeSide?) async throws(BeelineError) -> Response {
         // 1 Prepare.
         var journey = HopJourney(request, of: self)
         while true {
-            // 2 Cookies and credentials out. 3 Route.
+            // 2 Add cookies and credentials. 3 Choose the route.
             let departure = try journey.depart(request, of: self, side)
-            // 4 Resolve (only where a connection must be dialled), 5 Lease, 6 Exchange.
+            // 4 Resolve (only if a connection must be dialled), 5 Lease, 6 Exchange.
             let response: ExchangeResponse
             do {
                 response = try await client.exchange(
@@ -27,18 +27,18 @@ extension Call {
             } catch {
                 throw journey.lost(error, departure)
             }
-            // 7 Cookies in. 8 Whatever the response asks for.
+            // 7 Keep cookies. 8 Answer a challenge, drop an expectation, or redirect.
             switch try journey.arrive(response, departure, request, of: self) {
             case .again: break
             case .redirect where try await redirect(&journey, response.head, request): break
-            // 9 Done.
+            // 9 Return the response.
             case .redirect, .done: return Response(response, hops: journey.hops)
             }
             await response.body.discard()
         }
     }
 
-    /// Takes a journey on to where a response leads; false where it ends here.
+    /// Moves a journey to the target of a redirect. Returns false if the response is final.
     @inline(never)
     private func redirect(
         _ journey: inout HopJourney,

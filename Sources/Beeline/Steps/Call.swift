@@ -3,16 +3,16 @@
 import DirectHTTP
 import NIOConcurrencyHelpers
 
-/// One call of the client: interceptors, then tries, then hedged requests, then hops. They all share one time limit.
+/// One call of the client: interceptors, then tries, then hedged requests, then hops. All share one time limit.
 struct Call: Sendable {
-    /// What a call that opens a WebSocket asks for besides.
+    /// The settings of a call that opens a WebSocket.
     struct Upgrade: Sendable {
         var subprotocols: [String]
         var settings: WebSocketSettings
     }
 
     let client: BeelineClient
-    /// Nil for every other call.
+    /// `nil` for any other call.
     let upgrade: Upgrade?
     let limits: HopLimits
     private let counter = CallCounter()
@@ -23,12 +23,12 @@ struct Call: Sendable {
         self.limits = HopLimits(limits, clock: client.clock)
     }
 
-    /// Carries the call out.
+    /// Performs the call.
     func run(_ request: ClientRequest) async throws(BeelineError) -> Response {
         try await intercepted(request, by: client.configuration.interceptors[...])
     }
 
-    /// How many requests the call has sent, this one included.
+    /// Counts a request and returns the total number of requests of this call.
     func countRequest() -> Int { counter.countRequest() }
 
     // MARK: Interceptors
@@ -104,7 +104,7 @@ struct Call: Sendable {
             let wait = RetryAfter.wait(response.fields, now: CallClock.date)
             return .answered(status: response.status.code, retryAfter: wait)
         case .failure(let error):
-            // An earlier hop may have acted, although this one never left.
+            // An earlier hop may have reached a server although this hop was not sent.
             return .failed(error.code, afterOtherHops: !error.hops.isEmpty)
         }
     }
@@ -133,10 +133,10 @@ struct Call: Sendable {
         case ended(Int, Result<Response, BeelineError>)
     }
 
-    /// How a request is hedged; nil where it is not.
+    /// The hedge policy of a request; `nil` if it is not hedged.
     private func hedgePolicy(of request: ClientRequest) -> HedgePolicy? {
         let policy = request.options.hedge ?? client.configuration.hedge
-        // Two WebSockets are not one that is faster.
+        // A second WebSocket would not make the first one faster.
         guard let policy, upgrade == nil, policy.methods.contains(request.method), request.body.isReplayable else {
             return nil
         }
@@ -158,7 +158,7 @@ struct Call: Sendable {
             while let step = await group.next() {
                 let event: HedgePlan.Event
                 switch step {
-                // Its caller has left, which ended the wait.
+                // Cancellation also ends the sleep; do not send the second request then.
                 case .delayPassed where Task.isCancelled:
                     continue
                 case .delayPassed:
@@ -171,7 +171,7 @@ struct Call: Sendable {
                 case .wait: continue
                 case .send(let number): group.addTask { .ended(number, await once(request, .second(endpoints))) }
                 case .take(let number):
-                    // The loser's connection is freed: a stream of HTTP/2 is reset, one of HTTP/1.1 is closed.
+                    // Cancels the other request: an HTTP/2 stream is reset, an HTTP/1.1 connection is closed.
                     group.cancelAll()
                     if let result = results[number] { return result }
                 }
@@ -189,7 +189,7 @@ struct Call: Sendable {
     }
 }
 
-/// Counts what one call has done, over all its tries.
+/// Counts interceptor calls and requests of one call, over all tries.
 private final class CallCounter: Sendable {
     /// Guards both counts.
     private let counts = NIOLockedValueBox((calls: 0, requests: 0))

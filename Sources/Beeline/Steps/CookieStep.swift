@@ -4,17 +4,17 @@ public import CookieJar
 package import HTTPTypes
 package import Names
 
-/// What became of a `Set-Cookie` field. It holds the cookie's name, never its value.
+/// The outcome of a `Set-Cookie` field. It has the name of the cookie, never its value.
 public struct ReceivedCookieOutcome: Hashable, Sendable {
-    /// The name as the field wrote it, cut at 64 characters.
+    /// The name in the field, cut at 64 characters.
     public let name: String
-    /// What the jar did.
+    /// What the jar did with the cookie.
     public let outcome: CookieOutcome
 }
 
-/// The cookies of a hop: out with the request, in with the response, both under the hop's own URL.
+/// Sends and keeps the cookies of a hop, both for the hop's own URL.
 package enum CookieStep {
-    /// The Cookie field for a hop: the request's own cookies join the jar's and win by name.
+    /// Creates the Cookie field of a hop. Cookies of the request itself override those of the jar with the same name.
     package static func outgoing(
         _ jar: CookieJar?,
         url: HTTPURL,
@@ -32,7 +32,7 @@ package enum CookieStep {
         return (HTTPField(name: .cookie, lenientValue: octets), names(of: octets[...]))
     }
 
-    /// Files a response's cookies under its hop's URL.
+    /// Stores the cookies of a response for the URL of its hop.
     package static func incoming(
         _ jar: CookieJar?,
         url: HTTPURL,

@@ -5,11 +5,11 @@ import DirectHTTP
 import HTTPTypes
 import Names
 
-/// The way of a request from hop to hop: those steps of ``Call/follow(_:_:)`` in which nobody waits.
+/// The state of a call from hop to hop: the synchronous steps of ``Call/follow(_:_:)``.
 ///
-/// They are no part of that function: an asynchronous function keeps what it needs at any time for all of its life.
+/// They are separate so that the async frame of that function stays small.
 struct HopJourney {
-    /// What a hop asks for, and what is needed to understand its answer.
+    /// The request of a hop, and the state needed to handle its response.
     struct Departure {
         let prepared: PreparedRequest
         let route: Route
@@ -20,12 +20,12 @@ struct HopJourney {
         fileprivate let observation: HopObservation?
     }
 
-    /// What follows from a response.
+    /// What to do after a response.
     enum Arrival {
         case done
-        /// The same hop is made once more, with what it lacked.
+        /// Send the same hop again, for example with credentials.
         case again
-        /// It names another place.
+        /// The response is a redirect.
         case redirect
     }
 
@@ -34,13 +34,13 @@ struct HopJourney {
     private(set) var redirects = 0
     private var challenges = 0
 
-    /// Step 1: the request with the client's habits.
+    /// Step 1: adds the client's defaults to the request.
     @inline(never)
     init(_ request: ClientRequest, of call: Call) {
         hop = HopRequest(request, configuration: call.client.configuration, takesBody: call.upgrade == nil)
     }
 
-    /// Steps 2 and 3: cookies and credentials out, and the route.
+    /// Steps 2 and 3: adds cookies and credentials, and chooses the route.
     @inline(never)
     func depart(_ request: ClientRequest, of call: Call, _ side: HedgeSide?) throws(BeelineError) -> Departure {
         let client = call.client
@@ -86,7 +86,7 @@ struct HopJourney {
         }
     }
 
-    /// The error of a hop that has no response.
+    /// Creates the error of a hop that has no response.
     @inline(never)
     func lost(_ error: DirectHTTPError, _ departure: Departure) -> BeelineError {
         lost(error, departure.route, departure.observation)
@@ -98,8 +98,8 @@ struct HopJourney {
         return error
     }
 
-    /// Steps 7 and 8: cookies in, under this hop's name, and whatever the response asks for: credentials, no expectation, another
-    /// place.
+    /// Steps 7 and 8: keeps the cookies for the URL of this hop and decides what to do next: answer a challenge, drop an
+    /// expectation, redirect, or finish.
     @inline(never)
     mutating func arrive(
         _ response: ExchangeResponse,
@@ -138,14 +138,14 @@ struct HopJourney {
         return Redirect.isOne(response.head) ? .redirect : .done
     }
 
-    /// Goes on to where a response leads.
+    /// Moves to the target of a redirect.
     mutating func go(to next: HopRequest) {
         redirects += 1
         challenges = 0
         hop = next
     }
 
-    /// Takes what a response says about credentials. True: the request is to be sent again, and will be answered better.
+    /// Updates the credentials' state from a response. Returns true if the request can be sent again with better credentials.
     private func isAnswerable(
         _ response: HTTPResponse,
         _ credentials: Credentials,

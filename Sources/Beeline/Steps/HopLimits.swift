@@ -2,7 +2,7 @@
 
 import DirectHTTP
 
-/// The time that is left to a call whose interceptors, tries and hops share one limit.
+/// The remaining time of a call. Its interceptors, tries and hops share one limit.
 struct HopLimits: Sendable {
     private let limits: TimeLimits
     private let clock: CallClock
@@ -14,7 +14,7 @@ struct HopLimits: Sendable {
         begin = clock.now()
     }
 
-    /// What is left of the whole; nil: there is no limit.
+    /// The time left for the whole call; `nil` for no limit.
     var timeLeft: Duration? {
         limits.whole.map { max(.zero, $0 - (clock.now() - begin)) }
     }

@@ -4,26 +4,26 @@ import DirectHTTP
 import HTTPTypes
 import Names
 
-/// What one hop asks for: the request of the caller, or what a redirect made of it.
+/// The request of one hop: that of the caller, or the one after a redirect.
 struct HopRequest: Sendable {
     var method: HTTPRequest.Method
     var url: HTTPURL
     /// All fields but Cookie.
     var fields: HTTPFields
     var body: RequestBody
-    /// The Host that the caller wants instead of the URL's.
+    /// The caller's Host, if it differs from that of the URL.
     var authority: String?
     /// The caller's own Cookie header.
     var explicitCookies: String?
-    /// Who the caller is to this hop's origin; nil: whoever the configuration says.
+    /// The credentials for this hop's origin; `nil` uses the configured credentials.
     var credentials: Credentials?
     var decodesContent = false
-    /// How long the body is held back for `100 Continue` where `Expect` asks for that.
+    /// How long the body waits for `100 Continue`, if there is an `Expect` field.
     private let continueLimit: Duration?
 
-    /// The first hop: the caller's request with the client's habits added where it says nothing.
+    /// Creates the first hop: the caller's request, with the client's defaults for missing fields.
     ///
-    /// - Parameter takesBody: whether the response's body is of use; not that of a WebSocket's handshake.
+    /// - Parameter takesBody: Whether the response's body is used. False for the handshake of a WebSocket.
     init(_ request: ClientRequest, configuration: borrowing ClientConfiguration, takesBody: Bool) {
         method = request.method
         url = request.url
@@ -32,7 +32,7 @@ struct HopRequest: Sendable {
         continueLimit = request.options.expectContinue
         explicitCookies = fields[.cookie]
         fields[.cookie] = nil
-        // The origin of a redirect has a Host of its own.
+        // Removes Host from the fields, because the target of a redirect has its own.
         if let authority = fields.takeHost() ?? request.head.authority, authority != url.origin.authority {
             self.authority = authority
         }
@@ -40,7 +40,7 @@ struct HopRequest: Sendable {
         if fields[.accept] == nil, takesBody { fields[.accept] = configuration.accept }
         if fields[.contentType] == nil, let type = body.contentType { fields[.contentType] = type }
         if continueLimit != nil { fields[.expect] = "100-continue" }
-        // A part of a coded body cannot be decoded.
+        // Part of an encoded body cannot be decoded.
         if fields[.acceptEncoding] == nil, fields[.range] == nil, takesBody, configuration.decodesContent {
             fields[.acceptEncoding] = "gzip, deflate"
             decodesContent = true
@@ -48,7 +48,7 @@ struct HopRequest: Sendable {
         credentials = request.options.credentials ?? url.credentials
     }
 
-    /// The request as the engine takes it.
+    /// Creates the request for the engine.
     func prepared(
         cookie: HTTPField?,
         authorization: String?,
@@ -57,7 +57,7 @@ struct HopRequest: Sendable {
         var fields = fields
         if let cookie { fields.append(cookie) }
         if let authorization { fields[.authorization] = authorization }
-        // What the caller set goes before what a tracer wants to say.
+        // The caller's fields override those of the tracer.
         for field in traceFields where fields[field.name] == nil { fields.append(field) }
         var prepared = try PreparedRequest(method, url, fields: fields, body: body, authority: authority)
         prepared.decodesContent = decodesContent
@@ -78,19 +78,19 @@ struct HopRequest: Sendable {
         )
     }
 
-    /// The request as somebody wants it instead.
+    /// Returns the request after the changes of a proposal.
     func taking(_ proposal: RedirectProposal) -> HopRequest {
         var hop = self
         (hop.method, hop.url, hop.fields) = (proposal.method, proposal.url, proposal.fields)
         (hop.explicitCookies, hop.authority) = (proposal.cookies, proposal.authority)
         if let body = proposal.body { hop.body = body }
-        // They are the caller's for the place that the redirect leads to, and for no other.
+        // The credentials belong to the target of the redirect only.
         if hop.url.origin != url.origin { hop.credentials = hop.url.credentials }
         return hop
     }
 }
 
 extension HTTPURL {
-    /// Who its `user:password@` says the caller is.
+    /// The credentials of the URL's `user:password@`.
     var credentials: Credentials? { user.map { .basic(user: $0, password: password ?? "") } }
 }

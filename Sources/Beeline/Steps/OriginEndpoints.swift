@@ -4,7 +4,7 @@ import DirectHTTP
 package import HTTPDNS
 package import Names
 
-/// Names the endpoints of an origin when the engine must dial: pins first, then the resolver.
+/// Finds the endpoints of an origin when the engine dials: pinned addresses first, then the resolver.
 struct OriginEndpoints: EndpointSource {
     let resolver: Resolver
     let pinned: [ClientConfiguration.Pin: [IPAddress]]
@@ -30,7 +30,7 @@ struct OriginEndpoints: EndpointSource {
 }
 
 extension [ClientConfiguration.Pin: [IPAddress]] {
-    /// Where a host is said to be, as a network leads there; nil where nothing is said.
+    /// The pinned endpoints of a host, mapped to addresses that the network can reach; `nil` if the host is not pinned.
     package func endpoints(
         of host: Host,
         port: UInt16,
@@ -43,7 +43,7 @@ extension [ClientConfiguration.Pin: [IPAddress]] {
 }
 
 extension [Endpoint] {
-    /// The endpoints behind the interface that a host's zone names, if it has one.
+    /// The endpoints with the scope of the host's zone, if it has one.
     func inZone(of host: Host) throws(DirectHTTPError) -> [Endpoint] {
         guard host.zone != nil else { return self }
         guard let scope = host.scope else {

@@ -4,16 +4,17 @@ package import DirectHTTP
 package import HTTPDNS
 package import Names
 
-/// Names the endpoints of a proxy: an address as it is, a name by the system's resolver. HTTPDNS is for origins.
+/// Finds the endpoints of a proxy: an address is used directly, a name goes to the system's resolver. HTTPDNS is for origins
+/// only.
 package struct ProxyEndpoints: EndpointSource {
     private let resolver: Resolver
 
-    /// The endpoints of proxies in the network that `resolver` is in.
+    /// Uses the network and the system's resolver of `resolver`.
     package init(_ resolver: Resolver) {
         self.resolver = resolver
     }
 
-    /// See `EndpointSource`.
+    /// Resolves the endpoints of a proxy; see `EndpointSource`.
     package func endpoints(for origin: Origin) async throws -> EndpointList {
         if let known = try literal(origin) { return EndpointList(known) }
         let families = resolver.configuration.families
@@ -23,7 +24,7 @@ package struct ProxyEndpoints: EndpointSource {
         return EndpointList(reachable(addresses, port: origin.port))
     }
 
-    /// Where a proxy is that is known by its address; nil for one with a name.
+    /// The endpoints of a proxy whose host is an address; `nil` if it is a name.
     package func literal(_ origin: Origin) throws(DirectHTTPError) -> [Endpoint]? {
         guard let address = origin.host.address else { return nil }
         return try reachable([address], port: origin.port).inZone(of: origin.host)
@@ -32,7 +33,7 @@ package struct ProxyEndpoints: EndpointSource {
     private func reachable(_ addresses: [IPAddress], port: UInt16) -> [Endpoint] {
         let network = resolver.network
         var endpoints: [Endpoint] = []
-        // A resolver that speaks for a NAT64 has translated the addresses as well (DNS64, RFC 6147).
+        // The resolver of a NAT64 network may return translated addresses as well (DNS64, RFC 6147).
         for address in addresses.flatMap({ network.reachable($0) }) {
             let endpoint = Endpoint(address, port: port)
             if !endpoints.contains(endpoint) { endpoints.append(endpoint) }

@@ -5,11 +5,11 @@ import DirectHTTP
 import HTTPTypes
 import Names
 
-/// Where a response sends its request, and what becomes of it there (RFC 9110 §15.4).
+/// Creates the request that follows a redirect (RFC 9110 §15.4).
 enum Redirect {
-    /// The next hop; nil where the response is not a redirect, or names no place to go.
+    /// Returns the next hop; `nil` if the response is not a redirect or has no `Location`.
     ///
-    /// - Parameter keepsCredentials: whether the next origin is told who the caller is, though it is another one.
+    /// - Parameter keepsCredentials: Whether another origin may receive the credentials.
     static func next(
         after hop: HopRequest,
         _ response: HTTPResponse,
@@ -35,17 +35,17 @@ enum Redirect {
         if isElsewhere, !keepsCredentials {
             next.fields[.authorization] = nil
             next.credentials = nil
-            // Within a site, what the caller gave for it may travel on; elsewhere it is a secret.
+            // The caller's cookies may reach another origin of the same site, but not another site.
             if Site(of: next.url) != Site(of: hop.url) { next.explicitCookies = nil }
         }
-        // A place that names who is to ask for it; what stands in the URL before is only repeated by a relative one.
+        // A target's own user overrides the credentials. A relative target only repeats the user of the previous URL.
         if isElsewhere || (next.url.user, next.url.password) != (hop.url.user, hop.url.password) {
             next.credentials = next.url.credentials ?? next.credentials
         }
         return next
     }
 
-    /// Whether a status is that of a redirect which a request can follow.
+    /// Whether the status is a redirect that a request can follow.
     static func isOne(_ response: HTTPResponse) -> Bool {
         switch response.status.code {
         case 301, 302, 303, 307, 308: true
