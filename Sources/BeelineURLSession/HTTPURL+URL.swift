@@ -4,9 +4,9 @@ public import Foundation
 public import Names
 
 extension HTTPURL {
-    /// The URL that a Foundation URL is.
+    /// Creates an `HTTPURL` from a Foundation URL.
     ///
-    /// - Throws: `NameError` where HTTP cannot be asked for it.
+    /// - Throws: `NameError` if it is not a valid HTTP URL.
     public init(_ url: URL) throws(NameError) {
         try self.init(url.absoluteString)
     }

@@ -2,5 +2,5 @@
 
 import Names
 
-/// Foundation has a `Host` too.
+/// Resolves the conflict with Foundation's `Host`.
 typealias Host = Names.Host

@@ -10,21 +10,21 @@ import Foundation
 #endif
 
 extension UpstreamSpec {
-    /// Reads a SPEC as the command's `--dns` takes it; `docs/COMMAND.md` has all forms. Secrets are in files that it names,
-    /// never in it.
+    /// Parses a SPEC in the syntax of the command's `--dns`; `docs/COMMAND.md` lists all forms. A SPEC names files for its
+    /// secrets and never contains them.
     ///
-    /// - Throws: `UpstreamError` with code `misconfigured` that says what is wrong with it.
+    /// - Throws: `UpstreamError` with code `misconfigured` that explains the problem.
     public init(parsing spec: String) throws(UpstreamError) {
         self = try SpecReader(spec: spec, folder: nil).read()
     }
 
-    /// - Parameter folder: where relative paths in it start; nil: in the current folder.
+    /// - Parameter folder: The folder for relative paths in the SPEC; `nil` for the current folder.
     package init(parsing spec: String, filesIn folder: String?) throws(UpstreamError) {
         self = try SpecReader(spec: spec, folder: folder).read()
     }
 }
 
-/// One SPEC, taken apart: `KIND[+VARIANT][:REST]`.
+/// Parses one SPEC: `KIND[+VARIANT][:REST]`.
 private struct SpecReader {
     static let forms =
         "dnspod, dnspod:ADDR, dnspod+aes:ID:KEYFILE@ADDR, dnspod+https:TOKENFILE@ADDR, aliyun:ACCOUNT[:SECRETFILE]@ADDR, "
@@ -33,7 +33,7 @@ private struct SpecReader {
         + "dns:ADDR, hosts:FILE or system"
 
     let spec: String
-    /// Where relative paths start; nil: in the current folder.
+    /// The folder for relative paths; `nil` for the current folder.
     let folder: String?
     let kind: String
     let rest: String
@@ -70,7 +70,7 @@ private struct SpecReader {
         case "dot": return try dot()
         case "dns": return .dns([try endpoint(rest, port: 53)])
         case "hosts":
-            // It is not read here: a pipe can be read only once.
+            // Does not read the file here: a pipe can be read only once.
             let path = path(rest)
             guard FileManager.default.isReadableFile(atPath: path) else {
                 throw wrong("the file \(path) cannot be read")
@@ -104,7 +104,7 @@ private struct SpecReader {
         if let place {
             let endpoint = try endpoint(place, port: isSecure ? 443 : 80)
             service = AliyunService(at: [endpoint.address], port: endpoint.port, isSecure: isSecure)
-            // A service of one's own may have a certificate for its address; the published names count as well.
+            // A private service may have a certificate for its address; the published names are also valid.
             service.certificateNames.append(Host(endpoint.address))
         }
         let secret = try fields.count > 1 ? secret(fields[1]) : nil
@@ -113,13 +113,13 @@ private struct SpecReader {
         return .aliyun2(
             account: fields[0],
             secret: secret,
-            // The service gives its keys in hexadecimal, 32 digits; 16 characters are taken as they are.
+            // The service shows keys as 32 hexadecimal digits. A key of 16 characters is used as it is.
             encryption: key.map { .cbc(key: $0.utf8.count == 32 ? Hex.decode($0) ?? Array($0.utf8) : Array($0.utf8)) },
             service: service
         )
     }
 
-    /// Baidu and Volcengine: questions without a signature are answered to nobody there.
+    /// Baidu and Volcengine: both require signed queries, so the secret is mandatory.
     private func signed() throws(UpstreamError) -> UpstreamSpec {
         let (fields, place) = try account()
         let (isBaidu, isSecure) = (kind.hasPrefix("baidu"), !kind.hasSuffix("+http"))
@@ -136,7 +136,7 @@ private struct SpecReader {
 
     private func dot() throws(UpstreamError) -> UpstreamSpec {
         let (text, addresses) = try parts()
-        // The authority of a URL has the form that is wanted here.
+        // HOST:PORT has the syntax of a URL's authority.
         guard let origin = try? HTTPURL("https://\(text)").origin else {
             throw wrong("\"\(text)\" is no HOST or HOST:PORT")
         }
@@ -172,7 +172,7 @@ private struct SpecReader {
         return endpoint
     }
 
-    /// What a file holds, without the white space around it.
+    /// The content of a file, without surrounding white space.
     private func secret(_ path: String) throws(UpstreamError) -> String {
         var text = try contents(of: path)[...].drop(while: \.isWhitespace)
         while text.last?.isWhitespace == true { text.removeLast() }

@@ -3,14 +3,14 @@
 public import HTTPDNS
 public import Names
 
-/// An upstream by its kind and place, before it has anything to speak with: what a configuration file or `--dns` names.
+/// The kind, address and account of an upstream, without a transport: the value of `--dns` or of a configuration file.
 ///
 /// ```swift
 /// var configuration = ClientConfiguration()
 /// configuration.upstreams = [.doh(try HTTPURL("https://1.1.1.1/dns-query")), .dnspod(), .system]
 /// ```
 ///
-/// An upstream of one's own kind goes into ``ClientConfiguration/resolver`` as it is.
+/// To use a custom upstream, add it to ``ClientConfiguration/resolver``.
 public struct UpstreamSpec: Sendable, Hashable {
     enum Kind: Sendable, Hashable {
         case dnspod(DNSPodForm, [Endpoint])
@@ -29,19 +29,19 @@ public struct UpstreamSpec: Sendable, Hashable {
 
     let kind: Kind
 
-    /// DNSPod, plain, encrypted or with a token.
+    /// DNSPod: plain, encrypted or with a token.
     ///
     /// - Parameters:
-    ///   - form: how it is asked. Default: the plain form (`/d?dn=`).
-    ///   - endpoints: where; empty: the public service of that form.
+    ///   - form: The form of the queries. Default: the plain form (`/d?dn=`).
+    ///   - endpoints: The endpoints; empty for the public service of that form.
     public static func dnspod(_ form: DNSPodForm = .plain, _ endpoints: [Endpoint] = []) -> UpstreamSpec {
         UpstreamSpec(kind: .dnspod(form, endpoints))
     }
 
-    /// DNSPod's plain form at endpoints of one's own.
+    /// DNSPod's plain form at custom endpoints.
     public static func dnspod(_ endpoints: [Endpoint]) -> UpstreamSpec { .dnspod(.plain, endpoints) }
 
-    /// Aliyun, version 1 (`/d`, and signed `/sign_d` where there is a secret).
+    /// Aliyun, version 1 (`/d`; with a secret, the signed `/sign_d`).
     public static func aliyun(
         account: String,
         secret: String? = nil,
@@ -63,10 +63,10 @@ public struct UpstreamSpec: Sendable, Hashable {
     /// Baidu.
     ///
     /// - Parameters:
-    ///   - account: the account's number.
-    ///   - secret: what questions are signed with.
-    ///   - endpoints: where; empty: the public service.
-    ///   - isSecure: whether it is asked over TLS.
+    ///   - account: The number of the account.
+    ///   - secret: The key that signs queries.
+    ///   - endpoints: The endpoints; empty for the public service.
+    ///   - isSecure: Whether to use TLS.
     public static func baidu(
         account: String,
         secret: String,
@@ -76,13 +76,13 @@ public struct UpstreamSpec: Sendable, Hashable {
         UpstreamSpec(kind: .baidu(account, secret: secret, endpoints, isSecure: isSecure))
     }
 
-    /// Volcengine, whose service has no published address.
+    /// Volcengine. The service has no published address.
     ///
     /// - Parameters:
-    ///   - account: the account's number.
-    ///   - secret: what questions are signed with.
-    ///   - endpoints: where.
-    ///   - isSecure: whether it is asked over TLS.
+    ///   - account: The number of the account.
+    ///   - secret: The key that signs queries.
+    ///   - endpoints: The endpoints.
+    ///   - isSecure: Whether to use TLS.
     public static func volcengine(
         account: String,
         secret: String,
@@ -95,18 +95,18 @@ public struct UpstreamSpec: Sendable, Hashable {
     /// DNS over HTTPS (RFC 8484).
     ///
     /// - Parameters:
-    ///   - url: the service; its host is what the certificate must be for.
-    ///   - addresses: where to find it without asking anyone; not needed where the host is an address.
-    ///   - post: whether queries travel in bodies instead of URLs.
+    ///   - url: The URL of the service. The certificate must match its host.
+    ///   - addresses: The addresses of the service, so that its name needs no lookup. Not needed if the host is an address.
+    ///   - post: Whether to send queries by POST instead of GET.
     public static func doh(_ url: HTTPURL, at addresses: [IPAddress] = [], post: Bool = false) -> UpstreamSpec {
         UpstreamSpec(kind: .doh(url, addresses, post: post))
     }
 
-    /// DNS in JSON, as Google and Cloudflare serve it.
+    /// DNS in JSON, as offered by Google and Cloudflare.
     ///
     /// - Parameters:
-    ///   - url: the service; its host is what the certificate must be for.
-    ///   - addresses: where to find it without asking anyone; not needed where the host is an address.
+    ///   - url: The URL of the service. The certificate must match its host.
+    ///   - addresses: The addresses of the service, so that its name needs no lookup. Not needed if the host is an address.
     public static func json(_ url: HTTPURL, at addresses: [IPAddress] = []) -> UpstreamSpec {
         UpstreamSpec(kind: .json(url, addresses))
     }
@@ -114,36 +114,36 @@ public struct UpstreamSpec: Sendable, Hashable {
     /// DNS over TLS (RFC 7858).
     ///
     /// - Parameters:
-    ///   - host: what the certificate must be for: a name, or an address.
-    ///   - addresses: where to find it without asking anyone; not needed where `host` is an address.
-    ///   - port: the port.
+    ///   - host: The host that the certificate must match: a name or an address.
+    ///   - addresses: The addresses of the service, so that its name needs no lookup. Not needed if `host` is an address.
+    ///   - port: The port. Default 853.
     public static func dot(_ host: Host, at addresses: [IPAddress] = [], port: UInt16 = 853) -> UpstreamSpec {
         UpstreamSpec(kind: .dot(host, addresses, port))
     }
 
-    /// DNS over UDP, and over TCP where an answer does not fit (RFC 1035, RFC 7766).
+    /// DNS over UDP, or over TCP if an answer does not fit (RFC 1035, RFC 7766).
     public static func dns(_ servers: [Endpoint]) -> UpstreamSpec { UpstreamSpec(kind: .dns(servers)) }
 
     /// The system's resolver.
     public static let system = UpstreamSpec(kind: .system)
 
-    /// A fixed table.
+    /// A fixed table of hosts.
     public static func hosts(_ table: HostsTable) -> UpstreamSpec { UpstreamSpec(kind: .hosts(table)) }
 
-    /// A file in the form of hosts(5), read again when it changes.
+    /// A file in the format of hosts(5). It is read again when it changes.
     public static func hosts(file path: String) -> UpstreamSpec { UpstreamSpec(kind: .hostsFile(path)) }
 
-    /// Those that are asked where nobody says otherwise: two public DoH services by their addresses, DNSPod, and the system.
+    /// The default upstreams: two public DoH services by address, DNSPod, and the system's resolver.
     public static let standard: [UpstreamSpec] =
         ["https://1.1.1.1/dns-query", "https://223.5.5.5/dns-query"].compactMap { try? HTTPURL($0) }.map { .doh($0) }
         + [.dnspod(), .system]
 
-    /// The upstream that it names.
+    /// Creates the upstream.
     ///
     /// - Parameters:
-    ///   - transport: what the upstream speaks through, where it speaks HTTP.
-    ///   - tls: how TLS is done where it does not.
-    ///   - system: what stands for the system's resolver.
+    ///   - transport: The transport of upstreams that use HTTP.
+    ///   - tls: The TLS settings of upstreams that do not use HTTP.
+    ///   - system: The system's resolver.
     /// - Throws: `UpstreamError` with code `misconfigured`.
     public func upstream(
         transport: any UpstreamTransport,

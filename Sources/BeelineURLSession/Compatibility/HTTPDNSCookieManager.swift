@@ -9,10 +9,10 @@ import Names
 public import FoundationNetworking
 #endif
 
-/// The calls of the manager by whose name the articles on HTTPDNS keep cookies, over a `CookieJar`.
+/// A replacement for the cookie manager of the same name in articles on HTTPDNS. It keeps the cookies in a `CookieJar`.
 ///
-/// It is for programs that write an address into the URL of a request and do with cookies by hand what the name was good
-/// for. Each call is handed the original URL, the one with the name:
+/// It is for programs that replace the host of a request's URL by an address and handle cookies by hand. Pass the original URL,
+/// with the host name, to each call:
 ///
 /// ```swift
 /// let manager = HTTPDNSCookieManager.shared
@@ -21,29 +21,29 @@ public import FoundationNetworking
 /// manager.handle(headerFields: response.allHeaderFields, for: original)
 /// ```
 ///
-/// A program that sends its requests by `BeelineClient` needs none of this. `docs/MIGRATION.md` maps the old calls.
+/// A program that uses `BeelineClient` does not need it. `docs/MIGRATION.md` maps the old calls.
 public final class HTTPDNSCookieManager: Sendable {
-    /// Says whether a cookie belongs to a URL.
+    /// Decides whether a cookie belongs to a URL.
     public typealias Filter = @Sendable (_ cookie: HTTPCookie, _ url: URL) -> Bool
 
-    /// The manager of the process. Its jar is in memory.
+    /// The manager of the process. Its jar is in memory only.
     public static let shared = HTTPDNSCookieManager()
 
-    /// The cookies.
+    /// The cookie jar.
     public let jar: CookieJar
     private let filter = NIOLockedValueBox<Filter?>(nil)
 
-    /// A manager of its own, for a second account, or for a jar that has other users.
+    /// Creates a manager, for example for a second account or with a shared jar.
     public init(jar: CookieJar = CookieJar()) {
         self.jar = jar
     }
 
-    /// Sets what a cookie must pass to be kept, sent and deleted for a URL, beside the rules of RFC 6265bis; nil, the
-    /// default, is those rules alone.
+    /// Sets a filter that a cookie must pass to be kept, sent or deleted for a URL, in addition to the rules of RFC 6265bis.
+    /// Default `nil`: only those rules apply.
     ///
-    /// A filter can only narrow. The rules match domains by labels: `evil-test.com` and `test.com.evil.org` get nothing of
-    /// `test.com`, whatever a filter says. It is not shown cookies that an `HTTPCookie` cannot hold; while there is a
-    /// filter they are left out.
+    /// A filter can only reject more cookies. The rules match domains by labels: a cookie of `test.com` never reaches
+    /// `evil-test.com` or `test.com.evil.org`, whatever the filter says. The filter does not see cookies that `HTTPCookie`
+    /// cannot represent; while a filter is set, such cookies are left out.
     public func setCookieFilter(_ filter: Filter?) {
         self.filter.withLockedValue { $0 = filter }
     }
@@ -51,18 +51,18 @@ public final class HTTPDNSCookieManager: Sendable {
     /// Keeps the cookies of a response.
     ///
     /// - Parameters:
-    ///   - headerFields: The response's fields, such as `HTTPURLResponse.allHeaderFields`. `Set-Cookie` is found in any
-    ///     letter case, and several cookies that were joined by commas are parted (`SetCookieSplitter`). An array of
-    ///     texts, one for each field, needs no parting and is better.
-    ///   - url: The URL with the name.
-    /// - Returns: The cookies that were kept, with what they replaced gone. One that deletes is not among them.
+    ///   - headerFields: The fields of the response, such as `HTTPURLResponse.allHeaderFields`. `Set-Cookie` may have any
+    ///     letter case. Cookies that are joined by commas are split (`SetCookieSplitter`). An array with one string for each
+    ///     field needs no splitting and is more reliable.
+    ///   - url: The original URL, with the host name.
+    /// - Returns: The cookies that were kept. Cookies that they replaced or deleted are not included.
     @discardableResult
     public func handle(headerFields: [AnyHashable: Any], for url: URL) -> [HTTPCookie] {
         guard let httpURL = try? HTTPURL(url) else { return [] }
         let filter = filter.withLockedValue { $0 }
         return Self.setCookies(in: headerFields).compactMap { field in
             let now = CookieTime.now
-            // The jar has the last word.
+            // Parses leniently: the jar decides whether to accept the cookie.
             let octets = Array(field.utf8)
             guard
                 let cookie = try? Cookie(setCookieOctets: octets, from: httpURL, now: now, acceptsInsecureNone: true)
@@ -76,7 +76,7 @@ public final class HTTPDNSCookieManager: Sendable {
         }
     }
 
-    /// The value of the `Cookie` field for a request; nil where no cookie goes with it.
+    /// The value of the `Cookie` field for a request; `nil` if there are no cookies for the URL.
     public func requestCookieHeader(for url: URL) -> String? {
         guard let httpURL = try? HTTPURL(url) else { return nil }
         guard filter.withLockedValue({ $0 }) != nil else { return jar.header(for: httpURL) }
@@ -84,16 +84,16 @@ public final class HTTPDNSCookieManager: Sendable {
         return pairs.isEmpty ? nil : pairs.joined(separator: "; ")
     }
 
-    /// Deletes the cookies that a request would get.
+    /// Deletes the cookies that a request to the URL would send.
     ///
-    /// - Returns: How many they were.
+    /// - Returns: The number of deleted cookies.
     @discardableResult
     public func deleteCookies(for url: URL) -> Int {
         guard let httpURL = try? HTTPURL(url) else { return 0 }
         return cookies(for: httpURL, url).reduce(0) { $0 + (jar.remove($1) ? 1 : 0) }
     }
 
-    /// The cookies that a request gets, after the filter.
+    /// The cookies that a request to the URL sends, after the filter.
     private func cookies(for httpURL: HTTPURL, _ url: URL) -> [Cookie] {
         let cookies = jar.cookies(for: httpURL)
         guard let filter = filter.withLockedValue({ $0 }) else { return cookies }

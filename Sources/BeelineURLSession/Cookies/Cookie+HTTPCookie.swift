@@ -10,12 +10,12 @@ public import FoundationNetworking
 public import Foundation
 #endif
 
-/// Cookies from Foundation. `docs/COOKIES-BRIDGE.md` says what becomes of each attribute.
+/// Conversion from Foundation's cookies. `docs/COOKIES-BRIDGE.md` describes each attribute.
 extension Cookie {
-    /// The cookie that an `HTTPCookie` is; nil where its domain is no host.
+    /// Creates a cookie from an `HTTPCookie`; `nil` if its domain is not a valid host.
     ///
-    /// A domain with a leading dot is for the hosts below it too, one without is for the host alone. `created` is when
-    /// Foundation made the cookie. A `Max-Age` that Foundation on Linux read and did not obey counts from then on.
+    /// A domain with a leading dot also covers subdomains; without it, the cookie is host-only. `created` is when Foundation
+    /// created the cookie. Foundation on Linux parses `Max-Age` without applying it; it then counts from `created`.
     public init?(_ cookie: HTTPCookie) {
         let isWide = cookie.domain.hasPrefix(".")
         guard let host = try? Host(isWide ? String(cookie.domain.dropFirst()) : cookie.domain) else { return nil }
@@ -23,7 +23,7 @@ extension Cookie {
             nameOctets: Array(cookie.name.utf8),
             valueOctets: Array(cookie.value.utf8),
             domain: host.urlForm,
-            // Foundation has no wide cookies for addresses, whatever the dot says.
+            // Foundation treats a cookie of an address as host-only, even with a leading dot.
             isHostOnly: !isWide || host.address != nil,
             path: cookie.path.hasPrefix("/") ? cookie.path : "/",
             expires: cookie.expiry,
@@ -36,13 +36,13 @@ extension Cookie {
 }
 
 extension HTTPCookie {
-    /// When this object came to be, or, on Apple's platforms, the cookie. It stands only among the properties.
+    /// When the cookie was created; on Linux, when this object was created. Only the properties have this date.
     var created: CookieTime? {
         (properties?[.created] as? NSNumber)
             .map { CookieTime(secondsSince1970: $0.doubleValue + Date.timeIntervalBetween1970AndReferenceDate) }
     }
 
-    /// When it expires; nil: with the session.
+    /// When the cookie expires; `nil` for a session cookie.
     var expiry: CookieTime? {
         if isSessionOnly { return nil }
         if let expiresDate { return CookieTime(secondsSince1970: expiresDate.timeIntervalSince1970) }
@@ -69,7 +69,7 @@ extension HTTPCookiePropertyKey {
 }
 
 extension Cookie {
-    /// What is left of it in an `HTTPCookie`; nil where there is none for it.
+    /// The cookie with only the attributes that an `HTTPCookie` keeps; `nil` if `HTTPCookie` cannot represent it.
     package var inFoundation: Cookie? {
         guard hasPlaceInFoundation, String(validating: valueOctets, as: UTF8.self) != nil else { return nil }
         var cookie = self
@@ -81,7 +81,7 @@ extension Cookie {
         return cookie
     }
 
-    /// Whether Foundation has a place for a cookie of this name and partition, whatever its value.
+    /// Whether Foundation can store a cookie with this name and partition, whatever its value.
     var hasPlaceInFoundation: Bool {
         partition == nil && !nameOctets.isEmpty && String(validating: nameOctets, as: UTF8.self) != nil
     }

@@ -10,10 +10,10 @@ public import FoundationNetworking
 public import Foundation
 #endif
 
-/// Cookies for Foundation. `docs/COOKIES-BRIDGE.md` says what becomes of each attribute.
+/// Conversion to Foundation's cookies. `docs/COOKIES-BRIDGE.md` describes each attribute.
 extension HTTPCookie {
-    /// The `HTTPCookie` of a cookie; nil for one that Foundation would make into something else: a name or value that is
-    /// not UTF-8, a cookie without a name, and a Partitioned one, which Foundation would send to every page.
+    /// Creates an `HTTPCookie` from a cookie. `nil` for a cookie that Foundation would change: a name or value that is not
+    /// UTF-8, an empty name, or a Partitioned cookie, which Foundation would send to every page.
     public convenience init?(_ cookie: Cookie) {
         guard cookie.hasPlaceInFoundation,
             let name = String(validating: cookie.nameOctets, as: UTF8.self),
@@ -24,7 +24,7 @@ extension HTTPCookie {
         var properties: [HTTPCookiePropertyKey: Any] = [
             .name: name,
             .value: value,
-            // Without brackets: this is compared with `URL.host`, which has none.
+            // Without brackets, because Foundation compares it with `URL.host`, which has none.
             .domain: (isWide ? "." : "") + host.text,
             .path: cookie.path,
         ]
@@ -33,7 +33,7 @@ extension HTTPCookie {
         } else {
             properties[.discard] = "TRUE"
         }
-        // Text, and only where it is so: Foundation on Linux takes `true` for no and "FALSE" for yes.
+        // Set only if true, and as text: Foundation on Linux reads `true` as false and "FALSE" as true.
         if cookie.isSecure { properties[.secure] = "TRUE" }
         if cookie.isHTTPOnly { properties[.httpOnly] = "TRUE" }
         #if canImport(Darwin)
@@ -49,18 +49,18 @@ extension HTTPCookie {
         self.init(properties: properties)
     }
 
-    /// The same cookie under another domain, with every other attribute that it has.
+    /// Returns the same cookie with another domain and all other attributes.
     func moved(to domain: String) -> HTTPCookie? {
         var properties = properties ?? [:]
         properties[.domain] = domain
         properties[.originURL] = nil
-        // What Foundation on Linux hands out as a number or not at all, and takes back only as text.
+        // Foundation on Linux returns these as numbers or not at all, but accepts only text.
         properties[.secure] = isSecure ? "TRUE" : nil
         properties[.httpOnly] = isHTTPOnly ? "TRUE" : nil
         properties[.discard] = isSessionOnly ? "TRUE" : "FALSE"
         properties[.version] = "\(version)"
         properties[.port] = portList?.map(\.stringValue).joined(separator: ",")
-        // Seconds from the creation on, and this will be another creation.
+        // `Max-Age` counts from the creation of the object, and this is a new object; use the date instead.
         properties[.maximumAge] = nil
         properties[.expires] = expiresDate ?? expiry.map { Date(timeIntervalSince1970: $0.secondsSince1970) }
         return HTTPCookie(properties: properties)

@@ -13,11 +13,11 @@ public import Foundation
 #endif
 
 extension HTTPCookieStorage {
-    /// Moves the cookies that are filed under an address to the host that it served, as `CookieJar.rehome(from:to:now:)`
-    /// does in a jar: each keeps its attributes, gives way to one of the same name and path that is not older, and is
-    /// deleted under the address once the storage has it under the host.
+    /// Moves the cookies stored under an address to the host that the address served, as `CookieJar.rehome(from:to:now:)` does
+    /// in a jar. Each cookie keeps its attributes. A cookie of the host with the same name and path stays if it is not older.
+    /// The storage deletes the old cookie once it has the new one.
     ///
-    /// Foundation on Linux dates a cookie by when its object was made; one that is moved is dated anew.
+    /// Foundation on Linux dates a cookie by the creation of its object, so a moved cookie gets a new date.
     @discardableResult
     public func rehome(from address: IPAddress, to host: Names.Host) -> CookieRehoming {
         let all = (cookies ?? []).compactMap { object in Cookie(object).map { (object: object, cookie: $0) } }
@@ -38,15 +38,15 @@ extension HTTPCookieStorage {
         return result
     }
 
-    /// Moves the cookies that are filed under an address to the host that a resolver handed it out for.
+    /// Moves the cookies stored under an address to the host that the resolver returned the address for.
     ///
-    /// - Throws: `BeelineError` with code `addressUnknown` or `addressShared`; nothing has been moved then.
+    /// - Throws: `BeelineError` with code `addressUnknown` or `addressShared`. No cookie has moved then.
     @discardableResult
     public func rehome(from address: IPAddress, knownTo resolver: Resolver) throws(BeelineError) -> CookieRehoming {
         rehome(from: address, to: try resolver.onlyHost(of: address))
     }
 
-    /// Sets a cookie; whether the storage has it then.
+    /// Sets a cookie. Returns whether the storage accepted it.
     private func stores(_ cookie: HTTPCookie) -> Bool {
         setCookie(cookie)
         return (cookies ?? []).contains {

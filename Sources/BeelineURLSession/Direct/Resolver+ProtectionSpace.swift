@@ -10,11 +10,11 @@ public import Foundation
 #endif
 
 extension Resolver {
-    /// The host that a challenge is really about, where the request was in the old form (``DirectRequest``): the one that
-    /// the address of the protection space was handed out for, or the space's own where that is a name.
+    /// The host that a challenge of a ``DirectRequest`` belongs to. If the protection space names an address, this is the host
+    /// that the resolver returned the address for; otherwise it is the space's own host.
     ///
-    /// - Throws: `BeelineError` with code `addressUnknown`, or `addressShared`: with several hosts of one address nobody
-    ///   can say whose certificate it should be.
+    /// - Throws: `BeelineError` with code `addressUnknown`, or `addressShared` if the address belongs to several hosts, because
+    ///   the expected certificate is then ambiguous.
     public func host(for space: URLProtectionSpace) throws -> Names.Host {
         let host = try Names.Host(space.host)
         guard let address = host.address else { return host }

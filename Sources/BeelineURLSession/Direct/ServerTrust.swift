@@ -5,17 +5,17 @@ public import Beeline
 public import Foundation
 import Security
 
-/// Checks the certificate of a server that was dialled by its address in the old form (``DirectRequest``).
+/// Checks the certificate of a server for a ``DirectRequest``, which uses an address in place of the host name.
 ///
-/// It cannot make the stack send the server name: a server with several certificates shows the one that it has for none.
-/// Foundation on Linux asks nobody about certificates.
+/// It cannot make URLSession send the server name (SNI): a server with several certificates sends its default one. Foundation
+/// on Linux has no challenge for server certificates.
 public enum ServerTrust {
-    /// Checks what the server showed against the name, with the system's roots.
+    /// Checks the server's certificate for the host name, with the system's root certificates.
     ///
     /// - Parameters:
-    ///   - challenge: What `urlSession(_:didReceive:completionHandler:)` was handed.
-    ///   - host: Whose certificate it must be; `Resolver.host(for:)` knows it.
-    /// - Returns: What the completion handler is to be called with. Challenges of other kinds get the default handling.
+    ///   - challenge: The challenge of `urlSession(_:didReceive:completionHandler:)`.
+    ///   - host: The host that the certificate must match; `Resolver.host(for:)` finds it.
+    /// - Returns: The arguments for the completion handler. Challenges of other kinds get the default handling.
     public static func evaluate(
         _ challenge: URLAuthenticationChallenge,
         for host: Names.Host

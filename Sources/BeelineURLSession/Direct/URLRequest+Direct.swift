@@ -10,21 +10,21 @@ public import FoundationNetworking
 public import Foundation
 #endif
 
-/// A request whose URL has an address in the place of the name: the old form, for stacks that can take nothing else.
+/// A request whose URL has an address in place of the host name, for network stacks that accept nothing else.
 ///
-/// Host, method, body and the cookies of the name are those of the original. What the form cannot do: the stack sends no
-/// TLS server name for an address and checks the certificate against the address, so `https` works only where the
-/// certificate names the address, or where the program checks it itself (`ServerTrust` on Apple's platforms). Redirects
-/// leave by the system's resolver, and on Linux take Host and credentials with them to other hosts; connections are pooled
-/// by address. `BeelineClient` and ``BeelineURLProtocol`` have none of these faults.
+/// Host, method, body and cookies are those of the original request. Limitations: the stack sends no TLS server name for an
+/// address and checks the certificate against the address. So `https` works only if the certificate covers the address, or if
+/// the program checks the certificate itself (`ServerTrust` on Apple platforms). Redirects use the system's resolver, and on
+/// Linux they send Host and credentials to other hosts. Connections are pooled by address. `BeelineClient` and
+/// ``BeelineURLProtocol`` have none of these limitations.
 public struct DirectRequest: Sendable {
     /// The request to send.
     public let request: URLRequest
-    /// The request as it was, with the name.
+    /// The original request, with the host name.
     public let original: URLRequest
-    /// The name.
+    /// The host name.
     public let host: Names.Host
-    /// The address that was dialled in its place.
+    /// The address that replaces the host name.
     public let address: IPAddress
     private let cookies: HTTPDNSCookieManager
 
@@ -42,10 +42,10 @@ public struct DirectRequest: Sendable {
         self.cookies = cookies
     }
 
-    /// Keeps the cookies of the response, under the name.
+    /// Keeps the cookies of the response for the host name.
     ///
-    /// Where the stack followed a redirect, they are those of the last URL: of the name with that path, or of another name. Those of
-    /// another address are nobody's, and are not kept.
+    /// If the stack followed a redirect, the cookies belong to the last URL: the host name with that path, or another host
+    /// name. Cookies of another address are not kept, because their host is unknown.
     ///
     /// - Returns: The cookies that were kept.
     @discardableResult
@@ -54,7 +54,7 @@ public struct DirectRequest: Sendable {
         return cookies.handle(headerFields: response.allHeaderFields, for: url)
     }
 
-    /// Where a response comes from, with the name in the place of the address.
+    /// The URL of a response, with the host name in place of the address; `nil` for another address.
     private func named(_ url: URL?) -> URL? {
         guard let url, url.absoluteString != request.url?.absoluteString else { return original.url }
         guard let dialled = (try? HTTPURL(url))?.host.address else { return url }
@@ -63,20 +63,19 @@ public struct DirectRequest: Sendable {
 }
 
 extension URLRequest {
-    /// The request in the old form: the address of its host in the place of the name. Nothing else of the URL is changed but
-    /// the parameter that the form may add.
+    /// Creates a request with an address in place of the host name. Only the host of the URL changes, and the query if the form
+    /// adds a parameter.
     ///
-    /// Foundation is told to leave the request's cookies alone; on Linux that takes a session without `httpCookieStorage`
-    /// besides. ``DirectRequest/receive(_:)`` keeps those of the response.
+    /// The new request sets `httpShouldHandleCookies` to false. On Linux the session must also have no `httpCookieStorage`.
+    /// ``DirectRequest/receive(_:)`` keeps the cookies of the response.
     ///
     /// - Parameters:
-    ///   - resolver: Who says where the host is. In a network without IPv4 it answers with what stands for an IPv4 address,
-    ///     one in the URL included.
-    ///   - form: Which fields and which parameter name the host.
-    ///   - cookies: Whose cookies go with it.
-    ///   - fields: Further header fields, which the program's gateway may want.
-    /// - Throws: `ResolutionError`; `BeelineError` with code `malformedURL`, or `addressShared` where the resolver knows
-    ///   several hosts of the address: what the stack keeps under it, connections among others, would be mixed.
+    ///   - resolver: Resolves the host. In a network without IPv4 it translates IPv4 addresses, also one in the URL.
+    ///   - form: The fields and the query parameter that carry the host name.
+    ///   - cookies: The manager of the cookies to send.
+    ///   - fields: Additional header fields, for example for a gateway.
+    /// - Throws: `ResolutionError`; `BeelineError` with code `malformedURL`, or `addressShared` if the resolver knows several
+    ///   hosts of the address, because the stack would mix their connections and other state.
     public func direct(
         via resolver: Resolver,
         form: DirectForm = DirectForm(),
@@ -123,14 +122,14 @@ extension URLRequest {
 }
 
 extension URL {
-    /// The URL with its authority's host replaced, and its query where another is given; every other octet stays as it is.
+    /// The URL with another host, and another query if one is given. All other octets stay the same.
     func replacingHost(with host: Names.Host, query: String? = nil) -> URL? {
         let text = absoluteString
         guard let mark = text.range(of: "//") else { return nil }
         let rest = text[mark.upperBound...]
         let end = rest.firstIndex { "/?#".contains($0) } ?? rest.endIndex
         let start = rest[..<end].lastIndex(of: "@").map { rest.index(after: $0) } ?? rest.startIndex
-        // The port's colon, and not one within brackets.
+        // Finds the colon of the port, not one within brackets.
         let bracket = rest[start..<end].lastIndex(of: "]") ?? start
         let port = rest[bracket..<end].lastIndex(of: ":") ?? end
         var tail = String(text[port...])

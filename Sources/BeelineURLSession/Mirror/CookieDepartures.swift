@@ -5,21 +5,21 @@ import CookieJar
 import Foundation
 import Names
 
-/// The cookies that have left a storage of Foundation on Linux.
+/// The cookies that were recently removed from a storage of Foundation on Linux.
 ///
-/// Foundation there writes the cookies of the storage into a request when its task is made. Where one of them is deleted before
-/// the task begins, it must not be taken for one that the program wrote into the request itself.
+/// Foundation on Linux adds the storage's cookies to a request when it creates the task. If a cookie is deleted before the task
+/// starts, it must not count as a cookie that the program set on the request.
 struct CookieDepartures {
-    /// How many are remembered, the newest.
+    /// The maximum number of remembered cookies; the newest are kept.
     private static let limit = 1024
-    /// For how many seconds: a task that was made before a cookie left begins within them, and the program may write the same
-    /// cookie into a request of its own later.
+    /// How long a cookie is remembered, in seconds. Longer than a task usually waits to start, and bounded because the program
+    /// may later set the same cookie on a request itself.
     private static let lifetime: Double = 600
 
     private var present: [CookiePlace: Cookie] = [:]
     private var departed: [(cookie: Cookie, time: CookieTime)] = []
 
-    /// Takes note of what the storage has.
+    /// Records the current cookies of the storage.
     mutating func note(_ cookies: [CookiePlace: Cookie], now: CookieTime) {
         let gone = present.filter { place, cookie in cookies[place]?.valueOctets != cookie.valueOctets }
         present = cookies
@@ -27,7 +27,7 @@ struct CookieDepartures {
         departed = Array((departed.filter { $0.time > oldest } + gone.values.map { ($0, now) }).suffix(Self.limit))
     }
 
-    /// The cookies for a host that are gone, as a Cookie field has them.
+    /// The removed cookies for a host, as `name=value` pairs of a Cookie field.
     func pairs(for url: URL) -> Set<String> {
         guard !departed.isEmpty, let host = (try? HTTPURL(url))?.host.urlForm else { return [] }
         let cookies = departed.map(\.cookie).filter {

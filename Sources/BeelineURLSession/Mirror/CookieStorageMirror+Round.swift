@@ -9,11 +9,11 @@ import FoundationNetworking
 #endif
 
 extension CookieStorageMirror {
-    /// What a storage holds, by place.
+    /// The cookies of a storage, by place.
     private struct Contents {
         var cookies: [CookiePlace: Cookie] = [:]
         var objects: [CookiePlace: HTTPCookie] = [:]
-        /// Those that Foundation on Linux still sends.
+        /// Expired cookies. Foundation on Linux still sends them.
         var expired: [HTTPCookie] = []
 
         init(_ storage: HTTPCookieStorage, now: CookieTime) {
@@ -29,7 +29,7 @@ extension CookieStorageMirror {
         }
     }
 
-    /// One round of reading, deciding and writing.
+    /// Performs one round: reads both sides, plans the changes and writes them.
     func round(_ state: inout CookieReconciliation) -> Report {
         let (all, news, now) = jar.catchUp(news)
         for change in news { state.note(change) }
@@ -45,7 +45,7 @@ extension CookieStorageMirror {
         let joined = Set(contents.cookies.keys.map(\.joined))
         let plan = state.plan(jar: cookies, store: contents.cookies, now: now) { joined.contains($0.joined) }
         #endif
-        // The jar first: it is quick, and nobody's change is lost in between.
+        // Writes the jar first: it is fast, and keeps the time short in which another change could be lost.
         let carried = jar.carryOut(plan, in: &cookies, source: source, now: now)
         var report = Report()
         (report.intoJar, report.outOfJar, report.refused) = (carried.came, carried.went, carried.refused)
@@ -75,8 +75,8 @@ extension CookieStorageMirror {
         }
         report.outOfStorage = contents.expired.count + plan.outOfStore.count
         guard !plan.intoStore.isEmpty || !plan.outOfStore.isEmpty else { return }
-        // What was written counts as the storage has it now: it may have refused or changed it. What was not is as it was
-        // read, so that somebody else's change in between is news to the next round.
+        // For written cookies, records the actual state of the storage, which may have rejected or changed them. For all
+        // others, keeps the state that was read, so that the next round detects changes by other code.
         let after = Contents(storage, now: now)
         for place in plan.outOfStore { contents.cookies[place] = after.cookies[place] }
         for place in plan.intoStore.map(CookiePlace.init) {
@@ -88,8 +88,8 @@ extension CookieStorageMirror {
 
 #if !canImport(Darwin)
 extension CookiePlace {
-    /// The key under which Foundation on Linux keeps a cookie, the parts joined by nothing: `/b` and `c`, and `/` and `bc`,
-    /// are one, so the one that comes last throws the other out.
+    /// The key of a cookie in Foundation on Linux, which joins the parts without a separator: path `/b` with name `c` and path
+    /// `/` with name `bc` have the same key, so the later cookie replaces the other.
     fileprivate var joined: [UInt8] { Array(((isHostOnly ? "" : ".") + domain + path).utf8) + name }
 }
 #endif

@@ -10,7 +10,8 @@ public import FoundationNetworking
 public import Foundation
 #endif
 
-/// Keeps a jar and a storage of Foundation the same: what is set or deleted in one is set or deleted in the other.
+/// Keeps a `CookieJar` and an `HTTPCookieStorage` in sync: a cookie that is set or deleted in one is set or deleted in the
+/// other.
 ///
 /// ```swift
 /// let mirror = CookieStorageMirror(jar: client.configuration.jar, storage: configuration.httpCookieStorage)
@@ -18,13 +19,12 @@ public import Foundation
 /// mirror.sync()                              // both agree now
 /// ```
 ///
-/// Of two changes to one cookie the newer wins; where the times do not tell, ``Configuration/truth`` does. A deletion
-/// travels, but not what went because its time was over or because its store was full. Cookies that Foundation has no place
-/// for (Partitioned, nameless, not UTF-8) stay in the jar, and attributes that it loses stay in the jar too.
-/// `docs/COOKIES-BRIDGE.md` has the list.
+/// If a cookie changes on both sides, the newer change wins; if the times are not known, ``Configuration/truth`` decides.
+/// Deletions are copied, but not removals because of expiry or a full store. Cookies that Foundation cannot store (Partitioned,
+/// without a name, not UTF-8) and attributes that it drops stay in the jar. `docs/COOKIES-BRIDGE.md` has the list.
 ///
-/// Foundation on Linux sends what it holds without a look at Secure, path and SameSite: do not hand it what must not leave
-/// over http (``Configuration/shares``). Its shared storage also writes a file with each cookie; that of an ephemeral
+/// Foundation on Linux ignores Secure, path and SameSite when it sends cookies: use ``Configuration/shares`` to exclude cookies
+/// that must not be sent over http. Its shared storage also writes a file for each change; the storage of an ephemeral
 /// configuration does not.
 public final class CookieStorageMirror: Sendable {
     /// One of the two sides.
@@ -37,24 +37,25 @@ public final class CookieStorageMirror: Sendable {
         var side: CookieReconciliation.Side { self == .jar ? .jar : .store }
     }
 
-    /// What a mirror does.
+    /// The configuration of a mirror.
     public struct Configuration: Sendable {
-        /// The side that is right where both changed a cookie and nobody knows which was later, as at the first ``sync()``.
-        /// Default: the jar; on Apple's platforms the storage.
+        /// The side that wins if a cookie differs on both sides and the later change is not known, as at the first ``sync()``.
+        /// Default: the jar; on Apple platforms the storage.
         public var truth: Truth
-        /// Whether the storage begins as a copy of the jar: what only the storage has at the first ``sync()`` is deleted
-        /// there. Default false: what either side has goes to the other. True is for a jar that is kept on disk, so that a
-        /// logout of which the storage did not hear is not undone by the storage's own file.
+        /// Whether the storage starts as a copy of the jar: the first ``sync()`` then deletes cookies that only the storage
+        /// has. Default false: it merges both sides. Use true for a jar that is kept on disk, so that the storage's own file
+        /// cannot restore cookies that a logout has deleted.
         public var beginsFromJar = false
-        /// Whether ``beginsFromJar`` is only about what the storage's own file may have: a session cookie is in no file, so the
-        /// program has set it since it began.
+        /// Whether ``beginsFromJar`` spares session cookies. The storage's file has no session cookies, so the program has set
+        /// them since its start.
         package var keepsSessionCookies = false
-        /// How often ``run()`` looks at the storage. Default 1 s. Foundation tells of changes on Apple's platforms alone.
+        /// How often ``run()`` checks the storage. Default 1 s. Foundation reports changes only on Apple platforms.
         public var interval: Duration = .seconds(1)
-        /// Which of the jar's cookies the storage gets; default all. It must say the same of a cookie each time.
+        /// Whether the storage may have a cookie of the jar; default all. It must return the same result for a cookie each
+        /// time.
         public var shares: @Sendable (Cookie) -> Bool = { _ in true }
 
-        /// The defaults.
+        /// Creates a configuration with default values.
         public init() {
             #if canImport(Darwin)
             truth = .storage
@@ -64,23 +65,23 @@ public final class CookieStorageMirror: Sendable {
         }
     }
 
-    /// What a ``CookieStorageMirror/sync()`` did.
+    /// The changes that a ``CookieStorageMirror/sync()`` made.
     public struct Report: Hashable, Sendable {
-        /// Cookies that the jar got.
+        /// The number of cookies added to the jar.
         public var intoJar = 0
-        /// Cookies that were deleted from the jar.
+        /// The number of cookies deleted from the jar.
         public var outOfJar = 0
-        /// Cookies that the storage got.
+        /// The number of cookies added to the storage.
         public var intoStorage = 0
-        /// Cookies that were deleted from the storage; among them those whose time was over.
+        /// The number of cookies deleted from the storage, including expired ones.
         public var outOfStorage = 0
-        /// Cookies of the storage that the jar does not take, and why. They are tried again when they change.
+        /// Why the jar rejected cookies of the storage. They are tried again when they change.
         public var refused: [CookieRejection] = []
 
-        /// The report of a round that did nothing.
+        /// Creates an empty report.
         public init() {}
 
-        /// Whether both sides agreed already.
+        /// Whether there was nothing to change.
         public var isEmpty: Bool { self == Report() }
     }
 
@@ -88,24 +89,25 @@ public final class CookieStorageMirror: Sendable {
     public let jar: CookieJar
     /// The storage.
     public let storage: HTTPCookieStorage
-    /// What the mirror does.
+    /// The configuration.
     public let configuration: Configuration
     private let clock: any Clock<Duration>
     let news: CookieNews
     let source = ChangeSource()
-    /// Held for a whole round, so that rounds follow each other.
+    /// The state of the reconciliation. The lock is held for a whole round, so that rounds never overlap.
     private let reconciliation: NIOLockedValueBox<CookieReconciliation>
     #if canImport(FoundationNetworking)
-    /// What has left the storage.
+    /// The cookies that were recently removed from the storage.
     let departures = NIOLockedValueBox(CookieDepartures())
     #endif
 
-    /// A mirror; it does nothing before ``run()`` or ``sync()``.
+    /// Creates a mirror. It does nothing until ``run()`` or ``sync()`` is called.
     ///
-    /// - Parameter clock: By which ``run()`` waits.
-    /// - Parameter configuration: Bounds and habits.
-    /// - Parameter storage: Foundation's side.
-    /// - Parameter jar: Our side.
+    /// - Parameters:
+    ///   - jar: The jar.
+    ///   - storage: Foundation's storage.
+    ///   - configuration: The configuration.
+    ///   - clock: The clock for the waits of ``run()``.
     public init(
         jar: CookieJar,
         storage: HTTPCookieStorage,
@@ -130,7 +132,7 @@ public final class CookieStorageMirror: Sendable {
 
     deinit { news.finish() }
 
-    /// Follows both sides until the task is cancelled. It is to be called once at a time.
+    /// Keeps both sides in sync until the task is cancelled. Only one call may run at a time.
     public func run() async {
         sync()
         await withTaskGroup(of: Void.self) { group in
@@ -159,7 +161,7 @@ public final class CookieStorageMirror: Sendable {
     }
     #endif
 
-    /// Makes both sides agree, now. It must not be called by an observer of the storage while the mirror writes to it.
+    /// Synchronises both sides now. An observer of the storage must not call it while the mirror writes.
     @discardableResult
     public func sync() -> Report { reconciliation.withLockedValue { round(&$0) } }
 }
