@@ -17,7 +17,7 @@ extension BeelineClient {
         return try await send(request, to: try Self.parse(url), body: body, options: options)
     }
 
-    /// Gets a resource.
+    /// Sends a GET request.
     ///
     /// - Throws: ``BeelineError``.
     public func get(
@@ -28,7 +28,7 @@ extension BeelineClient {
         try await send(.get, url, fields: fields, options: options)
     }
 
-    /// Requests only the head of a resource (RFC 9110 §9.3.2).
+    /// Sends a HEAD request (RFC 9110 §9.3.2).
     ///
     /// - Throws: ``BeelineError``.
     public func head(

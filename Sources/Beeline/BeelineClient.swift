@@ -173,7 +173,7 @@ public final class BeelineClient: Sendable {
         resolver.learn(from: attempts, of: host, stagger: configuration.engine.dial.stagger)
     }
 
-    // MARK: The switch, and the end
+    // MARK: HTTPDNS switch and shutdown
 
     /// Runs the background work until its task is cancelled or ``shutDown(after:)`` is called: watches the network and the
     /// remote switch, refreshes names, and writes the resolver's answers to its store (see `Resolver.run()`). Call it once, in

@@ -10,7 +10,7 @@ public import Names
 public struct Response: Sendable {
     /// Status and fields of the last hop, or those that an ``Interceptor`` set.
     public var head: HTTPResponse
-    /// The body, streamed.
+    /// The body, as a stream.
     public var body: ResponseBody
     /// Every hop, including the last. A request without redirects has one hop.
     public let hops: [Hop]

@@ -3,24 +3,24 @@
 public import CookieJar
 public import Names
 
-/// The cookies of a page for a web view whose cookie store cannot be used: a header for the first request, and a script that
-/// runs when a document begins to load, in pages and frames of the same site.
+/// The cookies of a page for a web view without a usable cookie store: a header for the first request, and a script that runs
+/// at document start in pages and frames of the same site.
 ///
-/// This is the lesser way, and less than a cookie store does:
-/// - HttpOnly cookies go with the first request alone: no script may set them. The second page is logged out where the
-///   session's cookie is HttpOnly, unless the site sets it anew.
-/// - The web view sends the header to wherever the first request is redirected. Ask for the page's final URL.
-/// - Frames of other sites, and the first request of a frame, have no header; the script comes after their first response.
-/// - Partitioned cookies and those that are not UTF-8 cannot be written by a script.
+/// It does less than a cookie store:
+/// - HttpOnly cookies are sent with the first request only, because a script cannot set them. If the session cookie is
+///   HttpOnly, the second page is logged out unless the site sets the cookie again.
+/// - The web view sends the header to every redirect target of the first request. Load the final URL of the page.
+/// - Frames of other sites, and the first request of each frame, have no header. The script runs after their first response.
+/// - A script cannot set Partitioned cookies or cookies that are not UTF-8.
 public struct FirstLoad: Hashable, Sendable {
-    /// The page.
+    /// The URL of the page.
     public let url: HTTPURL
-    /// The Cookie field of the first request; nil where the page has no cookies.
+    /// The Cookie field of the first request; `nil` if there are no cookies for the page.
     public let cookieHeader: String?
-    /// The script, for every frame of the web view, at document start.
+    /// The script. Run it at document start in every frame of the web view.
     public let script: String
 
-    /// What the page needs of the jar's cookies, as they are now.
+    /// Creates the header and script from the current cookies of the jar.
     public init(of url: HTTPURL, from jar: CookieJar) {
         self.url = url
         cookieHeader = jar.header(for: url)

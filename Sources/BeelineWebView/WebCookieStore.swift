@@ -2,38 +2,39 @@
 
 public import CookieJar
 
-/// The cookie store of a browser or of web views: one profile, which shares nothing with another.
+/// The cookie store of a browser or of web views: one profile, separate from all others.
 ///
-/// Who conforms makes it available to what this library does with stores. Calls may overlap; a call that the store does not
-/// answer must end when its task is cancelled. What a store throws is handed to the caller as it is.
+/// Conform to this protocol to use a store with this library. Calls may overlap. A call that the store does not answer must end
+/// when its task is cancelled. Callers receive the errors of the store unchanged.
 public protocol WebCookieStore: Sendable {
-    /// Every cookie of the store, HttpOnly ones too.
+    /// All cookies of the store, including HttpOnly cookies.
     ///
-    /// A store that shows only the cookies of the page that it is on gives the others as it last saw them: a cookie that is
-    /// not among these counts as deleted.
+    /// A store that sees only the cookies of the current page must return the last known state of all others: a missing cookie
+    /// counts as deleted.
     func cookies() async throws -> [Cookie]
 
-    /// Puts a cookie into the store, in the place of the one of its name, domain, path and partition. It returns when the
-    /// store says that it has it.
+    /// Sets a cookie. It replaces the cookie with the same name, domain, path and partition. Returns when the store confirms
+    /// it.
     func set(_ cookie: Cookie) async throws
 
-    /// Deletes the cookie of this cookie's name, domain, path and partition; there may be none.
+    /// Deletes the cookie with the same name, domain, path and partition. A missing cookie is not an error.
     func delete(_ cookie: Cookie) async throws
 
-    /// What ``cookies()`` shows of a cookie that was set: the cookie less what the store has no room for, as fractions of a
-    /// second, or an attribute that is not there. Nil where the store cannot hold it at all. Default: the cookie itself.
+    /// The version of a cookie that ``cookies()`` returns after ``set(_:)``, without the parts that the store cannot hold, such
+    /// as fractions of a second or an unsupported attribute. `nil` if the store cannot hold the cookie. Default: the cookie
+    /// itself.
     func kept(of cookie: Cookie) -> Cookie?
 
-    /// One element whenever a cookie may have changed since the last one; several changes may be one element. Each call
-    /// gives a stream of its own, from that moment on. A store that hears of nothing gives a stream that has ended: it is
-    /// then looked at from time to time.
+    /// Yields an element after cookies may have changed. One element may stand for several changes. Each call returns a new
+    /// stream that starts at that moment. A store without notifications returns a finished stream; it is then checked at a
+    /// regular interval.
     var changes: AsyncStream<Void> { get }
 }
 
 extension WebCookieStore {
-    /// The cookie itself: a store that keeps all of it.
+    /// Returns the cookie unchanged, for a store that keeps all attributes.
     public func kept(of cookie: Cookie) -> Cookie? { cookie }
 
-    /// None: a store that hears of no changes.
+    /// A finished stream, for a store without notifications.
     public var changes: AsyncStream<Void> { AsyncStream { $0.finish() } }
 }

@@ -1,32 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Why something was not done with a web view's or browser's cookies. `message` is one line that names the cookie or the
-/// store, and the remedy.
+/// The error of an operation on the cookies of a web view or browser. `message` is one line that names the cookie or the store,
+/// and a remedy.
 public struct WebViewError: Error, Sendable, CustomStringConvertible {
-    /// What went wrong, to branch on.
+    /// What failed.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
-        /// The code's name, for logs and JSON.
+        /// The name of the code, for logs and JSON.
         public let description: String
-        /// The store does not take a cookie.
+        /// The store rejects a cookie.
         public static let refused = Code(description: "refused")
-        /// The store did not answer, or does not show what it said to have done.
+        /// The store did not answer, or does not show the result of a request.
         public static let timedOut = Code(description: "timedOut")
         /// The store failed.
         public static let failed = Code(description: "failed")
-        /// The task that asked was cancelled.
+        /// The calling task was cancelled.
         public static let cancelled = Code(description: "cancelled")
-        /// Nobody follows any more.
+        /// The following of the store has stopped.
         public static let stopped = Code(description: "stopped")
     }
 
-    /// What went wrong.
+    /// What failed.
     public var code: Code
-    /// One line.
+    /// One line: what failed and a remedy.
     public var message: String
-    /// The cause, where there is one.
+    /// The cause, if there is one.
     public var underlyingError: (any Error)?
 
-    /// Makes an error.
+    /// Creates an error.
     public init(_ code: Code, _ message: String, underlyingError: (any Error)? = nil) {
         self.code = code
         self.message = message

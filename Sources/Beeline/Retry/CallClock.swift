@@ -10,7 +10,7 @@ import Glibc
 
 /// A type-erased clock for the client.
 struct CallClock: Sendable {
-    /// The time since the clock was made.
+    /// The time since the clock was created.
     let now: @Sendable () -> Duration
     /// Sleeps for a duration; throws if the task is cancelled.
     let sleep: @Sendable (Duration) async throws -> Void

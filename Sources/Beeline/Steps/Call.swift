@@ -189,9 +189,9 @@ struct Call: Sendable {
     }
 }
 
-/// Counts interceptor calls and requests of one call, over all tries.
+/// Counts how often the interceptors of one call use the network, and its requests, over all tries.
 private final class CallCounter: Sendable {
-    /// Guards both counts.
+    /// Both counts, guarded by a lock.
     private let counts = NIOLockedValueBox((calls: 0, requests: 0))
 
     func countCall() -> Int {

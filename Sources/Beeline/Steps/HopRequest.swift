@@ -65,7 +65,7 @@ struct HopRequest: Sendable {
         return prepared
     }
 
-    // MARK: Asking about a redirect
+    // MARK: Redirect proposals
 
     func proposal(after previous: HTTPURL) -> RedirectProposal {
         RedirectProposal(

@@ -55,7 +55,7 @@ public final class HTTPDNSCookieManager: Sendable {
     ///     letter case. Cookies that are joined by commas are split (`SetCookieSplitter`). An array with one string for each
     ///     field needs no splitting and is more reliable.
     ///   - url: The original URL, with the host name.
-    /// - Returns: The cookies that were kept. Cookies that they replaced or deleted are not included.
+    /// - Returns: The cookies that were kept. A cookie that only deletes another one is not included.
     @discardableResult
     public func handle(headerFields: [AnyHashable: Any], for url: URL) -> [HTTPCookie] {
         guard let httpURL = try? HTTPURL(url) else { return [] }

@@ -10,31 +10,33 @@ public import Foundation
 #endif
 
 extension BeelineURLProtocol {
-    /// What the sessions of a client let it do.
+    /// The settings of sessions that use a client.
     public struct Settings: Sendable {
-        /// Who has the cookies; the other side is kept the same. Default: the client's jar; on Apple's platforms the
-        /// session's storage.
+        /// Whether the client's jar or the session's storage wins if they differ. The other side is kept in sync. Default: the
+        /// jar; on Apple platforms the storage.
         public var truth = CookieStorageMirror.Configuration().truth
-        /// Whether the side that is not the truth is kept the same. Default true.
+        /// Whether to keep the other side in sync. Default true.
         public var mirrorsCookies = true
-        /// Whether a storage that is not the truth begins as a copy of the jar
-        /// (``CookieStorageMirror/Configuration/beginsFromJar``). Default nil: `HTTPCookieStorage.shared` does where the jar
-        /// is one of `BeelineStore` that was read from a file. Both are kept on disk then, and what was deleted in the jar
-        /// since they last met would come back from the storage. Session cookies, which are in no file of Foundation's, go
-        /// to the jar even so; put lasting ones into the jar, where the program has them before its first request.
+        /// Whether a storage that is not the truth starts as a copy of the jar
+        /// (``CookieStorageMirror/Configuration/beginsFromJar``). Default `nil`: true for `HTTPCookieStorage.shared` if the jar
+        /// belongs to a `BeelineStore` and was read from a file. Both are then kept on disk, and cookies that were deleted from
+        /// the jar since the last sync would otherwise come back from the storage. With `nil`, session cookies of the storage
+        /// are still copied to the jar, because Foundation never saves them to a file. Set persistent cookies in the jar before
+        /// the first request.
         public var beginsFromJar: Bool?
-        /// The hosts whose requests are carried. Nil, the default: all.
+        /// The hosts whose requests the client carries. Default `nil`: all hosts.
         public var hosts: DomainSet?
-        /// Which requests are carried, of those for ``hosts``. Default all. It is called, on Linux twice for a request, while
-        /// Foundation holds a lock of its own: it must not make sessions, tasks or classes known to Foundation.
+        /// Whether to carry a request, called for requests to ``hosts``. Default: all requests. Foundation holds a lock of its
+        /// own during the call, and on Linux calls it twice for each request. The closure must not create sessions or tasks, or
+        /// register classes with Foundation.
         public var accepts: @Sendable (URLRequest) -> Bool = { _ in true }
-        /// The largest body that is gathered, where Foundation takes a body in one piece only (tasks with a completion
-        /// handler, on Linux). Default 1 GiB; a larger one is `dataLengthExceedsMaximum`.
+        /// The maximum size of a body in bytes, if Foundation accepts it only as a whole (tasks with a completion handler, on
+        /// Linux). A larger body fails with `dataLengthExceedsMaximum`. Default 1 GiB.
         public var maximumGatheredBody = 1 << 30
-        /// Gets a line for each request that is left to Foundation although it is for http, and why. Default nil.
+        /// Receives a line for each http or https request that is left to Foundation, with the reason. Default `nil`.
         public var log: (@Sendable (String) -> Void)?
 
-        /// The defaults.
+        /// Creates settings with default values.
         public init() {}
     }
 }

@@ -9,36 +9,36 @@ public import FoundationNetworking
 public import Foundation
 #endif
 
-/// Carries requests of URLSession by a `BeelineClient`: its names, connections, jar and trace under code that knows
-/// URLSession alone.
+/// Carries requests of URLSession with a `BeelineClient`. Code that uses only URLSession gets its name resolution, connections,
+/// cookie jar and telemetry.
 ///
 /// ```swift
 /// let session = URLSession(configuration: .beeline(client))
 /// let (data, response) = try await session.data(for: request)
 /// ```
 ///
-/// Or, with one client for the process, `configuration.protocolClasses = [BeelineURLProtocol.self] + …` after
-/// ``use(_:settings:)``.
+/// For one client in the whole process, call ``use(_:settings:)`` and set `configuration.protocolClasses =
+/// [BeelineURLProtocol.self] + …`.
 ///
-/// Data tasks and upload tasks are carried, over `http` and `https`. Left to Foundation are requests that the settings, a
-/// proxy or the client's switch exclude, WebSockets, and sessions in the background (Foundation runs those in another
-/// process, which knows no class of ours). Downloads are left to it on Apple's platforms; on Linux, where no class is asked
-/// before a download begins, they are an error. `docs/URLSESSION.md` has the whole list.
+/// It carries data tasks and upload tasks over `http` and `https`. Foundation carries requests that the settings, a proxy or
+/// the client's HTTPDNS switch exclude, WebSockets, and background sessions (they run in another process without this class).
+/// Download tasks are left to Foundation on Apple platforms. On Linux they fail, because Foundation does not ask the class
+/// before a download starts. `docs/URLSESSION.md` has the whole list.
 public class BeelineURLProtocol: URLProtocol {
     private var load: Load?
 
-    /// Lets the class itself, in the `protocolClasses` of a configuration, carry requests by a client; nil: none any more.
+    /// Sets the client that carries requests of this class in a configuration's `protocolClasses`; `nil` removes it.
     public static func use(_ client: BeelineClient?, settings: Settings = Settings()) {
         Doors[BeelineURLProtocol.self] = client.map { Door($0, settings, nil) }
     }
 
-    /// Whether a request is carried by us.
+    /// Whether the client carries a request.
     override public class func canInit(with request: URLRequest) -> Bool {
         Doors[self]?.takes(request) ?? false
     }
 
     #if canImport(Darwin)
-    /// Whether a task is carried by us: data and upload tasks are.
+    /// Whether the client carries a task. It carries data and upload tasks only.
     override public class func canInit(with task: URLSessionTask) -> Bool {
         guard let request = task.currentRequest, let door = Doors[self] else { return false }
         guard task is URLSessionDataTask else {
@@ -52,26 +52,26 @@ public class BeelineURLProtocol: URLProtocol {
     }
     #endif
 
-    /// The request as it is.
+    /// Returns the request unchanged.
     override public class func canonicalRequest(for request: URLRequest) -> URLRequest { request }
 
-    /// Whether two requests are the same to a cache.
+    /// Whether two requests are equal for a cache.
     override public class func requestIsCacheEquivalent(_ one: URLRequest, to other: URLRequest) -> Bool {
         one == other
     }
 
     #if canImport(FoundationNetworking)
-    /// As Foundation makes it for a task.
+    /// Creates the object for a task.
     ///
-    /// On Linux it does so on the thread that resumes the task, and calls `startLoading` on another one: what begins here
-    /// has no need to wait for that. Where the object is made elsewhere, or for a task that does not run yet, nothing begins.
+    /// Foundation on Linux calls this on the thread that resumes the task, and `startLoading` later on another thread. The load
+    /// starts here to avoid that wait. It does not start if the call comes from another thread or the task is not running.
     public required convenience init(
         task: URLSessionTask,
         cachedResponse: CachedURLResponse?,
         client: (any URLProtocolClient)?
     ) {
         self.init(
-            // Every task of a session that this class is asked about has one.
+            // Every task of a session that uses this class has a request.
             request: task.originalRequest ?? URLRequest(url: URL(fileURLWithPath: "/")),
             cachedResponse: cachedResponse,
             client: client
@@ -79,12 +79,12 @@ public class BeelineURLProtocol: URLProtocol {
         self.task = task
         guard task is URLSessionDataTask, task.state == .running else { return }
         let insides = TaskInsides(task)
-        // An error is told by `startLoading`, which tries again: Foundation cannot hear it yet.
+        // `startLoading` tries again and reports the error, because Foundation cannot receive errors yet.
         if insides.isOnWorkQueue { try? begin(insides) }
     }
     #endif
 
-    /// Begins; or goes on, after a suspension.
+    /// Starts the load, or resumes it after a suspension.
     override public func startLoading() {
         if let load { return load.resume() }
         do {
@@ -104,10 +104,10 @@ public class BeelineURLProtocol: URLProtocol {
         load.start()
     }
 
-    /// Ends; or pauses, where the task is suspended.
+    /// Cancels the load, or suspends it if the task is suspended.
     override public func stopLoading() {
         switch task?.state {
-        // A task that was suspended, and may be running again already: `startLoading` follows then.
+        // The task was suspended, and may be running again already: `startLoading` follows then.
         case .suspended, .running: load?.suspend()
         default: load?.cancel()
         }
@@ -118,7 +118,7 @@ public class BeelineURLProtocol: URLProtocol {
         let queue = plan.workQueue
         return Delivery(self, delegateQueue: plan.gathersBody ? nil : plan.delegateQueue) { queue.async(execute: $0) }
         #else
-        // Foundation wants to be called on the thread that called `startLoading`.
+        // Foundation requires calls on the thread that called `startLoading`.
         let home = HomeRunLoop(RunLoop.current)
         return Delivery(self, delegateQueue: nil) { home.perform($0) }
         #endif
@@ -126,7 +126,7 @@ public class BeelineURLProtocol: URLProtocol {
 }
 
 #if canImport(Darwin)
-/// `@unchecked Sendable`: of a run loop, `perform` alone may be called from anywhere, and nothing else is.
+/// `@unchecked Sendable`: only `perform` is used, which is thread-safe.
 private struct HomeRunLoop: @unchecked Sendable {
     private let loop: RunLoop
 

@@ -5,18 +5,18 @@ import Foundation
 import FoundationNetworking
 import NIOConcurrencyHelpers
 
-/// A task's delegate, called as Foundation on Linux itself would call it: on the session's delegate queue.
+/// Calls a task's delegate on the session's delegate queue, as Foundation on Linux does.
 ///
-/// Foundation there has no way for a protocol class to tell of a redirect (it traps) or of an upload's progress, or to ask for
-/// another body.
+/// Foundation on Linux gives a protocol class no way to report a redirect (it traps) or upload progress, or to request a new
+/// body stream.
 ///
-/// `@unchecked Sendable`: the delegate is called on the delegate queue alone, as by Foundation.
+/// `@unchecked Sendable`: the delegate is called only on the delegate queue.
 struct DelegateOfTask: @unchecked Sendable {
     let delegate: any URLSessionTaskDelegate
     let session: URLSession
     let task: URLSessionTask
 
-    /// Asks for a stream with the body, from its beginning.
+    /// Asks the delegate for a new body stream.
     func newBodyStream() async -> StreamReader? {
         await firstAnswer { answer in
             session.delegateQueue.addOperation {
@@ -25,9 +25,9 @@ struct DelegateOfTask: @unchecked Sendable {
         } ?? nil
     }
 
-    /// Tells of a redirect, and asks what is to be requested next; nil: nothing, the redirect is the response.
+    /// Reports a redirect. Returns the next request, or `nil` to return the redirect as the response.
     ///
-    /// - Parameter bringCookies: has the storage hold the cookies of this hop, which the delegate may look at.
+    /// - Parameter bringCookies: Copies the cookies of this hop to the storage before the delegate is called.
     func willRedirect(
         _ response: HTTPURLResponse,
         to request: URLRequest,
@@ -47,7 +47,7 @@ struct DelegateOfTask: @unchecked Sendable {
         } ?? nil
     }
 
-    /// Tells how much of the body has left.
+    /// Reports upload progress.
     func sent(_ count: Int64, of total: Int64?, in all: Int64) {
         delegate.urlSession(
             session,
@@ -59,7 +59,7 @@ struct DelegateOfTask: @unchecked Sendable {
     }
 }
 
-/// The reader of a stream that was given with a request, for the one who comes first.
+/// Holds the reader of a request's body stream. Only the first caller gets it.
 final class GivenReader: Sendable {
     private let reader: NIOLockedValueBox<StreamReader?>
 

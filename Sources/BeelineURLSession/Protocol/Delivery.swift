@@ -8,27 +8,27 @@ import NIOConcurrencyHelpers
 import FoundationNetworking
 #endif
 
-/// Tells Foundation what comes in, where and when it can hear it: on the queue (or run loop) of the protocol object, not
-/// while the task is suspended, and never again after it was stopped, for then Foundation traps.
+/// Delivers a response to Foundation on the queue (or run loop) of the protocol object. It delivers nothing while the task is
+/// suspended, and nothing after the task was stopped, because Foundation would trap.
 ///
-/// `@unchecked Sendable`: `loader` and `isOver` are touched on `post`'s queue alone.
+/// `@unchecked Sendable`: `loader` and `isOver` are used only on the queue of `post`.
 final class Delivery: @unchecked Sendable {
-    /// Bytes that a delegate may have before it that it has not taken.
+    /// The maximum number of bytes that a delegate has not received yet.
     private static let window = 256 * 1024
 
     private var loader: URLProtocol?
     private var isOver = false
-    /// Asked whether it is suspended: the protocol object hears of that later.
+    /// The task, whose state is read directly: it becomes suspended before the protocol object is told.
     private weak var task: URLSessionTask?
     private let post: @Sendable (@escaping @Sendable () -> Void) -> Void
-    /// Where delegates are called; nil where that is not known, and only Foundation holds a fast server back.
+    /// The queue of delegate calls; `nil` if it is not known. There is then no backpressure from a slow delegate.
     private let delegateQueue: OperationQueue?
     private let pause = NIOLockedValueBox(Pause())
 
     private struct Pause {
         var isPaused = false
         var waiters: [@Sendable () -> Void] = []
-        /// What is to be told, in order. Whoever comes to the queue first tells the first of it.
+        /// The queued calls, in order.
         var bodies: [@Sendable (Delivery, URLProtocol, any URLProtocolClient) -> Void] = []
     }
 
@@ -43,9 +43,9 @@ final class Delivery: @unchecked Sendable {
         self.post = post
     }
 
-    // MARK: By the one who loads
+    // MARK: Calls of the load
 
-    /// Hands the head over; its cookies are in the storage before it.
+    /// Delivers the head. The cookies of the response are copied to the storage first.
     func head(_ response: URLResponse, _ mirror: CookieStorageMirror?) async {
         await ready()
         tell { loader, client in
@@ -54,7 +54,7 @@ final class Delivery: @unchecked Sendable {
         }
     }
 
-    /// Hands a piece over, and waits until not too many are before the delegate.
+    /// Delivers a piece of the body. Suspends while the delegate has too many unread bytes.
     func piece(_ data: Data, unread: inout Int) async {
         await ready()
         tell { $1.urlProtocol($0, didLoad: data) }
@@ -63,15 +63,15 @@ final class Delivery: @unchecked Sendable {
         unread = 0
         await firstAnswer { (answer: @escaping @Sendable (Bool) -> Void) in
             post { [delegateQueue] in
-                // Operations run in their order: when this one does, the pieces before it have been taken. Where the queue
-                // is not known, Foundation at least has them.
+                // Operations run in order: when this one runs, the delegate has received the pieces before it. Without the
+                // queue, Foundation has at least accepted them.
                 guard let delegateQueue else { return answer(true) }
                 delegateQueue.addOperation { answer(true) }
             }
         }
     }
 
-    /// Hands a whole response over at once, which costs Foundation's queue one turn.
+    /// Delivers a whole response in one turn of Foundation's queue.
     func whole(_ response: URLResponse, _ data: Data, _ mirror: CookieStorageMirror?) async {
         await ready()
         tell { loader, client in
@@ -84,7 +84,7 @@ final class Delivery: @unchecked Sendable {
         }
     }
 
-    /// Tells that all has come, or why not.
+    /// Reports the end of the response, or its error.
     func end(_ error: (any Error)?) async {
         await ready()
         tell { loader, client in
@@ -99,7 +99,7 @@ final class Delivery: @unchecked Sendable {
     }
 
     #if canImport(Darwin)
-    /// Tells of a redirect, which Foundation follows by a task of its own.
+    /// Reports a redirect. Foundation follows it with another load.
     func redirect(to request: URLRequest, _ response: HTTPURLResponse, _ mirror: CookieStorageMirror?) async {
         await ready()
         tell { loader, client in
@@ -112,7 +112,7 @@ final class Delivery: @unchecked Sendable {
     }
     #endif
 
-    /// Calls the client; nothing, once the task was stopped.
+    /// Queues a call of the client. The call is dropped once the task was stopped.
     private func tell(
         _ body: @escaping @Sendable (URLProtocol, any URLProtocolClient) -> Void,
         after: @escaping @Sendable (Delivery) -> Void = { _ in }
@@ -126,19 +126,19 @@ final class Delivery: @unchecked Sendable {
         post { [self] in drain() }
     }
 
-    /// Tells what waits, as long as the protocol object can hear.
+    /// Makes the queued calls while delivery is possible.
     private func drain() {
         while !isOver, let loader, let client = loader.client {
             guard pause.withLockedValue({ !$0.bodies.isEmpty }) else { return }
-            // It may have been suspended since it was asked.
+            // The task may have been suspended since the call was queued.
             guard isReady else { return wait { [self] in post { [self] in drain() } } }
             let body = pause.withLockedValue { $0.bodies.isEmpty ? nil : $0.bodies.removeFirst() }
             body?(self, loader, client)
         }
     }
 
-    /// Whether the protocol object can hear now. It is asked for outside of the lock: where it is suspended, ``suspend()`` and
-    /// ``resume()`` follow.
+    /// Whether delivery is possible. The state of the task is read without the lock. If it is suspended, calls of ``suspend()``
+    /// and ``resume()`` follow.
     private var isReady: Bool { task?.state != .suspended && !pause.withLockedValue { $0.isPaused } }
 
     private func ready() async {
@@ -146,10 +146,10 @@ final class Delivery: @unchecked Sendable {
         await firstAnswer { (answer: @escaping @Sendable (Bool) -> Void) in wait { answer(true) } }
     }
 
-    /// Calls `body` when the protocol object can hear again.
+    /// Calls `body` when delivery is possible again.
     private func wait(_ body: @escaping @Sendable () -> Void) {
         pause.withLockedValue { $0.waiters.append(body) }
-        // It may have been resumed before there was anybody to wake.
+        // The task may have been resumed before the waiter was registered; check again.
         if isReady { wake() }
     }
 
@@ -161,18 +161,18 @@ final class Delivery: @unchecked Sendable {
         for waiter in waiters { waiter() }
     }
 
-    // MARK: By the protocol object, on its queue
+    // MARK: Calls of the protocol object, on its queue
 
-    /// Lets nothing through until ``resume()``.
+    /// Stops delivery until ``resume()``.
     func suspend() { pause.withLockedValue { $0.isPaused = true } }
 
-    /// Lets through what waits.
+    /// Continues delivery.
     func resume() {
         pause.withLockedValue { $0.isPaused = false }
         wake()
     }
 
-    /// Lets nothing through ever again.
+    /// Stops delivery for good.
     func close() {
         isOver = true
         loader = nil

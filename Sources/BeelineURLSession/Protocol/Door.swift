@@ -10,16 +10,17 @@ import Names
 import FoundationNetworking
 #endif
 
-/// What a protocol class carries requests by: Foundation makes the objects of the class, and hands them nothing of ours.
+/// The client and settings of a protocol class. Foundation creates the objects of the class and passes none of our state to
+/// them.
 final class Door: Sendable {
-    /// Storages that are kept the same as a jar at a time: a program has one or two.
+    /// The maximum number of mirrored storages. A program usually has one or two.
     private static let maxMirrors = 8
 
     let client: BeelineClient
     let settings: BeelineURLProtocol.Settings
-    /// The configuration that the class was made for; nil for the class that everybody can name.
+    /// The configuration that the class was created for; `nil` for ``BeelineURLProtocol`` itself.
     let configuration: URLSessionConfiguration?
-    /// The mirrors of the storages used last, the newest at the end.
+    /// The mirrors of recently used storages, the most recent last.
     private let mirrors = NIOLockedValueBox<[CookieStorageMirror]>([])
 
     init(
@@ -32,11 +33,11 @@ final class Door: Sendable {
         self.configuration = configuration
     }
 
-    // MARK: Choice
+    // MARK: Selection
 
-    /// Whether a request is carried by us.
+    /// Whether the client carries a request.
     ///
-    /// - Parameter isTold: Whether the log gets a line where it is not.
+    /// - Parameter isTold: Whether to log the reason if it does not.
     func takes(_ request: URLRequest, isTold: Bool = true) -> Bool {
         guard let url = request.url, let scheme = url.scheme?.lowercased(), scheme == "http" || scheme == "https"
         else { return false }
@@ -64,8 +65,8 @@ final class Door: Sendable {
 
     // MARK: Cookies
 
-    /// What keeps a storage and the jar of its requests the same. The jar is the client's, or, where the storage is the
-    /// truth, one of the storage's own.
+    /// The mirror that syncs a storage with the jar of its requests: the client's jar, or, if the storage is the truth, a
+    /// separate jar for that storage.
     func mirror(of storage: HTTPCookieStorage) -> CookieStorageMirror {
         mirrors.withLockedValue { mirrors in
             if let index = mirrors.firstIndex(where: { $0.storage === storage }) {
@@ -89,7 +90,7 @@ final class Door: Sendable {
     }
 }
 
-/// The doors of all classes.
+/// The door of each protocol class.
 enum Doors {
     private static let doors = NIOLockedValueBox<[ObjectIdentifier: Door]>([:])
 
@@ -100,7 +101,7 @@ enum Doors {
 
     private static let made = NIOLockedValueBox(0)
 
-    /// A class that nobody else has.
+    /// Creates a new, unique class.
     static func makeClass() -> BeelineURLProtocol.Type {
         let number = made.withLockedValue { made in
             made += 1
@@ -109,7 +110,8 @@ enum Doors {
         return numbered(number, Nothing.self)
     }
 
-    /// A generic class is another class for each argument: the number becomes a type, digit by digit.
+    /// Encodes the number in the type argument, one binary digit at a time. A generic class with another argument is another
+    /// class.
     private static func numbered<Rest>(_ number: Int, _ rest: Rest.Type) -> BeelineURLProtocol.Type {
         if number == 0 { return NumberedProtocol<Rest>.self }
         return number.isMultiple(of: 2)
@@ -121,5 +123,5 @@ enum Doors {
     private enum One<Rest> {}
 }
 
-/// One of many classes, all the same; see ``Doors``.
+/// The generic class behind the unique classes; see ``Doors``.
 private final class NumberedProtocol<Number>: BeelineURLProtocol {}

@@ -2,9 +2,9 @@
 
 import NIOConcurrencyHelpers
 
-/// Waits for somebody who answers by a closure: once, twice, or never.
+/// Awaits a closure that may be called once, several times or never.
 ///
-/// The first answer counts. A waiter who is cancelled gets `nil` at once.
+/// The first call counts. Cancellation returns `nil` at once.
 @discardableResult
 func firstAnswer<Value: Sendable>(
     _ ask: (_ answer: @escaping @Sendable (Value) -> Void) -> Void
@@ -14,7 +14,7 @@ func firstAnswer<Value: Sendable>(
         await withCheckedContinuation { continuation in
             waiter.withLockedValue { $0 = continuation }
             ask { answer in waiter.withLockedValue { $0.take() }?.resume(returning: answer) }
-            // The handler below may have run before there was anybody to wake.
+            // Cancellation may have arrived before the continuation was stored; check again.
             if Task.isCancelled { waiter.withLockedValue { $0.take() }?.resume(returning: nil) }
         }
     } onCancel: {

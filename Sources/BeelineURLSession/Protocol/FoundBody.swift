@@ -9,10 +9,10 @@ import FoundationNetworking
 #endif
 
 extension RequestBody {
-    /// The body of a task, wherever the platform put it.
+    /// Finds the body of a task.
     ///
-    /// - Parameter length: What the request's `Content-Length` says, for a stream.
-    /// - Throws: `URLError` where a body must be and cannot be found: no request goes out without its body.
+    /// - Parameter length: The request's `Content-Length`, for a stream.
+    /// - Throws: `URLError` if an expected body cannot be found: a request is never sent without its body.
     static func find(
         in task: URLSessionTask?,
         _ insides: TaskInsides?,
@@ -20,7 +20,7 @@ extension RequestBody {
         length: Int64?
     ) throws(URLError) -> RequestBody {
         #if canImport(FoundationNetworking)
-        // Foundation on Linux gives an upload task's body to nobody, and the request may hold another one.
+        // Foundation on Linux does not expose an upload task's body, and the request may have a different one.
         if let task = task as? URLSessionUploadTask {
             switch insides?.body {
             case .data(let data): return .bytes(data)
@@ -55,14 +55,14 @@ extension RequestBody {
         return .file(url.path)
     }
 
-    /// A stream as it is; nobody can give it again.
+    /// Creates a body from a stream. It cannot be sent again.
     static func once(_ stream: InputStream, _ length: Int64?) -> RequestBody {
         let reader = StreamReader(stream)
         return .once(length: length, StreamBody { reader })
     }
 
     #if canImport(FoundationNetworking)
-    /// A stream that the task's delegate is asked for when the body must be sent again.
+    /// Creates a body from a stream. If there is none, and to send the body again, it asks the task's delegate for a new one.
     private static func asked(
         _ task: URLSessionTask,
         of session: URLSession,

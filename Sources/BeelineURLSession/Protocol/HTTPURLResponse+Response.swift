@@ -8,17 +8,17 @@ import FoundationNetworking
 #endif
 
 extension HTTPURLResponse {
-    /// A response as Foundation has it: under the URL that was asked, fields of one name joined by commas.
+    /// Creates Foundation's response: with the requested URL, and fields of the same name joined by commas.
     static func make(_ head: HTTPResponse, for url: URL?, applicationProtocol: String) -> HTTPURLResponse? {
-        // By the name in small letters; the first spelling of it stays.
+        // Keyed by lower-case name; the first spelling is kept.
         var found: [String: (name: String, values: [String])] = [:]
         for field in head.headerFields {
             found[field.name.canonicalName, default: (field.name.rawName, [])].values.append(field.value)
         }
         var fields = Dictionary(found.values.map { ($0.name, $0.values.joined(separator: ", ")) }) { $1 }
         #if canImport(FoundationNetworking)
-        // Foundation on Linux takes a task with a Basic challenge over, away from its protocol class, or waits for ever. An
-        // empty element before the challenge means nothing in a list (RFC 9110 §5.6.1), and it does not read past it.
+        // For a Basic challenge, Foundation on Linux takes the task away from its protocol class, or waits forever. An empty
+        // list element has no meaning (RFC 9110 §5.6.1), but it stops Foundation from parsing the challenge.
         if head.status.code == 401, let key = found["www-authenticate"]?.name {
             fields[key] = fields[key].map { ", \($0)" }
         }

@@ -9,7 +9,7 @@ import NIOCore
 import FoundationNetworking
 #endif
 
-/// One task of URLSession on its way through the client. It owns the Swift task that does it, which ends with the load.
+/// Performs one task of URLSession with the client. It owns the Swift task, which ends with the load.
 final class Load: Sendable {
     private let plan: LoadPlan
     private let delivery: Delivery
@@ -20,7 +20,7 @@ final class Load: Sendable {
         self.delivery = delivery
     }
 
-    /// Begins, on the queue of the protocol object.
+    /// Starts the load, on the queue of the protocol object.
     func start() {
         plan.cookies.mirror?.sync()
         work.withLockedValue { work in
@@ -32,8 +32,8 @@ final class Load: Sendable {
         }
     }
 
-    /// The event loop of the connection, where nothing on the way blocks: between it and Foundation's queue there is one
-    /// change of threads then, and not two.
+    /// The event loop of the connection, if nothing on the path blocks. It saves one of two thread switches between the
+    /// connection and Foundation's queue.
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
     private var executor: (any TaskExecutor)? {
         plan.body.isInMemory ? plan.client.executor(for: plan.url.origin) : nil
@@ -109,7 +109,7 @@ final class Load: Sendable {
         for try await piece in response.body { await delivery.piece(Data(piece.readableBytesView), unread: &unread) }
     }
 
-    /// The whole body, for tasks with a handler, who hear of nothing before it.
+    /// Reads the whole body, for tasks with a completion handler, which receive nothing before the end.
     private func gathered(_ response: Response) async throws -> Data {
         var whole = Data()
         for try await piece in response.body {

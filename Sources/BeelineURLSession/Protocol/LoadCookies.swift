@@ -8,29 +8,29 @@ import NIOConcurrencyHelpers
 import FoundationNetworking
 #endif
 
-/// What a request and its session want of cookies, in the client's words.
+/// The cookie settings of a request and its session, for the client.
 struct LoadCookies: Sendable {
-    /// The cookies of the program itself, as a Cookie field.
+    /// The cookies that the program set itself, as a Cookie field.
     let explicit: String?
-    /// Whose cookies are sent and kept.
+    /// The jar for the cookies to send and keep.
     let jar: CookieJar?
     let sends: Bool
     let keeps: Bool
-    /// Which URLs' cookies are kept; nil: all.
+    /// Whether to keep the cookies of a URL; `nil` keeps all.
     let keepsOf: (@Sendable (HTTPURL) -> Bool)?
-    /// What carries them between the jar and the session's storage.
+    /// The mirror that syncs the jar with the session's storage.
     let mirror: CookieStorageMirror?
 
     init(_ request: URLRequest, _ field: String?, _ configuration: URLSessionConfiguration, _ door: Door) {
         let storage = configuration.httpCookieStorage
         let handles = request.httpShouldHandleCookies && storage != nil
         sends = handles && configuration.httpShouldSetCookies
-        // The session's and the storage's own: each may be the stricter one.
+        // The session and the storage each have a policy; the stricter one applies.
         let policies = [configuration.httpCookieAcceptPolicy, storage?.cookieAcceptPolicy]
         keeps = handles && !policies.contains(.never)
         let mirror = storage.map { door.mirror(of: $0) }
         jar = mirror?.jar
-        // A jar that is the storage's own knows nothing but what it is told.
+        // A separate jar for the storage gets its cookies only from the mirror.
         let isNeeded = door.settings.mirrorsCookies || mirror?.configuration.truth == .storage
         self.mirror = handles && isNeeded ? mirror : nil
         if policies.contains(.onlyFromMainDocumentDomain),
@@ -43,9 +43,9 @@ struct LoadCookies: Sendable {
         explicit = Self.explicit(field, request.url, configuration, mirror)
     }
 
-    /// What the program itself wrote into the Cookie field. On Linux the session has put there what its storage had for the
-    /// host when the task was made, Secure and paths unseen; that is the jar's affair, which may have newer ones by now, or
-    /// none, after a logout. Where the storage has some, nothing else is in the field.
+    /// The cookies that the program itself set in the Cookie field. On Linux the session has added the storage's cookies for
+    /// the host when the task was created, without checking Secure and path. These are removed, because the jar sends the
+    /// current ones: they may have changed since, or be deleted after a logout.
     private static func explicit(
         _ field: String?,
         _ url: URL?,

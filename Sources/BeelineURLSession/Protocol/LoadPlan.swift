@@ -9,7 +9,7 @@ import HTTPTypes
 import FoundationNetworking
 #endif
 
-/// A task of URLSession as the client takes it. It is made in `startLoading`, where the task may be looked into.
+/// The values that the client needs for a URLSession task. Create it in `startLoading`, where the task's state may be read.
 struct LoadPlan: Sendable {
     let client: BeelineClient
     let original: URLRequest
@@ -18,20 +18,20 @@ struct LoadPlan: Sendable {
     let body: RequestBody
     let limits: TimeLimits
     let cookies: LoadCookies
-    /// Whether Foundation takes the response's body in one piece only.
+    /// Whether Foundation accepts the response's body only as a whole.
     let gathersBody: Bool
     let maximumGatheredBody: Int
-    /// What stands in for a response from the network.
+    /// A cached response that replaces a request.
     let cached: CachedURLResponse?
     #if canImport(FoundationNetworking)
     let workQueue: DispatchQueue
     let delegateQueue: OperationQueue?
-    /// Who is asked about redirects and told of progress, where it is known at once.
+    /// The delegate for redirects and progress, if it is known at once.
     let delegate: DelegateOfTask?
     private let searched: SearchedTask
     #endif
 
-    /// - Parameter insides: What is known of the task already.
+    /// - Parameter insides: The state of the task, if it was already read.
     /// - Throws: The error that ends the task at once.
     init(
         _ original: URLRequest,
@@ -88,7 +88,7 @@ struct LoadPlan: Sendable {
     }
 
     #if canImport(FoundationNetworking)
-    /// A task with a completion handler asks nobody, unless it has a delegate of its own.
+    /// The delegate of a task. A task with a completion handler uses only a delegate of its own.
     private static func delegate(of task: URLSessionTask?, _ insides: TaskInsides?) -> DelegateOfTask? {
         guard let task, let session = insides?.session, let delegate = task.delegate,
             insides?.isForDelegate == true || delegate !== session.delegate
@@ -98,13 +98,13 @@ struct LoadPlan: Sendable {
     #endif
 
     #if canImport(FoundationNetworking)
-    /// Who is asked about a redirect. The delegate of the task alone is looked for here, where it is needed.
+    /// The delegate for redirects. It searches for a delegate of this task alone, which takes time, only when needed.
     func redirectDelegate() async -> DelegateOfTask? {
         if let delegate { return delegate }
         return await firstAnswer { answer in workQueue.async { [searched] in answer(searched.ownDelegate) } } ?? nil
     }
 
-    /// `@unchecked Sendable`: the task is looked into on its work queue alone.
+    /// `@unchecked Sendable`: the task is read only on its work queue.
     private struct SearchedTask: @unchecked Sendable {
         weak var task: URLSessionTask?
         weak var session: URLSession?
@@ -132,9 +132,10 @@ struct LoadPlan: Sendable {
         return cached
     }
 
-    /// Foundation's two: without progress, and in all. On Linux it enforces neither for a protocol class.
+    /// Foundation's two timeouts: for inactivity and for the whole task. Foundation on Linux enforces neither for a protocol
+    /// class.
     private static func limits(_ request: URLRequest, _ configuration: URLSessionConfiguration) -> TimeLimits {
-        // 60 s is what a request says that says nothing.
+        // 60 s is the default of a request; use the session's timeout then.
         let idle = request.timeoutInterval == 60 ? configuration.timeoutIntervalForRequest : request.timeoutInterval
         var limits = TimeLimits()
         limits.idle = duration(idle)
@@ -149,6 +150,6 @@ struct LoadPlan: Sendable {
 }
 
 extension URLRequest {
-    /// Whether a cached response may stand in, however old; ours takes no other.
+    /// Whether the policy accepts a cached response of any age. Other policies are not supported.
     var takesCachedResponse: Bool { cachePolicy == .returnCacheDataElseLoad || cachePolicy == .returnCacheDataDontLoad }
 }

@@ -9,18 +9,19 @@ import NIOConcurrencyHelpers
 import FoundationNetworking
 #endif
 
-/// What a platform does about redirects.
+/// Handles redirects as the platform does.
 ///
-/// On Linux the client follows them, and the task's delegate is asked by us, for Foundation traps when a protocol class
-/// tells it of one. On Apple's platforms Foundation is told, asks the delegate, and makes a load of its own for the next hop.
+/// On Linux the client follows redirects and this class asks the task's delegate, because Foundation traps if a protocol class
+/// reports a redirect. On Apple platforms it reports the redirect to Foundation, which asks the delegate and creates a new load
+/// for the next hop.
 final class PlatformRedirect: Sendable {
     private let plan: LoadPlan
-    /// The request of the last hop, as the delegate wanted it or Foundation is told of it.
+    /// The request of the last hop: the delegate's answer, or the request to report to Foundation.
     private let last = NIOLockedValueBox<URLRequest?>(nil)
 
     init(_ plan: LoadPlan) { self.plan = plan }
 
-    /// The request that Foundation is to be told of.
+    /// The request to report to Foundation.
     var request: URLRequest? { last.withLockedValue { $0 } }
 
     func next(
@@ -49,7 +50,7 @@ final class PlatformRedirect: Sendable {
 }
 
 extension URLRequest {
-    /// The request that a redirect leads to, as Foundation tells of it.
+    /// The request after a redirect, as Foundation reports it.
     fileprivate func redirected(to proposal: RedirectProposal) -> URLRequest? {
         guard let url = URL(string: proposal.url.description) else { return nil }
         var request = self
@@ -71,13 +72,13 @@ extension URLRequest {
 
 #if canImport(FoundationNetworking)
 extension RedirectProposal {
-    /// The proposal as a delegate wants it instead; nil where it wants what HTTP cannot be asked for.
+    /// Applies the delegate's request to the proposal; `nil` if the request is not valid for HTTP.
     fileprivate func taking(_ request: URLRequest, insteadOf told: URLRequest) -> RedirectProposal? {
         guard let url = request.url.flatMap({ try? HTTPURL($0) }),
             let method = HTTPRequest.Method(rawValue: request.httpMethod ?? "GET")
         else { return nil }
         var proposal = self
-        // Requests that differ in fields alone are equal to Foundation on Linux: each part is looked at.
+        // Foundation on Linux treats requests that differ only in fields as equal, so compare each part.
         proposal.url = url
         proposal.method = method
         let fields = request.allHTTPHeaderFields ?? [:]

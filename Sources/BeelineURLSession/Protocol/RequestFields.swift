@@ -7,22 +7,22 @@ import HTTPTypes
 import FoundationNetworking
 #endif
 
-/// The header fields of a request of URLSession: its own, and those that its configuration adds.
+/// The header fields of a URLSession request, including those that its configuration adds.
 struct RequestFields {
     private var fields: [String: (name: String, value: String)] = [:]
-    /// The Host that the request wants instead of its URL's.
+    /// The Host field of the request, which replaces that of the URL.
     private let host: String?
-    /// What the request says of its body's length.
+    /// The `Content-Length` of the request.
     let contentLength: Int64?
     /// The Cookie field.
     let cookie: String?
 
-    /// Fields of the connection, which are not the request's to set.
+    /// Fields of the connection, which a request must not set.
     private static let connection = [
         "connection", "keep-alive", "proxy-connection", "te", "transfer-encoding", "upgrade",
     ]
 
-    /// What URLSession says of the user's languages where the program says nothing.
+    /// The default `Accept-Language` of URLSession.
     private static let languages: String? = {
         #if canImport(FoundationNetworking)
         NSLocale.current.languageCode
@@ -44,8 +44,8 @@ struct RequestFields {
         cookie = fields.removeValue(forKey: "cookie")?.value
     }
 
-    /// - Parameter cookie: The cookies that the program itself sends.
-    /// - Throws: `URLError` with code `badURL` for a field that HTTP cannot carry.
+    /// - Parameter cookie: The cookies that the program set itself.
+    /// - Throws: `URLError` with code `badURL` for a field that is not valid in HTTP.
     func request(_ original: URLRequest, hasBody: Bool, cookie: String?) throws(URLError) -> HTTPRequest {
         let method = original.httpMethod ?? "GET"
         guard let method = HTTPRequest.Method(rawValue: method) else {
@@ -64,7 +64,7 @@ struct RequestFields {
             result.headerFields.append(HTTPField(name: name, value: value))
         }
         if let cookie { result.headerFields[.cookie] = cookie }
-        // What URLSession says of a body of which nobody said anything.
+        // URLSession's default for a body without a type.
         if method == .post, hasBody, result.headerFields[.contentType] == nil {
             result.headerFields[.contentType] = "application/x-www-form-urlencoded"
         }

@@ -6,27 +6,27 @@ import Foundation
 import FoundationNetworking
 import NIOConcurrencyHelpers
 
-/// What is the same for all tasks of a session, which is looked for once.
+/// The internal state that all tasks of a session share. It is read once for each session.
 ///
-/// `@unchecked Sendable`: what the registry holds is read on the work queue alone.
+/// `@unchecked Sendable`: the content of the registry is read only on the work queue.
 struct SessionInsides: @unchecked Sendable {
     private weak var session: URLSession?
-    /// The queue on which Foundation calls protocols and wants to be called by them.
+    /// The queue for calls between Foundation and protocol objects.
     let workQueue: DispatchQueue?
-    /// The table of the session's tasks.
+    /// The session's table of tasks.
     private(set) weak var registry: AnyObject?
 
-    /// Sessions that are known at a time; beyond that, all are looked into again.
+    /// The maximum number of remembered sessions. When it is reached, all are forgotten and read again.
     private static let maxSessions = 64
     private static let known = NIOLockedValueBox<[ObjectIdentifier: SessionInsides]>([:])
-    /// On a session's work queue, whose it is.
+    /// Marks a work queue with the identity of its session.
     private static let owner = DispatchSpecificKey<ObjectIdentifier>()
 
-    /// Looks into a session, or remembers it.
+    /// Returns the internal state of a session. It is read once and then remembered.
     static func of(_ session: URLSession) -> SessionInsides {
         known.withLockedValue { known in
             let key = ObjectIdentifier(session)
-            // Another one may have been where this one is.
+            // A new session may have the address of a deallocated one.
             if let insides = known[key], insides.session === session { return insides }
             if known.count >= maxSessions { known = [:] }
             let insides = SessionInsides(session)
@@ -43,7 +43,7 @@ struct SessionInsides: @unchecked Sendable {
         workQueue?.setSpecific(key: Self.owner, value: ObjectIdentifier(session))
     }
 
-    /// Whether the caller is on the work queue, or on that of a task, which leads to it.
+    /// Whether the caller is on the work queue, or on a task's queue that targets it.
     var isOnWorkQueue: Bool {
         session.map { DispatchQueue.getSpecific(key: Self.owner) == ObjectIdentifier($0) } ?? false
     }

@@ -4,13 +4,13 @@
 import Foundation
 import FoundationNetworking
 
-/// The cache of a session, spared the questions whose answer nobody wants.
+/// Wraps a session's cache and skips lookups whose result is not used.
 ///
-/// Foundation on Linux asks a session's cache before it makes an object of a protocol class: on a background thread, and on
-/// the disk. A request that we carry wants what is cached only where its policy says so, for Foundation keeps no response
-/// of a class; and the question takes as long as all that we do for a request.
+/// Foundation on Linux asks the session's cache before it creates a protocol object, on a background thread and from disk. A
+/// request of this library uses a cached response only if its policy says so, because Foundation stores no responses of a
+/// protocol class. The lookup takes as long as all other work of this library for a request.
 ///
-/// `@unchecked Sendable`, as its class is: it has constants alone.
+/// `@unchecked Sendable`, as its superclass: it has only constants.
 final class SparedCache: URLCache, @unchecked Sendable {
     private let cache: URLCache
     private let door: Door
@@ -32,7 +32,7 @@ final class SparedCache: URLCache, @unchecked Sendable {
         }
     }
 
-    // MARK: As the cache does it
+    // MARK: Forwarding to the cache
 
     override func cachedResponse(for request: URLRequest) -> CachedURLResponse? { cache.cachedResponse(for: request) }
 

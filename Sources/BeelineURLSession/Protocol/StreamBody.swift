@@ -4,9 +4,9 @@ import Dispatch
 import Foundation
 import NIOCore
 
-/// The bytes of an input stream, read as they are wanted.
+/// The bytes of an input stream, read on demand.
 struct StreamBody: AsyncSequence, Sendable {
-    /// Gives the stream, each time that the body is read from its beginning.
+    /// Opens the stream each time the body is read from its start.
     let open: @Sendable () async throws -> StreamReader
 
     struct AsyncIterator: AsyncIteratorProtocol {
@@ -24,9 +24,9 @@ struct StreamBody: AsyncSequence, Sendable {
     func makeAsyncIterator() -> AsyncIterator { AsyncIterator(open: open) }
 }
 
-/// Reads one input stream, on a queue of its own: a stream may block for as long as it likes.
+/// Reads an input stream on a queue of its own, because reads may block for any time.
 ///
-/// `@unchecked Sendable`: after `init`, the stream is touched on `queue` alone.
+/// `@unchecked Sendable`: after `init`, the stream is used only on `queue`.
 final class StreamReader: @unchecked Sendable {
     private static let pieceSize = 64 * 1024
 
@@ -38,12 +38,12 @@ final class StreamReader: @unchecked Sendable {
     }
 
     deinit {
-        // Behind a read that may still be under way.
+        // Queued, because a read may still be running.
         let stream = OwnedStream(stream)
         queue.async { stream.close() }
     }
 
-    /// The next piece; nil at the end. A reader who is cancelled leaves at once, even while the stream blocks.
+    /// The next piece; `nil` at the end. Cancellation returns at once, even while the stream blocks.
     func next() async throws -> ByteBuffer? {
         let piece = await firstAnswer { answer in
             queue.async { [self] in answer(Result { try read() }) }
@@ -61,15 +61,15 @@ final class StreamReader: @unchecked Sendable {
             count = start.map { stream.read($0, maxLength: Self.pieceSize) } ?? 0
             return Swift.max(count, 0)
         }
-        // `hasBytesAvailable` is true at the end of a file, and `streamError` traps on Linux where there is no error:
-        // neither is asked before a read has failed.
+        // Check errors only after a failed read: `hasBytesAvailable` is true at the end of a file, and `streamError` traps on
+        // Linux if there is no error.
         if count < 0 { throw stream.streamError ?? POSIXError(.EIO) }
         if count == 0, stream.streamStatus == .error { throw POSIXError(.EIO) }
         return count > 0 ? buffer : nil
     }
 }
 
-/// `@unchecked Sendable`: it carries a stream to the queue of a reader that is gone, and no one else has it.
+/// `@unchecked Sendable`: it moves a stream to the queue of a deallocated reader, and nothing else uses the stream.
 private struct OwnedStream: @unchecked Sendable {
     private let stream: InputStream
 

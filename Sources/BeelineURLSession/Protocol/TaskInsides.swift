@@ -6,33 +6,33 @@ import Foundation
 import FoundationNetworking
 import NIOConcurrencyHelpers
 
-/// What a task of Foundation on Linux does not tell, and a protocol class cannot do without: read by reflection.
+/// Internal state of a task of Foundation on Linux that a protocol class needs, read by reflection.
 ///
-/// It names stored properties of Foundation's classes (of Swift 6.3). Where one is gone, its value here is nil, and what
-/// depends on it is done without it or is an error, never done wrong; `TaskInsidesTests` notices.
+/// It names stored properties of Foundation's classes (of Swift 6.3). If one is missing, its value here is `nil`: the features
+/// that need it are skipped or fail with an error, but never use a wrong value. `TaskInsidesTests` detects this.
 struct TaskInsides {
-    /// The session of the task: its configuration, delegate and delegate queue.
+    /// The session of the task, with its configuration, delegate and delegate queue.
     let session: URLSession?
-    /// The session's queue, on which Foundation calls protocols and wants to be called by them.
+    /// The session's queue for calls between Foundation and protocol objects.
     let workQueue: DispatchQueue?
-    /// The body of an upload task; nil where Foundation would ask the delegate for a stream.
+    /// The body of an upload task; `nil` if Foundation would ask the delegate for a stream.
     let body: Body?
-    /// Whether pieces of the response go to a delegate; nil: not known.
+    /// Whether a delegate receives the response in pieces; `nil` if not known.
     let isForDelegate: Bool?
-    /// Whether this was made on the work queue, where all can be read that Foundation does not lock.
+    /// Whether this was created on the work queue, where state that Foundation does not lock can be read.
     let isOnWorkQueue: Bool
 
-    /// Where the body of a task is.
+    /// The location of a task's body.
     enum Body {
         case none
         case data(DispatchData)
         case file(URL)
         case stream(InputStream)
-        /// It is somewhere else.
+        /// An unknown location.
         case unknown
     }
 
-    /// Looks into a task. All is found on its work queue alone, as in `startLoading`.
+    /// Reads the state of a task. All values are available only on its work queue, as in `startLoading`.
     init(_ task: URLSessionTask) {
         let isUpload = task is URLSessionUploadTask
         let members = Self.members(isUpload ? ["session", "knownBody"] : ["session"], of: task)
@@ -43,7 +43,7 @@ struct TaskInsides {
         isOnWorkQueue = insides?.isOnWorkQueue ?? false
         body = isUpload ? Self.body(members["knownBody"]) : Body.none
         if session?.delegate == nil, task.delegate == nil {
-            // There is nobody who could get pieces.
+            // Without a delegate, pieces have no receiver.
             isForDelegate = false
         } else {
             isForDelegate =
@@ -52,8 +52,8 @@ struct TaskInsides {
         }
     }
 
-    /// The delegate of one task alone (`data(for:delegate:)`), whom the task does not name. It takes a while, and is for the
-    /// session's work queue.
+    /// The delegate of one task alone (`data(for:delegate:)`), which the task does not expose. The search is slow. Call it on
+    /// the session's work queue.
     static func ownDelegate(of task: URLSessionTask, in session: URLSession) -> (any URLSessionTaskDelegate)? {
         guard let registry = SessionInsides.of(session).registry,
             let behaviour = behaviour(of: task, in: registry),
@@ -75,18 +75,18 @@ struct TaskInsides {
         return "\(body)" == "none" ? Body.none : .unknown
     }
 
-    /// What becomes of a task's response.
+    /// How Foundation handles a task's response.
     private static func behaviour(of task: URLSessionTask, in registry: AnyObject) -> Any? {
         let table = members(["behaviours"], of: registry)["behaviours"] as? any TaskTable
         return table?.entry(of: task.taskIdentifier)
     }
 
     private static func isForDelegate(_ behaviour: Any) -> Bool {
-        // Printing one that holds a closure costs more than all the rest.
+        // Describing a behaviour that holds a closure is the most expensive step; skip it.
         Mirror(reflecting: behaviour).children.isEmpty && "\(behaviour)" == "callDelegate"
     }
 
-    /// Stored properties of an object, of its class and of those above it. The same ones are to be asked for each time.
+    /// Returns stored properties of an object, of its class and its superclasses. Pass the same names each time for a class.
     static func members(_ names: [String], of object: Any) -> [String: Any] {
         let type = ObjectIdentifier(Swift.type(of: object))
         let found = places.withLockedValue { places in
@@ -109,7 +109,7 @@ struct TaskInsides {
         return members
     }
 
-    /// Where properties are, the lowest class first.
+    /// Finds the positions of properties, from the subclass upwards.
     private static func search(_ names: [String], _ object: Any) -> [Place] {
         var missing = Set(names)
         var found: [Place] = []
@@ -123,19 +123,19 @@ struct TaskInsides {
         return found
     }
 
-    /// Where a stored property is: so many classes up, and which of that class's.
+    /// The position of a stored property: the number of superclass steps, and the index within that class.
     private struct Place {
         let name: String
         let level: Int
         let index: Int
     }
 
-    /// What was found for the classes that were asked before: to look at each property costs half a microsecond. They are
-    /// Foundation's classes, a handful.
+    /// The positions for each class, because a check of each property takes half a microsecond. The classes are a few of
+    /// Foundation's, so the size is bounded.
     private static let places = NIOLockedValueBox<[ObjectIdentifier: [Place]]>([:])
     private static let lazyPrefix = "$__lazy_storage_$_"
 
-    /// What is in an optional; any other value as it is.
+    /// The value in an optional; any other value unchanged.
     private static func unwrapped(_ value: Any) -> Any? {
         let mirror = Mirror(reflecting: value)
         guard mirror.displayStyle == .optional else { return value }
@@ -143,7 +143,7 @@ struct TaskInsides {
     }
 }
 
-/// A table of tasks by their numbers, of whatever private type the entries are.
+/// A table of tasks by number, whose entries have a private type.
 private protocol TaskTable {
     func entry(of number: Int) -> Any?
 }
@@ -152,6 +152,6 @@ extension Dictionary: TaskTable where Key == Int {
     fileprivate func entry(of number: Int) -> Any? { self[number] }
 }
 #else
-/// Elsewhere a task tells what is needed.
+/// Other platforms expose the state of a task.
 enum TaskInsides {}
 #endif

@@ -9,10 +9,10 @@ import FoundationNetworking
 #endif
 
 extension URLError {
-    /// The error that URLSession gives for what went wrong; `description` is in its localized description, and the error
-    /// itself is `NSUnderlyingErrorKey`.
+    /// Creates the error that URLSession reports. Its localized description is the message of `error`, and `error` is its
+    /// `NSUnderlyingErrorKey`.
     ///
-    /// - Parameter url: The URL of the request that failed.
+    /// - Parameter url: The URL of the failed request.
     public init(_ error: BeelineError, for url: URL?) {
         self.init(Self.code(of: error), error.message, for: url, because: error)
     }
@@ -21,7 +21,7 @@ extension URLError {
         var info: [String: Any] = [NSLocalizedDescriptionKey: message]
         if let url {
             info[NSURLErrorFailingURLErrorKey] = url
-            // NSURLErrorFailingURLStringErrorKey, which is deprecated on Linux and not on Apple's platforms.
+            // NSURLErrorFailingURLStringErrorKey, which is deprecated on Linux but not on Apple platforms.
             info["NSErrorFailingURLStringKey"] = url.absoluteString
         }
         info[NSUnderlyingErrorKey] = error

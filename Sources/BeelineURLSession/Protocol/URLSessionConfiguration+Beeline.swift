@@ -10,15 +10,15 @@ public import Foundation
 #endif
 
 extension URLSessionConfiguration {
-    /// A configuration whose sessions are carried by a client.
+    /// Creates a configuration for sessions that use a client.
     ///
-    /// Make it once and use it for many sessions: it brings a class of its own, which stays, as does the client.
+    /// Create it once and use it for many sessions: each call creates a new class, which is never released and keeps the
+    /// client.
     ///
     /// - Parameters:
-    ///   - client: Who carries the requests.
-    ///   - settings: Which requests, and where the cookies are.
-    ///   - base: The configuration to begin with, which is changed; its cookie storage, timeouts and additional header
-    ///     fields mean what they mean without us.
+    ///   - client: The client that carries the requests.
+    ///   - settings: The requests to carry, and the handling of cookies.
+    ///   - base: The configuration to change. Its cookie storage, timeouts and additional header fields keep their meaning.
     public static func beeline(
         _ client: BeelineClient,
         settings: BeelineURLProtocol.Settings = BeelineURLProtocol.Settings(),
@@ -36,10 +36,10 @@ extension URLSessionConfiguration {
 }
 
 extension URLRequest {
-    /// Whether the request is left to Foundation although its session is carried by us. Default false.
+    /// Whether Foundation carries the request although its session uses a client. Default false.
     ///
-    /// On Linux, where Foundation forgets the properties of a request, it is written into `mainDocumentURL`, which nothing
-    /// there reads and which is not sent.
+    /// Foundation on Linux drops the properties of a request. There the flag is stored in `mainDocumentURL`, which
+    /// Foundation on Linux neither uses nor sends.
     public var bypassesBeeline: Bool {
         get {
             #if canImport(FoundationNetworking)

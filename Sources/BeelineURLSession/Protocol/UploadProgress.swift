@@ -6,9 +6,9 @@ import Foundation
 import FoundationNetworking
 import NIOConcurrencyHelpers
 
-/// Tells a task's delegate how far its body has come.
+/// Reports the upload progress of a body to a task's delegate.
 ///
-/// A delegate that is slow hears of several pieces at once: no more than one call waits for it.
+/// Calls are merged for a slow delegate: at most one call is queued.
 final class UploadProgress: Sendable {
     private let delegate: DelegateOfTask
     private let state = NIOLockedValueBox(State())
@@ -22,10 +22,10 @@ final class UploadProgress: Sendable {
 
     init(_ delegate: DelegateOfTask) { self.delegate = delegate }
 
-    /// Takes what the connection was given so far.
+    /// Records how many bytes were passed to the connection.
     func report(_ progress: TransferProgress) {
         let isFirst = state.withLockedValue { state in
-            // A body that is sent again begins anew.
+            // The body is sent again from its start.
             if progress.transferred <= state.sent { state.told = 0 }
             (state.sent, state.total) = (progress.transferred, progress.total)
             defer { state.isWaiting = true }

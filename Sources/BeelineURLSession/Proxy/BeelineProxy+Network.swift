@@ -7,8 +7,7 @@ package import Network
 
 @available(macOS 14, iOS 17, tvOS 17, watchOS 10, visionOS 1, *)
 extension BeelineProxy {
-    /// The way to this proxy as Apple's systems have it, for sessions and web views: where it listens now, with its user and
-    /// password.
+    /// The proxy's current address, user and password as an Apple `ProxyConfiguration`, for sessions and web views.
     package var networkConfiguration: Network.ProxyConfiguration? {
         guard let port = NWEndpoint.Port(rawValue: endpoint.port) else { return nil }
         let host = NWEndpoint.Host(endpoint.address.description)

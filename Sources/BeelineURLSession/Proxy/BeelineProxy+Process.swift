@@ -11,20 +11,20 @@ import Glibc
 #endif
 
 extension BeelineProxy {
-    /// Sends every `URLSession` of this process through the proxy: data, upload, download and async tasks, with their
-    /// bodies, redirects and cookies as they are.
+    /// Sends every `URLSession` of this process through the proxy: data, upload, download and async tasks. Their bodies,
+    /// redirects and cookies do not change.
     ///
     /// ```swift
     /// let proxy = try await BeelineProxy.start(client: client)
     /// proxy.installForProcess()
     /// ```
     ///
-    /// Foundation on Linux has no other way: it ignores `connectionProxyDictionary`, and its libcurl reads `http_proxy` and
-    /// `https_proxy`, in small letters, from the environment. So it holds for the whole process and for the programs that it
-    /// starts. Keep the proxy: it ends with the last reference to it. Call this before the first session is made and before
-    /// threads that read the environment run; call it again after `rebind()` found another port.
+    /// Foundation on Linux supports no other way: it ignores `connectionProxyDictionary`, and its libcurl reads `http_proxy`
+    /// and `https_proxy`, in lower case, from the environment. The setting therefore applies to the whole process and its child
+    /// processes. Keep a reference to the proxy: it stops when it is deallocated. Call this before the first session is created
+    /// and before other threads read the environment. Call it again if `rebind()` has changed the port.
     ///
-    /// `no_proxy` is kept; where there is none, this machine is reached without the proxy.
+    /// A `no_proxy` that is set stays. Otherwise it is set to exclude the local machine.
     public func installForProcess() {
         setenv("http_proxy", urlWithCredentials, 1)
         setenv("https_proxy", urlWithCredentials, 1)
@@ -34,7 +34,7 @@ extension BeelineProxy {
         }
     }
 
-    /// Undoes `installForProcess()` for requests that begin afterwards; `no_proxy` stays.
+    /// Undoes `installForProcess()` for later requests; `no_proxy` stays.
     public func uninstallForProcess() {
         for name in ["http_proxy", "https_proxy"]
         where ProcessInfo.processInfo.environment[name] == urlWithCredentials { unsetenv(name) }

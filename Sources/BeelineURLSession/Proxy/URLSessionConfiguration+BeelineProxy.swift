@@ -6,16 +6,16 @@ public import Foundation
 import Names
 
 extension URLSessionConfiguration {
-    /// A configuration whose sessions go through the proxy: all kinds of tasks, with their bodies, redirects, cookies and
-    /// certificates as they are, for only the far end of the socket changes.
+    /// Creates a configuration whose sessions use the proxy, for all kinds of tasks. Bodies, redirects, cookies and
+    /// certificates do not change; only the remote endpoint of the socket does.
     ///
     /// ```swift
     /// let session = URLSession(configuration: .beeline(proxy))
     /// ```
     ///
     /// - Parameters:
-    ///   - proxy: the proxy. Where it found another port after a suspension (`rebind()`), make a new session.
-    ///   - base: what the configuration is otherwise; it is changed. Default: `default`.
+    ///   - proxy: The proxy. If `rebind()` has changed its port, create a new session.
+    ///   - base: The configuration to change. Default: `default`.
     public static func beeline(
         _ proxy: BeelineProxy,
         base: URLSessionConfiguration = .default
@@ -23,13 +23,13 @@ extension URLSessionConfiguration {
         let endpoint = proxy.endpoint
         let host = endpoint.address.description
         let port = Int(endpoint.port)
-        // The names of the keys for https exist as constants on macOS only; the keys themselves hold everywhere.
+        // The constants of the https keys exist only on macOS; the keys work on all platforms.
         base.connectionProxyDictionary = [
             "HTTPEnable": 1, "HTTPProxy": host, "HTTPPort": port,
             "HTTPSEnable": 1, "HTTPSProxy": host, "HTTPSPort": port,
         ]
         #if canImport(Network)
-        // Before these systems a proxy's password can only be given by the session's delegate.
+        // On earlier systems only the session's delegate can supply a proxy's password.
         if #available(macOS 14, iOS 17, tvOS 17, watchOS 10, visionOS 1, *) {
             if let way = proxy.networkConfiguration { base.proxyConfigurations = [way] }
         }

@@ -6,14 +6,13 @@ import BeelineURLSession
 public import WebKit
 
 extension WKWebsiteDataStore {
-    /// Sends everything that web views of this data store load through the proxy: pages, frames, XHR, WebSockets,
-    /// downloads. WebKit speaks TLS with the site itself, under the site's name; only the far end of the socket
-    /// changes.
+    /// Sends everything that web views of this data store load through the proxy: pages, frames, XHR, WebSockets and downloads.
+    /// WebKit still uses TLS with the site under the site's name; only the remote endpoint of the socket changes.
     ///
-    /// Call it before the first load, and again where the proxy found another port (`rebind()`). Before iOS 17 and
-    /// macOS 14 WebKit cannot be told a proxy: there its names are the system resolver's affair.
+    /// Call it before the first load, and again if `rebind()` has changed the proxy's port. Before iOS 17 and macOS 14, WebKit
+    /// supports no proxy and uses the system's resolver.
     ///
-    /// - Parameter proxy: The proxy; nil: none any more. It must live for as long as it is used.
+    /// - Parameter proxy: The proxy; `nil` removes it. It must live as long as it is used.
     @available(macOS 14, iOS 17, visionOS 1, *)
     @MainActor
     public func use(_ proxy: BeelineProxy?) {

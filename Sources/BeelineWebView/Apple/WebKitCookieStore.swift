@@ -11,31 +11,31 @@ public import WebKit
 /// try await store.handOver(from: jar, for: url)
 /// ```
 ///
-/// WebKit answers only while a web view of the data store exists: make that first. A call that it does not answer fails
-/// after ten seconds, with `timedOut`. It has no place for Partitioned and nameless cookies, and SameSite=None is no
-/// attribute there; `docs/COOKIES-BRIDGE.md` has the list.
+/// WebKit answers only while a web view of the data store exists: create one first. A call without an answer fails after ten
+/// seconds with `timedOut`. WebKit cannot store Partitioned cookies or cookies without a name, and it drops SameSite=None.
+/// `docs/COOKIES-BRIDGE.md` has the list.
 public struct WebKitCookieStore: WebCookieStore {
     private let store: CompletionCookieStore<WebKitCookies>
 
-    /// The cookies of a data store, which is kept alive.
+    /// Creates the store of a data store and retains the data store.
     @MainActor
     public init(_ dataStore: WKWebsiteDataStore) {
         store = CompletionCookieStore(WebKitCookies(dataStore))
     }
 
-    /// Every cookie of the data store.
+    /// All cookies of the data store.
     public func cookies() async throws -> [Cookie] { try await store.cookies() }
 
-    /// Puts a cookie into the data store.
+    /// Adds a cookie to the data store.
     public func set(_ cookie: Cookie) async throws { try await store.set(cookie) }
 
-    /// Deletes the cookie of this cookie's name, domain and path.
+    /// Deletes the cookie with the same name, domain and path.
     public func delete(_ cookie: Cookie) async throws { try await store.delete(cookie) }
 
-    /// The cookie as an `HTTPCookie` can be; nil for one that cannot be an `HTTPCookie`.
+    /// The cookie with only the attributes that an `HTTPCookie` keeps; `nil` if `HTTPCookie` cannot represent it.
     public func kept(of cookie: Cookie) -> Cookie? { store.kept(of: cookie) }
 
-    /// What the data store's observer hears.
+    /// An element for each notification of the data store's observer.
     public var changes: AsyncStream<Void> { store.changes }
 }
 #endif

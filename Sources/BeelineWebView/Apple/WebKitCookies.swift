@@ -7,10 +7,10 @@ import Dispatch
 import Foundation
 import WebKit
 
-/// `WKHTTPCookieStore` as a ``CompletionStore``: calls on the main thread, and nothing else.
+/// Adapts `WKHTTPCookieStore` to ``CompletionStore``. It only forwards calls to the main thread.
 struct WebKitCookies: CompletionStore {
     private let store: WKHTTPCookieStore
-    /// The cookie store does not keep its data store, and answers nothing without it.
+    /// Retained here, because the cookie store does not retain its data store and does not answer without it.
     private let dataStore: WKWebsiteDataStore
 
     @MainActor
@@ -38,17 +38,17 @@ struct WebKitCookies: CompletionStore {
     func observe(_ changed: @escaping @Sendable () -> Void) -> @Sendable () -> Void {
         let observer = WebKitObserver(changed)
         onMain { store.add(observer) }
-        // WebKit does not retain it: this does.
+        // WebKit does not retain observers; this closure does.
         return { onMain { store.remove(observer) } }
     }
 
-    /// In the order of the calls.
+    /// Runs closures on the main thread, in the order of the calls.
     private func onMain(_ body: @escaping @MainActor @Sendable () -> Void) {
         DispatchQueue.main.async { MainActor.assumeIsolated { body() } }
     }
 }
 
-/// Hears that some cookie has changed.
+/// Receives WebKit's notification that cookies have changed.
 @MainActor
 private final class WebKitObserver: NSObject, WKHTTPCookieStoreObserver {
     private let changed: @Sendable () -> Void

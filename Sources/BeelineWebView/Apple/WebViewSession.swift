@@ -7,7 +7,7 @@ public import Foundation
 import Names
 public import WebKit
 
-/// The web views of one user: one data store, the user's jar, and the proxy in this app.
+/// The web views of one user: one data store, the user's cookie jar, and the proxy in this app.
 ///
 /// ```swift
 /// let session = WebViewSession(jar: jar, proxy: proxy)
@@ -16,30 +16,30 @@ public import WebKit
 /// await session.stop()
 /// ```
 ///
-/// While it lives, a login or logout in a page reaches the jar, and the other way round. Keep it for as long as its web
-/// views live. Users are kept apart by giving each a session with a data store and a jar of its own.
+/// While the session exists, a login or logout in a page reaches the jar, and a change of the jar reaches the pages. Keep the
+/// session as long as its web views exist. To separate users, give each a session with its own data store and jar.
 @MainActor
 public final class WebViewSession {
-    /// Where the web views keep their data.
+    /// The data store of the web views.
     public let dataStore: WKWebsiteDataStore
-    /// Its cookies.
+    /// The cookies of the data store.
     public let store: WebKitCookieStore
-    /// The user's cookies.
+    /// The user's cookie jar.
     public let jar: CookieJar
-    /// The proxy that the web views go through; nil where there is none.
+    /// The proxy of the web views; `nil` if there is none.
     public let proxy: BeelineProxy?
     private let configuration: WebCookieFollowing.Configuration
     private var following: WebCookieFollowing?
-    /// How often it was stopped: a load that began before follows nothing after.
+    /// The number of ``stop()`` calls. A load that started before a stop must not follow cookies after it.
     private var stops = 0
 
-    /// A session; cookies are followed from the first ``open(_:configuration:frame:)`` on.
+    /// Creates a session. It syncs cookies from the first ``open(_:configuration:frame:)`` on.
     ///
     /// - Parameters:
-    ///   - jar: The user's cookies.
-    ///   - proxy: The proxy in this app; nil: web views find their sites by themselves.
-    ///   - dataStore: Where the web views keep their data. Default: `default()`, which is one for the whole app.
-    ///   - configuration: How cookies are followed.
+    ///   - jar: The user's cookie jar.
+    ///   - proxy: The proxy in this app; `nil` lets web views connect directly.
+    ///   - dataStore: The data store of the web views. Default: `default()`, which the whole app shares.
+    ///   - configuration: How cookies are kept in sync.
     public init(
         jar: CookieJar,
         proxy: BeelineProxy?,
@@ -51,43 +51,42 @@ public final class WebViewSession {
         useProxy()
     }
 
-    /// Whether this system's web views can go through a proxy: from iOS 17 and macOS 14 on.
+    /// Whether web views of this system support a proxy: from iOS 17 and macOS 14 on.
     public nonisolated static var canUseProxy: Bool {
         if #available(macOS 14, iOS 17, visionOS 1, *) { true } else { false }
     }
 
-    /// Tells the data store where the proxy listens; again where `rebind()` found another port.
+    /// Sets the proxy of the data store. Call it again if `rebind()` has changed the proxy's port.
     public func useProxy() {
         #if canImport(Network)
         if #available(macOS 14, iOS 17, visionOS 1, *) { dataStore.use(proxy) }
         #endif
     }
 
-    /// Makes a web view, and loads a page in it when it has all cookies of the page's site.
+    /// Creates a web view and loads a page in it once its store has all cookies of the page's site.
     ///
-    /// Where the store does not take them on a system before iOS 17 and macOS 14, the page is loaded with
-    /// ``FirstLoad``.
+    /// If the store rejects them on a system before iOS 17 and macOS 14, the page is loaded with ``FirstLoad``.
     ///
     /// - Parameters:
-    ///   - url: The page.
-    ///   - configuration: What the web view is otherwise; its data store becomes this session's.
-    ///   - frame: Its frame.
-    /// - Throws: ``WebViewError``; nothing has been loaded then.
+    ///   - url: The URL of the page.
+    ///   - configuration: The configuration of the web view. Its data store is replaced by this session's.
+    ///   - frame: The frame of the web view.
+    /// - Throws: ``WebViewError``; no page has been loaded then.
     public func open(
         _ url: URL,
         configuration: WKWebViewConfiguration = WKWebViewConfiguration(),
         frame: CGRect = .zero
     ) async throws(WebViewError) -> WKWebView {
         configuration.websiteDataStore = dataStore
-        // Before anything is asked of the store: without a web view it does not answer.
+        // Created first, because the store does not answer without a web view.
         let webView = WKWebView(frame: frame, configuration: configuration)
         try await load(url, in: webView)
         return webView
     }
 
-    /// Loads a page in a web view of this session's data store when that has all cookies of the page's site.
+    /// Loads a page in a web view of this session's data store once the store has all cookies of the page's site.
     ///
-    /// - Throws: ``WebViewError``; nothing has been loaded then.
+    /// - Throws: ``WebViewError``; no page has been loaded then.
     public func load(_ url: URL, in webView: WKWebView) async throws(WebViewError) {
         let stops = stops
         let page: HTTPURL
@@ -114,11 +113,11 @@ public final class WebViewSession {
         webView.load(request)
     }
 
-    /// Returns when jar and web views have been seen to agree, as before the app is suspended: WebKit writes cookies to
-    /// its files when it likes, and those without an expiry never. The jar can be kept on disk (`BeelineStore`).
+    /// Waits until the jar and the web views have the same cookies. Call it before the app is suspended: WebKit writes cookies
+    /// to disk at times of its own choice, and never writes session cookies. The jar can be kept on disk (`BeelineStore`).
     public func sync() async throws(WebViewError) { try await following?.sync() }
 
-    /// Ends the following. The web views live on by themselves.
+    /// Stops the sync of cookies. The web views continue to work.
     public func stop() async {
         stops += 1
         await following?.stop()

@@ -2,19 +2,19 @@
 
 package import CookieJar
 
-/// Makes of a platform's store one that can be awaited: every call ends, whatever becomes of its handler.
+/// Makes a platform's store awaitable. Every call ends, even if its completion handler is never called.
 package struct CompletionCookieStore<Platform: CompletionStore>: WebCookieStore {
     /// The platform's store.
     package let platform: Platform
     private let patience: Duration
     private let clock: any Clock<Duration>
 
-    /// A platform's store, to be awaited.
+    /// Creates a store from a platform's store.
     ///
     /// - Parameters:
     ///   - platform: The platform's store.
-    ///   - patience: How long a handler may take. One that is not called by then fails the call with `timedOut`.
-    ///   - clock: By which that is measured.
+    ///   - patience: How long a handler may take. If it is not called in time, the call fails with `timedOut`.
+    ///   - clock: The clock for that limit.
     package init(
         _ platform: Platform,
         patience: Duration = .seconds(10),
@@ -35,7 +35,7 @@ package struct CompletionCookieStore<Platform: CompletionStore>: WebCookieStore 
     }
 
     package func delete(_ cookie: Cookie) async throws {
-        // The very objects that the store has: one that is made anew may differ in what the platform looks at.
+        // Deletes the store's own objects, because a new object may differ in properties that the platform compares.
         let place = CookiePlace(cookie)
         for object in try await objects() where platform.cookie(object).map(CookiePlace.init) == place {
             try await answer(to: "deleting \(cookie.name)") { done in platform.delete(object) { done(()) } }
@@ -46,7 +46,7 @@ package struct CompletionCookieStore<Platform: CompletionStore>: WebCookieStore 
 
     package var changes: AsyncStream<Void> {
         let (stream, bell) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
-        // Platforms do not retain observers: the stream's end keeps this one, until nobody reads any more.
+        // Platforms do not retain observers. The closure retains the observer until the stream ends.
         let end = platform.observe { bell.yield() }
         bell.onTermination = { _ in end() }
         return stream

@@ -3,8 +3,7 @@
 package import CookieJar
 
 extension Cookie {
-    /// The cookie with an expiry in whole seconds: what is less is rounded on its way between processes, one way or
-    /// another.
+    /// The cookie with its expiry rounded down to whole seconds, because fractions are rounded either way between processes.
     package var inWholeSeconds: Cookie {
         var cookie = self
         cookie.expires = expires.map { CookieTime(secondsSince1970: $0.secondsSince1970.rounded(.down)) }

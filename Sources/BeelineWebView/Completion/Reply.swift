@@ -2,7 +2,7 @@
 
 import NIOConcurrencyHelpers
 
-/// The answer of a completion handler, which may come at once, late, twice or never. Who waits may leave before.
+/// The result of a completion handler that may be called at once, late, twice or never. The waiting task may be cancelled.
 final class Reply<Value: Sendable>: Sendable {
     private enum State {
         case open
@@ -10,13 +10,13 @@ final class Reply<Value: Sendable>: Sendable {
         case ended(Result<Value, any Error>)
     }
 
-    /// Guards who waits, or what came.
+    /// Guards the waiting continuation or the result.
     private let state = NIOLockedValueBox(State.open)
 
-    /// Takes the answer; a second one is nobody's.
+    /// Sets the value. Later values are ignored.
     func give(_ value: Value) { end(.success(value)) }
 
-    /// The answer. It is to be awaited once.
+    /// Waits for the value. Only one task may call it, once.
     func value() async throws -> Value {
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in

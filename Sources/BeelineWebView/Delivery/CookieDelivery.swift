@@ -2,12 +2,12 @@
 
 import CookieJar
 
-/// Decides what must be asked of a store again until it shows what it was asked for: stores answer before they have
-/// done it, and some do not do it at all.
+/// Decides which requests to repeat until a store shows the requested cookies: stores answer before a change is visible, and
+/// some never make it.
 ///
-/// A cookie that somebody else puts in the place meanwhile is newer, and is left alone.
+/// If other code changes a cookie meanwhile, that change is newer and stays.
 struct CookieDelivery {
-    /// What a store is to be asked.
+    /// The next requests to a store.
     struct Steps {
         var set: [Cookie] = []
         var delete: [Cookie] = []
@@ -17,24 +17,24 @@ struct CookieDelivery {
 
     private struct Order {
         let cookie: Cookie
-        /// What is to be shown in the place; nil: nothing.
+        /// The content that the store must show; `nil` for a deletion.
         let goal: CookieContent?
-        /// What was shown there before; nil: not looked yet.
+        /// The content before the change; `nil` before the first look.
         var base: CookieContent??
-        /// What the store made of it, where that is not what was asked for.
+        /// The content that the store made of the cookie, if it differs from the goal.
         var altered: CookieContent?
     }
 
-    /// What is not done yet, in the order in which it was asked for.
+    /// The pending orders, in the order of the requests.
     private var orders: [Order]
 
-    /// Nothing has been asked for yet.
+    /// Creates a delivery.
     ///
     /// - Parameters:
-    ///   - cookies: Those that the store is to have, each with what it keeps of them.
-    ///   - deletions: Those that it is to have no more.
-    ///   - seen: What the caller knows the store to have; what differs from it is newer. Nil: what the first look
-    ///     shows.
+    ///   - cookies: The cookies to set, each with the version that the store keeps.
+    ///   - deletions: The cookies to delete.
+    ///   - seen: The known cookies of the store; a different cookie counts as a newer change. `nil` uses the result of the
+    ///     first look.
     init(
         set cookies: [(cookie: Cookie, kept: Cookie)] = [],
         delete deletions: [Cookie] = [],
@@ -46,9 +46,9 @@ struct CookieDelivery {
             + deletions.map { Order(cookie: $0, goal: nil, base: base($0)) }
     }
 
-    /// Takes note of what the store shows.
+    /// Updates the orders from the store's cookies.
     ///
-    /// - Returns: What is to be asked of it, again where it was asked before.
+    /// - Returns: The requests to make or repeat.
     mutating func look(_ shown: [Cookie]) -> Steps {
         let contents = Dictionary(shown.map { (CookiePlace($0), CookieContent($0)) }) { _, last in last }
         orders = orders.compactMap { order in
@@ -59,7 +59,7 @@ struct CookieDelivery {
             order.altered = nil
             if there == order.goal { return nil }
             if there == base { return order }
-            // Neither what was there nor what was asked for. With our value it is what the store has made of it.
+            // The content is neither the old nor the requested one. With our value, the store has altered the cookie.
             guard let there, there.value == order.goal?.value else { return there == nil ? order : nil }
             order.altered = there
             return order
@@ -71,7 +71,7 @@ struct CookieDelivery {
         return steps
     }
 
-    /// What to say when time is up.
+    /// The error for the first order that is still pending when the time limit ends.
     func failure(after limit: Duration) -> WebViewError {
         guard let order = orders.first else {
             return WebViewError(.timedOut, "the cookie store did not answer for \(limit)")
@@ -90,7 +90,7 @@ struct CookieDelivery {
 }
 
 extension CookieContent {
-    /// The names of the attributes that differ.
+    /// The names of the attributes that the store changed.
     fileprivate func lost(of goal: CookieContent) -> String {
         var names: [String] = []
         if isHTTPOnly != goal.isHTTPOnly { names.append("HttpOnly") }

@@ -3,37 +3,37 @@
 public import CookieJar
 public import Names
 
-/// What a hand-over did.
+/// The result of a hand-over.
 public struct HandOver: Hashable, Sendable {
-    /// How many cookies the store has now.
+    /// The number of cookies that the store has received.
     public var count = 0
-    /// Cookies that this kind of store cannot hold; they stay in the jar alone.
+    /// Cookies that this kind of store cannot hold. They stay in the jar only.
     public var unsupported: [Cookie] = []
 
-    /// A hand-over of nothing.
+    /// Creates an empty result.
     public init() {}
 }
 
 extension WebCookieStore {
-    /// Puts the cookies of a page's site into the store, so that its *first* load is logged in.
+    /// Copies the cookies of a page's site to the store, so that the *first* load of the page is logged in.
     ///
     /// ```swift
     /// try await store.handOver(from: jar, for: url)
     /// webView.load(URLRequest(url: …))
     /// ```
     ///
-    /// These are all cookies of the site (its registrable domain and every host below, whatever the path) and the
-    /// Partitioned ones that other sites have set within its pages. It returns when the store *shows* each of them as
-    /// the jar has it: HttpOnly, Secure, SameSite, expiry and partition. Where there is none, the store is not even
-    /// asked. Of a cookie that both have, the jar's counts.
+    /// It copies all cookies of the site (its registrable domain and all subdomains, with any path) and the Partitioned cookies
+    /// that other sites have set within its pages. It returns once the store *shows* each of them as it is in the jar:
+    /// HttpOnly, Secure, SameSite, expiry and partition. Without cookies, it makes no call to the store. If both sides have a
+    /// cookie, that of the jar wins.
     ///
     /// - Parameters:
-    ///   - jar: Whose cookies.
-    ///   - url: The page.
-    ///   - limit: How long the store has in all.
-    ///   - clock: By which that is measured.
-    /// - Returns: How many there were, and those that such a store cannot hold.
-    /// - Throws: ``WebViewError`` that names the cookie which the store refused, altered or did not show in time.
+    ///   - jar: The jar.
+    ///   - url: The URL of the page.
+    ///   - limit: The time limit for the whole hand-over.
+    ///   - clock: The clock for that limit.
+    /// - Returns: The number of cookies, and the cookies that the store cannot hold.
+    /// - Throws: ``WebViewError`` with the name of the cookie that the store rejected, altered or did not show in time.
     @discardableResult
     public func handOver(
         from jar: CookieJar,
@@ -58,8 +58,8 @@ extension WebCookieStore {
 }
 
 extension CookieJar {
-    /// The cookies that pages of a URL's site may need, the oldest first: the order in which a store is to get them,
-    /// since cookies of one path length are sent in the order of their creation.
+    /// The cookies that pages of a URL's site may need, oldest first. Set them in this order, because cookies with the same
+    /// path length are sent in order of creation.
     func cookies(ofSiteOf url: HTTPURL) -> [Cookie] {
         let site = Site(of: url)
         let cookies = allCookies().filter { cookie in

@@ -2,9 +2,9 @@
 
 import CookieJar
 
-/// Runs `work` for at most `limit`, and cancels it then.
+/// Runs `work` for at most `limit`, then cancels it.
 ///
-/// - Throws: What `work` throws, or `late`, which is asked only when time is up.
+/// - Throws: The error of `work`, or that of `late` if the time is up.
 func withTimeLimit<Value: Sendable>(
     _ limit: Duration,
     by clock: any Clock<Duration>,
@@ -28,7 +28,7 @@ func withTimeLimit<Value: Sendable>(
 }
 
 extension WebViewError {
-    /// Whatever a store threw.
+    /// Creates the error for any error that a store throws.
     init(_ error: any Error) {
         switch error {
         case let error as WebViewError: self = error

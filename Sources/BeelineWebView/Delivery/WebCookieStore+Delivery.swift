@@ -4,9 +4,9 @@ import CookieJar
 import NIOConcurrencyHelpers
 
 extension WebCookieStore {
-    /// Asks the store for what is to be done until it shows it.
+    /// Makes and repeats the requests of a delivery until the store shows their results.
     ///
-    /// - Throws: ``WebViewError`` that names the first cookie that is not as it is to be when time is up.
+    /// - Throws: ``WebViewError`` with the name of the first cookie that is still wrong when the time is up.
     func carryOut(
         _ delivery: CookieDelivery,
         within limit: Duration,
@@ -33,7 +33,7 @@ extension WebCookieStore {
         return delivery.withLockedValue { $0.look(shown) }
     }
 
-    /// - Throws: What the store said of the first cookie that it did not take, after it was asked for the others too.
+    /// - Throws: The error of the first cookie that the store rejects, after all other requests were made.
     private func ask(for steps: CookieDelivery.Steps) async throws {
         var failure: WebViewError?
         for cookie in steps.set {
@@ -47,9 +47,9 @@ extension WebCookieStore {
         if let failure { throw failure }
     }
 
-    /// What the store says against a cookie, with the cookie's name; nil: nothing.
+    /// Calls `body` and returns its error with the name of the cookie; `nil` if it succeeds.
     ///
-    /// - Throws: Where the store says nothing at all, so that it need not be asked for others.
+    /// - Throws: A timeout, cancellation or stop, because further requests would fail as well.
     private func naming(_ cookie: Cookie, _ body: () async throws -> Void) async throws -> WebViewError? {
         do {
             try await body()

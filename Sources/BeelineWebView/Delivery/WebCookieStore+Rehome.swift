@@ -4,20 +4,19 @@ public import CookieJar
 public import Names
 
 extension WebCookieStore {
-    /// Moves the cookies that are filed under an address to the host that it served, as
-    /// `CookieJar.rehome(from:to:now:)` does in a jar: each keeps its attributes, gives way to one of the same name and
-    /// path that is not older, and is deleted under the address only when the store shows it under the host.
+    /// Moves the cookies stored under an address to the host that the address served, as `CookieJar.rehome(from:to:now:)` does
+    /// in a jar. Each cookie keeps its attributes. A cookie of the host with the same name and path stays if it is not older.
+    /// The old cookie is deleted only when the store shows the new one.
     ///
-    /// Which host an address served must be known: `Resolver.onlyHost(of:)` knows it, and refuses to guess where there
-    /// were several. While a store is followed, ``WebCookieFollowing/Configuration/hostOfAddress`` does this for every
-    /// cookie that comes in.
+    /// `Resolver.onlyHost(of:)` finds the host of an address, and throws if there are several. While a store is followed,
+    /// ``WebCookieFollowing/Configuration/hostOfAddress`` moves every incoming cookie.
     ///
     /// - Parameters:
     ///   - address: The address.
     ///   - host: The host that it served.
-    ///   - limit: How long the store has for each of both steps.
-    ///   - clock: By which that is measured.
-    /// - Throws: ``WebViewError``. What was under the address is still there then, unless it is under the host.
+    ///   - limit: The time limit for each of the steps.
+    ///   - clock: The clock for that limit.
+    /// - Throws: ``WebViewError``. A cookie of the address is then still there, unless the host has it.
     @discardableResult
     public func rehome(
         from address: IPAddress,

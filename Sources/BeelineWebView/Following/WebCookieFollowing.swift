@@ -3,18 +3,17 @@
 public import CookieJar
 public import Names
 
-/// Keeps a jar and the store of a browser or of web views the same: a login or a logout in a page reaches the jar, and
-/// the other way round. ``WebCookieStore/follow(_:configuration:clock:)`` begins it.
+/// Keeps a jar and the cookie store of a browser or of web views in sync: a login or logout in a page reaches the jar, and a
+/// change of the jar reaches the pages. ``WebCookieStore/follow(_:configuration:clock:)`` starts it.
 ///
-/// It ends with ``stop()``, or with the last reference to it: keep it for as long as the web view lives.
+/// It ends with ``stop()`` or when it is deallocated: keep it as long as the web view exists.
 ///
-/// Both sides are compared with what they had when they last agreed, whenever one of them says that something happened,
-/// and from time to time. What differs on one side was changed there and goes to the other, once. Of two changes to one
-/// cookie the newer counts. What the jar lost because its time was over or the jar was full is not deleted in the
-/// store.
+/// It compares both sides with their last common state, after each notification and at a regular interval. A cookie that
+/// differs on one side was changed there and is copied to the other, once. If a cookie changes on both sides, the newer change
+/// wins. Cookies that the jar removes because of expiry or its size limits are not deleted in the store.
 ///
-/// Web stores have no way to change a cookie only if it is still the same: a change that a page makes in the instant in
-/// which the same cookie is written here is overwritten by it. Both sides still end with the same cookie.
+/// Web stores cannot change a cookie only if it is unchanged. If a page changes a cookie at the same moment as this class, the
+/// page's change is overwritten. Both sides still end with the same cookie.
 public final class WebCookieFollowing: Sendable {
     /// One of the two sides.
     public enum Side: Hashable, Sendable {
@@ -24,58 +23,58 @@ public final class WebCookieFollowing: Sendable {
         case store
     }
 
-    /// How two sides are kept the same.
+    /// The configuration of a following.
     public struct Configuration: Sendable {
-        /// The side that is right where both changed a cookie and the times do not tell which was later, as at the
-        /// beginning. Default: the jar.
+        /// The side that wins if a cookie differs on both sides and the later change is not known, as at the start. Default:
+        /// the jar.
         public var truth = Side.jar
-        /// Whether the store begins as a copy of the jar: what only the store has is deleted there. Default false: what
-        /// either side has goes to the other. True is for a jar that is kept on disk, so that a logout that happened
-        /// while no web view lived is not undone by the web view's own files.
+        /// Whether the store starts as a copy of the jar: cookies that only the store has are deleted. Default false: both
+        /// sides are merged. Use true for a jar that is kept on disk, so that the web view's own files cannot undo a logout
+        /// that happened while no web view existed.
         public var beginsFromJar = false
-        /// How often the store is looked at though it said nothing. Default 2 s.
+        /// How often to check the store without a notification. Default 2 s.
         public var interval = Duration.seconds(2)
-        /// How long the store has to show what it was asked for before it is asked again. Default 100 ms.
+        /// How long to wait for the store to show a requested change before the request is repeated. Default 100 ms.
         public var retryDelay = Duration.milliseconds(100)
-        /// How often it is asked for one thing at most; then that is in the report, and tried again when the cookie
+        /// The maximum number of requests for one change. After that, it is in the report, and is tried again when the cookie
         /// changes. Default 20.
         public var attempts = 20
-        /// Which cookies are carried, either way; default all. It must say the same of a cookie each time.
+        /// Whether to copy a cookie, in either direction; default all. It must return the same result for a cookie each time.
         public var shares: @Sendable (Cookie) -> Bool = { _ in true }
-        /// The host that an address served. Cookies that come in filed under the address move to it, in the jar and in
-        /// the store: `{ try? resolver.onlyHost(of: $0) }`. Nil for an address leaves its cookies where they are.
-        /// Default: none moves.
+        /// Returns the host that an address served, for example `{ try? resolver.onlyHost(of: $0) }`. Incoming cookies of the
+        /// address then move to the host, in the jar and in the store. If it returns `nil`, they stay. Default `nil`: no
+        /// cookies move.
         public var hostOfAddress: (@Sendable (IPAddress) -> Host?)?
-        /// Gets a report whenever something was carried over, or failed. Default: nobody does.
+        /// Called after each change or failure. Default `nil`.
         public var onReport: (@Sendable (Report) -> Void)?
 
-        /// The defaults.
+        /// Creates a configuration with default values.
         public init() {}
     }
 
-    /// What was done.
+    /// The changes and failures since the last report.
     public struct Report: Hashable, Sendable {
-        /// Cookies that the jar got.
+        /// The number of cookies added to the jar.
         public var intoJar = 0
-        /// Cookies that were deleted from the jar.
+        /// The number of cookies deleted from the jar.
         public var outOfJar = 0
-        /// Cookies that the store got, and shows.
+        /// The number of cookies added to the store and shown by it.
         public var intoStore = 0
-        /// Cookies that were deleted from the store.
+        /// The number of cookies deleted from the store.
         public var outOfStore = 0
-        /// Cookies that moved from an address to its host.
+        /// The number of cookies moved from an address to its host.
         public var rehomed = 0
-        /// Why the jar does not take cookies of the store. They stay there, and are tried again when they change.
+        /// Why the jar rejected cookies of the store. They stay in the store, and are tried again when they change.
         public var refused: [CookieRejection] = []
-        /// Cookies that the store did not take, or did not delete, however often it was asked.
+        /// Cookies that the store did not accept or delete after all attempts.
         public var unfinished: [Cookie] = []
-        /// What the store threw; one line.
+        /// The errors of the store, one line each.
         public var failures: [String] = []
 
-        /// The report of nothing.
+        /// Creates an empty report.
         public init() {}
 
-        /// Whether nothing was to be done.
+        /// Whether there were no changes and no failures.
         public var isEmpty: Bool { self == Report() }
     }
 
@@ -89,14 +88,14 @@ public final class WebCookieFollowing: Sendable {
 
     deinit { task.cancel() }
 
-    /// Returns when both sides have been seen to agree at some moment after the call. What was done for it is in the
-    /// reports, which ``Configuration/onReport`` has got by then.
+    /// Waits until both sides have agreed at some moment after the call. By then, ``Configuration/onReport`` has received the
+    /// reports of all changes.
     ///
-    /// - Throws: ``WebViewError``: what the store threw; `timedOut` where the page or the jar changes without end; `stopped`;
+    /// - Throws: ``WebViewError``: the error of the store, `timedOut` if the page or the jar changes endlessly, `stopped` or
     ///   `cancelled`.
     public func sync() async throws(WebViewError) { try await follower.agreement() }
 
-    /// Ends it. When this returns, neither side is touched any more.
+    /// Stops the sync. After it returns, neither side is changed.
     public func stop() async {
         task.cancel()
         await task.value
@@ -104,7 +103,7 @@ public final class WebCookieFollowing: Sendable {
 }
 
 extension WebCookieStore {
-    /// Keeps this store and a jar the same from now on.
+    /// Keeps this store and a jar in sync.
     ///
     /// ```swift
     /// let following = store.follow(jar)
@@ -112,14 +111,14 @@ extension WebCookieStore {
     /// await following.stop()
     /// ```
     ///
-    /// A store belongs to one jar: profiles are kept apart by giving each a store and a jar of its own. Several web
-    /// views that share a store are followed once; several stores may follow one jar.
+    /// A store belongs to one jar. To separate profiles, give each its own store and jar. Follow a store once, even if several
+    /// web views share it. Several stores may follow the same jar.
     ///
     /// - Parameters:
     ///   - jar: The jar.
-    ///   - configuration: Bounds and habits.
-    ///   - clock: By which it waits.
-    /// - Returns: What keeps it going; it ends with `stop()` or with the last reference to it.
+    ///   - configuration: The configuration.
+    ///   - clock: The clock for intervals and delays.
+    /// - Returns: The following. It ends with `stop()` or when it is deallocated.
     public func follow(
         _ jar: CookieJar,
         configuration: WebCookieFollowing.Configuration = WebCookieFollowing.Configuration(),

@@ -4,14 +4,14 @@ import CookieJar
 import NIOConcurrencyHelpers
 import Names
 
-/// What runs behind a ``WebCookieFollowing``: waits for either side, and makes rounds until both agree.
+/// The implementation of ``WebCookieFollowing``: waits for changes of either side and makes rounds until both agree.
 final class WebFollower: Sendable {
     private typealias Waiter = Reply<Result<Void, WebViewError>>
 
     private enum Progress {
-        /// Something was done: look again.
+        /// Something was changed; make another round.
         case busy
-        /// The store has not shown yet what it was asked for.
+        /// The store does not show all requested changes yet.
         case waiting
         /// Both sides agree.
         case agreed
@@ -22,9 +22,9 @@ final class WebFollower: Sendable {
         var isEnded = false
     }
 
-    /// How many rounds in a row are made for those who wait for an agreement.
+    /// The maximum number of consecutive rounds until both sides agree.
     private static let roundLimit = 200
-    /// How many rounds in a row are made without a pause: a page may change its cookies all the time.
+    /// The maximum number of consecutive rounds without a pause, because a page may change its cookies all the time.
     private static let quickRounds = 3
 
     private let store: any WebCookieStore
@@ -37,7 +37,7 @@ final class WebFollower: Sendable {
     private let changes: AsyncStream<Void>
     private let alarm: AsyncStream<Void>
     private let bell: AsyncStream<Void>.Continuation
-    /// Guards those who wait for an agreement.
+    /// Guards the callers that wait for an agreement.
     private let state = NIOLockedValueBox(State())
 
     init(
@@ -78,7 +78,7 @@ final class WebFollower: Sendable {
 
     private static let stopped = WebViewError(.stopped, "nobody follows this cookie store any more")
 
-    /// Waits until both sides agree at some moment from now on.
+    /// Waits until both sides have agreed at some moment after the call.
     func agreement() async throws(WebViewError) {
         let waiter = Waiter()
         let isEnded = state.withLockedValue { state in
@@ -127,10 +127,10 @@ final class WebFollower: Sendable {
         return .failure(WebViewError(.timedOut, "the jar or the page changes without end: both sides never agreed"))
     }
 
-    /// One round of reading, deciding and writing.
+    /// Performs one round: reads both sides, plans the changes and writes them.
     private func round(_ reconciliation: inout WebReconciliation) async throws -> Progress {
         let shown = try await store.cookies()
-        // The jar after the store: what comes in between is seen by the next round.
+        // Reads the jar after the store; the next round sees changes in between.
         let (all, news, now) = jar.catchUp(news)
         for change in news { reconciliation.note(change) }
         var (mine, theirs): ([CookiePlace: Cookie], [CookiePlace: Cookie]) = ([:], [:])
@@ -143,7 +143,7 @@ final class WebFollower: Sendable {
             if isShared { mine[place] = cookie } else { theirs[place] = nil }
         }
         let plan = reconciliation.plan(jar: mine, store: theirs, now: now, elapsed: elapsed())
-        // The jar first: it is quick, and refuses what somebody changed meanwhile.
+        // Writes the jar first: it is fast, and rejects places that changed meanwhile.
         let carried = jar.carryOut(plan.jar, in: &mine, source: source, now: now)
         reconciliation.settle(jar: mine, store: theirs, outdated: carried.outdated)
         let rehomed = rehome(mine, now)
@@ -154,7 +154,7 @@ final class WebFollower: Sendable {
         return reconciliation.isWaiting ? .waiting : .agreed
     }
 
-    /// What the store throws is one more thing that it does not do; it is asked again.
+    /// Records an error of the store and continues; the request will be repeated.
     private func note(_ reconciliation: inout WebReconciliation, _ body: () async throws -> Void) async throws {
         do {
             try await body()
@@ -164,8 +164,7 @@ final class WebFollower: Sendable {
         }
     }
 
-    /// Moves what is filed under an address whose host is known. That it went and came is the jar's news for the next
-    /// round.
+    /// Moves cookies stored under an address whose host is known. The next round sees the moves as changes of the jar.
     private func rehome(_ cookies: [CookiePlace: Cookie], _ now: CookieTime) -> Int {
         guard let hostOfAddress = configuration.hostOfAddress else { return 0 }
         var count = 0
@@ -179,7 +178,7 @@ final class WebFollower: Sendable {
 }
 
 extension Clock where Duration == Swift.Duration {
-    /// Measures the time from now on.
+    /// Returns a function that measures the time from now on.
     fileprivate func stopwatch() -> @Sendable () -> Duration {
         let start = now
         return { start.duration(to: self.now) }

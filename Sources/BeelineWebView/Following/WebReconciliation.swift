@@ -3,33 +3,32 @@
 import CookieJar
 import Names
 
-/// Decides what must be done so that a jar and a web store have the same cookies, where the store does what it is asked
-/// late, or not at all.
+/// Plans the changes that give a jar and a web store the same cookies, if the store makes changes late or never.
 ///
-/// What goes which way is the affair of `CookieReconciliation`. This adds the patience: what was asked of the store is
-/// awaited, and asked again; what shows there meanwhile is not taken for somebody's change, unless it is one.
+/// `CookieReconciliation` decides the direction of each change. This type adds waiting: it repeats requests until the store
+/// shows them, and does not mistake their effects for changes by other code.
 struct WebReconciliation {
-    /// What is to be done.
+    /// The changes to make.
     struct Plan {
-        /// The jar's part; nothing of it is for the store.
+        /// The changes of the jar only.
         var jar = CookieReconciliation.Plan()
-        /// Cookies for the store.
+        /// Cookies to set in the store.
         var set: [Cookie] = []
-        /// Cookies that are to leave it, as it shows them.
+        /// Cookies to delete from the store, as the store shows them.
         var delete: [Cookie] = []
 
         var isEmpty: Bool { jar.isEmpty && self.set.isEmpty && delete.isEmpty }
     }
 
-    /// Something that was asked of the store and does not show there yet.
+    /// A change that the store does not show yet.
     private struct Request {
-        /// What the jar had when it was last asked for; nil: a deletion.
+        /// The jar's cookie at the last request; `nil` for a deletion.
         var cookie: Cookie?
-        /// What showed before.
+        /// The content that the store showed before.
         let base: CookieContent?
-        /// What may show because of us, the last one at the end.
+        /// The contents that the requests may produce, the latest last.
         var goals: [Cookie?]
-        /// When it was last asked for.
+        /// The time of the last request.
         var time: Duration
     }
 
@@ -37,11 +36,11 @@ struct WebReconciliation {
     private let configuration: WebCookieFollowing.Configuration
     private let kept: @Sendable (Cookie) -> Cookie?
     private var requests: [CookiePlace: Request] = [:]
-    /// Places of cookies that the store did not take.
+    /// Places of cookies that the store rejected.
     private var refused: Set<CookiePlace> = []
     /// Places that this round cannot settle.
     private var unsettled: Set<CookiePlace> = []
-    /// What has come to an end since the report was last taken.
+    /// The completed changes and failures since the last report.
     private(set) var report = WebCookieFollowing.Report()
 
     init(_ configuration: WebCookieFollowing.Configuration, kept: @escaping @Sendable (Cookie) -> Cookie?) {
@@ -54,13 +53,13 @@ struct WebReconciliation {
         )
     }
 
-    /// Whether something that was asked for does not show yet.
+    /// Whether the store does not show all requested changes yet.
     var isWaiting: Bool { !requests.isEmpty }
 
-    /// Takes note of a change of the jar, for the time and the cause of it.
+    /// Records the time and cause of a change of the jar.
     mutating func note(_ change: CookieChange) { core.note(change) }
 
-    /// Takes note of what the jar did, for the report.
+    /// Adds the changes of the jar to the report.
     mutating func note(_ carried: CookieJar.Carried, rehomed: Int) {
         report.intoJar += carried.came
         report.outOfJar += carried.went
@@ -68,25 +67,25 @@ struct WebReconciliation {
         report.rehomed += rehomed
     }
 
-    /// Takes note of what the store threw, for the report.
+    /// Adds an error of the store to the report.
     mutating func note(_ failure: WebViewError) {
-        // A store that fails always says the same.
+        // A failing store throws the same error each time.
         if !report.failures.contains(failure.message) { report.failures.append(failure.message) }
     }
 
-    /// Takes what has come to an end since this was last called.
+    /// Returns the report and starts a new one.
     mutating func takeReport() -> WebCookieFollowing.Report {
         defer { report = WebCookieFollowing.Report() }
         return report
     }
 
-    /// Compares.
+    /// Compares both sides and plans the next changes.
     ///
     /// - Parameters:
     ///   - jar: The jar's cookies that are shared and that the store can hold.
-    ///   - store: The store's cookies that are shared and have not expired.
-    ///   - now: The jar's time.
-    ///   - elapsed: The time since the following began.
+    ///   - store: The store's cookies that are shared and not expired.
+    ///   - now: The time of the jar.
+    ///   - elapsed: The time since the following started.
     mutating func plan(
         jar: [CookiePlace: Cookie],
         store: [CookiePlace: Cookie],
@@ -96,7 +95,7 @@ struct WebReconciliation {
         unsettled = []
         var (plan, mine, theirs) = (Plan(), jar, store)
         for (place, request) in requests where isLate(place, request, jar[place], store[place], elapsed) {
-            // Ours to wait for: nobody's news.
+            // A pending request of ours, not a change by other code.
             unsettled.insert(place)
             (mine[place], theirs[place]) = (nil, nil)
             if elapsed - request.time >= configuration.retryDelay {
@@ -118,17 +117,17 @@ struct WebReconciliation {
         return plan
     }
 
-    /// Remembers how a round ended.
+    /// Records the state at the end of a round.
     ///
     /// - Parameters:
-    ///   - jar: The jar's cookies, as `plan` got them, with what was carried over.
-    ///   - store: The store's cookies, as `plan` got them.
-    ///   - outdated: Places that somebody changed in the jar while the round went on.
+    ///   - jar: The jar's cookies that were passed to `plan`, with the changes of this round.
+    ///   - store: The store's cookies that were passed to `plan`.
+    ///   - outdated: Places that other code changed in the jar during the round.
     mutating func settle(jar: [CookiePlace: Cookie], store: [CookiePlace: Cookie], outdated: Set<CookiePlace>) {
         core.settle(jar: jar, store: store, outdated: outdated.union(unsettled))
     }
 
-    /// Whether a request is still to be waited for. One that is not is settled by what shows.
+    /// Whether to keep waiting for a request. If not, the shown cookie settles it.
     private mutating func isLate(
         _ place: CookiePlace,
         _ request: Request,
@@ -145,14 +144,14 @@ struct WebReconciliation {
         }
         let isOurs = there == request.base || request.goals.contains { $0.map(CookieContent.init) == there }
         guard isOurs else {
-            // Somebody changed it after we did.
+            // Other code changed the cookie after our request.
             end(place, jar: request.cookie, store: goal)
             return false
         }
         guard request.goals.count >= configuration.attempts, elapsed - request.time >= configuration.retryDelay else {
             return true
         }
-        // It stays as it is until it changes on either side.
+        // Gives up: the place stays as it is until either side changes.
         if let cookie = request.cookie ?? theirs { report.unfinished.append(cookie) }
         end(place, jar: request.cookie, store: theirs)
         if request.cookie != nil { refused.insert(place) }
@@ -164,7 +163,7 @@ struct WebReconciliation {
         core.settle(place, jar: jar, store: store)
     }
 
-    /// Asks the store for what the jar has, for the first time or again.
+    /// Requests the jar's cookie from the store, for the first time or again.
     private mutating func ask(
         for cookie: Cookie?,
         in place: CookiePlace,
@@ -188,7 +187,7 @@ struct WebReconciliation {
         }
     }
 
-    /// Whether a deletion has to wait: what was filed under an address goes only when the store has it under its host.
+    /// Whether a deletion must wait: a cookie of an address is deleted only when the store has it under the host.
     private func isHeld(_ place: CookiePlace) -> Bool {
         guard (try? Host(place.domain))?.address != nil else { return false }
         let isSame = { (other: CookiePlace) in other.name == place.name && other.path == place.path && other != place }
