@@ -16,7 +16,7 @@ import Musl
 import Glibc
 #endif
 
-/// The command `beeline`: arguments to configuration to library.
+/// The entry point of the `beeline` command.
 @main
 struct BeelineCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -35,7 +35,7 @@ struct BeelineCommand: AsyncParsableCommand {
     )
 
     static func main() async {
-        // A parent may have us ignore it; then the kernel would keep no child's exit code for us.
+        // The parent process may have set SIGCHLD to be ignored, which discards the exit codes of child processes.
         signal(SIGCHLD, SIG_DFL)
         FileDescriptor.reserveStandardNumbers()
         let arguments = CurlSpelling.canonical(Array(CommandLine.arguments.dropFirst()))
@@ -61,7 +61,7 @@ struct BeelineCommand: AsyncParsableCommand {
         try command.run()
     }
 
-    /// Says in one line what went wrong, and exits with the code for it.
+    /// Prints the error on one line and exits with its code.
     private static func end(with error: any Error, subcommand: String) -> Never {
         switch error {
         case let code as ExitCode:
@@ -71,7 +71,7 @@ struct BeelineCommand: AsyncParsableCommand {
             exit(withError: ExitCode(failure.status.rawValue))
         case _ where exitCode(for: error) == .success:
             do {
-                // The help or the version.
+                // `error` is a request for help or for the version.
                 try StandardOutput.writeLine(fullMessage(for: error))
             } catch {
                 error.print()
@@ -79,7 +79,7 @@ struct BeelineCommand: AsyncParsableCommand {
             }
             exit(withError: ExitCode.success)
         case _ where exitCode(for: error) == .validationFailure:
-            // Some of its messages end in a full stop.
+            // Some of ArgumentParser's messages end in a full stop.
             let message = message(for: error)
             let reason = message.hasSuffix(".") ? String(message.dropLast()) : message
             CommandFailure(.usage, "\(reason); try `beeline help \(subcommand)`").print()

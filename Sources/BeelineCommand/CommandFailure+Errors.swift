@@ -4,23 +4,23 @@ import Beeline
 import Names
 
 extension CommandFailure {
-    /// An argument that is no URL of ours.
+    /// Makes a failure from an invalid URL argument.
     init(url error: NameError) {
         self.init(error.code == .unsupportedScheme ? .unsupportedProtocol : .malformedURL, error.message)
     }
 
-    /// A request that brought no response.
+    /// Makes a failure from a request without a response.
     init(_ error: BeelineError) {
-        // The resolver's own words say more than that there is no address.
+        // The resolver's message says why there is no address.
         let message = (error.underlyingError as? ResolutionError)?.message ?? error.message
         self.init(CommandStatus(error), message + Self.advice(error.code))
     }
 
-    /// A body that did not come to its end.
+    /// Makes a failure from an incomplete response body.
     init(body error: DirectHTTPError, of url: HTTPURL) {
         let status: CommandStatus =
             switch error.code {
-            // The server closed in good order, but too early; otherwise the connection broke.
+            // The server closed the connection cleanly but before the end of the body.
             case .connectionLost where error.underlyingError == nil: .partialBody
             case .malformedResponse: .receiveFailed
             default: CommandStatus(BeelineError.Code(error.code), isClosedInOrder: error.underlyingError == nil)
@@ -28,7 +28,7 @@ extension CommandFailure {
         self.init(status, "\(url): \(error.message)")
     }
 
-    /// What to try, where the library's words leave it open because they do not know the options.
+    /// A hint at the option that may help. The library's messages do not know the command's options.
     private static func advice(_ code: BeelineError.Code) -> String {
         switch code {
         case .tooManyRedirects: " (--max-redirs)"
@@ -41,14 +41,14 @@ extension CommandFailure {
 }
 
 extension CommandStatus {
-    /// curl's number for an error.
+    /// Maps an error to curl's exit code.
     init(_ error: BeelineError) {
         self.init(error.code, isClosedInOrder: error.underlyingError == nil)
     }
 
-    /// curl's number for an error of a request whose response has not come.
+    /// Maps an error of a request without a response to curl's exit code.
     ///
-    /// - Parameter isClosedInOrder: whether a connection that was lost ended without an error of the socket.
+    /// - Parameter isClosedInOrder: whether a lost connection ended without a socket error.
     init(_ code: BeelineError.Code, isClosedInOrder: Bool) {
         switch code {
         case .malformedURL: self = .malformedURL
@@ -59,7 +59,7 @@ extension CommandStatus {
         }
     }
 
-    /// All but `connectionLost`.
+    /// Exit codes for all codes except `connectionLost`.
     private static let exchangeCodes: [BeelineError.Code: CommandStatus] = {
         let codes: [DirectHTTPError.Code: CommandStatus] = [
             .invalidRequest: .usage, .unresolved: .hostUnresolved, .connectFailed: .connectFailed,

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Why the command failed: an exit code, and one line that says what failed, where, and what to try.
+/// The reason for a failed command: an exit code and a one-line message that names the failure, its place and a remedy.
 struct CommandFailure: Error, Hashable, Sendable, CustomStringConvertible {
     let status: CommandStatus
     /// One line without line breaks.
     let message: String
-    /// Whether nothing is printed: the reader of our output has left, as `head` does, and knows.
+    /// Whether nothing is printed, because the reader of standard output has closed the pipe, as `head` does.
     let isQuiet: Bool
 
     init(_ status: CommandStatus, _ message: String, isQuiet: Bool = false) {
@@ -17,7 +17,7 @@ struct CommandFailure: Error, Hashable, Sendable, CustomStringConvertible {
     /// `(7) cannot connect to …`.
     var description: String { "(\(status.rawValue)) \(message)" }
 
-    /// Prints it on standard error, as curl does.
+    /// Prints the failure on standard error in curl's format.
     func print() {
         guard !isQuiet else { return }
         Terminal.standardError.writeLine("\(Terminal.standardError.red("beeline:")) \(self)")
@@ -25,8 +25,8 @@ struct CommandFailure: Error, Hashable, Sendable, CustomStringConvertible {
 }
 
 extension String {
-    /// The text on one line: what would break it or move the cursor is replaced, so that what a server wrote can forge
-    /// nothing.
+    /// The text on one line. Each control character becomes a space, so that text from a server cannot forge output or move the
+    /// cursor.
     var singleLine: String {
         guard unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) else { return self }
         var line = ""
@@ -36,7 +36,7 @@ extension String {
         return line
     }
 
-    /// Whether the text begins with a scheme and `://`. A path or query may hold another URL.
+    /// Whether the text begins with a scheme and `://`. A URL inside a path or query does not count.
     var hasScheme: Bool {
         firstRange(of: "://").map { mark in !self[..<mark.lowerBound].contains { "/?#".contains($0) } } ?? false
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// How the command ended, as its exit code tells: curl's numbers, and those of sysexits(3) where curl has none.
+/// The command's exit code: curl's number, or the number of sysexits(3) if curl has none.
 struct CommandStatus: RawRepresentable, Hashable, Sendable {
     let rawValue: Int32
 
@@ -15,41 +15,41 @@ struct CommandStatus: RawRepresentable, Hashable, Sendable {
     static let hostUnresolved = CommandStatus(6)
     static let connectFailed = CommandStatus(7)
     static let malformedResponse = CommandStatus(8)
-    /// The body was cut short.
+    /// The body is incomplete.
     static let partialBody = CommandStatus(18)
-    /// `--fail`, and the status is 400 or more.
+    /// `--fail` was given and the status is 400 or higher.
     static let httpError = CommandStatus(22)
     static let writeFailed = CommandStatus(23)
-    /// What was to be sent cannot be read.
+    /// An input file or the request body cannot be read.
     static let readFailed = CommandStatus(26)
     static let timedOut = CommandStatus(28)
-    /// A download cannot go on where it stopped.
+    /// A download cannot be resumed.
     static let rangeFailed = CommandStatus(33)
     static let tlsFailed = CommandStatus(35)
     static let tooManyRedirects = CommandStatus(47)
-    /// An option's value has not the form that the option takes (`--resolve`).
+    /// The value of an option is malformed (`--resolve`).
     static let malformedOption = CommandStatus(49)
     static let emptyReply = CommandStatus(52)
     static let receiveFailed = CommandStatus(56)
     static let certificateRejected = CommandStatus(60)
     static let undecodableBody = CommandStatus(61)
     static let tooLarge = CommandStatus(63)
-    /// What was to be sent is needed again and can be read only once.
+    /// The request body must be sent again but can be read only once.
     static let bodyNotReplayable = CommandStatus(65)
     static let unreadableRoots = CommandStatus(77)
-    /// The server's public key is none of those that are pinned.
+    /// The server's public key matches no pin.
     static let pinMismatch = CommandStatus(90)
-    /// The server ended the stream of HTTP/2.
+    /// The server reset the HTTP/2 stream.
     static let streamReset = CommandStatus(92)
 
-    /// A SOCKS proxy refused.
+    /// A SOCKS proxy refused the connection.
     static let proxyFailed = CommandStatus(97)
     /// EX_USAGE.
     static let usage = CommandStatus(64)
-    /// EX_UNAVAILABLE: a port cannot be had.
+    /// EX_UNAVAILABLE: the port cannot be bound.
     static let unavailable = CommandStatus(69)
-    /// EX_SOFTWARE: a fault of ours.
+    /// EX_SOFTWARE: a bug in the command.
     static let internalFault = CommandStatus(70)
-    /// 128 and SIGINT, as a shell has it.
+    /// 128 plus SIGINT, the shell's convention.
     static let interrupted = CommandStatus(130)
 }

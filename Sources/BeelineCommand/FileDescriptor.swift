@@ -13,7 +13,7 @@ import Musl
 import Glibc
 #endif
 
-/// A file that the kernel knows by a number. Whoever opened it closes it.
+/// An open file descriptor. The code that opens it must close it.
 struct FileDescriptor: Hashable, Sendable {
     let number: CInt
 
@@ -22,36 +22,37 @@ struct FileDescriptor: Hashable, Sendable {
     static let standardInput = FileDescriptor(STDIN_FILENO)
     static let standardOutput = FileDescriptor(STDOUT_FILENO)
 
-    /// Opens the standard streams that we were started without, for neither reading nor writing as it would have been: else the
-    /// next file that is opened, such as a jar, gets the number, and what is printed goes into it.
+    /// Opens /dev/null for each standard stream that is closed at the start, in the direction that makes its use fail.
+    /// Otherwise the next opened file, such as a jar, would get its number and receive printed output.
     static func reserveStandardNumbers() {
         for number in STDIN_FILENO...STDERR_FILENO where fcntl(number, F_GETFD) < 0 {
-            // The lowest number that is free is this one.
+            // open(2) returns the lowest free number, which is this one.
             _ = openFile("/dev/null", number == STDIN_FILENO ? O_WRONLY : O_RDONLY, 0)
         }
     }
 
-    /// Why a system call failed.
+    /// The error of a failed system call.
     struct Failure: Error, CustomStringConvertible {
         let code: CInt
-        /// How many octets were written before.
+        /// The number of octets written before the error.
         var written = 0
         var description: String { String(cString: strerror(code)) }
-        /// Nobody reads any more.
+        /// Whether the reader has closed the pipe.
         var isBrokenPipe: Bool { code == EPIPE }
     }
 
-    /// How a file is opened to be written.
+    /// The way in which a file is opened for writing.
     enum Mode {
         case truncate
         case append
-        /// The file is made; it is an error if there is one, or a symbolic link.
+        /// Creates the file. Fails if the file or a symbolic link exists.
         case new
     }
 
-    /// Opens a file to write to, and makes it where there is none.
+    /// Opens a file for writing and creates it if it is missing.
     ///
-    /// - Parameter waits: whether a pipe without a reader is waited for; else it is an error, and the file is non-blocking.
+    /// - Parameter waits: whether to wait for the reader of a pipe. If false, a pipe without a reader is an error, and the file
+    ///   is non-blocking.
     static func open(
         _ path: String,
         _ mode: Mode,
@@ -60,7 +61,7 @@ struct FileDescriptor: Hashable, Sendable {
     ) throws(Failure) -> FileDescriptor {
         let way =
             switch mode {
-            // What another descriptor writes into the file meanwhile is not written over.
+            // O_APPEND keeps data that another descriptor writes to the file at the same time.
             case .truncate: O_TRUNC | O_APPEND
             case .append: O_APPEND
             case .new: O_EXCL | O_NOFOLLOW
@@ -71,14 +72,14 @@ struct FileDescriptor: Hashable, Sendable {
         return FileDescriptor(number)
     }
 
-    /// The file behind symbolic links, also where it is yet to be made.
+    /// Returns the path with all symbolic links resolved, even if the target does not exist.
     static func resolved(_ path: String) -> String {
         if let real = realpath(path, nil) {
             defer { free(real) }
             return String(cString: real)
         }
         var path = path
-        // As many links as Linux follows.
+        // Linux follows at most 40 links.
         for _ in 0..<40 {
             guard !exists(path), let next = try? FileManager.default.destinationOfSymbolicLink(atPath: path) else {
                 break
@@ -89,23 +90,23 @@ struct FileDescriptor: Hashable, Sendable {
         return path
     }
 
-    /// Whether there is something at a path, behind symbolic links; also where that cannot be found out.
+    /// Whether a path exists after following symbolic links; true if this cannot be determined.
     static func exists(_ path: String) -> Bool { access(path, F_OK) == 0 || (errno != ENOENT && errno != ENOTDIR) }
 
-    /// Whether there is a regular file behind a path and its symbolic links: another one may wait for ever to be opened.
+    /// Whether the path leads to a regular file. Opening another kind of file may block forever.
     static func isRegular(_ path: String) -> Bool {
         let attributes = try? FileManager.default.attributesOfItem(atPath: resolved(path))
         return attributes?[.type] as? FileAttributeType == .typeRegular
     }
 
-    /// Opens a file to read.
+    /// Opens a file for reading.
     static func open(reading path: String) throws(Failure) -> FileDescriptor {
         let number = openFile(path, O_RDONLY | O_CLOEXEC, 0)
         guard number >= 0 else { throw Failure(code: errno) }
         return FileDescriptor(number)
     }
 
-    /// The size of a regular file, which need not be readable; nil for anything else, and where there is none.
+    /// Returns the size in bytes of a regular file, readable or not; nil for other or missing files.
     static func size(of path: String) -> Int64? {
         guard let attributes = try? FileManager.default.attributesOfItem(atPath: resolved(path)),
             attributes[.type] as? FileAttributeType == .typeRegular
@@ -114,7 +115,7 @@ struct FileDescriptor: Hashable, Sendable {
             ?? (attributes[.size] as? Int).flatMap { Int64(exactly: $0) }
     }
 
-    /// The next bytes, `limit` at the most; none at the end. Waits where there are none yet.
+    /// Reads at most `limit` bytes; empty at the end of the file. Waits until data is available.
     func read(atMost limit: Int) throws(Failure) -> [UInt8] {
         var failure: Failure?
         let bytes = [UInt8](unsafeUninitializedCapacity: limit) { space, count in
@@ -127,7 +128,7 @@ struct FileDescriptor: Hashable, Sendable {
         return bytes
     }
 
-    /// All bytes up to the end.
+    /// Reads up to the end of the file.
     func readToEnd() throws(Failure) -> [UInt8] {
         var all: [UInt8] = []
         while true {
@@ -137,7 +138,7 @@ struct FileDescriptor: Hashable, Sendable {
         }
     }
 
-    /// Writes all of it; waits where the reader is slow.
+    /// Writes all bytes. Waits for a slow reader.
     func write(_ bytes: UnsafeRawBufferPointer) throws(Failure) {
         var rest = bytes[...]
         while let start = UnsafeRawBufferPointer(rebasing: rest).baseAddress, !rest.isEmpty {
@@ -150,8 +151,8 @@ struct FileDescriptor: Hashable, Sendable {
         }
     }
 
-    /// Waits until a file that does not block can be read or written; false where the last call failed for another reason. The
-    /// program that shares the file with us may have made it so.
+    /// Waits until a non-blocking file is ready; false if the last call failed for another reason. A program that shares the
+    /// file may have made it non-blocking.
     private func wait(for event: CInt) -> Bool {
         guard errno == EAGAIN || errno == EWOULDBLOCK else { return false }
         var wanted = pollfd(fd: number, events: Int16(event), revents: 0)
@@ -159,13 +160,13 @@ struct FileDescriptor: Hashable, Sendable {
         return true
     }
 
-    /// Writes all of it; waits where the reader is slow.
+    /// Writes all bytes. Waits for a slow reader.
     func write(_ bytes: some Sequence<UInt8>) throws(Failure) {
         let bytes = Array(bytes)
         try bytes.withUnsafeBytes { buffer in Result { () throws(Failure) in try write(buffer) } }.get()
     }
 
-    /// Shortens the regular file at a path to `length`, if it is longer.
+    /// Shortens the regular file at a path to `length` bytes if it is longer.
     static func truncate(_ path: String, to length: Int64) throws(Failure) {
         guard let size = size(of: path), size > length else { return }
         let file = try open(path, .append)
@@ -173,7 +174,7 @@ struct FileDescriptor: Hashable, Sendable {
         try file.truncate(to: length)
     }
 
-    /// Forgets what was written behind `length`.
+    /// Truncates the file to `length` bytes.
     func truncate(to length: Int64) throws(Failure) {
         guard let length = off_t(exactly: length) else { throw Failure(code: EFBIG) }
         guard ftruncate(number, length) == 0 else { throw Failure(code: errno) }

@@ -11,21 +11,20 @@ import Musl
 import Glibc
 #endif
 
-/// Ctrl-C, `kill` and a terminal that is closed: the first signal cancels what is under way, so that files are closed and jars
-/// written; a later one ends the process at once.
+/// Handles SIGINT, SIGTERM and SIGHUP: the first signal cancels the work so that files are closed and jars are saved; a second
+/// signal ends the process at once.
 enum Interruption {
-    /// Runs `work`. Where a signal cancelled it, the process then dies of that signal, as its parent expects.
+    /// Runs `work`. If a signal cancelled it, the process then ends by that signal, as its parent expects.
     ///
     /// - Parameters:
-    ///   - signals: those that cancel. One that our parent has us ignore (nohup, a script's background) stays ignored.
-    ///   - cleanup: for how long after the first signal the next ones are ignored, because a process that ends at once would
-    ///     leave something behind.
+    ///   - signals: the signals that cancel. A signal that the parent has set to be ignored stays ignored (nohup, background jobs).
+    ///   - cleanup: how long after the first signal further signals are ignored, to let the cleanup finish.
     static func run(
         signals: [CInt] = [SIGINT, SIGTERM, SIGHUP],
         cleanup: DispatchTimeInterval? = nil,
         _ work: @escaping @Sendable () async -> CommandStatus
     ) async -> CommandStatus {
-        // A reader that has left is an error of the write, with an exit code of its own.
+        // A closed pipe is then a write error with its own exit code.
         signal(SIGPIPE, SIG_IGN)
         let task = Task { await work() }
         let received = NIOLockedValueBox<CInt?>(nil)
@@ -51,24 +50,24 @@ enum Interruption {
         let status = await task.value
         for source in sources { source.cancel() }
         if let number = received.withLockedValue({ $0 }) { die(of: number) }
-        // What comes behind the work can be ended too.
+        // Let signals end the code that runs after the work.
         restore(handled)
         return status
     }
 
-    /// Ignores a signal; whether it was ignored before.
+    /// Ignores a signal. Returns whether it was already ignored.
     static func ignore(_ number: CInt) -> Bool {
-        // A handler is a C function, which Swift cannot compare; `SIG_IGN` is none but the number 1, in the place of one.
+        // Swift cannot compare C function pointers. SIG_IGN is the number 1 cast to one, so compare the bits.
         unsafeBitCast(signal(number, SIG_IGN), to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self)
     }
 
-    /// Lets signals end the process.
+    /// Restores the default action of signals.
     private static func restore(_ signals: [CInt]) {
         for number in signals { signal(number, SIG_DFL) }
     }
 
-    /// Ends the process by a signal. Dispatch on Linux blocks a signal in the thread that it first came to, where `raise` alone
-    /// would leave it pending for ever.
+    /// Ends the process by a signal. On Linux, Dispatch blocks the signal in the thread that first received it, so `raise`
+    /// alone would leave it pending.
     private static func die(of number: CInt) {
         signal(number, SIG_DFL)
         var signals = sigset_t()

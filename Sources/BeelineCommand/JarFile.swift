@@ -11,22 +11,22 @@ import Musl
 import Glibc
 #endif
 
-/// A file of cookies, which is read into a jar and written from one.
+/// A cookie file that is read into a jar and written from a jar.
 struct JarFile: Hashable, Sendable {
     let path: String
-    /// The form in which a file of text is written; nil: it is an SQLite file (`BeelineStore`).
+    /// The format of a text file; nil for an SQLite file (`BeelineStore`).
     let format: CookieFormat?
 
-    /// A file whose name says its form: `.sqlite` is a store, `.json` is JSON, everything else Netscape's.
+    /// Chooses the format by the file name: `.sqlite` is a store, `.json` is JSON, anything else is Netscape's format.
     init(_ path: String) {
         self.path = path
         format = path.hasSuffix(".sqlite") ? nil : path.hasSuffix(".json") ? .json : .netscape
     }
 
-    /// What is in the file, in whatever form; nil where there is none.
+    /// Reads the file in any supported format; nil if the file does not exist.
     ///
-    /// - Throws: ``CommandFailure`` where there is a file that cannot be read.
-    /// - Parameter url: where header lines without a Domain attribute come from, if the file does not say it.
+    /// - Parameter url: the URL for header lines without a Domain attribute, if the file names no URL.
+    /// - Throws: ``CommandFailure`` if the file exists but cannot be read.
     func source(from url: HTTPURL? = nil) async throws(CommandFailure) -> CookieSource? {
         guard path == "-" || FileDescriptor.exists(path) else { return nil }
         if format == nil { try requireRegular() }
@@ -37,21 +37,21 @@ struct JarFile: Hashable, Sendable {
         throw CommandFailure(.readFailed, "\(path) is not a database, or is damaged; name another file")
     }
 
-    /// Refuses what is no regular file: SQLite would wait for a pipe without end.
+    /// Throws if the path is not a regular file. SQLite would wait for a pipe forever.
     func requireRegular() throws(CommandFailure) {
         guard FileDescriptor.isRegular(path) || !FileDescriptor.exists(path) else {
             throw CommandFailure(.readFailed, "the jar \(path) is no regular file, as an SQLite file must be")
         }
     }
 
-    /// The file's cookies; none where there is no file. Lines that are no cookies are passed over in silence, as curl's `-b` does.
+    /// Reads the file's cookies; empty if the file does not exist. Ignores lines that are not cookies, as curl's `-b` does.
     ///
-    /// - Throws: ``CommandFailure`` where there is a file that cannot be read.
+    /// - Throws: ``CommandFailure`` if the file exists but cannot be read.
     func cookies(from url: HTTPURL? = nil) async throws(CommandFailure) -> [Cookie] {
         try await source(from: url)?.found.cookies ?? []
     }
 
-    /// What is in a file; `-` is standard input.
+    /// Reads a whole file; `-` is standard input.
     ///
     /// - Throws: ``CommandFailure`` with status `readFailed`.
     static func octets(of path: String) throws(CommandFailure) -> [UInt8] {
@@ -65,8 +65,8 @@ struct JarFile: Hashable, Sendable {
         }
     }
 
-    /// Writes a jar's cookies as text: whole or not at all where its folder allows it, since others may read the file meanwhile.
-    /// Only its owner may read it.
+    /// Writes a jar's cookies as text, readable only by the owner. The file is replaced atomically if its folder allows it,
+    /// because other processes may read it at the same time.
     ///
     /// - Throws: ``CommandFailure`` with status `writeFailed`.
     func save(_ jar: CookieJar) throws(CommandFailure) {
@@ -79,17 +79,17 @@ struct JarFile: Hashable, Sendable {
         }
     }
 
-    /// Replaces what is in a file.
+    /// Replaces the content of a file.
     ///
-    /// - Parameter suffix: what the name of the draft has behind the file's own.
+    /// - Parameter suffix: the suffix of the temporary file's name.
     static func replace(
         _ path: String,
         by octets: [UInt8],
         suffix: String = ".\(getpid())-\(UInt32.random(in: 0 ... .max)).new"
     ) throws(FileDescriptor.Failure) {
-        // A symbolic link would be lost if it were replaced itself.
+        // Write to the target of a symbolic link; a rename would replace the link.
         let target = FileDescriptor.resolved(path)
-        // A device or a pipe is written to: a file in its place would destroy it.
+        // Write into a device or a pipe; a rename would destroy it.
         guard FileDescriptor.isRegular(target) || !FileDescriptor.exists(target) else {
             return try write(octets, to: FileDescriptor.open(target, .append))
         }
@@ -123,7 +123,7 @@ struct JarFile: Hashable, Sendable {
 }
 
 extension FileDescriptor.Failure {
-    /// Whether a folder takes no file beside the one that is there: it may be read-only, the file a mount point, or the name of
-    /// a second file too long.
+    /// Whether the folder does not allow a temporary file or a rename: it is read-only, the file is a mount point, or the
+    /// longer name is too long.
     fileprivate var isOfFolder: Bool { [EACCES, EPERM, EROFS, EBUSY, ENAMETOOLONG].contains(code) }
 }

@@ -3,25 +3,25 @@
 import BeelineStore
 import CookieJar
 
-/// A jar that a command works on, and where it is kept: read when it is opened, written at the end. An SQLite file is written
-/// behind the jar meanwhile, and other commands see what is in it.
+/// A jar with its file: read when it is opened, written when it is saved. Changes are written to an SQLite file in the
+/// background, where other commands can see them.
 struct OpenJar: Sendable {
     let jar: CookieJar
-    /// What its user should know of the file, one line each.
+    /// Messages about the file for the user, one line each.
     let messages: [String]
     private let file: JarFile
     private let store: CookieDatabase?
 
-    /// Opens a file.
+    /// Opens a jar.
     ///
-    /// - Parameter bounds: what the jar has room for.
-    /// - Throws: ``CommandFailure``.
+    /// - Parameter bounds: the limits of the jar.
+    /// - Throws: ``CommandFailure`` if the file cannot be used as a jar.
     init(_ file: JarFile, bounds: CookieJarConfiguration) async throws(CommandFailure) {
         self.file = file
         guard file.format == nil else {
             let source = try await file.source()
             guard source?.isText ?? true else {
-                // Text would be written over it at the end.
+                // Saving would overwrite the database with text.
                 throw CommandFailure(.usage, "the jar \(file.path) is an SQLite file; such a jar is named .sqlite")
             }
             if let found = source?.found, found.cookies.isEmpty, let problem = found.problems.first {
@@ -30,7 +30,7 @@ struct OpenJar: Sendable {
                     "the jar \(file.path) has no cookies but something else, which would be lost (\(problem)); name another file"
                 )
             }
-            // At the end they are gone from the file.
+            // The messages name the dropped cookies, because saving removes them from the file.
             jar = CookieJar(configuration: bounds)
             messages =
                 source?.put(into: jar, of: file.path, isOfThisSession: false, bounds: bounds).messages ?? []
@@ -39,7 +39,7 @@ struct OpenJar: Sendable {
         }
         try file.requireRegular()
         var configuration = CookieDatabaseConfiguration()
-        // A command is no session: who has logged in with one stays logged in for the next, as with a file of text.
+        // Commands share a session: the next command stays logged in, as with a text jar.
         configuration.restoresSession = true
         do throws(StoreError) {
             let store = try await CookieDatabase.open(file.path, configuration: configuration, jar: bounds)
@@ -50,9 +50,9 @@ struct OpenJar: Sendable {
         }
     }
 
-    /// Writes what the jar has, and closes the file.
+    /// Saves the jar and closes the file.
     ///
-    /// - Throws: ``CommandFailure``.
+    /// - Throws: ``CommandFailure`` if the file cannot be written.
     func save() async throws(CommandFailure) {
         guard let store else { return try file.save(jar) }
         do throws(StoreError) {
@@ -62,12 +62,12 @@ struct OpenJar: Sendable {
         }
     }
 
-    /// Closes the file after a failure that counts more than its own.
+    /// Closes the file after another failure and ignores errors.
     func abandon() async { try? await store?.close() }
 }
 
 extension CommandFailure {
-    /// A store that cannot be opened, read or written.
+    /// Makes a failure from a store error.
     init(_ error: StoreError) {
         let reasons: Set<StoreError.Code> = [.notOurs, .newerSchema, .damaged, .unknownProfile, .inUse, .busy]
         self.init(reasons.contains(error.code) ? .readFailed : .writeFailed, "the jar \(error.message)")

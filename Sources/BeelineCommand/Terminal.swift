@@ -14,12 +14,12 @@ import Musl
 import Glibc
 #endif
 
-/// Standard output or standard error: whether a person sits before it, and what may be drawn there.
+/// Standard output or standard error, with its terminal properties.
 struct Terminal: Sendable {
     let descriptor: CInt
     /// Whether it is a terminal.
     let isTerminal: Bool
-    /// Whether colours may be written: on a terminal that has them, unless `NO_COLOR` is set (no-color.org).
+    /// Whether colours are used: on a terminal that supports them, unless `NO_COLOR` is set (no-color.org).
     let hasColours: Bool
 
     init(descriptor: CInt, isTerminal: Bool, environment: [String: String]) {
@@ -37,7 +37,7 @@ struct Terminal: Sendable {
         self.init(descriptor: descriptor, isTerminal: isatty(descriptor) == 1, environment: environment)
     }
 
-    /// How many characters a line has; 80 where nobody knows.
+    /// The width in characters; 80 if unknown.
     var width: Int {
         var size = winsize()
         guard isTerminal, ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return 80 }
@@ -47,7 +47,7 @@ struct Terminal: Sendable {
     func red(_ text: String) -> String { hasColours ? "\u{1b}[31m\(text)\u{1b}[0m" : text }
     func dim(_ text: String) -> String { hasColours ? "\u{1b}[2m\(text)\u{1b}[0m" : text }
 
-    /// Writes a text; nobody is told where that fails, for there is no other place to tell it.
+    /// Writes a text. Ignores errors, because there is no other place to report them.
     func write(_ text: String) {
         var text = text
         text.withUTF8 { _ = try? FileDescriptor(descriptor).write(UnsafeRawBufferPointer($0)) }

@@ -2,7 +2,7 @@
 
 import ArgumentParser
 
-/// The way to the server.
+/// Options for redirects, proxies, time limits and retries.
 struct ConnectionArguments: ParsableArguments {
     @Flag(name: [.customShort("L"), .customLong("location")], help: "Follow redirects")
     var location = false

@@ -2,7 +2,7 @@
 
 import ArgumentParser
 
-/// Which cookies are sent, and where they are kept.
+/// Options for the cookies that are sent and the files that keep them.
 struct CookieArguments: ParsableArguments {
     @Option(
         name: [.customShort("b"), .customLong("cookie")],

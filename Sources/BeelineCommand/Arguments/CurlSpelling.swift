@@ -2,14 +2,14 @@
 
 import ArgumentParser
 
-/// Rewrites a command line as curl's users spell it into one that has a single reading: long names, values behind `=`.
+/// Rewrites a command line in curl's spelling into an unambiguous one: long names, values behind `=`.
 ///
-/// `-sSLofile` is `-s -S -L -o file`, `-d -1` sends `-1`, and `-da=b` is `-d a=b` to curl. ArgumentParser splits
-/// clusters in another way, so it is handed `--silent --show-error --location --output=file`.
+/// To curl, `-sSLofile` is `-s -S -L -o file`, `-d -1` sends `-1`, and `-da=b` is `-d a=b`. ArgumentParser splits clusters
+/// differently, so it gets `--silent --show-error --location --output=file`.
 enum CurlSpelling {
-    /// The command line as ArgumentParser reads it, with the subcommand `fetch` where none is named.
+    /// Returns the command line for ArgumentParser, with the subcommand `fetch` if none is named.
     ///
-    /// Other subcommands are left alone.
+    /// The arguments of other subcommands stay as they are.
     static func canonical(_ arguments: [String], subcommands: Set<String> = Self.subcommands) -> [String] {
         guard let first = arguments.first else { return ["--help"] }
         if first == "-V" { return ["--version"] }
@@ -47,7 +47,8 @@ enum CurlSpelling {
         return result
     }
 
-    /// `sSLofile`: flags, and at the end perhaps an option whose value is the rest or the next argument.
+    /// Splits a cluster such as `sSLofile`: flags, then at most one option whose value is the rest of the cluster or the next
+    /// argument.
     private static func cluster(_ letters: Substring, _ rest: inout ArraySlice<String>) -> [String] {
         var result: [String] = []
         var letters = letters
@@ -66,12 +67,12 @@ enum CurlSpelling {
     }
 
     private static func spelled(_ name: String, _ value: String?) -> [String] {
-        // Nothing after the equals sign would be read as "the value is the next argument".
+        // ArgumentParser reads `--name=` with an empty value as "the value is the next argument".
         value.map { $0.isEmpty ? [name, $0] : ["\(name)=\($0)"] } ?? [name]
     }
 }
 
-/// The options of `fetch` by their letters, and those that take a value.
+/// An option of `fetch`: its long name and whether it takes a value.
 struct CurlOption {
     let name: String
     let takesValue: Bool

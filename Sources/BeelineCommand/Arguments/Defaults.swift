@@ -6,36 +6,36 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// What holds where the command line says nothing: the environment, then the configuration file.
+/// Settings from the environment and the configuration file. The command line overrides them.
 struct Defaults: Hashable, Sendable {
     /// The process's environment.
     var environment: [String: String] = [:]
-    /// Upstreams, as `--dns` takes them; empty: the library's own.
+    /// Upstreams in the form of `--dns`; empty uses the library's defaults.
     var dns: [String] = []
-    /// Where relative paths in ``dns`` start; nil: in the current folder.
+    /// The folder that relative paths in ``dns`` start from; nil is the current folder.
     var dnsFolder: String?
-    /// As `--jar`.
+    /// Value of `--jar`.
     var jar: String?
-    /// As `--cacert`.
+    /// Values of `--cacert`.
     var cacert: [String] = []
-    /// As `--proxy`.
+    /// Value of `--proxy`.
     var proxy: String?
-    /// As `--noproxy`.
+    /// Value of `--noproxy`.
     var noproxy: String?
-    /// As `--user-agent`.
+    /// Value of `--user-agent`.
     var userAgent: String?
-    /// False: as `--no-httpdns`.
+    /// False has the effect of `--no-httpdns`.
     var httpdns = true
-    /// As `--allow-local-answers`.
+    /// True has the effect of `--allow-local-answers`.
     var allowLocalAnswers = false
-    /// As `--connect-timeout`, in seconds.
+    /// Value of `--connect-timeout`, in seconds.
     var connectTimeout: Double?
-    /// As `--max-time`, in seconds.
+    /// Value of `--max-time`, in seconds.
     var maxTime: Double?
 
     /// Reads `BEELINE_DNS`, `BEELINE_JAR` and `$XDG_CONFIG_HOME/beeline/config.json`.
     ///
-    /// - Throws: ``CommandFailure`` where the file is not what a configuration must be.
+    /// - Throws: ``CommandFailure`` if the configuration file is invalid.
     static func load(
         environment: [String: String] = ProcessInfo.processInfo.environment,
         files: InputFiles = .real
@@ -53,16 +53,16 @@ struct Defaults: Hashable, Sendable {
         return defaults
     }
 
-    /// Where the configuration file is (XDG Base Directory Specification): a relative `XDG_CONFIG_HOME` is ignored.
+    /// The path of the configuration file. Ignores a relative `XDG_CONFIG_HOME` (XDG Base Directory Specification).
     static func path(_ environment: [String: String]) -> String? {
         if let base = environment["XDG_CONFIG_HOME"], base.hasPrefix("/") { return "\(base)/beeline/config.json" }
         return environment["HOME"].flatMap { $0.isEmpty ? nil : "\($0)/.config/beeline/config.json" }
     }
 }
 
-/// The configuration file: a JSON object with the keys of ``Key``, each of which may be absent.
+/// The configuration file: a JSON object with the keys of ``Key``, all of them optional.
 struct ConfigurationFile: Decodable {
-    /// What can be configured, under the names of the options.
+    /// The keys of the file, named like the options.
     enum Key: String, CodingKey, CaseIterable {
         case dns, jar, cacert, proxy, noproxy, httpdns
         case userAgent = "user-agent"
@@ -73,7 +73,7 @@ struct ConfigurationFile: Decodable {
 
     private(set) var defaults = Defaults()
 
-    /// Reads a file. Relative paths in it start at its folder.
+    /// Parses a configuration file. Relative paths in it start from its folder.
     init(parsing bytes: [UInt8], path: String) throws(CommandFailure) {
         do {
             self = try JSONDecoder().decode(ConfigurationFile.self, from: Data(bytes))
@@ -132,7 +132,7 @@ struct ConfigurationFile: Decodable {
 }
 
 extension KeyedDecodingContainer<ConfigurationFile.Key> {
-    /// A list, or one value that stands for a list of one.
+    /// Decodes a list, or a single string as a list of one.
     fileprivate func list(_ key: Key) throws -> [String] {
         guard contains(key) else { return [] }
         if let one = try? decode(String.self, forKey: key) { return [one] }

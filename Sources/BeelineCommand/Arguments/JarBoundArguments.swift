@@ -3,14 +3,14 @@
 import ArgumentParser
 import CookieJar
 
-/// How much a jar holds.
+/// The option that limits the size of a jar.
 struct JarBoundArguments: ParsableArguments {
     @Option(help: ArgumentHelp("Keep at most so many cookies in the jar (default: 3000)", valueName: "number"))
     var maxCookies: Int?
 
-    /// The bounds of a jar.
+    /// Returns the jar's configuration with the limit applied.
     ///
-    /// - Throws: ``CommandFailure`` for a number that is none.
+    /// - Throws: ``CommandFailure`` if the limit is not within 1 to 1,000,000.
     func configuration() throws(CommandFailure) -> CookieJarConfiguration {
         var configuration = CookieJarConfiguration()
         guard let maxCookies else { return configuration }

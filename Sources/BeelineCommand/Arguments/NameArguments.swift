@@ -2,7 +2,7 @@
 
 import ArgumentParser
 
-/// How names are answered, and whom TLS trusts: the options of every subcommand that dials.
+/// Options for name resolution and trusted CAs, shared by all subcommands that connect.
 struct NameArguments: ParsableArguments {
     @Option(
         help: ArgumentHelp("Ask this upstream for names; repeat it to add more", valueName: "spec")
@@ -21,7 +21,7 @@ struct NameArguments: ParsableArguments {
     @Flag(name: [.customShort("6"), .customLong("ipv6")], help: "Use IPv6 addresses only")
     var ipv6 = false
 
-    /// What `--help` says of SPEC.
+    /// The description of SPEC in `--help`.
     static let specs = """
         SPEC, in the order to ask: dnspod[:ADDR[:PORT]], doh:URL[#ADDR,ADDR], json:URL[#ADDR,ADDR], \
         dot:HOST[:PORT][#ADDR], dns:ADDR, system, hosts:FILE, and the paid services dnspod+aes:ID:KEYFILE[@ADDR], \

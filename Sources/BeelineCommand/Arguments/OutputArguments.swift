@@ -2,9 +2,9 @@
 
 import ArgumentParser
 
-/// Where the response goes, and what is told about it.
+/// Options for the output of the response, logs and reports.
 struct OutputArguments: ParsableArguments {
-    /// What an `-O` is rewritten to, so that its place among the `-o` is known. No argument of a program holds a NUL.
+    /// Stands for `-O` among the values of `-o`, to keep their order. A program's argument cannot contain NUL.
     static let remoteName = "\0"
     static let remoteNameMark = "--output=\(remoteName)"
 
@@ -53,7 +53,7 @@ struct OutputArguments: ParsableArguments {
     @Flag(help: "Tell what happened as JSON on standard error")
     var report = false
 
-    // Output is never held back; the option is there for scripts that give it to curl.
+    // Accepted for curl's scripts. It has no effect: output is never buffered.
     @Flag(name: [.customShort("N"), .customLong("no-buffer")], help: .hidden)
     var noBuffer = false
 }

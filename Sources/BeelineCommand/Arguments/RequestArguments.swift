@@ -2,7 +2,7 @@
 
 import ArgumentParser
 
-/// What is asked for and sent.
+/// Options for the request: method, fields, body and authentication.
 struct RequestArguments: ParsableArguments {
     @Option(
         name: [.customShort("X"), .customLong("request")],

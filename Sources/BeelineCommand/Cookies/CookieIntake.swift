@@ -2,16 +2,16 @@
 
 import CookieJar
 
-/// Cookies that were put into a jar together, and how many the jar had no room for.
+/// The result of adding several cookies to a jar at once.
 struct CookieIntake {
-    /// What became of each cookie.
+    /// The outcome for each cookie, in order.
     let outcomes: [CookieOutcome]
-    /// How many of the cookies found no room.
+    /// The number of new cookies that the jar had no room for.
     let dropped: Int
-    /// How many of the cookies that were in the jar before made room for these.
+    /// The number of earlier cookies that were removed to make room.
     let displaced: Int
 
-    /// Puts cookies into a jar.
+    /// Adds the cookies to the jar.
     init(_ cookies: [Cookie], into jar: CookieJar, isOfThisSession: Bool) {
         let addition = jar.add(cookies, isOfThisSession: isOfThisSession)
         outcomes = addition.outcomes
@@ -19,9 +19,9 @@ struct CookieIntake {
         displaced = addition.displaced
     }
 
-    /// What the user should know, one line each.
+    /// Messages for the user, one line each.
     ///
-    /// - Parameter path: where the cookies come from.
+    /// - Parameter path: the source of the cookies.
     func messages(of path: String, _ bounds: CookieJarConfiguration) -> [String] {
         let room =
             "a jar has room for \(bounds.maximumCookies) (--max-cookies), \(bounds.maximumCookiesPerDomain) of one domain"

@@ -9,9 +9,9 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// Runs the cases of `beeline cookies replay`, each in a jar of its own.
+/// Runs the cases of `beeline cookies replay`, each with a new jar.
 struct CookieReplay {
-    /// The answer to a line of JSON, as a line of JSON.
+    /// Runs a case given as a line of JSON and returns its answer as a line of JSON.
     func answer(_ line: String) -> String {
         let answer: ReplayAnswer
         do {
@@ -87,6 +87,6 @@ extension ReplayCase.Step {
 }
 
 extension [UInt8] {
-    /// The octets in base 64.
+    /// The octets in Base64.
     var base64: String { Data(self).base64EncodedString() }
 }

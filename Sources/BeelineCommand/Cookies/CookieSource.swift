@@ -12,24 +12,24 @@ import Musl
 import Glibc
 #endif
 
-/// Cookies of a file or of a browser's profile. What it is its content says, not its name.
+/// Cookies read from a file or a browser profile. The content decides the format, not the file name.
 struct CookieSource: Sendable {
-    /// The cookies, and what is none.
+    /// The cookies, and the lines or rows that are not cookies.
     var found: CookieImport
-    /// Whether it is a text, and not an SQLite file.
+    /// Whether the source is text rather than an SQLite file.
     var isText: Bool
-    /// What the numbers of `found` count.
+    /// The unit of the line numbers in `found`.
     var unit: String { isText ? "line" : "row" }
 
     private static let sqlite = Array("SQLite format 3\0".utf8)
 
-    /// Reads cookies.
+    /// Reads the cookies of a file or profile.
     ///
     /// - Parameters:
     ///   - path: a file, or the folder of a profile; `-` is standard input.
-    ///   - format: the form of a text; nil: what it looks like.
-    ///   - url: where header lines without a Domain attribute come from, if the text does not say it.
-    ///   - container: the container of Firefox whose cookies are read.
+    ///   - format: the format of a text; nil detects it.
+    ///   - url: the URL for header lines without a Domain attribute, if the text names no URL.
+    ///   - container: the number of the Firefox container to read.
     /// - Throws: ``CommandFailure`` with status `readFailed`.
     static func read(
         _ path: String,
@@ -46,21 +46,21 @@ struct CookieSource: Sendable {
         return CookieSource(found: found, isText: true)
     }
 
-    /// What became of the cookies of a source.
+    /// The result of importing a source.
     struct Result {
-        /// Cookies that are in the jar now.
+        /// The number of cookies now in the jar.
         var imported: Int
-        /// What is no cookie, what the jar does not take, and what it had no room for.
+        /// The number of entries that are not cookies, were rejected, or had no room.
         var skipped: Int
-        /// What the user should know: a line for each that was not taken, with its number, and a line for all that had no room.
+        /// Messages for the user: one for each rejected entry with its number, and one for all entries without room.
         var messages: [String]
     }
 
-    /// Puts the cookies into a jar.
+    /// Adds the cookies to a jar.
     ///
     /// - Parameters:
-    ///   - path: where they come from, for messages.
-    ///   - bounds: what the jar has room for.
+    ///   - path: the source's path, for messages.
+    ///   - bounds: the limits of the jar.
     func put(
         into jar: CookieJar,
         of path: String,
@@ -71,7 +71,7 @@ struct CookieSource: Sendable {
         let intake = CookieIntake(found.cookies, into: jar, isOfThisSession: isOfThisSession)
         for (line, outcome) in zip(found.lines, intake.outcomes) {
             switch outcome {
-            // All of those that found no room have one line together.
+            // One common message reports all cookies without room.
             case .rejected(.noRoom), .kept, .replaced: break
             case .rejected(let reason): problems.append((line, "\(reason)"))
             case .deleted: problems.append((line, "it has expired"))

@@ -2,7 +2,7 @@
 
 import ArgumentParser
 
-/// `beeline cookies`: a jar, looked at and changed by hand.
+/// `beeline cookies`: shows and edits a cookie jar.
 struct CookiesCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "cookies",

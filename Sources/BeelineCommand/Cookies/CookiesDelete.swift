@@ -4,7 +4,7 @@ import ArgumentParser
 import CookieJar
 import Names
 
-/// `beeline cookies delete`: the cookies of a URL.
+/// `beeline cookies delete`: deletes the cookies for a URL.
 struct CookiesDelete: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "delete",
@@ -29,7 +29,7 @@ struct CookiesDelete: AsyncParsableCommand {
     }
 }
 
-/// `beeline cookies clear`: all of them.
+/// `beeline cookies clear`: deletes all cookies or all session cookies.
 struct CookiesClear: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "clear",

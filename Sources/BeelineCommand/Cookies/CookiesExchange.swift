@@ -5,7 +5,7 @@ import CookieJar
 
 extension CookieFormat: ExpressibleByArgument {}
 
-/// `beeline cookies import`: cookies of files and of browsers into the jar.
+/// `beeline cookies import`: imports cookies from files and browser profiles.
 struct CookiesImport: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "import",
@@ -31,7 +31,7 @@ struct CookiesImport: AsyncParsableCommand {
     var file: [String]
 
     func run() async throws {
-        // Before the jar is opened: one of the files may be the jar's own.
+        // Read the sources before opening the jar: the jar's own file may be among them.
         var sources: [(path: String, source: CookieSource)] = []
         for path in file {
             sources.append((path, try await CookieSource.read(path, as: format, container: container)))
@@ -46,7 +46,7 @@ struct CookiesImport: AsyncParsableCommand {
     }
 }
 
-/// `beeline cookies export`: the jar's cookies in another form.
+/// `beeline cookies export`: prints the jar's cookies in another format.
 struct CookiesExport: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "export",

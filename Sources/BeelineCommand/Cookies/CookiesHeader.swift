@@ -4,7 +4,7 @@ import ArgumentParser
 import CookieJar
 import Names
 
-/// `beeline cookies header`: what would be sent.
+/// `beeline cookies header`: prints the Cookie field that a request would send.
 struct CookiesHeader: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "header",

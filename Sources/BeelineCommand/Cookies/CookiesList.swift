@@ -3,7 +3,7 @@
 import ArgumentParser
 import CookieJar
 
-/// `beeline cookies list`: what is in the jar.
+/// `beeline cookies list`: prints the cookies in the jar.
 struct CookiesList: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",

@@ -2,7 +2,7 @@
 
 import ArgumentParser
 
-/// `beeline cookies replay`: cases in, answers out.
+/// `beeline cookies replay`: runs cases from standard input and prints their answers.
 struct CookiesReplay: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "replay",

@@ -4,7 +4,7 @@ import ArgumentParser
 import CookieJar
 import Names
 
-/// `beeline cookies set`: as if a response had come.
+/// `beeline cookies set`: stores Set-Cookie values as if from a response.
 struct CookiesSet: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "set",

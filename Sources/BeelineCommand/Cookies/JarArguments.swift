@@ -5,7 +5,7 @@ import CookieJar
 import NIOConcurrencyHelpers
 import Names
 
-/// The jar that a subcommand of `beeline cookies` works on.
+/// The jar that a subcommand of `beeline cookies` reads or changes.
 struct JarArguments: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -17,7 +17,7 @@ struct JarArguments: ParsableArguments {
 
     @OptionGroup var bound: JarBoundArguments
 
-    /// The file that is meant.
+    /// Returns the jar's file, from `--jar` or the defaults.
     func file() throws -> JarFile {
         guard let path = try jar ?? Defaults.load().jar else {
             throw CommandFailure(.usage, "no jar: name one with --jar, or in BEELINE_JAR")
@@ -25,7 +25,7 @@ struct JarArguments: ParsableArguments {
         return JarFile(path)
     }
 
-    /// Gives the jar's cookies to `body`, and leaves the file as it is.
+    /// Runs `body` with the jar's cookies. Does not change the file.
     func read<Result>(_ body: (CookieJar) throws -> Result) async throws -> Result {
         let (file, bounds) = (try file(), try bound.configuration())
         let jar = CookieJar(configuration: bounds)
@@ -34,7 +34,7 @@ struct JarArguments: ParsableArguments {
         return try body(jar)
     }
 
-    /// Gives the jar's cookies to `body`, and writes back what it leaves.
+    /// Runs `body` with the jar's cookies and writes the changes back to the file.
     func change<Result>(_ body: (CookieJar) throws -> Result) async throws -> Result {
         let open = try await OpenJar(file(), bounds: bound.configuration())
         for message in open.messages { Terminal.standardError.writeLine("beeline: \(message.singleLine)") }
@@ -50,7 +50,7 @@ struct JarArguments: ParsableArguments {
 }
 
 extension JarArguments {
-    /// Writes the jar; Ctrl-C waits for it, since the draft of the file would be left beside it.
+    /// Saves the jar. Ctrl-C is deferred until the end, because it would leave the temporary file behind.
     private func save(_ open: OpenJar) async throws {
         let failure = NIOLockedValueBox<CommandFailure?>(nil)
         _ = await Interruption.run {
@@ -65,14 +65,14 @@ extension JarArguments {
     }
 }
 
-/// Who asks or sets, beside the URL.
+/// Options for the context of a cookie request, in addition to the URL.
 struct ContextArguments: ParsableArguments {
-    /// `--api`.
+    /// Values of `--api`.
     enum API: String, ExpressibleByArgument, CaseIterable {
         case http, dom
     }
 
-    /// `--site`.
+    /// Values of `--site`.
     enum Site: String, ExpressibleByArgument, CaseIterable {
         case same, lax, cross
     }
@@ -96,7 +96,7 @@ struct ContextArguments: ParsableArguments {
 }
 
 extension HTTPURL {
-    /// The URL that an argument names; without a scheme it is one of https.
+    /// Parses an argument as a URL. The default scheme is https.
     init(argument text: String) throws(CommandFailure) {
         do throws(NameError) {
             self = try HTTPURL(text.hasScheme ? text : "https://" + text)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// One line that `beeline cookies replay` reads. Fields that it does not name are ignored.
+/// One input line of `beeline cookies replay`. Unknown fields are ignored.
 struct ReplayCase: Decodable {
     /// One step of a case of kind `jar`.
     struct Step: Decodable {
@@ -25,7 +25,7 @@ struct ReplayCase: Decodable {
     var domain: String?
 }
 
-/// The id of a case: any text or number, given back as it came.
+/// The id of a case: a string or an integer, returned unchanged.
 enum ReplayID: Codable {
     case text(String)
     case number(Int64)
@@ -48,9 +48,9 @@ enum ReplayID: Codable {
     }
 }
 
-/// One line that `beeline cookies replay` writes.
+/// One output line of `beeline cookies replay`.
 enum ReplayAnswer: Encodable {
-    /// What one step gave.
+    /// The result of one step.
     enum StepResult: Encodable {
         case outcomes([String])
         case header([UInt8])

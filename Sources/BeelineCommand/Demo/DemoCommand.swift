@@ -3,7 +3,7 @@
 import ArgumentParser
 import BeelineTesting
 
-/// `beeline demo`: the whole story on this machine alone.
+/// `beeline demo`: shows the main features on loopback.
 struct DemoCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "demo",
@@ -39,7 +39,7 @@ struct DemoCommand: AsyncParsableCommand {
         )
         if failures > 0 { throw ExitCode(1) }
     }
-    /// Runs the story and prints it; how many of its lines did not come true.
+    /// Runs and prints all steps. Returns the number of failed steps.
     private static func tell(_ world: DemoWorld) async throws(CommandFailure) -> Int {
         var failures = 0
         for (index, step) in DemoStory.steps.enumerated() {

@@ -5,17 +5,17 @@ import BeelineTesting
 import CookieJar
 import NIOCore
 
-/// What the demo shows, a line each. Every line is checked where it happens: what is printed is what was seen.
+/// The steps of the demo. Each step checks its result and prints what it observed.
 struct DemoStory {
-    /// A line that did not come true.
+    /// The reason why a step failed.
     struct Failure: Error, CustomStringConvertible {
         let description: String
     }
 
     struct Step: Sendable {
-        /// What should happen.
+        /// The expected result.
         let title: String
-        /// Makes it happen; returns what was seen, or throws ``Failure``.
+        /// Runs the step. Returns the observed result or throws ``Failure``.
         let run: @Sendable (DemoWorld) async throws -> String
     }
 

@@ -3,8 +3,8 @@
 import Beeline
 import BeelineTesting
 
-/// The little internet of the demo, on loopback: two HTTPS sites on one address, one of them on a second address too, an
-/// HTTPDNS service that knows where they are, and a "system" resolver that lies.
+/// The demo's network on loopback: two HTTPS sites on one address, one of them also on a second address, an HTTPDNS service
+/// with their addresses, and a poisoned "system" resolver.
 struct DemoWorld {
     static let shop = "shop.example"
     static let blog = "blog.example"
@@ -20,7 +20,7 @@ struct DemoWorld {
             addresses: ["127.0.0.11", "127.0.0.12"],
             tls: ServerTLS(try authority.certificate(for: Self.shop), try authority.certificate(for: Self.blog))
         ) { DemoWorld.site($0) }
-        // Whoever lies about names has no certificate for them: only one that nobody trusts.
+        // The impostor's certificate comes from a CA that the client does not trust.
         impostor = try await LoopbackOrigin.start(
             addresses: ["127.0.0.66"],
             port: sites.port,
@@ -44,7 +44,7 @@ struct DemoWorld {
 
     func url(_ name: String, _ path: String = "/") -> String { "https://\(name):\(sites.port)\(path)" }
 
-    /// A new dial, as after a change of network: nothing known is used.
+    /// Clears the cache and retires all connections, as after a network change, so that the next request dials again.
     func startAfresh() {
         client.resolver.forgetAll()
         client.retireConnections()
@@ -57,7 +57,7 @@ struct DemoWorld {
         await httpdns.stop()
     }
 
-    /// A login that takes a form and gives a cookie, and a page that says what it saw.
+    /// Serves a login form that sets a cookie, and pages that show the request's user or host.
     private static func site(_ request: ReceivedRequest) -> Reply {
         switch request.path {
         case "/login":

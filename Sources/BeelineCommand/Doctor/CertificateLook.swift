@@ -14,15 +14,15 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// A TLS handshake whose only purpose is to see the certificate, good or bad. Nothing is sent on the connection, and what is
-/// seen is judged by nobody here: whether it is trusted, the request beside it says.
+/// A TLS handshake that only reads the server's certificate, valid or not. It sends no data and does not verify the
+/// certificate; the request that runs beside it does.
 enum CertificateLook {
-    /// The certificate that an endpoint shows for a host; nil where it shows none in time.
+    /// Returns the certificate of an endpoint for a host; nil if the endpoint shows none within `limit`.
     static func look(at endpoint: Endpoint, for host: Host, within limit: Duration) async -> CertificateFacts? {
         let shown = NIOLockedValueBox<[UInt8]?>(nil)
         do {
             var settings = TLSConfiguration.makeClientConfiguration()
-            // Nobody is trusted here, so nobody's certificates need be read.
+            // The callback decides, so the system's roots need not be loaded.
             settings.trustRoots = .certificates([])
             let context = try NIOSSLContext(configuration: settings)
             let name = host.address == nil ? host.text : nil
@@ -35,7 +35,7 @@ enum CertificateLook {
                             serverHostname: name,
                             customVerificationCallback: { chain, promise in
                                 shown.withLockedValue { $0 = try? chain.first?.toDERBytes() }
-                                // Seen: the handshake need not go on.
+                                // The certificate is recorded; end the handshake.
                                 promise.succeed(.failed)
                             }
                         )
@@ -53,14 +53,14 @@ enum CertificateLook {
         return shown.withLockedValue { $0 }.flatMap { facts($0, host) }
     }
 
-    /// Ends the connection with whatever ends the handshake.
+    /// Closes the connection when the handshake fails.
     private final class Closer: ChannelInboundHandler {
         typealias InboundIn = ByteBuffer
 
         func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
     }
 
-    /// What a certificate in DER says; nil where it cannot be read.
+    /// Parses a DER certificate; nil if it is malformed.
     static func facts(_ der: [UInt8], _ host: Host, now: Date = Date()) -> CertificateFacts? {
         guard let certificate = try? Certificate(derEncoded: der) else { return nil }
         let names = (try? certificate.extensions.subjectAlternativeNames).map { $0.compactMap(Self.text) } ?? []

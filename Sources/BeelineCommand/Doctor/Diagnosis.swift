@@ -2,28 +2,28 @@
 
 import Beeline
 
-/// What `doctor` found out about an origin: who says what of its name, and what each address does.
+/// The findings of `doctor` about an origin: the answer of each upstream and the result for each address.
 struct Diagnosis: Sendable {
-    /// What was examined.
+    /// The examined origin.
     let origin: Origin
-    /// What each upstream says, in the order in which they are asked, the system last.
+    /// The upstreams' answers in the order of the queries; the system's resolver is last.
     var opinions: [Opinion] = []
-    /// What each address does that anybody named, in the order in which they were named.
+    /// The result for each address, in the order in which the upstreams named them.
     var places: [Place] = []
-    /// From the start of the examination to the start of dialling.
+    /// The time from the start of the examination to the first dial.
     var asking = Duration.zero
-    /// What to make of it.
+    /// The conclusion from all findings.
     var verdict = Verdict()
 
-    /// What one upstream says.
+    /// The answer of one upstream.
     struct Opinion: Sendable {
         let upstream: String
         let kind: UpstreamKind
         let time: Duration
         var addresses: [IPAddress] = []
-        /// In the order of ``addresses``; nil where the upstream does not say how long.
+        /// The TTLs in the order of ``addresses``; nil where the upstream gives none.
         var ttls: [Duration?] = []
-        /// Why there is no address: one line, and a code for programs.
+        /// The reason for an empty answer: an error code and a one-line message.
         var failure: (code: String, message: String)?
 
         init(_ report: HTTPDNS.UpstreamReport, families: Families, host: Host) {
@@ -49,52 +49,52 @@ struct Diagnosis: Sendable {
         }
     }
 
-    /// What one address does when it is dialled for the origin.
+    /// The result of dialling one address for the origin.
     struct Place: Sendable {
-        /// How it ended.
+        /// The outcome of the request.
         enum Outcome: Hashable, Sendable {
-            /// A response came; its status and protocol.
+            /// A response arrived, with this status and protocol.
             case serves(status: Int, version: String)
-            /// None came.
+            /// No response arrived.
             case failed(DirectHTTPError.Code, String)
         }
 
         let endpoint: Endpoint
-        /// Who named it.
+        /// The upstreams that named the address.
         let saidBy: [String]
-        /// When it was dialled, from the start of dialling.
+        /// The start of the dial, relative to the first dial.
         var start = Duration.zero
-        /// How long TCP took; nil where no connection came to be.
+        /// The duration of the TCP connect; nil if it failed.
         var connect: Duration?
-        /// How long TLS took; nil where it did not come to its end.
+        /// The duration of the TLS handshake; nil if it did not complete.
         var handshake: Duration?
-        /// From the request to the first byte of the response; nil where none came.
+        /// The time from the request to the first byte of the response; nil if none arrived.
         var firstByte: Duration?
-        /// From the dial to the end of all that.
+        /// The time from the start of the dial to the end of the exchange.
         var total = Duration.zero
         var outcome = Outcome.failed(.cancelled, "was not dialled")
-        /// What it showed, taken or not; nil where it showed none.
+        /// The certificate of the server, accepted or not; nil if it showed none.
         var certificate: CertificateFacts?
 
-        /// Whether a response came, from who it should be.
+        /// Whether an authenticated response arrived.
         var serves: Bool {
             if case .serves = outcome { true } else { false }
         }
-        /// Whether it showed a certificate that was refused.
+        /// Whether the server's certificate was rejected.
         var isImpostor: Bool {
             if case .failed(.certificateRejected, _) = outcome { true } else { false }
         }
     }
 
-    /// The places that an upstream named.
+    /// Returns the results for the addresses of an upstream's answer.
     func places(of opinion: Opinion) -> [Place] {
         places.filter { opinion.addresses.contains($0.endpoint.address) }
     }
 }
 
-/// What a server's certificate says of itself.
+/// The facts in a server's certificate.
 struct CertificateFacts: Hashable, Sendable {
-    /// The names and addresses that it is for.
+    /// The DNS names and IP addresses of the certificate.
     var names: [String]
     var issuer: String
     /// Seconds since 1970.
@@ -102,15 +102,15 @@ struct CertificateFacts: Hashable, Sendable {
     var validUntil: Int64
     /// Whether the origin's host is among the names.
     var isForHost: Bool
-    /// Seconds since 1970, when it was looked at.
+    /// The time of the examination in seconds since 1970.
     var seenAt: Int64
 
-    /// Days until it ends, whole ones; negative where it has.
+    /// Whole days until the certificate expires; negative after that.
     var daysLeft: Int64 { (Double(validUntil - seenAt) / 86_400).rounded(.down).whole }
     var isExpired: Bool { seenAt > validUntil }
     var isNotYetValid: Bool { seenAt < validFrom }
 
-    /// What is wrong with it, where it was refused.
+    /// The reason for rejecting the certificate.
     var fault: String {
         if !isForHost { return "is for \(names.prefix(4).joined(separator: ", "))" }
         if isExpired { return "ended \(-daysLeft == 1 ? "a day" : "\(-daysLeft) days") ago" }
@@ -118,7 +118,7 @@ struct CertificateFacts: Hashable, Sendable {
         return "was issued by \(issuer), whom nobody trusted vouches for"
     }
 
-    /// What helps where it is for the host and was refused.
+    /// The remedy if the certificate was rejected although it names the host.
     var remedy: String {
         if isExpired { return "Its owner must renew it." }
         if isNotYetValid { return "A clock is wrong, here or there." }
@@ -127,6 +127,6 @@ struct CertificateFacts: Hashable, Sendable {
 }
 
 extension Double {
-    /// As a whole number, as near as 64 bits can hold it.
+    /// The value as an integer, clamped to 64 bits.
     fileprivate var whole: Int64 { Int64(clamping: self) }
 }

@@ -3,7 +3,7 @@
 import ArgumentParser
 import Beeline
 
-/// `beeline doctor`: what is wrong with a name, in plain words.
+/// `beeline doctor`: diagnoses the resolution and the servers of a host.
 struct DoctorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor",

@@ -2,7 +2,7 @@
 
 import Beeline
 
-/// A diagnosis as one page for a browser: it has everything in it, runs no script and loads nothing.
+/// Renders a diagnosis as a self-contained HTML page without scripts or external resources.
 struct DoctorPage {
     private let diagnosis: Diagnosis
 
@@ -155,7 +155,7 @@ struct DoctorPage {
 
     // MARK: Pieces
 
-    /// A sign and a word, so that nothing is told by colour alone.
+    /// A symbol with a label, so that the result does not depend on colour alone.
     private static func mark(_ place: Diagnosis.Place?) -> String {
         guard let place else { return "" }
         let (kind, sign, word) =
@@ -166,7 +166,7 @@ struct DoctorPage {
 
     private static func percent(_ part: Double) -> String { "\((min(max(part, 0), 1) * 10_000).rounded() / 100)%" }
 
-    /// A text that no reader takes for markup: upstreams and certificates are written by anybody.
+    /// Escapes text for HTML. Upstreams and certificates are untrusted input.
     static func escaped(_ text: String) -> String {
         var result = ""
         for character in text.singleLine.unicodeScalars {

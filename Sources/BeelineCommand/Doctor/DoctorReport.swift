@@ -2,7 +2,7 @@
 
 import Beeline
 
-/// The JSON of `beeline doctor --json`. Its field names stay within a major version.
+/// The JSON of `beeline doctor --json`. Field names are stable within a major version.
 struct DoctorReport: Encodable {
     var origin: String
     var host: String
@@ -18,7 +18,7 @@ struct DoctorReport: Encodable {
         verdict = VerdictReport(diagnosis.verdict)
     }
 
-    /// What one upstream says.
+    /// The answer of one upstream.
     struct AnswerReport: Encodable {
         var upstream: String
         /// `service`, `system` or `fixed`.
@@ -46,7 +46,7 @@ struct DoctorReport: Encodable {
         var message: String
     }
 
-    /// What one address does.
+    /// The result for one address.
     struct PlaceReport: Encodable {
         var endpoint: String
         var namedBy: [String]
@@ -92,7 +92,7 @@ struct DoctorReport: Encodable {
         }
     }
 
-    /// What a server showed.
+    /// The certificate of a server.
     struct CertificateReport: Encodable {
         var names: [String]
         var issuer: String

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// How the page of ``DoctorPage`` looks, on a phone and on a desk, by day and by night.
+/// The style sheet of ``DoctorPage``, with light and dark colours for narrow and wide screens.
 enum DoctorStyle {
     static let sheet = """
         :root {

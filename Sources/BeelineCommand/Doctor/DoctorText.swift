@@ -2,13 +2,13 @@
 
 import Beeline
 
-/// A diagnosis in plain words, for a terminal.
+/// Renders a diagnosis as text for a terminal.
 struct DoctorText {
     private let diagnosis: Diagnosis
 
     init(_ diagnosis: Diagnosis) { self.diagnosis = diagnosis }
 
-    /// All of it; what others wrote cannot break a line.
+    /// The whole text. Control characters from upstreams and certificates are replaced.
     var text: String {
         let verdict = diagnosis.verdict
         var lines = ["\(diagnosis.origin)", ""]

@@ -2,29 +2,29 @@
 
 import Beeline
 
-/// Asks everybody for a name and dials every address that anybody names, as a request would.
+/// Queries every upstream for a host and dials every address that they return, as a request would.
 struct Examination: Sendable {
     let resolver: Resolver
     private(set) var tls: TLSSettings
-    /// How long TCP and TLS of one address may take, and then its response.
+    /// The limit for TCP and TLS of one address, and again for its response.
     var patience: Duration
-    /// A response that begins later is a finding.
+    /// The time after which a response counts as slow.
     var slowness = Duration.seconds(1)
-    /// Addresses that are dialled; more are left out.
+    /// The maximum number of dialled addresses; the rest are skipped.
     var maxPlaces = 64
 
-    /// Addresses that are dialled at the same time: more would make each other look slow.
+    /// The number of concurrent dials. More would slow each other down.
     private static let width = 4
 
     init(resolver: Resolver, tls: TLSSettings, patience: Duration = .seconds(5)) {
         self.resolver = resolver
         self.tls = tls
-        // Each address is to prove by itself whose it is, and is timed as it does.
+        // A full handshake for each address shows its certificate and its true time.
         self.tls.resumesSessions = false
         self.patience = patience
     }
 
-    /// Examines the origin of a URL, by requests for that URL.
+    /// Examines the origin of a URL with requests for that URL.
     func run(_ url: HTTPURL) async -> Diagnosis {
         let origin = url.origin
         let clock = ContinuousClock()
@@ -49,7 +49,7 @@ struct Examination: Sendable {
             }
         }
         diagnosis.asking = clock.now - begin
-        // A request of a program that runs does not wait for the root certificates: no address shall look slow by them.
+        // Load the root certificates first: otherwise the first dials would include that time.
         let engine = Engine()
         try? engine.prepare(tls, for: origin)
         let dialling = clock.now
@@ -70,7 +70,7 @@ struct Examination: Sendable {
         return diagnosis
     }
 
-    /// Sends a request to one endpoint and to no other, and looks at the certificate.
+    /// Sends a request to this endpoint only and reads its certificate.
     private func dial(
         _ place: Diagnosis.Place,
         _ url: HTTPURL,
@@ -81,7 +81,7 @@ struct Examination: Sendable {
         let clock = ContinuousClock()
         let begin = clock.now
         place.start = begin - beginning
-        // An engine of its own, so that no connection to another address is used.
+        // A separate engine, so that no pooled connection to another address is used.
         let engine = Engine(beside: first)
         var limits = TimeLimits()
         limits.connect = patience
@@ -103,7 +103,7 @@ struct Examination: Sendable {
             let attempt = error.attempts.first
             place.connect = attempt?.connect
             place.handshake = attempt?.handshake
-            // The attempt's own words name no other endpoint.
+            // The attempt's reason is about this endpoint only.
             if case .failed(let code, let reason)? = attempt?.outcome {
                 place.outcome = .failed(code, reason)
             } else {

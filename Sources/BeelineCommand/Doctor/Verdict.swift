@@ -2,12 +2,12 @@
 
 import Beeline
 
-/// What to make of a diagnosis: one sentence, the findings behind it, and how the command ends.
+/// The conclusion of a diagnosis: a headline, the findings and the exit status.
 struct Verdict: Hashable, Sendable {
     enum Level: String, Hashable, Sendable {
-        /// Nothing to do.
+        /// No problem was found.
         case well
-        /// It works, and something is wrong.
+        /// The host works, but a problem was found.
         case attention
         /// A request would fail.
         case broken
@@ -15,16 +15,16 @@ struct Verdict: Hashable, Sendable {
 
     var level = Level.well
     var headline = ""
-    /// A sentence each, what weighs most first.
+    /// One sentence each, the most important first.
     var findings: [String] = []
     var status = CommandStatus.ok
 
-    /// A certificate that ends sooner is a finding.
+    /// The remaining days below which a certificate is reported.
     private static let renewalDays: Int64 = 14
 
     init() {}
 
-    /// Judges what was seen; a place whose response takes longer than `slowness` is slow.
+    /// Judges a diagnosis. A result that took longer than `slowness` is slow.
     init(_ diagnosis: Diagnosis, slowness: Duration) {
         let host = diagnosis.origin.host
         let answering = diagnosis.opinions.filter { !$0.addresses.isEmpty }
@@ -33,7 +33,7 @@ struct Verdict: Hashable, Sendable {
             Self.impostors(diagnosis, answering) + Self.families(diagnosis) + Self.dead(diagnosis)
             + Self.disagreement(answering, diagnosis) + Self.silent(diagnosis) + Self.failing(serving)
             + Self.certificates(serving) + Self.slow(serving, slowness)
-        // What a request would dial: the first answer in the order of asking, or the address that the URL has for a host.
+        // A request dials the first answer in query order, or the URL's own IP address.
         let isAddress = host.address != nil
         let first = isAddress ? diagnosis.places : answering.first.map(diagnosis.places(of:)) ?? []
         if answering.isEmpty, !isAddress {
@@ -63,7 +63,7 @@ struct Verdict: Hashable, Sendable {
         }
     }
 
-    /// curl's number for a name none of whose addresses serves: that of the one that came farthest.
+    /// The exit code if no address serves the host: that of the attempt that got farthest.
     private static func status(_ places: [Diagnosis.Place]) -> CommandStatus {
         let codes = places.compactMap { place -> DirectHTTPError.Code? in
             if case .failed(let code, _) = place.outcome { code } else { nil }
@@ -86,7 +86,7 @@ struct Verdict: Hashable, Sendable {
                 "\(place.endpoint), named by \(list(place.saidBy)), shows a certificate that \(certificate.fault)"
             if certificate.isForHost { return "\(start); it is refused. \(certificate.remedy)" }
             if host.address != nil { return "\(start), and not for the address: ask for the site by its name." }
-            // Where all say the same they are hardly all wrong.
+            // If all upstreams agree, a wrong answer is unlikely.
             guard answering.count > 1, place.saidBy.count == answering.count else {
                 return "\(start): it is not \(host), and whoever named it is wrong, poisoned or lying."
             }
@@ -94,7 +94,7 @@ struct Verdict: Hashable, Sendable {
         }
     }
 
-    /// A family of addresses that leads nowhere while the other does.
+    /// Reports an address family without any connection while the other family works.
     private static func families(_ diagnosis: Diagnosis) -> [String] {
         [IPAddress.Family.v6, .v4].compactMap { family in
             let (mine, others) = (
@@ -111,7 +111,7 @@ struct Verdict: Hashable, Sendable {
         }
     }
 
-    /// Responses that say that the server does not work.
+    /// Reports responses with a server error (5xx).
     private static func failing(_ places: [Diagnosis.Place]) -> [String] {
         places.compactMap { place in
             guard case .serves(let status, _) = place.outcome, status >= 500 else { return nil }
@@ -123,7 +123,7 @@ struct Verdict: Hashable, Sendable {
         diagnosis.places.compactMap { place in
             guard case .failed(let code, let reason) = place.outcome, code != .certificateRejected else { return nil }
             let start = "\(place.endpoint), named by \(list(place.saidBy)),"
-            // The reason is a whole sentence there.
+            // The reason is a complete sentence in this case.
             if code == .tlsFailed { return "\(start) takes connections, but \(reason)." }
             let what =
                 switch code {
@@ -145,7 +145,7 @@ struct Verdict: Hashable, Sendable {
         guard !others.isEmpty else { return [] }
         let all = [first] + others
         let good = all.allSatisfy { diagnosis.places(of: $0).contains(where: \.serves) }
-        // Services in many places answer each asker with those near to it: that alone is nothing to worry about.
+        // CDNs return addresses near each resolver, so different answers alone are not a problem.
         return good && diagnosis.origin.scheme.isSecure
             ? []
             : [
@@ -181,7 +181,7 @@ struct Verdict: Hashable, Sendable {
     }
 }
 
-/// Figures in words.
+/// Formats numbers for output.
 enum Words {
     static func milliseconds(_ duration: Duration) -> String {
         let number = VerboseLog.milliseconds(duration)

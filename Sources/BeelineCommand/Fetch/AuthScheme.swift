@@ -2,13 +2,13 @@
 
 import Beeline
 
-/// How user and password are given to the server: curl's `--basic`, `--digest` and `--anyauth`.
+/// The authentication scheme of `-u`: curl's `--basic`, `--digest` and `--anyauth`.
 enum AuthScheme: Hashable, Sendable {
     case basic
     case digest
     case any
 
-    /// - Throws: ``CommandFailure`` where the options name several.
+    /// - Throws: ``CommandFailure`` if more than one option is given.
     init(_ arguments: RequestArguments) throws(CommandFailure) {
         guard [arguments.basic, arguments.digest, arguments.anyauth].count(where: \.self) < 2 else {
             throw CommandFailure(.usage, "--basic, --digest and --anyauth exclude each other")
@@ -16,7 +16,7 @@ enum AuthScheme: Hashable, Sendable {
         self = arguments.digest ? .digest : arguments.anyauth ? .any : .basic
     }
 
-    /// The credentials; nil for Basic, which is a field that anybody can write.
+    /// Returns the credentials; nil for Basic, which is sent as an Authorization field.
     func credentials(user: String, password: String) -> Credentials? {
         switch self {
         case .basic: nil

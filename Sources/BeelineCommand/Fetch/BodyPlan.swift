@@ -2,28 +2,28 @@
 
 import Beeline
 
-/// What is sent as the body of a request, before it is opened.
+/// The source of a request body, before it is opened.
 indirect enum BodyPlan: Hashable, Sendable {
     case none
     case bytes([UInt8])
     /// A file, read while it is sent.
     case file(String)
-    /// Standard input, read while it is sent; it cannot be sent twice.
+    /// Standard input, read while it is sent. It cannot be replayed.
     case standardInput
-    /// A pipe or a device, read while it is sent; it cannot be sent twice.
+    /// A pipe or a device, read while it is sent. It cannot be replayed.
     case stream(String)
     case form(FormPlan)
-    /// Another body without its length.
+    /// Another body, sent without Content-Length.
     case chunked(BodyPlan)
 
-    /// What a path holds, as a body.
+    /// Returns the body for the file, pipe or device at a path.
     static func upload(_ path: String) -> BodyPlan {
         FileDescriptor.isRegular(path) || !FileDescriptor.exists(path) ? .file(path) : .stream(path)
     }
 
-    /// The body for the client.
+    /// Returns the body for the client.
     ///
-    /// - Parameter meter: counts what is sent of bodies that are read while they are sent.
+    /// - Parameter meter: counts the sent bytes of bodies that are read while they are sent.
     func requestBody(_ meter: UploadMeter) -> RequestBody {
         switch self {
         case .none: .none
@@ -37,7 +37,7 @@ indirect enum BodyPlan: Hashable, Sendable {
         }
     }
 
-    /// How many bytes it has; nil where only reading tells.
+    /// Returns the size in bytes; nil if it is not known before reading.
     func size(_ files: InputFiles) -> Int64? {
         switch self {
         case .none: 0
@@ -49,7 +49,7 @@ indirect enum BodyPlan: Hashable, Sendable {
         }
     }
 
-    /// Whether it can be sent again, for a retry.
+    /// Whether the body can be sent again for a retry.
     var isReplayable: Bool {
         switch self {
         case .standardInput, .stream: false

@@ -4,7 +4,7 @@ import Beeline
 import CookieJar
 
 extension ClientConfiguration {
-    /// The client for a `fetch`.
+    /// Makes the client configuration for `fetch`.
     init(_ command: FetchCommand, defaults: Defaults, files: InputFiles) throws(CommandFailure) {
         try self.init(command.names, defaults: defaults, files: files)
         let connection = command.connection
@@ -16,7 +16,7 @@ extension ClientConfiguration {
         limits.connect =
             try Duration(seconds: connection.connectTimeout ?? defaults.connectTimeout, option: "--connect-timeout")
             ?? limits.connect
-        // Like curl, and for the sake of streams that are silent for long: `-m` bounds the whole.
+        // As in curl, `-m` limits the whole transfer; there is no idle limit, because a stream may pause for long.
         limits.idle = nil
         limits.whole = try Duration(seconds: connection.maxTime ?? defaults.maxTime, option: "-m")
         guard connection.maxRedirs >= -1 else { throw CommandFailure(.usage, "--max-redirs: write -1 or more") }
@@ -26,7 +26,7 @@ extension ClientConfiguration {
         jar = command.cookies.noCookies ? nil : CookieJar(configuration: try command.cookies.bound.configuration())
     }
 
-    /// The client for anything that asks for names.
+    /// Makes the client configuration for any command that resolves names.
     init(_ names: NameArguments, defaults: Defaults, files: InputFiles) throws(CommandFailure) {
         self.init()
         let (specs, folder) = names.dns.isEmpty ? (defaults.dns, defaults.dnsFolder) : (names.dns, nil)
@@ -59,7 +59,7 @@ extension ClientConfiguration {
         tls.rootFiles.append(path)
     }
 
-    /// The proxies of `-x` and `--noproxy`, of the configuration file, or of the environment.
+    /// Returns the proxies from `-x` and `--noproxy`, the configuration file, or the environment.
     static func proxies(
         _ proxy: String?,
         except noproxy: String?,
@@ -81,11 +81,11 @@ extension ClientConfiguration {
         return settings
     }
 
-    /// Reads `[+]HOST:PORT:ADDR[,ADDR]`, IPv6 addresses in brackets.
+    /// Parses `[+]HOST:PORT:ADDR[,ADDR]`, with IPv6 addresses in brackets.
     private mutating func pin(_ text: String, _ families: Families) throws(CommandFailure) {
         let malformed = CommandFailure(.malformedOption, "--resolve \"\(text)\": write HOST:PORT:ADDR[,ADDR]")
         let rest = text.hasPrefix("+") ? text.dropFirst() : text[...]
-        // An IPv6 host stands in brackets as well.
+        // An IPv6 host is in brackets as well.
         let hostEnd = rest.hasPrefix("[") ? rest.firstIndex(of: "]").map(rest.index(after:)) : rest.firstIndex(of: ":")
         guard let hostEnd, hostEnd < rest.endIndex, rest[hostEnd] == ":", let host = try? Host(rest[..<hostEnd]) else {
             throw malformed
@@ -106,12 +106,12 @@ extension ClientConfiguration {
 }
 
 extension NameArguments {
-    /// The families that `-4` and `-6` leave.
+    /// The address families that `-4` and `-6` allow.
     var families: Families { ipv4 ? .v4 : ipv6 ? .v6 : .both }
 }
 
 extension String {
-    /// A proxy's URL as messages quote it: without user and password.
+    /// The proxy URL for messages, without user and password.
     fileprivate var withoutUser: String {
         guard let at = lastIndex(of: "@") else { return "\"\(self)\"" }
         return "\"…\(self[at...])\""

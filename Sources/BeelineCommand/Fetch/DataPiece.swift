@@ -3,14 +3,14 @@
 import NIOConcurrencyHelpers
 import Names
 
-/// One piece of a request's body, as `-d` and its sisters give it.
+/// One value of `-d` or a related option.
 struct DataPiece: Hashable, Sendable {
     enum Kind: Hashable, Sendable {
-        /// `-d`: `@file` is read without CR, LF and NUL.
+        /// `-d`: reads `@file` without CR, LF and NUL.
         case form
-        /// `--data-binary`: `@file` is read as it is.
+        /// `--data-binary`: reads `@file` unchanged.
         case binary
-        /// `--data-raw`: nothing is read.
+        /// `--data-raw`: never reads a file.
         case raw
         /// `--data-urlencode`.
         case urlEncoded
@@ -20,8 +20,8 @@ struct DataPiece: Hashable, Sendable {
 
     let kind: Kind
     let text: String
-    /// Pieces of all kinds are joined in the order of the command line, and ArgumentParser keeps that order only among the
-    /// values of one option: so each piece is numbered when it is parsed.
+    /// The position among all data options. Values of all kinds are joined in command-line order, which ArgumentParser keeps
+    /// only within one option, so each value gets a number when it is parsed.
     let place: Int
 
     init(_ kind: Kind, _ text: String) {
@@ -30,7 +30,7 @@ struct DataPiece: Hashable, Sendable {
         place = Self.nextPlace()
     }
 
-    /// The number of the next piece.
+    /// Returns the number of the next piece.
     static func nextPlace() -> Int {
         count.withLockedValue {
             $0 += 1
@@ -38,7 +38,7 @@ struct DataPiece: Hashable, Sendable {
         }
     }
 
-    /// Guards the number of pieces that were parsed.
+    /// Guards the number of parsed pieces.
     private static let count = NIOLockedValueBox(0)
 
     static func == (one: DataPiece, other: DataPiece) -> Bool { one.kind == other.kind && one.text == other.text }
@@ -48,7 +48,7 @@ struct DataPiece: Hashable, Sendable {
         hasher.combine(text)
     }
 
-    /// The file that it names; nil where it is its own text.
+    /// The path of the file in `@file`; nil if the text is the content.
     var file: String? {
         switch kind {
         case .form, .binary, .json: text.hasPrefix("@") ? String(text.dropFirst()) : nil
@@ -56,7 +56,7 @@ struct DataPiece: Hashable, Sendable {
         }
     }
 
-    /// Its bytes.
+    /// Returns the bytes of this piece, read from its file if it has one.
     func bytes(_ files: InputFiles) throws(CommandFailure) -> [UInt8] {
         switch kind {
         case .raw: return Array(text.utf8)
@@ -73,9 +73,9 @@ struct DataPiece: Hashable, Sendable {
         return try files.read(file)
     }
 
-    /// `content`, `=content`, `name=content`, `@file` or `name@file`.
+    /// Encodes `content`, `=content`, `name=content`, `@file` or `name@file`.
     private func percentEncoded(_ files: InputFiles) throws(CommandFailure) -> [UInt8] {
-        // The first = decides, as in curl, also behind an @.
+        // As in curl, the first `=` decides, even after an `@`.
         guard let mark = text.firstIndex(of: "=") ?? text.firstIndex(of: "@") else {
             return Self.formEncode(Array(text.utf8))
         }
@@ -85,7 +85,7 @@ struct DataPiece: Hashable, Sendable {
         return Array(name.utf8) + Self.formEncode(content)
     }
 
-    /// Percent-encoded, but for spaces, which forms write as `+`.
+    /// Percent-encodes the bytes, with spaces as `+`, the form encoding.
     private static func formEncode(_ bytes: [UInt8]) -> [UInt8] {
         let words = bytes.split(separator: 0x20, omittingEmptySubsequences: false)
         return Array(words.map { PercentEncoding.encode($0, keeping: .unreserved) }.joined(separator: "+").utf8)

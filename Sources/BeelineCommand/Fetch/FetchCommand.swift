@@ -2,7 +2,7 @@
 
 import ArgumentParser
 
-/// `beeline fetch`: URLs to standard output or files.
+/// `beeline fetch`: fetches URLs to standard output or files.
 struct FetchCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "fetch",

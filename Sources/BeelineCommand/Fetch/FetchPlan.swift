@@ -3,40 +3,40 @@
 import Beeline
 import CookieJar
 
-/// What a fetch does: command line, environment and configuration file as one value. It is made whole before anything is
-/// sent, so that a mistake in any of them is known before the first request leaves.
+/// A validated fetch, made from the command line, the environment and the configuration file. All input errors are found before
+/// the first request is sent.
 struct FetchPlan: Sendable {
-    /// What happens at a status of 400 and above.
+    /// The handling of a status of 400 or higher.
     enum ErrorStatus: Hashable, Sendable {
-        /// It is a response like any other.
+        /// The response is handled like any other.
         case accepted
-        /// `--fail`: exit code 22, no body.
+        /// `--fail`: exits with code 22 and prints no body.
         case failed
-        /// `--fail-with-body`.
+        /// `--fail-with-body`: exits with code 22 and prints the body.
         case failedWithBody
     }
 
-    /// What is fetched, in order.
+    /// The transfers, in command-line order.
     var transfers: [Transfer]
-    /// The client that fetches it.
+    /// The configuration of the client for all transfers.
     var client: ClientConfiguration
-    /// `--jar`: read before, written after, or behind the transfers where it is an SQLite file.
+    /// `--jar`: read before the transfers and written after them. An SQLite jar is written during them.
     var jar: JarFile?
-    /// What a jar has room for.
+    /// The limits of the jar.
     var jarBounds = CookieJarConfiguration()
-    /// `-b FILE`: read before; of two cookies of one name and place theirs is sent.
+    /// `-b FILE`: read before the transfers. These cookies replace those of the jar with the same name, domain and path.
     var cookieFiles: [JarFile] = []
-    /// `-c FILE`: written after.
+    /// `-c FILE`: written after the transfers.
     var cookieJar: JarFile?
     var errorStatus = ErrorStatus.accepted
-    /// `-i`, `-I`: the head goes where the body goes, before it.
+    /// `-i` and `-I`: prints the response head before the body.
     var includesHead = false
-    /// `-I`, `--head`: nothing but the head is printed.
+    /// `-I`: prints only the response head.
     var dropsBody = false
-    /// `-D`: where the heads of all transfers go.
+    /// `-D`: the output for the response heads of all transfers.
     var dumpHeader: Transfer.Output?
     var isSilent = false
-    /// Whether errors are printed; not with `-s` alone.
+    /// Whether errors are printed; false with `-s` without `-S`.
     var showsErrors = true
     var isVerbose = false
     var reports = false
@@ -44,13 +44,13 @@ struct FetchPlan: Sendable {
     var retries = 0
     var retryDelay: Duration?
 
-    /// Makes a plan.
+    /// Validates the input and makes a plan.
     ///
     /// - Parameters:
     ///   - command: the command line.
     ///   - defaults: the environment and the configuration file.
-    ///   - files: what reads the files that the command line names.
-    /// - Throws: ``CommandFailure``.
+    ///   - files: reads the files that the command line names.
+    /// - Throws: ``CommandFailure`` for invalid input.
     init(_ command: FetchCommand, defaults: Defaults, files: InputFiles) throws(CommandFailure) {
         let draft = try RequestDraft(command.request, cookies: command.cookies, defaults: defaults, files: files)
         client = try ClientConfiguration(command, defaults: defaults, files: files)
@@ -84,17 +84,17 @@ struct FetchPlan: Sendable {
 }
 
 extension Duration {
-    /// The time that an option names; nil where it is absent or 0, which to curl is "as by default".
+    /// Makes the duration of an option; nil if it is absent or 0, curl's value for the default.
     init?(seconds: Double?, option: String) throws(CommandFailure) {
         guard let seconds, seconds != 0 else { return nil }
-        // A hundred years: more does not fit into nanoseconds.
+        // The limit is 100 years, which fits into 64 bits of nanoseconds.
         guard seconds > 0, seconds < 3_155_760_000 else {
             throw CommandFailure(.usage, "\(option) \(seconds): write seconds of 0 or more")
         }
         self = .nanoseconds(Int64(seconds * 1_000_000_000))
     }
 
-    /// In seconds.
+    /// The duration in seconds.
     var seconds: Double {
         let (seconds, attoseconds) = components
         return Double(seconds) + Double(attoseconds) / 1e18
@@ -102,7 +102,7 @@ extension Duration {
 }
 
 extension Int64 {
-    /// The whole number that is nearest, the largest or smallest one for what is beyond; 0 for what is no number.
+    /// Rounds to the nearest integer and clamps to 64 bits; NaN becomes 0.
     init(clamping number: Double) {
         self = Int64(exactly: number.rounded()) ?? (number > 0 ? .max : number < 0 ? .min : 0)
     }

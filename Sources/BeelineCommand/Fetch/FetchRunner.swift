@@ -3,21 +3,21 @@
 import Beeline
 import CookieJar
 
-/// Carries out a plan: its transfers one after the other, over one client, so that they share connections, answers and cookies.
+/// Runs a plan: its transfers in sequence with one client, so that they share connections, DNS answers and cookies.
 struct FetchRunner: Sendable {
     let plan: FetchPlan
     private let client: BeelineClient
     private let jar: OpenJar?
-    /// What the user should know of the cookies, one line each.
+    /// Messages about the cookies for the user, one line each.
     private let messages: [String]
 
     /// Opens the jar and makes the client.
     ///
-    /// - Throws: ``CommandFailure`` for upstreams that cannot be asked, and for cookies that cannot be read.
+    /// - Throws: ``CommandFailure`` for invalid upstreams and unreadable cookies.
     init(_ plan: FetchPlan) async throws(CommandFailure) {
         self.plan = plan
         var configuration = plan.client
-        // Before the jar is opened: one of the files may be the jar's own.
+        // Read the files before opening the jar: the jar's own file may be among them.
         var cookies: [(path: String, cookies: [Cookie])] = []
         for file in plan.cookieFiles {
             cookies.append((file.path, try await file.cookies(from: plan.transfers.first?.url)))
@@ -46,7 +46,7 @@ struct FetchRunner: Sendable {
         }
     }
 
-    /// Carries out a plan, and says with which code to exit.
+    /// Runs a plan and returns its exit status.
     static func run(_ plan: FetchPlan) async -> CommandStatus {
         do throws(CommandFailure) {
             let runner = try await FetchRunner(plan)
@@ -57,7 +57,7 @@ struct FetchRunner: Sendable {
         }
     }
 
-    /// Fetches everything, and says with which code to exit: that of the last transfer that failed.
+    /// Runs all transfers. Returns the exit status of the last failed transfer, or `ok`.
     func run() async -> CommandStatus {
         var status = CommandStatus.ok
         if !plan.isSilent, !plan.reports {
@@ -79,14 +79,14 @@ struct FetchRunner: Sendable {
             tell(error)
             status = error.status
         }
-        // Those who logged in before a later transfer failed stay logged in.
+        // Save the cookies even after a failed transfer, to keep earlier logins.
         do {
             try await saveCookies()
         } catch {
             tell(error)
             if status == .ok { status = error.status }
         }
-        // An interrupted command has no time to take leave of its connections.
+        // An interrupted command skips the graceful shutdown, to exit quickly.
         if !Task.isCancelled { await client.shutDown() }
         return status
     }
@@ -96,7 +96,7 @@ struct FetchRunner: Sendable {
     }
 
     private func saveCookies() async throws(CommandFailure) {
-        // One that cannot be written is no reason to lose the other.
+        // A failure to save one jar must not prevent saving the other.
         let written: Result<Void, CommandFailure>
         do throws(CommandFailure) {
             written = .success(try await jar?.save() ?? ())

@@ -2,10 +2,10 @@
 
 import Beeline
 
-/// A value of `-F` or `--form-string`, in the order of the command line.
+/// A value of `-F` or `--form-string`, with its position on the command line.
 struct FormArgument: Hashable, Sendable {
     let text: String
-    /// `--form-string`: `@`, `<` and `;` are as good as any other character.
+    /// `--form-string`: `@`, `<` and `;` have no special meaning.
     let isLiteral: Bool
     let place: Int
 
@@ -16,20 +16,20 @@ struct FormArgument: Hashable, Sendable {
     }
 }
 
-/// The parts of a form, before their files are opened.
+/// The parts of a multipart form, before their files are opened.
 struct FormPlan: Hashable, Sendable {
     let parts: [FormPart]
     private let boundary: String
 
-    /// A form of arguments.
+    /// Parses the form arguments.
     ///
-    /// - Throws: ``CommandFailure`` for a part that is malformed or whose file cannot be read.
+    /// - Throws: ``CommandFailure`` for a malformed part or an unreadable file.
     init(_ arguments: [FormArgument], files: InputFiles) throws(CommandFailure) {
         parts = try arguments.map { argument throws(CommandFailure) in try FormPart(argument, files) }
         boundary = MultipartForm().boundary
     }
 
-    /// The form; its files are read while it is sent.
+    /// The multipart form. Its files are read while it is sent.
     var form: MultipartForm {
         let parts = parts.map { part in
             var body: RequestBody =
@@ -44,7 +44,7 @@ struct FormPlan: Hashable, Sendable {
     }
 }
 
-/// One part of a form: `name=value`, `name=@file`, `name=<file`, with `;type=` and `;filename=`.
+/// One part of a form: `name=value`, `name=@file` or `name=<file`, with optional `;type=` and `;filename=`.
 struct FormPart: Hashable, Sendable {
     enum Content: Hashable, Sendable {
         case bytes([UInt8])
@@ -60,7 +60,7 @@ struct FormPart: Hashable, Sendable {
     init(_ argument: FormArgument, _ files: InputFiles) throws(CommandFailure) {
         let text = argument.text
         guard let equals = text.firstIndex(of: "="), equals > text.startIndex else {
-            // The text may be a secret.
+            // Do not quote the text; it may be a secret.
             throw CommandFailure(.usage, "-F: a part has no name: write name=value or name=@file")
         }
         name = String(text[..<equals])
@@ -81,7 +81,7 @@ struct FormPart: Hashable, Sendable {
                 rest = rest.dropFirst(5)
                 type = try HeaderLine.checked(Self.takeWord(&rest), "-F")
             } else if let known = type {
-                // A parameter of the type, such as charset=utf-8.
+                // A parameter of the media type, such as charset=utf-8.
                 type = try HeaderLine.checked("\(known);\(Self.takeWord(&rest))", "-F")
             } else {
                 throw CommandFailure(
@@ -92,7 +92,7 @@ struct FormPart: Hashable, Sendable {
         }
         switch first {
         case "@":
-            // Pipes have no size, and can be read only once: they stand in memory.
+            // A pipe has no size and can be read only once, so it is read into memory.
             content = main == "-" || files.size(main) == nil ? .bytes(try files.read(main)) : .file(main)
             fileName = fileName ?? String(main[(main.lastIndex(of: "/").map(main.index(after:)) ?? main.startIndex)...])
             type = type ?? MediaType.guess(fileName: main)
@@ -101,8 +101,8 @@ struct FormPart: Hashable, Sendable {
         }
     }
 
-    /// Takes the text up to the next semicolon. In double quotes from its first to its last character it may hold
-    /// semicolons, and `\` before a quote or another `\`; quotes elsewhere are ordinary characters, as in curl.
+    /// Takes the text up to the next semicolon. A word in double quotes may contain semicolons, and `\` escapes a quote or
+    /// another `\`. As in curl, quotes in other places are ordinary characters.
     private static func takeWord(_ rest: inout Substring) -> String {
         if rest.first == "\"" {
             var word = ""
@@ -116,7 +116,7 @@ struct FormPart: Hashable, Sendable {
                 default: word.append(character)
                 }
             }
-            // The quote is not closed: it is an ordinary character.
+            // An unclosed quote is an ordinary character.
         }
         let word = rest.prefix { $0 != ";" }
         rest = rest[word.endIndex...]

@@ -2,15 +2,15 @@
 
 import Beeline
 
-/// A header as `-H` gives it.
+/// One header field of `-H`.
 struct HeaderLine: Hashable, Sendable {
     let name: HTTPField.Name
     /// Nil: the header is not sent at all.
     let value: String?
-    /// Whether it is the first of its name on the command line.
+    /// Whether this is the first line with its name on the command line.
     let isFirst: Bool
 
-    /// Reads the values of `-H`: `Name: value`, `Name:` (to remove one), `Name;` (to send it empty), `@file`.
+    /// Parses the values of `-H`: `Name: value`, `Name:` (removes the field), `Name;` (sends it empty), `@file`.
     ///
     /// - Throws: ``CommandFailure`` with status `usage`.
     static func all(_ arguments: [String], _ files: InputFiles) throws(CommandFailure) -> [HeaderLine] {
@@ -31,7 +31,7 @@ struct HeaderLine: Hashable, Sendable {
     }
 
     private init(_ text: String, _ seen: inout Set<HTTPField.Name>) throws(CommandFailure) {
-        // Checked first: a line break is what an attack looks like, whatever else is wrong.
+        // Check this first, because a line break may be an injection attempt.
         let text = try Self.checked(text, "-H")
         let end = text.firstIndex { $0 == ":" || $0 == ";" } ?? text.endIndex
         guard end < text.endIndex, let name = HTTPField.Name(String(text[..<end])) else {
@@ -46,13 +46,13 @@ struct HeaderLine: Hashable, Sendable {
         isFirst = seen.insert(name).inserted
     }
 
-    /// A text that goes into a header.
+    /// Checks a text for use in a header field.
     ///
-    /// - Throws: ``CommandFailure`` where it has a control character: CR and LF would begin a header of their own
-    ///   (RFC 9110 §5.5).
+    /// - Throws: ``CommandFailure`` if the text has a control character; CR or LF would start another header field (RFC 9110
+    ///   §5.5).
     static func checked(_ text: String, _ option: String) throws(CommandFailure) -> String {
         guard text.utf8.allSatisfy({ $0 == 0x09 || ($0 >= 0x20 && $0 != 0x7f) }) else {
-            // The text may be a secret.
+            // Do not quote the text; it may be a secret.
             throw CommandFailure(
                 .usage,
                 "\(option): its value has a line break or control character, which cannot be sent"
@@ -63,7 +63,7 @@ struct HeaderLine: Hashable, Sendable {
 }
 
 extension StringProtocol {
-    /// The text without spaces and tabs at its ends.
+    /// The text without leading and trailing spaces and tabs.
     var trimmingBlanks: SubSequence {
         let isBlank = { (character: Character) in character == " " || character == "\t" }
         guard let start = firstIndex(where: { !isBlank($0) }), let end = lastIndex(where: { !isBlank($0) }) else {

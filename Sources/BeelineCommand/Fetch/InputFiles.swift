@@ -8,16 +8,16 @@ import Musl
 import Glibc
 #endif
 
-/// The files that a command line names, and standard input: a plan reads them through this, so that tests need none.
+/// Reads the files that a command line names and standard input. Tests replace it.
 struct InputFiles: Sendable {
-    /// The whole of a file, or of standard input for `-`.
+    /// Reads a whole file; `-` is standard input.
     var contents: @Sendable (_ path: String) throws -> [UInt8]
-    /// The size of a regular file; nil for anything else, and where there is none.
+    /// Returns the size of a regular file in bytes; nil for other or missing files.
     var size: @Sendable (_ path: String) -> Int64?
-    /// Asks the person at the terminal for a password; nil where nobody is there.
+    /// Asks for a password on the terminal; nil without a terminal.
     var askPassword: @Sendable (_ prompt: String) -> String?
 
-    /// The files of this machine.
+    /// Reads the real file system.
     static let real = InputFiles(
         contents: { path in
             let file = path == "-" ? FileDescriptor.standardInput : try FileDescriptor.open(reading: path)
@@ -31,9 +31,9 @@ struct InputFiles: Sendable {
         }
     )
 
-    /// The whole of a file.
+    /// Reads a whole file.
     ///
-    /// - Throws: ``CommandFailure`` that names it.
+    /// - Throws: ``CommandFailure`` with the path in its message.
     func read(_ path: String) throws(CommandFailure) -> [UInt8] {
         do {
             return try contents(path)
@@ -42,6 +42,6 @@ struct InputFiles: Sendable {
         }
     }
 
-    /// The whole of a text file; what is not UTF-8 becomes U+FFFD.
+    /// Reads a whole text file. Invalid UTF-8 becomes U+FFFD.
     func text(_ path: String) throws(CommandFailure) -> String { String(decoding: try read(path), as: UTF8.self) }
 }

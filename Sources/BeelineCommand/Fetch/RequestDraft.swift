@@ -2,13 +2,13 @@
 
 import Beeline
 
-/// What all requests of a fetch have in common: method, fields and body as the options say.
+/// The parts of a request that all URLs of a fetch share: method, fields and body.
 struct RequestDraft: Sendable {
-    /// A field that the client adds by itself.
+    /// The handling of a field that the client adds by default.
     enum Habit: Hashable, Sendable {
-        /// As the client does.
+        /// Sends the client's default.
         case kept
-        /// `-H "Name:"`: it is left out.
+        /// `-H "Name:"`: omits the field.
         case removed
         case replaced(String)
 
@@ -27,7 +27,7 @@ struct RequestDraft: Sendable {
     private var authority: String?
     private var body = BodyPlan.none
     private var contentType: String?
-    /// `-G`: the data, to be added to each URL.
+    /// `-G`: the data to append to each URL's query.
     private(set) var query: String?
     /// The files of `-b`.
     private(set) var cookieFiles: [String] = []
@@ -35,12 +35,12 @@ struct RequestDraft: Sendable {
     private(set) var accept = Habit.kept
     private var scheme = AuthScheme.basic
     private var credentials: Credentials?
-    /// Whether the body's length is kept from the server (`-H "Transfer-Encoding: chunked"`).
+    /// Whether the body is sent without its length (`-H "Transfer-Encoding: chunked"`).
     private var isChunked = false
 
-    /// Reads the options.
+    /// Parses the request options.
     ///
-    /// - Throws: ``CommandFailure`` with status `usage` for what cannot be sent, `readFailed` for a file that cannot be read.
+    /// - Throws: ``CommandFailure`` with status `usage` for invalid options, `readFailed` for an unreadable file.
     init(
         _ arguments: RequestArguments,
         cookies: CookieArguments,
@@ -55,7 +55,7 @@ struct RequestDraft: Sendable {
         for line in try HeaderLine.all(arguments.headers, files) { try apply(line) }
     }
 
-    /// The request for one URL and its body.
+    /// Returns the request and the body for one URL.
     ///
     /// - Parameter upload: the file of `-T` for this URL.
     func request(upload: String?) throws(CommandFailure) -> (HTTPRequest, BodyPlan) {
@@ -79,7 +79,7 @@ struct RequestDraft: Sendable {
         return (request, isChunked ? .chunked(body) : body)
     }
 
-    /// Who the user is to a URL, where that is not said by a field: `-u`, else the user in the URL.
+    /// Returns the credentials for a URL: those of `-u`, else those in the URL. Nil if a field carries them.
     func credentials(for url: HTTPURL) -> Credentials? {
         credentials ?? url.user.flatMap { scheme.credentials(user: $0, password: url.password ?? "") }
     }
@@ -89,14 +89,14 @@ struct RequestDraft: Sendable {
         "choose one of -I, -d, -F and -T: each has a method of its own"
     )
 
-    /// HTTPTypes has no constant for it, because it belongs into `HTTPRequest.authority`.
+    /// HTTPTypes has no constant for it, because it uses `HTTPRequest.authority`.
     private static let host = HTTPField.Name("Host")
 
     // MARK: Reading
 
     private mutating func readMethod(_ text: String?) throws(CommandFailure) {
         guard let text else { return }
-        // A method is a token (RFC 9110 §9.1): anything else would end the request line early.
+        // A method is a token (RFC 9110 §9.1); other characters could end the request line early.
         guard let method = HTTPRequest.Method(text), method != .connect else {
             throw CommandFailure(.usage, "-X \"\(text)\": it is no method that can be sent")
         }
@@ -117,7 +117,7 @@ struct RequestDraft: Sendable {
         if !arguments.get, pieces.count == 1, pieces[0].kind == .binary, let file = pieces[0].file,
             files.size(file) != nil
         {
-            // The one case in which the file is the body, and need not stand in memory.
+            // Only here is the file the whole body, so it is streamed instead of read into memory.
             body = .file(file)
         } else {
             var bytes: [UInt8] = []
@@ -186,7 +186,7 @@ struct RequestDraft: Sendable {
         return BasicCredentials(user: String(text[..<colon]), password: String(text[text.index(after: colon)...]))
     }
 
-    /// A header of the user's replaces what the options and the client would send under its name.
+    /// Applies a field of `-H`, which replaces the value of other options and of the client.
     private mutating func apply(_ line: HeaderLine) throws(CommandFailure) {
         switch line.name {
         case Self.host where line.value?.isEmpty != false:
@@ -195,7 +195,7 @@ struct RequestDraft: Sendable {
         case .userAgent: userAgent = line.value.map(Habit.replaced) ?? .removed
         case .accept: accept = line.value.map(Habit.replaced) ?? .removed
         case .transferEncoding where line.value?.lowercased() == "chunked": isChunked = true
-        // Whether the connection is kept is the client's affair, and a command's connections end with it.
+        // The client manages its connections, and the command closes them at its end.
         case .connection where ["close", "keep-alive"].contains(line.value?.lowercased()): break
         default:
             if line.isFirst { fields[line.name] = nil }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// When a transfer is tried again (curl's `--retry`): after what may pass by itself, at growing intervals.
+/// Decides when a transfer is retried (curl's `--retry`): after transient failures, with growing delays.
 struct RetrySchedule: Hashable, Sendable {
-    /// The longest wait between two tries.
+    /// The maximum delay between two attempts.
     static let longestWait = Duration.seconds(600)
 
     private var left: Int
@@ -10,19 +10,19 @@ struct RetrySchedule: Hashable, Sendable {
     private var delay = Duration.seconds(1)
 
     /// - Parameters:
-    ///   - retries: how often it may be tried again.
-    ///   - delay: the wait; nil: 1 s, doubled each time.
+    ///   - retries: the maximum number of retries.
+    ///   - delay: the fixed delay; nil starts at 1 s and doubles each time.
     init(retries: Int, delay: Duration?) {
         left = retries
         fixedDelay = delay
     }
 
-    /// How long to wait before the next try; nil: there is none.
+    /// Returns the delay before the next attempt; nil if there is no retry.
     ///
     /// - Parameters:
-    ///   - status: how the try ended.
-    ///   - responseStatus: the response's status, where there was one.
-    ///   - retryAfter: the response's Retry-After, where it has one in seconds (RFC 9110 §10.2.3).
+    ///   - status: the result of the attempt.
+    ///   - responseStatus: the HTTP status; nil without a response.
+    ///   - retryAfter: the delay of the response's Retry-After field, if it has one (RFC 9110 §10.2.3).
     mutating func next(after status: CommandStatus, responseStatus: Int?, retryAfter: Duration? = nil) -> Duration? {
         guard left > 0, Self.mayPass(status, responseStatus) else { return nil }
         left -= 1

@@ -3,34 +3,34 @@
 import Beeline
 import Names
 
-/// One URL of a fetch: what is sent to it, and where its response goes.
+/// One URL of a fetch with its request and its output.
 struct Transfer: Sendable {
-    /// Where a body goes.
+    /// The destination of a response body.
     enum Output: Hashable, Sendable {
-        /// Standard output; a terminal is spared what is no text, unless it was named (`-o -`).
+        /// Standard output. Binary data is not written to a terminal unless `-o -` is given.
         case standardOutput(isNamed: Bool)
         case file(String)
     }
 
-    /// Where a download goes on.
+    /// The position at which a download resumes.
     enum Resume: Hashable, Sendable {
         case at(Int64)
-        /// Where the output file ends.
+        /// The end of the output file.
         case whereFileEnds
     }
 
-    /// Its place among the URLs, from 0.
+    /// The index among the URLs, from 0.
     var number: Int
-    /// The URL as it was written, without user and password.
+    /// The URL of the command line, without user and password.
     var url: HTTPURL
     var request: HTTPRequest
     var body: BodyPlan
     var output: Output
     var resume: Resume?
-    /// Who the user is to the URL's origin, where no field says so.
+    /// The credentials for the URL's origin; nil if there are none or a field carries them.
     var credentials: Credentials?
 
-    /// The transfers of a command line, one for each URL.
+    /// Returns the transfers of a command line, one for each URL.
     static func all(
         _ command: FetchCommand,
         draft: RequestDraft,
@@ -70,8 +70,8 @@ struct Transfer: Sendable {
         return transfers
     }
 
-    /// Reads a URL as curl does: `http://` where no scheme is named; `-G` adds a query, and `-T` the file's name where the
-    /// path ends in a slash.
+    /// Parses a URL as curl does: `http://` is the default scheme, `-G` appends the query, and `-T` appends the file's name to
+    /// a path that ends in a slash.
     private static func url(_ text: String, query: String?, upload: String?) throws(CommandFailure) -> HTTPURL {
         var text = text.hasScheme ? text : "http://" + text
         if let query {
@@ -99,7 +99,7 @@ struct Transfer: Sendable {
         return PercentEncoding.encode(name, keeping: .unreserved)
     }
 
-    /// The last segment of the path, as it stands in the URL: for `-O`.
+    /// Returns the last path segment as it is in the URL, for `-O`.
     private static func name(of url: HTTPURL) throws(CommandFailure) -> String {
         let name = url.path[(url.path.lastIndex(of: "/").map(url.path.index(after:)) ?? url.path.startIndex)...]
         guard !name.isEmpty else {

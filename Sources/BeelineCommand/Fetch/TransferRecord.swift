@@ -2,26 +2,26 @@
 
 import Beeline
 
-/// How a transfer went: what the exit code, `-w`, `-v` and `--report` tell of it.
+/// The result of a transfer, for the exit code, `-w`, `-v` and `--report`.
 struct TransferRecord: Sendable {
     let transfer: Transfer
-    /// The hops that brought a response.
+    /// The hops that returned a response.
     var hops: [Hop] = []
-    /// Why it failed; nil where it did not.
+    /// The reason for a failed transfer; nil if it succeeded.
     var failure: CommandFailure?
-    /// What the client said where a request brought no response.
+    /// The client's error; nil without one.
     var error: BeelineError?
-    /// Bytes of the body that were written, decoded.
+    /// The number of body bytes written, after decoding.
     var received: Int64 = 0
-    /// Bytes of the request's body that were sent.
+    /// The number of request body bytes sent.
     var sent: Int64 = 0
-    /// From the head to the body's last byte; nil where it did not come to its end.
+    /// The time from the head to the last byte of the body; nil if the body is incomplete.
     var bodyTime: Duration?
-    /// How often it was tried again.
+    /// The number of retries.
     var retries = 0
-    /// Whether no certificate was checked (`-k`).
+    /// Whether certificate verification was off (`-k`).
     var isUnverified = false
-    /// From the start to the last byte, retries included.
+    /// The time from the start to the last byte, including retries.
     var total = Duration.zero
 
     init(_ transfer: Transfer, retries: Int = 0) {
@@ -31,13 +31,13 @@ struct TransferRecord: Sendable {
 
     var status: CommandStatus { failure?.status ?? .ok }
 
-    /// The hop that brought the response.
+    /// The hop of the final response.
     var lastHop: Hop? { hops.last }
 
-    /// The URL that answered, or was asked first.
+    /// The URL of the final response; without one, the requested URL.
     var url: HTTPURL { hops.last?.url ?? transfer.url }
 
-    /// When each phase of the last hop ended, counted from the start of the transfer; nil where it did not come to it.
+    /// The end of each phase of the last hop, measured from the start of the transfer; nil without a hop.
     var phases: Phases? {
         guard let last = hops.last?.timings else { return nil }
         let before = hops.dropLast().reduce(Duration.zero) { $0 + $1.timings.total }

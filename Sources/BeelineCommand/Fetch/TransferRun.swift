@@ -11,12 +11,12 @@ import Musl
 import Glibc
 #endif
 
-/// One transfer from its request to the last byte, tried again where the plan says so.
+/// Runs one transfer from the request to the last byte, with the plan's retries.
 struct TransferRun {
     let plan: FetchPlan
     let client: BeelineClient
     let transfer: Transfer
-    /// Where `-D` has heads go. It is open for all transfers, since the reader of a pipe leaves when it is closed.
+    /// The output of `-D`. It stays open for all transfers, because closing a pipe would end its reader.
     private let heads: OutputSink
     private let meter = UploadMeter()
     private let begin = ContinuousClock.now
@@ -28,7 +28,7 @@ struct TransferRun {
         self.heads = heads
     }
 
-    /// Runs it, and prints what the plan wants printed.
+    /// Runs the transfer and prints the output of the plan.
     func run() async -> TransferRecord {
         var record = TransferRecord(transfer)
         var schedule = RetrySchedule(retries: plan.retries, delay: plan.retryDelay)
@@ -41,7 +41,7 @@ struct TransferRun {
             note("trying again in \(wait.seconds) s, \(plan.retries - record.retries) tries left")
             record = TransferRecord(transfer, retries: record.retries + 1)
             do { try await Task.sleep(for: wait) } catch { break }
-            // The next try asks from the same byte again: what this one appended must go.
+            // The next attempt requests the same byte range, so remove the bytes that this attempt appended.
             guard let file = resumedFile, let sizeBefore, !isRestarted else { continue }
             do {
                 try FileDescriptor.truncate(file, to: sizeBefore)
@@ -57,10 +57,10 @@ struct TransferRun {
         return record
     }
 
-    /// Tries once. Returns how long to wait before the next try; nil: this one counts.
+    /// Makes one attempt. Returns the delay before the next attempt; nil if this one is final.
     ///
-    /// - Parameter isRestarted: whether a try with `-C N` wrote the whole anew: byte N is not where the file ends any more, so
-    ///   the next ones ask for the whole too.
+    /// - Parameter isRestarted: whether an attempt with `-C N` rewrote the whole file. The file then no longer ends at byte N,
+    ///   so later attempts request the whole file too.
     private func attempt(
         _ record: inout TransferRecord,
         _ schedule: inout RetrySchedule,
@@ -115,13 +115,13 @@ struct TransferRun {
             tell(error.hops)
             if plan.isVerbose { VerboseLog.lines(error.attempts).forEach(Terminal.standardError.writeLine) }
             let failure = CommandFailure(error)
-            // curl's number tells the kinds of proxies apart, and the library's code does not.
+            // curl has separate exit codes for the kinds of proxies; the library has one error code.
             throw error.code == BeelineError.Code(.proxyRefused) && error.proxy?.kind == .socks5
                 ? CommandFailure(.proxyFailed, failure.message) : failure
         }
     }
 
-    /// Whether what was written can be written anew: not what has gone to standard output, a pipe or a device.
+    /// Whether the output can be rewritten; false for standard output, pipes and devices.
     private var canTakeBack: Bool {
         guard case .file(let path) = transfer.output else { return false }
         return FileDescriptor.isRegular(path)
@@ -133,7 +133,7 @@ struct TransferRun {
         return path
     }
 
-    /// The byte that the download goes on from; 0: from the start.
+    /// Returns the first byte to request; 0 requests the whole.
     private func resumeOffset() throws(CommandFailure) -> Int64 {
         switch transfer.resume {
         case nil: return 0
@@ -244,7 +244,7 @@ struct TransferRun {
         if !plan.isSilent, !plan.reports { Terminal.standardError.writeLine("beeline: \(text.singleLine)") }
     }
 
-    /// The end: `-w`, the error, the report.
+    /// Prints the output of `-w`, the error and the report.
     private func tell(_ record: inout TransferRecord) {
         if let output = plan.writeOut?.output(record) {
             do {
@@ -255,7 +255,7 @@ struct TransferRun {
             Terminal.standardError.write(output.standardError)
         }
         if plan.reports {
-            // Standard error is the report's alone, so that a program can read it.
+            // With `--report`, standard error contains only the report, so that a program can parse it.
             Terminal.standardError.writeLine(JSONText.line(FetchReport(record)))
         } else if plan.showsErrors, !Task.isCancelled {
             record.failure?.print()

@@ -5,27 +5,27 @@ import NIOConcurrencyHelpers
 import NIOCore
 import NIOPosix
 
-/// Counts the bytes of a body that were handed to the connection; anew for a body that is sent again.
+/// Counts the body bytes passed to the connection. The count restarts when the body is sent again.
 final class UploadMeter: Sendable {
     /// Guards the count.
     private let bytes = NIOLockedValueBox<Int64>(0)
 
     var count: Int64 { bytes.withLockedValue { $0 } }
 
-    /// The body, counted while it is sent.
+    /// Returns the body with counting added.
     func counting(_ body: RequestBody) -> RequestBody {
         body.onProgress { [self] progress in bytes.withLockedValue { $0 = progress.transferred } }
     }
 }
 
-/// A stream as a body, such as standard input.
+/// Streams a file descriptor as a body, for example standard input.
 struct DescriptorBody: AsyncSequence, Sendable {
     typealias Element = ByteBuffer
 
     enum Source: Hashable, Sendable {
-        /// It is not closed.
+        /// Standard input, which stays open.
         case standardInput
-        /// It is opened when the first piece is wanted, and closed at its end.
+        /// A file that is opened at the first read and closed at the end.
         case path(String)
     }
 
@@ -35,7 +35,7 @@ struct DescriptorBody: AsyncSequence, Sendable {
 
     func makeAsyncIterator() -> Iterator { Iterator(source) }
 
-    /// Reads on NIO's thread pool, since a pipe may keep its reader waiting.
+    /// Reads on NIO's thread pool, because a read from a pipe may block.
     final class Iterator: AsyncIteratorProtocol {
         private static let pieceSize = 128 * 1024
 

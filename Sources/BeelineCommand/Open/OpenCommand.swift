@@ -6,7 +6,7 @@ import BeelineProxy
 import BeelineWebDriver
 import Dispatch
 
-/// `beeline open URL`: a page in a browser, logged in.
+/// `beeline open URL`: opens a page in a browser with the jar's cookies.
 struct OpenCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "open",
@@ -20,7 +20,7 @@ struct OpenCommand: AsyncParsableCommand {
             """ + NameArguments.specs
     )
 
-    /// `--browser`.
+    /// Values of `--browser`.
     enum BrowserName: String, ExpressibleByArgument, CaseIterable {
         case chromium, firefox, webkit
     }
@@ -48,18 +48,18 @@ struct OpenCommand: AsyncParsableCommand {
 
     func run() async throws {
         let runner = try runner(try Defaults.load(), files: .real)
-        // Browser, driver and profile would be left behind.
+        // Cleanup must finish, to remove the browser, its driver and the profile.
         let status = await Interruption.run(cleanup: .seconds(15)) { await runner.run() }
         if status != .ok { throw ExitCode(status.rawValue) }
     }
 
-    /// What the options ask for.
+    /// Makes the runner from the options.
     func runner(_ defaults: Defaults, files: InputFiles) throws(CommandFailure) -> OpenRunner {
         let url = try HTTPURL(argument: url)
         let client = try proxy.client(names, defaults)
         var configuration = ProxyConfiguration()
         configuration.policy = try proxy.policy(names, defaults)
-        // Where the page itself is must be within reach, whatever port it has.
+        // The page's own port must be allowed, even if it is not a default port.
         if !configuration.policy.tunnelPorts.isEmpty { configuration.policy.tunnelPorts.insert(url.origin.port) }
         configuration.servesPAC = false
         configuration.blankPagePath = ProxyConfiguration.unguessablePath()

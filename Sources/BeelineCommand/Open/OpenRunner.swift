@@ -6,7 +6,7 @@ import BeelineWebDriver
 import BeelineWebView
 import CookieJar
 
-/// What `beeline open` does: a proxy, a browser behind it, and cookies that go both ways.
+/// Runs `beeline open`: starts a proxy and a browser, and syncs cookies between the browser and the jar.
 struct OpenRunner: Sendable {
     let url: HTTPURL
     let client: BeelineClient
@@ -16,10 +16,10 @@ struct OpenRunner: Sendable {
     let jarBounds: CookieJarConfiguration
     let isVerbose: Bool
 
-    /// For how long cookies are taken over from a browser that is to end, and it is asked to end; then it is killed.
+    /// The limit for syncing the last cookies and closing the browser. Then the browser is killed.
     private static let cleanupLimit = Duration.seconds(10)
 
-    /// Returns when the browser has been closed, or the task was cancelled.
+    /// Returns when the browser is closed or the task is cancelled.
     func run() async -> CommandStatus {
         DescriptorLimit.raise()
         async let _: Void = client.run()
@@ -30,7 +30,7 @@ struct OpenRunner: Sendable {
             do throws(CommandFailure) {
                 try await browse(with: open?.jar ?? CookieJar(configuration: jarBounds))
             } catch {
-                // Whatever has come into the jar by then is kept.
+                // Save the cookies that reached the jar before the error.
                 try await open?.save()
                 throw error
             }
@@ -44,7 +44,7 @@ struct OpenRunner: Sendable {
 
     private func browse(with jar: CookieJar) async throws(CommandFailure) {
         var configuration = proxy
-        // The proxy does not wait for the reader of its lines.
+        // The proxy must not wait for a slow terminal.
         let lines = TerminalLines(.standardError)
         if isVerbose { configuration.onEvent = { event in event.line.map { lines.add($0.singleLine) } } }
         let proxy: BeelineProxy
@@ -69,7 +69,7 @@ struct OpenRunner: Sendable {
         if let failure { throw failure }
     }
 
-    /// The cookies go in, the page is loaded, and both sides follow each other until the browser has gone.
+    /// Hands over the cookies, loads the page and syncs cookies until the browser closes.
     private func visit(_ browser: Browser, with jar: CookieJar) async {
         if browser.kind == .webKit, !self.browser.rootPEMs.isEmpty {
             tell("\(browser.kind.title) trusts the system's roots alone: --cacert does not hold for its pages")
@@ -82,21 +82,21 @@ struct OpenRunner: Sendable {
             tell("the page may not be logged in: \(error)")
         }
         var configuration = WebCookieFollowing.Configuration()
-        // A tab for each host that a jar knows is not what anybody wants to see.
+        // WebKit needs a tab for each host to set its cookies, so share only those of this site.
         let site = Site(of: url)
         if browser.kind == .webKit { configuration.shares = { $0.belongs(to: site) } }
         configuration.hostOfAddress = { [client] in try? client.resolver.onlyHost(of: $0) }
         let following = store.follow(jar, configuration: configuration)
-        // Before the page is there, so that what it sets is newer than what the jar has.
+        // Sync before the load, so that cookies set by the page are newer than those of the jar.
         _ = try? await following.sync()
         do throws(WebDriverError) {
             try await browser.navigate(to: url)
         } catch {
-            // The browser shows what went wrong, and the person before it goes on from there.
+            // The browser shows the error, and the user can continue there.
             if error.code != .ended { tell("\(error)") }
         }
         await browser.waitUntilClosed()
-        // Ctrl-C cancels this task, but what is in the browser by now is still wanted.
+        // Ctrl-C cancels this task, but the cookies in the browser must still be read.
         let end = Task {
             _ = try? await following.sync()
             await following.stop()
@@ -114,14 +114,14 @@ struct OpenRunner: Sendable {
 }
 
 extension Cookie {
-    /// Whether pages of a site use it.
+    /// Whether the cookie's domain belongs to a site.
     fileprivate func belongs(to site: Site) -> Bool {
         (try? Host(domain)).map { Site(isSecure: site.isSecure, host: $0) } == site
     }
 }
 
 extension CommandFailure {
-    /// A browser that does not come up.
+    /// Makes a failure from a browser that does not start.
     init(_ error: WebDriverError) {
         self.init(error.code == .timedOut ? .timedOut : .unavailable, error.message)
     }

@@ -5,7 +5,7 @@ import Beeline
 /// An address in the JSON of `resolve` and `doctor`.
 struct AddressReport: Encodable {
     var address: String
-    /// In seconds; null where the upstream does not say, and where it is for ever.
+    /// In seconds; null if the upstream gives no TTL or it does not expire.
     @OrNull var ttl: Int64?
 
     init(_ address: IPAddress, _ ttl: Duration?) {

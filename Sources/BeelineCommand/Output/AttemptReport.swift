@@ -2,17 +2,17 @@
 
 import Beeline
 
-/// One try at one endpoint, in a report.
+/// One connection attempt in a report.
 struct AttemptReport: Encodable {
     var endpoint: String
     /// `connected`, `failed` or `abandoned`.
     var outcome: String
-    /// Why it failed, for programs and for people; null where it did not.
+    /// The error code and message; null unless the attempt failed.
     @OrNull var code: String?
     @OrNull var reason: String?
-    /// When it began, counted from the start of the dial.
+    /// The start of the attempt, relative to the start of the dial.
     var startMS: Double
-    /// How long TCP and TLS took; null where it did not come to that.
+    /// The durations of TCP connect and TLS handshake; null if not reached.
     @OrNull var connectMS: Double?
     @OrNull var tlsMS: Double?
 
@@ -39,19 +39,19 @@ struct AttemptReport: Encodable {
     }
 }
 
-/// How a name's addresses were known, in a report.
+/// The resolution of a host in a report.
 struct ResolutionReport: Encodable {
     /// `fresh`, `cached`, `stale`, `system`, `fixed`, `literal`, or `pinned` by `--resolve`.
     var source: String
-    /// Who said it; null where nobody was asked.
+    /// The upstream that answered; null if none was queried.
     @OrNull var upstream: String?
-    /// How long ago; null where nobody was asked.
+    /// The age of the answer; null if no upstream was queried.
     @OrNull var ageMS: Double?
-    /// For how long it may still be used; null where that is for ever.
+    /// The remaining TTL; null if the answer does not expire.
     @OrNull var ttlMS: Double?
-    /// All of them, in the order to try them.
+    /// All addresses in the order of attempts.
     var addresses: [String]
-    /// Who was asked before in vain.
+    /// The upstreams that failed before the answer.
     var failures: [FailedUpstreamReport]
 
     init(_ resolution: Resolution?) {
@@ -71,7 +71,7 @@ struct ResolutionReport: Encodable {
     }
 }
 
-/// An upstream that gave no answer, in a report.
+/// A failed upstream in a report.
 struct FailedUpstreamReport: Encodable {
     var upstream: String
     var code: String

@@ -2,14 +2,14 @@
 
 import Beeline
 
-/// The JSON of `--report`: how a transfer went, hop by hop. Its field names stay within a major version; no cookie value,
-/// credential or body is in it.
+/// The JSON of `--report`: a transfer, hop by hop. Field names are stable within a major version. It contains no cookie values,
+/// credentials or bodies.
 struct FetchReport: Encodable {
-    /// The URL that was asked first.
+    /// The requested URL.
     var url: String
-    /// The URL that answered.
+    /// The URL of the final response.
     var finalURL: String
-    /// The response's status; null where none came.
+    /// The HTTP status; null without a response.
     @OrNull var status: Int?
     /// The exit code.
     var exit: Int32
@@ -43,14 +43,14 @@ struct FetchReport: Encodable {
         case totalMS = "total_ms"
     }
 
-    /// Why the last hop brought no response, or its body no end.
+    /// The reason for a missing response or an incomplete body.
     struct Failure: Encodable {
-        /// The library's name for it; null where the fault was not in an exchange.
+        /// The library's error code; null if the error is not from an exchange.
         @OrNull var code: String?
         var message: String
-        /// Every endpoint that was tried.
+        /// All attempted endpoints.
         var attempts: [AttemptReport]
-        /// What each upstream that was asked in vain said.
+        /// The errors of the upstreams that failed.
         var upstreams: [FailedUpstreamReport]
 
         init(_ failure: CommandFailure, _ error: BeelineError?) {
@@ -70,13 +70,13 @@ struct HopReport: Encodable {
     var status: Int
     /// `http/1.1` or `h2`.
     var `protocol`: String
-    /// Where the socket goes.
+    /// The remote endpoint of the connection.
     var endpoint: String
-    /// Whether the connection had served an earlier request.
+    /// Whether the connection was reused.
     var reused: Bool
-    /// The proxy that carried it; null: none did.
+    /// The proxy of this hop; null for a direct connection.
     @OrNull var proxy: String?
-    /// How the endpoint was known; null through a proxy.
+    /// The resolution of the host; null with a proxy.
     @OrNull var resolution: ResolutionReport?
     var attempts: [AttemptReport]
     var timingsMS: Timings
@@ -84,7 +84,7 @@ struct HopReport: Encodable {
     var cookiesSent: [String]
     var cookiesReceived: [ReceivedCookie]
 
-    /// - Parameter bodyTime: from the head to the body's last byte, of the hop that brought the response.
+    /// - Parameter bodyTime: the time from the head to the last byte of the body; nil unless this hop's body was read.
     init(_ hop: Hop, bodyTime: Duration?) {
         url = "\(hop.url)"
         origin = "\(hop.url.origin)"
@@ -108,14 +108,14 @@ struct HopReport: Encodable {
         case cookiesReceived = "cookies_received"
     }
 
-    /// How long each phase took; null where the connection was there already.
+    /// The duration of each phase; null for phases that a reused connection skips.
     struct Timings: Encodable {
         @OrNull var resolve: Double?
         @OrNull var connect: Double?
         @OrNull var tls: Double?
         var firstByte: Double
         var total: Double
-        /// Null where no body came to its end.
+        /// Null without a complete body.
         @OrNull var body: Double?
 
         init(_ timings: ExchangeTimings, _ bodyTime: Duration?) {

@@ -6,7 +6,7 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// JSON as the command prints it: keys in order, a document a line.
+/// The command's JSON output: sorted keys, one document on each line.
 enum JSONText {
     static func line(_ value: some Encodable) -> String {
         let encoder = JSONEncoder()
@@ -16,7 +16,7 @@ enum JSONText {
     }
 }
 
-/// A value that JSON shows as null where there is none, so that a document has the same keys always.
+/// A value that is encoded as null if it is nil, so that a document always has the same keys.
 @propertyWrapper
 struct OrNull<Value: Encodable>: Encodable {
     var wrappedValue: Value?

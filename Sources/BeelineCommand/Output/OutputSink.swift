@@ -2,16 +2,16 @@
 
 import NIOCore
 
-/// Where a response goes while it comes: a file that is opened when there is something for it, or standard output.
+/// The destination of a response: a file or standard output.
 struct OutputSink {
     private let output: Transfer.Output
     private var file: FileDescriptor?
-    /// Bytes of the body that were written.
+    /// The number of body bytes written.
     private(set) var written: Int64 = 0
 
     init(_ output: Transfer.Output) { self.output = output }
 
-    /// Opens the file; standard output is open.
+    /// Opens the file. Does nothing for standard output.
     mutating func open(_ mode: FileDescriptor.Mode) throws(CommandFailure) {
         guard case .file(let path) = output else { return }
         do {
@@ -21,7 +21,7 @@ struct OutputSink {
         }
     }
 
-    /// Writes a head, which does not count as body.
+    /// Writes a response head, which does not count towards `written`.
     func write(head: [UInt8]) throws(CommandFailure) {
         do {
             try (file ?? .standardOutput).write(head)
@@ -50,7 +50,7 @@ struct OutputSink {
         throw failure(error)
     }
 
-    /// Closes the file. What the disk had no room for may show only now.
+    /// Closes the file. A full disk may be reported only here.
     mutating func close() throws(CommandFailure) {
         guard let open = file else { return }
         file = nil

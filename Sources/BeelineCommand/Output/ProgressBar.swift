@@ -1,33 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The line that shows how far a download has come: pure, so that tests see what a terminal would.
+/// Formats the progress line of a download. It does no I/O, so that tests can check the text.
 struct ProgressBar {
-    /// How often it is drawn anew.
+    /// The minimum time between two updates.
     static let interval = Duration.milliseconds(100)
 
     private let name: String
-    /// Bytes that were there before, when a download goes on.
+    /// The number of bytes already in the file of a resumed download.
     private let offset: Int64
-    /// Bytes in all; nil where the server does not say.
+    /// The total number of bytes; nil if the server does not send it.
     private let total: Int64?
     private let begin: Duration
     private var lastDrawn: Duration?
 
     /// - Parameters:
-    ///   - name: what is downloaded.
-    ///   - offset: bytes that are there already.
-    ///   - expected: bytes that will come; nil where the server does not say.
-    ///   - now: the time, counted from anywhere.
+    ///   - name: the name of the download.
+    ///   - offset: the number of bytes already present.
+    ///   - expected: the number of bytes to receive; nil if the server does not send it.
+    ///   - now: the current time, from any origin.
     init(name: String, offset: Int64 = 0, expected: Int64?, now: Duration) {
         self.name = name
         self.offset = offset
-        // The server may claim any length.
+        // The server controls this value, so the sum may overflow.
         let sum = expected?.addingReportingOverflow(offset)
         total = sum.flatMap { $0.overflow ? nil : $0.partialValue }
         begin = now
     }
 
-    /// The line to draw; nil where the last one is still fresh.
+    /// Returns the line to draw; nil if the last update is too recent.
     mutating func line(received: Int64, now: Duration, width: Int, isLast: Bool = false) -> String? {
         if let lastDrawn, now - lastDrawn < Self.interval, !isLast { return nil }
         lastDrawn = now
@@ -47,7 +47,7 @@ struct ProgressBar {
         let share = min(1, Double(have) / Double(total))
         let percent = "\(Int(share * 100))%"
         let head = "\(name)  \(String(repeating: " ", count: max(0, 4 - percent.count)))\(percent) "
-        // One column is left free: some terminals wrap when the last one is written.
+        // Leave the last column empty, because some terminals wrap after writing to it.
         let room = width - head.count - figures.count - 5
         guard room >= 10 else { return fitted(head + " " + figures, width) }
         let cells = min(room, 40)
@@ -58,7 +58,7 @@ struct ProgressBar {
 
     private func fitted(_ line: String, _ width: Int) -> String { String(line.prefix(max(1, width - 1))) }
 
-    /// `512 B`, `1.5 KiB`, `23.4 MiB`.
+    /// Formats a size: `512 B`, `1.5 KiB`, `23.4 MiB`.
     static func bytes(_ count: Double) -> String {
         var count = count
         var units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"][...]
@@ -72,7 +72,7 @@ struct ProgressBar {
         return "\(tenths / 10).\(tenths % 10) \(unit)"
     }
 
-    /// `0:07`, `12:34`, `1:02:03`.
+    /// Formats a duration: `0:07`, `12:34`, `1:02:03`.
     static func time(_ seconds: Double) -> String {
         guard seconds.isFinite, seconds < 360_000 else { return "--:--" }
         let whole = max(0, Int(seconds.rounded()))

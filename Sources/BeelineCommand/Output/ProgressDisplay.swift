@@ -2,18 +2,18 @@
 
 import Beeline
 
-/// Draws a ``ProgressBar`` on standard error while a file is downloaded; only where a person sits before it.
+/// Draws a ``ProgressBar`` on standard error during a download to a file, if standard error is a terminal.
 struct ProgressDisplay {
     private var bar: ProgressBar
     private let begin = ContinuousClock.now
 
-    /// Nil where no bar is to be drawn.
+    /// Nil if no progress is shown.
     init?(plan: FetchPlan, transfer: Transfer, response: Response, offset: Int64) {
         guard case .file(let path) = transfer.output, Terminal.standardError.isTerminal, !plan.isSilent, !plan.reports
         else {
             return nil
         }
-        // What is decoded on the way has another length than the server says.
+        // Content-Length is the size before decoding.
         let isDecoded = plan.client.decodesContent && response.fields[.contentEncoding] != nil
         let expected = isDecoded ? nil : response.fields[.contentLength].flatMap { Int64($0) }
         bar = ProgressBar(name: path, offset: offset, expected: expected, now: .zero)
@@ -30,7 +30,7 @@ struct ProgressDisplay {
         let now = begin.duration(to: .now)
         let terminal = Terminal.standardError
         guard let line = bar.line(received: received, now: now, width: terminal.width, isLast: isLast) else { return }
-        // Back to the start of the line, and away with what a longer line left behind.
+        // Return to the start of the line, and clear the rest of a longer previous line.
         terminal.write("\r\(line)\u{1b}[K")
     }
 }

@@ -2,7 +2,7 @@
 
 import Beeline
 
-/// A response's head as `-i` and `-D` print it: as it was on the wire of HTTP/1.1.
+/// A response head in HTTP/1.1 format, for `-i` and `-D`.
 struct ResponseHead {
     let bytes: [UInt8]
 
@@ -10,14 +10,14 @@ struct ResponseHead {
         var bytes = Array("\(Self.statusLine(hop))\r\n".utf8)
         for field in hop.response.headerFields {
             bytes += Array("\(field.name.rawName): ".utf8)
-            // Not every value is UTF-8, and it is printed as it came.
+            // A value may not be UTF-8; print its bytes unchanged.
             field.withUnsafeBytesOfValue { bytes += $0 }
             bytes += [0x0d, 0x0a]
         }
         self.bytes = bytes + [0x0d, 0x0a]
     }
 
-    /// `HTTP/1.1 200 OK`; HTTP/2 has no reason phrases.
+    /// Returns the status line, such as `HTTP/1.1 200 OK`. HTTP/2 has no reason phrases.
     static func statusLine(_ hop: Hop) -> String {
         let reason = hop.applicationProtocol == "h2" ? "" : hop.status.reasonPhrase
         return "HTTP/\(hop.httpVersion) \(hop.status.code) \(reason)"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Results, which go to standard output. An error is told with exit code 23, quietly where the reader of a pipe has left.
+/// Writes results to standard output. An error has exit code 23 and no message if the reader closed the pipe.
 enum StandardOutput {
     /// Writes octets.
     static func write(_ octets: some Sequence<UInt8>) throws(CommandFailure) {
@@ -11,8 +11,8 @@ enum StandardOutput {
         }
     }
 
-    /// Writes octets that servers have set. A terminal gets none of the control characters that a cookie may have (U+0080 to
-    /// U+009F, which begin control sequences, too).
+    /// Writes octets from servers. On a terminal, replaces the C1 control characters that cookies may contain (U+0080 to
+    /// U+009F), which can start control sequences.
     static func write(cookies octets: [UInt8]) throws(CommandFailure) {
         guard Terminal.standardOutput.isTerminal else { return try write(octets) }
         var text = ""
@@ -22,14 +22,14 @@ enum StandardOutput {
         try write(text.utf8)
     }
 
-    /// Writes a text and the end of its line.
+    /// Writes a line with a line break.
     static func writeLine(_ line: some CustomStringConvertible) throws(CommandFailure) {
         try write("\(line)\n".utf8)
     }
 }
 
 extension CommandFailure {
-    /// Standard output that takes nothing more.
+    /// Makes a failure from a write error of standard output.
     init(standardOutput error: FileDescriptor.Failure) {
         self.init(.writeFailed, "standard output cannot be written: \(error)", isQuiet: error.isBrokenPipe)
     }

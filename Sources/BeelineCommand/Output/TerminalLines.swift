@@ -3,10 +3,10 @@
 import Dispatch
 import NIOConcurrencyHelpers
 
-/// Lines for a terminal, written on a thread of their own: their reader may stand still, and keeps no task from ending. Lines
-/// that find no room are dropped.
+/// Writes lines to a terminal on its own thread, so that a blocked reader does not block tasks. Lines beyond the capacity are
+/// dropped.
 final class TerminalLines: Sendable {
-    /// Lines that may wait.
+    /// The maximum number of queued lines.
     private static let capacity = 1_000
 
     private let terminal: Terminal
@@ -28,12 +28,12 @@ final class TerminalLines: Sendable {
         }
     }
 
-    /// Returns when all lines are written, or after a while where their reader stands still.
+    /// Returns when all lines are written, or after `limit` if the reader is blocked.
     func finish(within limit: DispatchTimeInterval = .seconds(1)) async { await queue.finish(within: limit) }
 }
 
 extension DispatchQueue {
-    /// Returns when all that was given to this queue, and then `body`, has been done, or after a while.
+    /// Returns when the queue's earlier work and then `body` have run, or after `limit`.
     func finish(within limit: DispatchTimeInterval, _ body: @escaping @Sendable () -> Void = {}) async {
         await withCheckedContinuation { continuation in
             let isOver = NIOLockedValueBox(false)

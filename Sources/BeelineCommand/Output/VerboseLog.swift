@@ -2,16 +2,16 @@
 
 import Beeline
 
-/// What `-v` prints: how each hop found its server, what was sent and what came. Credentials and the values of cookies are not
-/// shown, since such logs are pasted into reports; `-i` shows what a server set.
+/// The output of `-v`: resolution, connection, request and response of each hop. It hides credentials and cookie values,
+/// because users paste such logs into reports; `-i` shows Set-Cookie fields in full.
 enum VerboseLog {
-    /// The lines for a hop: `*` what happened, `>` what was sent, `<` what came.
+    /// Returns the lines for a hop: `*` events, `>` request, `<` response.
     static func lines(_ hop: Hop) -> [String] {
         connection(hop).map { "* \($0)" } + request(hop).map { "> \($0)" } + [">"]
             + response(hop).map { "< \($0)" } + ["<"] + cookies(hop).map { "* \($0)" }
     }
 
-    /// The lines for attempts that came to nothing.
+    /// Returns the lines for failed attempts.
     static func lines(_ attempts: [Attempt]) -> [String] { attempts.map { "* \($0)" } }
 
     private static func connection(_ hop: Hop) -> [String] {
@@ -53,11 +53,11 @@ enum VerboseLog {
 
     private static func version(_ hop: Hop) -> String { hop.applicationProtocol == "h2" ? "HTTP/2" : "HTTP/1.1" }
 
-    /// A field's value; of secrets only what is none.
+    /// Returns a field's value without secrets.
     private static func shown(_ field: HTTPField) -> String {
         switch field.name {
         case .authorization, .proxyAuthorization:
-            // Without a space there is no scheme: all of it is the secret.
+            // A value without a space has no scheme; all of it may be secret.
             let words = field.value.split(separator: " ", maxSplits: 1)
             return words.count == 2 ? "\(words[0]) …" : "…"
         case .cookie:
@@ -69,17 +69,17 @@ enum VerboseLog {
         }
     }
 
-    /// `name=…` of `name=value`.
+    /// Replaces the value in `name=value` with `…`.
     private static func hidden(_ pair: Substring) -> String {
         pair.firstIndex(of: "=").map { "\(pair[...$0])…" } ?? "…"
     }
 
-    /// With three decimals.
+    /// Returns milliseconds rounded to three decimals.
     static func milliseconds(_ duration: Duration) -> Double { (duration.seconds * 1e6).rounded() / 1e3 }
 }
 
 extension Resolution {
-    /// Who said it, and how long ago where it is not just now: `dnspod:119.29.29.29`, `doh:1.1.1.1,cached`.
+    /// The source of the answer, with its kind if it comes from the cache: `dnspod:119.29.29.29`, `doh:1.1.1.1,cached`.
     var sourceText: String {
         switch source {
         case .fresh: upstream

@@ -2,9 +2,9 @@
 
 import Beeline
 
-/// The format of `-w`: text with variables, as curl has it.
+/// The format of `-w`: text with curl's variables.
 struct WriteOut: Hashable, Sendable {
-    /// A part of a format.
+    /// A parsed part of the format.
     enum Part: Hashable, Sendable {
         case text(String)
         case variable(String)
@@ -14,9 +14,9 @@ struct WriteOut: Hashable, Sendable {
 
     let parts: [Part]
 
-    /// Reads a format, or the file that `@file` names.
+    /// Parses a format, or the file of `@file`.
     ///
-    /// `%{name}` is a variable, `%%` a percent sign, and `\n`, `\r` and `\t` are what they are in C.
+    /// `%{name}` is a variable, `%%` a percent sign, and `\n`, `\r` and `\t` have their meaning in C.
     init(_ text: String, files: InputFiles) throws(CommandFailure) {
         parts = Self.parse(text.hasPrefix("@") ? try files.text(String(text.dropFirst())) : text)
     }
@@ -60,14 +60,14 @@ struct WriteOut: Hashable, Sendable {
         return parts
     }
 
-    /// What a transfer makes of it.
+    /// The formatted text for both streams.
     struct Output: Hashable, Sendable {
         var standardOutput = ""
         var standardError = ""
     }
 
-    /// The text for a transfer. `%{stdout}` and `%{stderr}` say where what follows goes; what follows `%{onerror}` is for
-    /// transfers that failed.
+    /// Formats the text for a transfer. `%{stdout}` and `%{stderr}` select the stream of the text after them. The text after
+    /// `%{onerror}` is used only for failed transfers.
     func output(_ record: TransferRecord) -> Output {
         var output = Output()
         var destination = \Output.standardOutput

@@ -2,7 +2,7 @@
 
 import Beeline
 
-/// A variable of `-w`, under curl's name.
+/// A variable of `-w`, with curl's name.
 enum WriteOutVariable: String, CaseIterable {
     case contentType = "content_type"
     case errorMessage = "errormsg"
@@ -46,13 +46,13 @@ enum WriteOutVariable: String, CaseIterable {
 
     init?(_ name: String) { self.init(rawValue: name) }
 
-    /// A value: as text, and as JSON has it.
+    /// The value of a variable, for text and JSON.
     enum Value: Hashable, Sendable, Encodable {
         case string(String)
-        /// What has no value here: empty as text, null in JSON.
+        /// No value: empty as text, null in JSON.
         case absent
         case number(Int64)
-        /// A status: three digits as text.
+        /// An HTTP status; three digits as text.
         case code(Int)
         case seconds(Duration)
         case document(String)
@@ -78,7 +78,7 @@ enum WriteOutVariable: String, CaseIterable {
             }
         }
 
-        /// Seconds with the six digits that curl writes.
+        /// Formats seconds with six decimals, as curl does.
         private static func decimal(_ duration: Duration) -> String {
             let microseconds = Int64(clamping: duration.seconds * 1e6)
             let fraction = "\(microseconds % 1_000_000)"
@@ -86,7 +86,7 @@ enum WriteOutVariable: String, CaseIterable {
         }
     }
 
-    /// The value for a transfer.
+    /// Returns the value for a transfer.
     func value(_ record: TransferRecord) -> Value {
         let hop = record.lastHop
         switch self {
@@ -99,7 +99,7 @@ enum WriteOutVariable: String, CaseIterable {
         case .headerJSON: return .document(Self.headerJSON(hop?.response.headerFields ?? [:]))
         case .httpCode, .responseCode: return .code(hop?.status.code ?? 0)
         case .httpConnect: return .code(Self.connectCode(record))
-        // curl writes no zero behind HTTP's versions.
+        // curl writes HTTP versions without ".0".
         case .httpVersion: return .string(hop.map { $0.httpVersion == "1.0" ? "1" : $0.httpVersion } ?? "0")
         case .json: return .document(Self.json(record))
         case .localIP: return hop?.localEndpoint.map { .string("\($0.address)") } ?? .absent
@@ -135,7 +135,7 @@ enum WriteOutVariable: String, CaseIterable {
         }
     }
 
-    /// Where the response would lead if `-L` were given.
+    /// Returns the redirect target that `-L` would follow.
     private static func redirectURL(_ hop: Hop?) -> Value {
         guard let hop, (300..<400).contains(hop.status.code), let location = hop.response.headerFields[.location],
             let url = try? hop.url.resolving(location)
@@ -143,7 +143,7 @@ enum WriteOutVariable: String, CaseIterable {
         return .string("\(url)")
     }
 
-    /// What a proxy answered to CONNECT; 0 where nobody was asked, also since the tunnel was there already.
+    /// Returns the proxy's status for CONNECT; 0 without a CONNECT, also on a reused tunnel.
     private static func connectCode(_ record: TransferRecord) -> Int {
         if let refusal = record.error?.underlyingError as? DirectHTTPError, refusal.code == .proxyRefused {
             return refusal.response?.status.code ?? 0
@@ -154,8 +154,8 @@ enum WriteOutVariable: String, CaseIterable {
         return 200
     }
 
-    /// 0 for a certificate that was found good, or where none was shown; else OpenSSL's number for "unspecified": BoringSSL does
-    /// not tell its reason, and with `-k` nobody has looked.
+    /// Returns 0 for a valid certificate or none, otherwise 1, OpenSSL's code for "unspecified": BoringSSL does not report the
+    /// reason, and `-k` skips verification.
     private static func verifyResult(_ record: TransferRecord) -> Int64 {
         let isUnverified = record.isUnverified && record.lastHop?.url.origin.scheme.isSecure ?? false
         return isUnverified || record.status == .certificateRejected ? 1 : 0
@@ -171,7 +171,7 @@ enum WriteOutVariable: String, CaseIterable {
         return JSONText.line(values)
     }
 
-    /// All variables but the documents.
+    /// Returns all variables except those that are JSON documents.
     private static func json(_ record: TransferRecord) -> String {
         var values: [String: Value] = [:]
         for variable in allCases where variable != .json && variable != .headerJSON {

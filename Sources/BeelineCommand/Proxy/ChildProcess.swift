@@ -12,29 +12,29 @@ import Musl
 import Glibc
 #endif
 
-/// A program that has our files, our terminal and our signals.
+/// A child process with our standard streams, terminal and signals.
 struct ChildProcess: Sendable {
     private let launch: ProgramLaunch
 
     /// - Parameters:
     ///   - arguments: the program and its arguments.
-    ///   - environment: all of its environment.
-    ///   - descriptors: what it gets beside its standard streams.
+    ///   - environment: the complete environment.
+    ///   - descriptors: the inherited file descriptors besides the standard streams.
     init(_ arguments: [String], environment: [String: String], descriptors: InheritedDescriptors) {
         var launch = ProgramLaunch(arguments, environment: environment)
         launch.descriptors = descriptors
         self.launch = launch
     }
 
-    /// Runs it to its end.
+    /// Runs the program until it exits.
     ///
-    /// - Returns: its exit code, 128 and the signal's number where it died of one, 127 where there is none and 126 where it
-    ///   cannot be run, as a shell has it.
+    /// - Returns: its exit code, or the shell's codes: 128 plus the signal's number if a signal ended it, 127 if the program
+    ///   does not exist, and 126 if it cannot be run.
     func run() async -> Int32 {
-        // A signal that our parent has us ignore (nohup, a script's background) is ignored by the program as well.
+        // Signals that the parent has set to be ignored (nohup, background jobs) stay ignored in the program.
         let forwarded = [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2].filter { !Interruption.ignore($0) }
         let target = SignalTarget()
-        // Before the program starts, so that no signal is lost.
+        // Install the sources before the start, so that no signal is lost.
         let sources = forwarded.map { Self.forward($0, to: target) }
         defer { for source in sources { source.cancel() } }
         var launch = launch
@@ -51,7 +51,7 @@ struct ChildProcess: Sendable {
         return await Self.wait(for: number, target)
     }
 
-    /// Sends a signal that we get on to the program. The terminal sends those of its keys to the program itself.
+    /// Forwards a signal to the program. The terminal sends the signals of its keys to the program directly.
     private static func forward(_ number: CInt, to target: SignalTarget) -> any DispatchSourceSignal {
         let isOfTerminal = number == SIGINT || number == SIGQUIT
         let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
@@ -63,7 +63,7 @@ struct ChildProcess: Sendable {
         return source
     }
 
-    /// Whether our process group is the one that gets the signals of the terminal's keys. Standard input may be another file.
+    /// Whether our process group is in the terminal's foreground. Uses /dev/tty, because standard input may be redirected.
     private static var isInForeground: Bool {
         guard let terminal = try? FileDescriptor.open(reading: "/dev/tty") else { return false }
         defer { try? terminal.close() }
@@ -73,7 +73,7 @@ struct ChildProcess: Sendable {
     private static func wait(for process: pid_t, _ target: SignalTarget) async -> Int32 {
         await withCheckedContinuation { continuation in
             DispatchQueue(label: "beeline.run").async {
-                // While it is not reaped, its number belongs to no other process.
+                // The process id cannot be reused before it is reaped.
                 var info = siginfo_t()
                 while waitid(P_PID, id_t(process), &info, WEXITED | WNOWAIT) < 0, errno == EINTR {}
                 target.end()
@@ -85,7 +85,7 @@ struct ChildProcess: Sendable {
     }
 }
 
-/// The process that signals are sent to; those that come before it has started wait for it.
+/// The process that receives signals. Signals before its start are queued.
 private final class SignalTarget: Sendable {
     private enum State {
         case notStarted([CInt])
@@ -93,7 +93,7 @@ private final class SignalTarget: Sendable {
         case ended
     }
 
-    /// Guards the number, which must not be used once the process was reaped.
+    /// Guards the process id, which must not be used after the process is reaped.
     private let state = NIOLockedValueBox(State.notStarted([]))
 
     func begin(_ process: pid_t) {

@@ -4,7 +4,7 @@ import ArgumentParser
 import Beeline
 import BeelineProxy
 
-/// Where the proxy goes, and through whom.
+/// Options for the proxy's targets and its upstream proxy.
 struct ProxyArguments: ParsableArguments {
     @Option(help: ArgumentHelp("Let tunnels go to these ports (default: 443,80,8443)", valueName: "list"))
     var allowPorts: String?
@@ -21,9 +21,9 @@ struct ProxyArguments: ParsableArguments {
     @Option(help: ArgumentHelp("Hosts that are reached without the upstream proxy", valueName: "list"))
     var noproxy: String?
 
-    /// The client that lends the proxy its resolver.
+    /// Makes the client, whose resolver the proxy uses.
     ///
-    /// - Parameter hasCookies: whether it sends requests of its own.
+    /// - Parameter hasCookies: whether the client sends requests itself and needs a jar.
     func client(
         _ names: NameArguments,
         _ defaults: Defaults,
@@ -40,7 +40,7 @@ struct ProxyArguments: ParsableArguments {
         }
     }
 
-    /// Where the proxy goes.
+    /// Returns the policy for the proxy's targets.
     func policy(_ names: NameArguments, _ defaults: Defaults) throws(CommandFailure) -> AccessPolicy {
         var policy = AccessPolicy()
         policy.allowsLocalAnswers = names.allowLocalAnswers || defaults.allowLocalAnswers
@@ -55,7 +55,7 @@ struct ProxyArguments: ParsableArguments {
 }
 
 extension CommandFailure {
-    /// A proxy that does not listen.
+    /// Makes a failure from a proxy that does not start.
     init(_ error: ProxyError) {
         self.init(error.code == .needsCredentials ? .usage : .unavailable, error.message)
     }

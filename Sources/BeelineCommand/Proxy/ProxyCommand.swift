@@ -4,7 +4,7 @@ import ArgumentParser
 import Beeline
 import BeelineProxy
 
-/// `beeline proxy`: a proxy for programs that stay as they are.
+/// `beeline proxy`: runs a proxy for other programs.
 struct ProxyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "proxy",
@@ -47,7 +47,7 @@ struct ProxyCommand: AsyncParsableCommand {
         if status != .ok { throw ExitCode(status.rawValue) }
     }
 
-    /// What the options ask for.
+    /// Makes the proxy's configuration from the options.
     func configuration(_ defaults: Defaults, files: InputFiles) throws(CommandFailure) -> ProxyConfiguration {
         var configuration = ProxyConfiguration()
         do throws(NameError) {
@@ -86,11 +86,11 @@ struct ProxyCommand: AsyncParsableCommand {
         gateway hosts: [Host]
     ) async -> CommandStatus {
         DescriptorLimit.raise()
-        // Until the end of this: the network may change under tunnels.
+        // The client watches for network changes until the proxy stops.
         async let _: Void = client.run()
         var configuration = configuration
         let lines = TerminalLines(.standardOutput)
-        // Lines are printed elsewhere: the proxy does not wait for who reads them.
+        // A separate task prints the events, so that the proxy does not wait for a slow reader.
         let (events, tell) = AsyncStream.makeStream(of: ProxyEvent.self, bufferingPolicy: .bufferingNewest(1_000))
         if isVerbose { configuration.onEvent = { tell.yield($0) } }
         do throws(CommandFailure) {
@@ -102,7 +102,7 @@ struct ProxyCommand: AsyncParsableCommand {
                     if let line = event.line { lines.add(line.singleLine) }
                 }
             } catch {
-                // No program would find the proxy.
+                // Without this output, programs cannot find the proxy.
                 failure = error
             }
             await proxy.stop(within: .seconds(1))
@@ -127,7 +127,7 @@ struct ProxyCommand: AsyncParsableCommand {
         }
     }
 
-    /// Prints where the proxy is.
+    /// Prints the URLs of the proxy, the PAC file and the gateway hosts.
     private static func announce(
         _ proxy: BeelineProxy,
         servesPAC: Bool,
@@ -149,7 +149,7 @@ struct ProxyCommand: AsyncParsableCommand {
 }
 
 extension ProxyEvent {
-    /// What `-v` prints; nil: nothing.
+    /// The line that `-v` prints; nil for events without one.
     var line: String? {
         switch self {
         case .connected(let kind, let destination, let endpoint, let time):

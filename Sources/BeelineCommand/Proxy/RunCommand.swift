@@ -5,7 +5,7 @@ import Beeline
 import BeelineProxy
 import BeelineWebDriver
 
-/// `beeline run -- COMMAND…`: a program that stays as it is.
+/// `beeline run -- COMMAND…`: runs a program behind a proxy.
 struct RunCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "run",
@@ -25,7 +25,7 @@ struct RunCommand: AsyncParsableCommand {
     var command: [String]
 
     func run() async throws {
-        // Before we open any: `beeline run -- diff <(…) <(…)` gives descriptors to diff.
+        // List the descriptors before opening any: `beeline run -- diff <(…) <(…)` passes descriptors to diff.
         let descriptors = ProgramLaunch.inherited
         let defaults = try Defaults.load()
         guard !command.isEmpty else { throw CommandFailure(.usage, "no program: write beeline run -- COMMAND") }
@@ -48,7 +48,7 @@ struct RunCommand: AsyncParsableCommand {
         if code != 0 { throw ExitCode(code) }
     }
 
-    /// The environment with the proxy's variables; what was excepted from a proxy before still is.
+    /// Returns the environment with the proxy variables. Keeps the existing proxy exceptions.
     static func environment(_ environment: [String: String], proxy: String) -> [String: String] {
         var result = environment
         for name in ["http_proxy", "https_proxy", "all_proxy"] {

@@ -2,36 +2,36 @@
 
 import Beeline
 
-/// What was said of a name, by the resolver or by one upstream: addresses, or why there are none.
+/// The answer for a host from the resolver or from one upstream: addresses or an error.
 struct NameAnswer: Hashable, Sendable {
     struct Failure: Hashable, Sendable {
         var code: String
         var message: String
-        /// What the upstreams said that were asked in vain.
+        /// The errors of the upstreams that failed.
         var upstreams: [ResolutionError.Failure]
     }
 
     let host: Host
     private(set) var addresses: [IPAddress] = []
-    /// For how long it may be used, by address; nil: for ever.
+    /// The TTL of each address; nil if it does not expire.
     private(set) var ttls: [Duration?] = []
-    /// How long ago it was said.
+    /// The age of the answer.
     private(set) var age = Duration.zero
-    /// `fresh`, `cached`, …; nil where nobody answered.
+    /// The source, such as `fresh` or `cached`; nil without an answer.
     private(set) var source: Resolution.Source?
-    /// Who said it, or did not; nil where nobody was asked.
+    /// The upstream that answered or failed; nil if none was queried.
     private(set) var upstream: String?
-    /// What stands in the column SOURCE.
+    /// The text of the SOURCE column.
     private(set) var sourceText = "-"
     private(set) var error: Failure?
-    /// The network in which it was said; nil where it is not known.
+    /// The network of the answer; nil if unknown.
     private(set) var network: String?
-    /// The upstreams that were asked before it in vain.
+    /// The upstreams that failed before the answer.
     private(set) var failures: [ResolutionError.Failure] = []
-    /// How long the upstream took that was asked by itself.
+    /// The response time of an upstream queried alone.
     private(set) var time: Duration?
 
-    /// The resolver's answer.
+    /// Makes the answer from a resolution.
     init(_ resolution: Resolution) {
         host = resolution.host
         addresses = resolution.addresses
@@ -45,13 +45,13 @@ struct NameAnswer: Hashable, Sendable {
         failures = resolution.failures
     }
 
-    /// No answer of the resolver.
+    /// Makes the answer from a failed resolution.
     init(_ host: Host, _ error: ResolutionError) {
         self.host = host
         self.error = Failure(code: error.code.description, message: error.message, upstreams: error.failures)
     }
 
-    /// What one upstream said, asked by itself.
+    /// Makes the answer from one upstream's report.
     init(_ host: Host, _ report: HTTPDNS.UpstreamReport, _ settings: ResolverConfiguration) {
         let name = report.upstream
         self.host = host
@@ -82,7 +82,7 @@ struct NameAnswer: Hashable, Sendable {
         )
     }
 
-    /// `HOST ADDRESS TTL SOURCE`, a line an address; TTL in seconds, `-` for one that does not end.
+    /// `HOST ADDRESS TTL SOURCE`, one line for each address. TTL is in seconds; `-` if it does not expire.
     var lines: [String] {
         zip(addresses, ttls).map { address, ttl in
             "\(host.text) \(address) \(ttl.map { "\($0.wholeSeconds)" } ?? "-") \(sourceText)"
@@ -91,7 +91,7 @@ struct NameAnswer: Hashable, Sendable {
 }
 
 extension Duration {
-    /// In seconds, a part of one counted whole: what was said a moment ago has the TTL that was said.
+    /// The duration in seconds, rounded up, so that a fresh answer shows its original TTL.
     var wholeSeconds: Int64 { Int64(clamping: seconds.rounded(.up)) }
 }
 

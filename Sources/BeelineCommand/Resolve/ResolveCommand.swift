@@ -3,7 +3,7 @@
 import ArgumentParser
 import Beeline
 
-/// `beeline resolve`: names to addresses.
+/// `beeline resolve`: resolves hosts to addresses.
 struct ResolveCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "resolve",

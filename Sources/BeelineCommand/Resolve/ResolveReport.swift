@@ -2,7 +2,7 @@
 
 import Beeline
 
-/// The JSON of `beeline resolve --json`. Its field names stay within a major version.
+/// The JSON of `beeline resolve --json`. Field names are stable within a major version.
 struct ResolveReport: Encodable {
     var hosts: [HostReport]
 
@@ -10,7 +10,7 @@ struct ResolveReport: Encodable {
         self.hosts = zip(hosts, results).map { HostReport($0, $1) }
     }
 
-    /// A name and what was said of it; one answer, or with `--all` one of each upstream.
+    /// A host with one answer, or with `--all` the answer of each upstream.
     struct HostReport: Encodable {
         var host: String
         var answers: [AnswerReport]
@@ -22,17 +22,17 @@ struct ResolveReport: Encodable {
     }
 
     struct AnswerReport: Encodable {
-        /// `fresh`, `cached`, `stale`, `system`, `fixed` or `literal`; null where there is an error.
+        /// `fresh`, `cached`, `stale`, `system`, `fixed` or `literal`; null with an error.
         @OrNull var source: String?
-        /// Who said it; null where nobody was asked, or nobody answered.
+        /// The upstream; null if none was queried or none answered.
         @OrNull var upstream: String?
         var addresses: [AddressReport]
         @OrNull var ageMS: Double?
-        /// How long the upstream took; null but with `--all`.
+        /// The upstream's response time; null without `--all`.
         @OrNull var timeMS: Double?
-        /// The network in which it was said; null where it is not known.
+        /// The network of the answer; null if unknown.
         @OrNull var network: String?
-        /// The upstreams that were asked before in vain.
+        /// The upstreams that failed before the answer.
         var failures: [FailedUpstreamReport]
         @OrNull var error: FailureReport?
 

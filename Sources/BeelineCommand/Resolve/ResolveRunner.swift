@@ -2,13 +2,13 @@
 
 import Beeline
 
-/// Asks for names and prints what is said of them.
+/// Resolves hosts and prints the answers.
 struct ResolveRunner: Sendable {
-    /// How it asks and prints.
+    /// Options for queries and output.
     struct Options: Hashable, Sendable {
-        /// Every upstream is asked.
+        /// Queries every upstream.
         var all = false
-        /// What is kept is not used.
+        /// Ignores cached answers.
         var fresh = false
         var json = false
     }
@@ -21,10 +21,10 @@ struct ResolveRunner: Sendable {
         self.options = options
     }
 
-    /// Names that are asked for at the same time. A resolver takes a thousand, and the upstreams are to have time for each.
+    /// The number of concurrent lookups. The resolver allows 1,000; fewer do not overload the upstreams.
     private static let width = 64
 
-    /// Asks for the names, many at the same time, and prints them in their order.
+    /// Resolves the hosts concurrently and prints the answers in the given order.
     func run(_ hosts: [Host]) async -> CommandStatus {
         let client: BeelineClient
         do {
@@ -45,7 +45,7 @@ struct ResolveRunner: Sendable {
             error.print()
             return error.status
         }
-        // With --all a name is resolved if anyone could.
+        // With `--all`, one successful upstream is enough.
         let isResolved = results.allSatisfy { answers in answers.contains { $0.error == nil } }
         return isResolved ? .ok : .hostUnresolved
     }
@@ -60,9 +60,9 @@ struct ResolveRunner: Sendable {
         }
     }
 
-    /// What each upstream says, in their order, checked as the resolver would.
+    /// Returns the answer of each upstream in order, with the resolver's checks.
     private func askAll(_ host: Host, _ resolver: Resolver) async -> [NameAnswer] {
-        // An address and localhost are nobody's business; while the resolver is off, names are the system's.
+        // IP addresses and localhost need no upstream. With HTTPDNS off, the system resolves all names.
         if host.address != nil || host.isLocalhost || !resolver.isEnabled { return [await ask(host, resolver)] }
         let settings = resolver.configuration
         return await resolver.askAll(host, system: settings.upstreams.isEmpty).map { NameAnswer(host, $0, settings) }
@@ -86,7 +86,7 @@ struct ResolveRunner: Sendable {
 }
 
 extension Collection where Self: Sendable, Element: Sendable {
-    /// The results of `transform`, of which `width` run at the same time, in the order of the elements.
+    /// Transforms the elements with at most `width` tasks at a time. Keeps their order.
     fileprivate func concurrentMap<Result: Sendable>(
         width: Int,
         _ transform: @escaping @Sendable (Element) async -> Result

@@ -13,40 +13,40 @@ import Musl
 import Glibc
 #endif
 
-/// Lines of answered questions, written on a thread of their own. Where the disk is slower than the questions, or full, lines that
-/// find no room are dropped, and a line says how many.
+/// Writes the access log on its own thread. If the disk is slow or full, lines beyond the capacity are dropped, and a later
+/// line reports their number.
 final class AccessLog: Sendable {
     private struct State {
-        /// Lines that wait, and how many were dropped among them.
+        /// The waiting lines, and the number of dropped lines.
         var lines: [UInt8] = []
         var dropped = 0
-        /// Whether the thread was told that lines wait.
+        /// Whether a write is scheduled on the queue.
         var isScheduled = false
-        /// Where lines go now, and where they are to go from the next one on.
+        /// The current file, and the file that replaces it at the next write.
         var file: FileDescriptor
         var next: FileDescriptor?
     }
 
     private struct LastWrite {
-        /// Whether a part of a line is the last thing in the file.
+        /// Whether the file ends in an incomplete line.
         var isTorn = false
         var failed = false
     }
 
     private let path: String
-    /// Guards the lines, which come on event loops.
+    /// Guards the lines, which are added on event loops.
     private let state: NIOLockedValueBox<State>
-    /// Writes: a disk, and more so a pipe, may keep its writer waiting.
+    /// The queue for writes, because a disk or pipe may block.
     private let queue: DispatchQueue
-    /// How the last write went. Used on the queue alone.
+    /// The result of the last write. Used only on the queue.
     private let last = NIOLockedValueBox(LastWrite())
 
-    /// Octets of lines that may wait.
+    /// The maximum size of the waiting lines in octets.
     static let capacity = 4 << 20
 
-    /// Opens a file to append to, `-` for standard error; nil where no log is wanted.
+    /// Opens a file for appending; `-` is standard error. Nil without a path.
     ///
-    /// - Parameter queue: where lines are written.
+    /// - Parameter queue: the queue for writes.
     init?(_ path: String?, queue: DispatchQueue = DispatchQueue(label: "beeline.access-log")) throws(CommandFailure) {
         guard let path else { return nil }
         self.path = path
@@ -64,7 +64,7 @@ final class AccessLog: Sendable {
         }
     }
 
-    /// Opens the file anew, after another program has moved the old one away.
+    /// Reopens the file after log rotation.
     func reopen() throws(CommandFailure) {
         guard path != "-" else { return }
         let file = try Self.open(path)
@@ -75,7 +75,7 @@ final class AccessLog: Sendable {
         try? unused?.close()
     }
 
-    /// Adds a line; called on event loops.
+    /// Adds a line. Called on event loops.
     func add(_ record: AccessRecord) {
         let line = Self.line(record).utf8
         let wasScheduled = state.withLockedValue { state in
@@ -90,7 +90,7 @@ final class AccessLog: Sendable {
         if !wasScheduled { queue.async { self.write() } }
     }
 
-    /// Returns when all lines are written, or after a while where their reader stands still.
+    /// Returns when all lines are written, or after `limit` if the reader is blocked.
     func finish(within limit: DispatchTimeInterval = .seconds(2)) async {
         await queue.finish(within: limit) { self.write() }
     }
@@ -102,7 +102,7 @@ final class AccessLog: Sendable {
             defer { (state.lines, state.dropped, state.isScheduled, state.next) = ([], 0, false, nil) }
             return (state.lines, state.dropped, state.file, old)
         }
-        // Nothing else writes, so nothing is under way there.
+        // Writes happen only on this queue, so the old file is not in use.
         try? old?.close()
         var before = last.withLockedValue { $0 }
         if old != nil { before.isTorn = false }
@@ -116,14 +116,14 @@ final class AccessLog: Sendable {
         } catch {
             let isTorn = text.prefix(error.written).last.map { $0 != 0x0a } ?? before.isTorn
             last.withLockedValue { $0 = LastWrite(isTorn: isTorn, failed: true) }
-            // Said by the next line that can be written.
+            // The next successful write reports the lost lines.
             let lost = lines.dropFirst(max(0, error.written - start.count)).count { $0 == 0x0a }
             state.withLockedValue { $0.dropped += dropped + lost }
             if !before.failed { Terminal.standardError.writeLine("beeline: --access-log \(path): \(error)".singleLine) }
         }
     }
 
-    /// `CLIENT FORM ACCOUNT NAMES TYPES STATUS OUTCOME SOURCE OCTETS MICROSECONDS`, `-` for what there is not.
+    /// Formats `CLIENT FORM ACCOUNT NAMES TYPES STATUS OUTCOME SOURCE OCTETS MICROSECONDS`; `-` for a missing value.
     static func line(_ record: AccessRecord) -> String {
         let microseconds = Int64(clamping: (record.time / .microseconds(1)).rounded(.down))
         let date = CookieTime.now.httpDate

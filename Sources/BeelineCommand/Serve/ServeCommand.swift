@@ -12,7 +12,7 @@ import Musl
 import Glibc
 #endif
 
-/// `beeline serve`: an HTTPDNS server.
+/// `beeline serve`: runs an HTTPDNS server.
 struct ServeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "serve",
@@ -37,7 +37,7 @@ struct ServeCommand: AsyncParsableCommand {
         let shared = try SharedCache(options, files: .real)
         configuration.resolver.shared = shared.answers
         let client = configuration
-        // SIGHUP reads the files again.
+        // SIGHUP is not in the list because it reloads the files.
         let status = await Interruption.run(signals: [SIGINT, SIGTERM]) {
             do throws(CommandFailure) {
                 let status = try await ServeRunner(client, plan).run()
@@ -52,7 +52,7 @@ struct ServeCommand: AsyncParsableCommand {
     }
 }
 
-/// What `serve` takes beside whom it asks.
+/// Options of `serve` besides those for upstreams.
 struct ServeArguments: ParsableArguments {
     @Option(help: ArgumentHelp("Listen here; port 0: the system picks", valueName: "addr:port"))
     var listen = "127.0.0.1:8053"

@@ -3,7 +3,7 @@
 import Beeline
 import BeelineServer
 
-/// The server that a command line asks for.
+/// The validated server configuration from the command line.
 struct ServePlan: Sendable {
     private(set) var configuration = ServerConfiguration()
     let accessLog: String?
@@ -48,7 +48,7 @@ struct ServePlan: Sendable {
         configuration.accounts = try accounts()
     }
 
-    /// The configuration with somebody who is told of every answer; a zone file that became wrong is told on standard error.
+    /// Returns the configuration with an access log. Prints zone reload errors on standard error.
     func configuration(log: (@Sendable (AccessRecord) -> Void)?) -> ServerConfiguration {
         var configuration = configuration
         configuration.accessLog = log
@@ -58,7 +58,7 @@ struct ServePlan: Sendable {
         return configuration
     }
 
-    /// The accounts, with their files read now.
+    /// Returns the accounts, reading their secret files again.
     func accounts() throws(CommandFailure) -> [ServerAccount] {
         var accounts: [ServerAccount] = []
         for text in accountTexts {
@@ -83,7 +83,7 @@ struct ServePlan: Sendable {
 }
 
 extension InputFiles {
-    /// The first line of a file, without blanks around it.
+    /// Returns the first non-blank line of a file without surrounding whitespace.
     func secret(_ path: String) throws(CommandFailure) -> String {
         let text = try text(path)
         return String(text.drop(while: \.isWhitespace).prefix { !$0.isNewline }).trimmed
@@ -91,7 +91,7 @@ extension InputFiles {
 }
 
 extension String {
-    /// Without blanks at its end.
+    /// The text without trailing whitespace.
     fileprivate var trimmed: String {
         var text = self[...]
         while text.last?.isWhitespace ?? false { text = text.dropLast() }

@@ -12,7 +12,7 @@ import Musl
 import Glibc
 #endif
 
-/// Serves until it is told to end.
+/// Runs the server until the task is cancelled.
 struct ServeRunner: Sendable {
     private let client: ClientConfiguration
     private let plan: ServePlan
@@ -42,30 +42,30 @@ struct ServeRunner: Sendable {
         do throws(CommandFailure) {
             try StandardOutput.writeLine("listening on \(scheme)://\(endpoint)")
         } catch {
-            // No program would find the server.
+            // Without this output, programs cannot find the server.
             await server.stop()
             throw error
         }
         let reload = reloading(server, log)
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await client.run() }
-            // It drains before it returns, when the task is cancelled.
+            // On cancellation, the server finishes open requests before it returns.
             group.addTask { await server.run() }
             await group.waitForAll()
         }
         reload.cancel()
-        // What the server answered at its end is logged too.
+        // Write the lines of the last requests as well.
         await log?.finish()
         await client.shutDown()
         return .ok
     }
 
-    /// Reads the files again at SIGHUP, and opens the log anew. What is wrong is told, and changes nothing.
+    /// Reloads the files and reopens the log at SIGHUP. An error is printed and changes nothing.
     private func reloading(_ server: HTTPDNSServer, _ log: AccessLog?) -> any DispatchSourceSignal {
         signal(SIGHUP, SIG_IGN)
         let source = DispatchSource.makeSignalSource(signal: SIGHUP, queue: .global())
         source.setEventHandler { [plan] in
-            // By itself: a zone that is wrong must not keep a log from being rotated.
+            // Reopen the log separately: an invalid zone must not prevent log rotation.
             do {
                 try log?.reopen()
             } catch {

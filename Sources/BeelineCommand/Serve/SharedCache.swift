@@ -3,9 +3,9 @@
 import Beeline
 import BeelineRedis
 
-/// What a server shares with others behind the same load balancer, in programs that are built with the trait `Redis`.
+/// The answer cache shared by servers behind one load balancer. Needs a build with the trait `Redis`.
 struct SharedCache: Sendable {
-    /// Nil: nothing is shared.
+    /// Nil without a shared cache.
     let answers: (any SharedAnswers)?
 
     #if Redis
@@ -19,7 +19,7 @@ struct SharedCache: Sendable {
     /// Closes the connection.
     func end() async { await redis?.shutDown() }
 
-    /// `HOST:PORT`, or the host alone.
+    /// Parses `HOST:PORT` or `HOST`.
     static func configuration(
         _ arguments: ServeArguments,
         _ files: InputFiles
