@@ -3,11 +3,11 @@
 public import CookieJar
 import NIOConcurrencyHelpers
 
-/// A jar that is kept in an SQLite file.
+/// A cookie jar that is kept in an SQLite file.
 ///
-/// All cookies are in the jar when `open` returns, and look-ups never wait for the disk. What happens to the jar is written
-/// behind it in batches: a process that is killed loses at most the last one, and never the file. Several processes may
-/// have one file open and see each other's cookies; of two changes of one cookie the newer one counts.
+/// `open` loads all cookies into the jar, so lookups never wait for the disk. Changes of the jar are written in the background
+/// in batches: if the process is killed, at most the last batch is lost, and the file stays intact. Several processes can open
+/// one file and see each other's cookies. If two processes change the same cookie, the newer change wins.
 ///
 /// ```swift
 /// let store = try await CookieDatabase.open("/home/me/cookies.sqlite")
@@ -16,17 +16,17 @@ import NIOConcurrencyHelpers
 /// try await store.close()  // writes what is not written yet
 /// ```
 ///
-/// Names and values are kept as the octets that they are, with all attributes. The file, its log and its index of shared
-/// memory can be read by their owner only. Whoever opens a file closes it: a store that is just forgotten closes itself
-/// soon after, and nobody hears whether that went well.
+/// Names and values are stored as their exact octets, with all attributes. Only the owner can read the file, its write-ahead
+/// log and its shared-memory index. Call ``close()`` when the store is no longer needed. A store that is released without it
+/// closes its file soon after, but errors are not reported.
 public final class CookieDatabase: Sendable {
-    /// The jar. It stays usable after the store was closed, and is then in memory only.
+    /// The jar. It stays usable in memory after the store is closed.
     public let jar: CookieJar
-    /// The file.
+    /// The path of the file.
     public let path: String
-    /// What was found when the file was opened.
+    /// The result of opening the file.
     public let report: CookieDatabaseReport
-    /// The mark of those changes of the jar that came from other processes by way of the file.
+    /// The source of jar changes that came from other processes through the file.
     public let changeSource: ChangeSource
 
     private let connection: Connection
@@ -52,23 +52,23 @@ public final class CookieDatabase: Sendable {
             clock: clock,
             failure: failure
         )
-        // Ended by `close()` or `deinit`; it holds nothing of the store itself.
+        // `close()` or `deinit` ends this task. The task does not retain the store.
         self.writer = Task { await writer.run() }
     }
 
     deinit { writer.cancel() }
 
-    /// Opens a file, which is made if there is none, and fills a jar from it.
+    /// Opens a file, creates it if it is missing, and fills a jar from it.
     ///
-    /// A damaged file is set aside under a name with the time, and an empty one takes its place; `report` says so. An older
-    /// version's file is migrated.
+    /// A damaged file is renamed with the time in its name and replaced by an empty one; `report` tells where it is. The file
+    /// of an older version is migrated.
     ///
     /// - Parameters:
-    ///   - path: The file. Its directory must be writable, for SQLite keeps files beside it.
-    ///   - configuration: When changes are written, and whether the last session comes back.
-    ///   - jar: The jar's bounds and policy. All who share a file should have the same: the smallest jar decides what stays.
-    ///   - clock: What says the time; default the system's clock.
-    /// - Throws: ``StoreError``: `.notAccessible`, `.notOurs` for a file that may be another program's (it is not touched),
+    ///   - path: The file. Its directory must be writable, because SQLite creates files beside it.
+    ///   - configuration: The times of writes and the handling of the last session.
+    ///   - jar: The jar's limits and policy. All processes that share a file should use the same, because the smallest limits apply to the file.
+    ///   - clock: Returns the current time; default the system's clock.
+    /// - Throws: ``StoreError``: `.notAccessible`, `.notOurs` for a file that may be another program's (it is not changed),
     ///   `.newerSchema`, `.inUse`, `.busy`, `.damaged` while another process has the damaged file open.
     public static func open(
         _ path: String,
@@ -79,7 +79,7 @@ public final class CookieDatabase: Sendable {
         try await open(path, configuration: configuration, jar: jar, clock: clock, timer: ContinuousClock())
     }
 
-    /// - Parameter timer: What decides when to write.
+    /// - Parameter timer: The clock of the write schedule.
     package static func open<C: Clock>(
         _ path: String,
         configuration: CookieDatabaseConfiguration,
@@ -92,29 +92,28 @@ public final class CookieDatabase: Sendable {
         return CookieDatabase(opened, configuration: configuration, clock: timer)
     }
 
-    /// Why the newest batch could not be written behind the jar; nil where it could. It is tried again, and what it holds
-    /// stays in memory meanwhile.
+    /// The error of the last background write; nil if it succeeded. Failed writes are retried, and their changes stay in memory
+    /// until then.
     public var lastFailure: StoreError? { failure.withLockedValue { $0 } }
 
-    /// Writes what has happened to the jar before this call, the times of last access too, and takes over what other
-    /// processes have written. When it returns, all of it outlives the process, and the machine as far as the disk keeps
-    /// its word.
+    /// Writes all changes of the jar before this call, including access times, and reads the changes of other processes. When
+    /// it returns, the changes survive the end of the process, and a power failure if the disk honours sync requests.
     ///
-    /// - Throws: ``StoreError``; what could not be written is tried again.
+    /// - Throws: ``StoreError``. Changes that could not be written are retried.
     public func flush() async throws(StoreError) {
         try checkOpen()
         try await connection.perform { [exchange] in try exchange.write($0, withAccess: true) }
     }
 
-    /// Takes over what other processes have written, without waiting for `refreshInterval`.
+    /// Reads the changes of other processes now, without waiting for `refreshInterval`.
     public func refresh() async throws(StoreError) {
         try checkOpen()
         try await connection.perform { [exchange] in try exchange.look($0) }
     }
 
-    /// Writes what is not written yet and closes the file. Later calls wait for the first, and end as it does.
+    /// Writes the remaining changes and closes the file. Later calls wait for the first and have the same result.
     ///
-    /// - Throws: ``StoreError`` where the last batch could not be written. The file is closed nevertheless.
+    /// - Throws: ``StoreError`` if the last batch could not be written. The file is closed even then.
     public func close() async throws(StoreError) {
         isClosed.withLockedValue { $0 = true }
         writer.cancel()

@@ -1,24 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What was found when a file of cookies was opened.
+/// The result of opening a cookie database.
 public struct CookieDatabaseReport: Hashable, Sendable {
-    /// How many cookies came into the jar.
+    /// The number of cookies loaded into the jar.
     public internal(set) var loaded = 0
-    /// How many rows are not in the jar, because they are no cookies that it can hold. They stay in the file until their
-    /// time is over.
+    /// The number of rows that are not valid cookies for the jar. They stay in the file until they expire.
     public internal(set) var skipped = 0
-    /// How many cookies were more than the jar holds: they went, from the file too.
+    /// The number of cookies beyond the jar's limits. They are deleted from the file too.
     public internal(set) var dropped = 0
-    /// How many expired cookies were deleted.
+    /// The number of expired cookies that were deleted.
     public internal(set) var expired = 0
-    /// How many session cookies of an earlier session were deleted.
+    /// The number of session cookies of an earlier session that were deleted.
     public internal(set) var endedSession = 0
-    /// Whether another process, or another store of this one, had the file open already.
+    /// Whether another process, or another store of this process, had the file open.
     public internal(set) var isShared = false
-    /// The schema version that the file had, where it was brought to the current one; else nil.
+    /// The earlier schema version of a migrated file; nil without a migration.
     public internal(set) var migratedFrom: Int?
-    /// Where a damaged file was put, whose place an empty one took; else nil.
+    /// The new path of a damaged file that was replaced by an empty one; nil otherwise.
     public internal(set) var setAside: String?
-    /// What its user should know, one line each; empty where all was well.
+    /// Messages for the user, one line each; empty without problems.
     public internal(set) var messages: [String] = []
 }

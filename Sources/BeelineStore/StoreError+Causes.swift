@@ -11,7 +11,7 @@ import Glibc
 #endif
 
 extension StoreError {
-    /// What SQLite says of a file. Its message names tables and columns, never what is in them.
+    /// Makes an error from an SQLite error. The message names tables and columns, but no contents.
     init(_ error: any Error, path: String) {
         if let error = error as? StoreError {
             self = error
@@ -39,11 +39,11 @@ extension StoreError {
             default: (.failed, "look at the file with `sqlite3`, or move it away")
             }
         self.init(code, path: path, "\(path): \(cause); \(remedy)")
-        // Not what says nothing of the file, such as a lack of memory.
+        // Not for errors that are not about the file, such as out of memory.
         isOfSchema = [.SQLITE_ERROR, .SQLITE_CONSTRAINT, .SQLITE_MISMATCH].contains(error.resultCode)
     }
 
-    /// A system call on a file that failed.
+    /// Makes an error from a failed system call on a file.
     static func system(_ code: Code = .notAccessible, path: String, _ what: String, errno number: CInt) -> StoreError {
         let code = number == ENOSPC || number == EDQUOT ? .diskFull : number == EIO ? .inputOutput : code
         return StoreError(code, path: path, "\(path): \(what): \(String(cString: strerror(number)))")

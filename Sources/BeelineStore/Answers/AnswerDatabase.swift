@@ -12,37 +12,38 @@ import Musl
 import Glibc
 #endif
 
-/// A resolver's answers in an SQLite file, so that the first requests of the next process need not wait for an upstream.
+/// Keeps a resolver's answers in an SQLite file, so that a new process can send its first requests without querying an
+/// upstream.
 ///
 /// ```swift
 /// configuration.store = AnswerDatabase(path: "answers.sqlite")
 /// ```
 ///
-/// It is a cache: each save puts a whole new file in the place of the old one, so that a process which ends in the middle
-/// leaves the old one, and of two processes that save, the later wins. A damaged file is set aside under a name with the
-/// time. Another program's file, and that of a newer version of this library, are not touched. Only the owner can read it.
+/// The file is a cache. Each save replaces the whole file atomically: a process that ends during a save leaves the old file,
+/// and if two processes save, the later save wins. A damaged file is renamed with the time in its name. The files of other
+/// programs and of newer library versions are not changed. Only the owner can read the file.
 public struct AnswerDatabase: AnswerStore {
-    /// The file.
+    /// The path of the file, as given to the initializer.
     public let path: String
-    /// How long another process that is saving is waited for.
+    /// How long to wait for another process that is saving.
     public let busyTimeout: Duration
-    /// So many answers are read and written, those that were said last; more are left out.
+    /// The maximum number of answers to read and write. The newest are kept.
     public let maxAnswers: Int
 
-    /// Says in a file's head whose it is: "BeeA".
+    /// The application id in the file's header: "BeeA".
     private static let applicationID: UInt32 = 0x4265_6541
-    /// The version of the table.
+    /// The version of the schema.
     private static let version = 1
 
-    /// Where the file is, whatever the working directory becomes until the next call.
+    /// The absolute path, so that later changes of the working directory have no effect.
     let place: String
 
-    /// The answers in a file, which is made when answers are first saved.
+    /// Creates a store for a file. The first save creates the file.
     ///
     /// - Parameters:
     ///   - path: The file. Its directory must be writable.
-    ///   - busyTimeout: How long another process that is saving is waited for. Default: 5 s.
-    ///   - maxAnswers: How many answers are read and written. Default: 100,000.
+    ///   - busyTimeout: How long to wait for another process that is saving. Default: 5 s.
+    ///   - maxAnswers: The maximum number of answers to read and write. Default: 100,000.
     public init(path: String, busyTimeout: Duration = .seconds(5), maxAnswers: Int = 100_000) {
         self.path = path
         self.busyTimeout = busyTimeout
@@ -50,14 +51,14 @@ public struct AnswerDatabase: AnswerStore {
         place = DatabaseFile.absolute(path)
     }
 
-    /// The answers that were saved last; none where there is no file, or where it was damaged and is set aside now.
+    /// Returns the answers of the last save; empty if the file does not exist or was damaged. A damaged file is renamed.
     ///
     /// - Throws: ``StoreError``: `.notOurs`, `.newerSchema`, `.notAccessible`, `.busy`.
     public func load() async throws -> [StoredAnswer] {
         try await Connection.offPool { () throws(StoreError) in try locked(read) }
     }
 
-    /// Replaces what is in the file.
+    /// Replaces the saved answers.
     ///
     /// - Throws: ``StoreError``, as ``load()``, and `.diskFull`.
     public func save(_ answers: [StoredAnswer]) async throws {
@@ -75,7 +76,7 @@ public struct AnswerDatabase: AnswerStore {
         while true {
             let (lock, hold) = try FileLock.acquire(file.lock, until: deadline)
             guard hold == .alone else {
-                // Two that asked in the same moment share it: both let go, and one is the first the next time.
+                // Two processes that lock at the same moment share the lock. Both release it and try again.
                 lock.close()
                 guard ContinuousClock.now < deadline else {
                     throw StoreError(.busy, path: path, "\(path): another process holds its lock; end it, or try again")
@@ -109,14 +110,14 @@ public struct AnswerDatabase: AnswerStore {
                 return answers
             }
         } catch {
-            // The head says that the file is ours: a table that is not there was lost.
+            // The header identifies our file, so a missing table means damage.
             guard error.code == .damaged || error.isOfSchema else { throw error }
             _ = try file.setAside(at: Int64(time(nil)))
             return []
         }
     }
 
-    /// Whether there is a file, and it is one of this kind.
+    /// Whether the file exists. Throws if it is not an answer database.
     private func isOurs(_ file: DatabaseFile) throws(StoreError) -> Bool {
         switch try file.kind() {
         case .absent: return false

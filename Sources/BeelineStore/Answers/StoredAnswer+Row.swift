@@ -4,10 +4,10 @@ import GRDB
 import HTTPDNS
 
 extension StoredAnswer {
-    /// When the newer part was said.
+    /// The time of the newer part.
     var said: Int64 { max(v4?.storedAt ?? .min, v6?.storedAt ?? .min) }
 
-    /// The columns of the table, in their order.
+    /// The values of the table's columns, in order.
     var columns: StatementArguments {
         [
             name, network, upstream, said,
@@ -16,7 +16,7 @@ extension StoredAnswer {
         ]
     }
 
-    /// A row's answer; nil where a column is not what it should be.
+    /// Makes the answer from a row; nil if a column has the wrong type.
     init?(_ row: Row) {
         var reader = RowReader(row)
         guard let name = reader.text(), let network = reader.text(), let upstream = reader.text(),
@@ -27,7 +27,7 @@ extension StoredAnswer {
 }
 
 extension StoredAnswer.Part {
-    /// The addresses in one text.
+    /// The addresses, separated by spaces.
     fileprivate var text: String { addresses.joined(separator: " ") }
 
     fileprivate init?(_ reader: inout RowReader) {

@@ -2,7 +2,7 @@
 
 import NIOConcurrencyHelpers
 
-/// Wakes one task that waits. A ring that nobody waited for is kept for the next wait; several count as one.
+/// Wakes one waiting task. A ring without a waiter is kept for the next wait; several such rings count as one.
 final class Bell: Sendable {
     private struct State {
         var hasRung = false
@@ -19,7 +19,7 @@ final class Bell: Sendable {
         }?.resume()
     }
 
-    /// Returns at the next ring, at `deadline` of `clock`, or when the task is cancelled.
+    /// Returns at the next ring, at `deadline` of `clock`, or on cancellation.
     func wait<C: Clock>(until deadline: C.Instant, clock: C) async {
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await self.wait() }
@@ -34,7 +34,7 @@ final class Bell: Sendable {
             await withCheckedContinuation { continuation in
                 let isOver = state.withLockedValue { state in
                     guard !state.hasRung, !Task.isCancelled else {
-                        // A cancelled wait leaves the ring for the next one.
+                        // A cancelled wait keeps the ring for the next wait.
                         if !Task.isCancelled { state.hasRung = false }
                         return true
                     }

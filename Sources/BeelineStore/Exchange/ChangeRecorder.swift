@@ -3,9 +3,9 @@
 import CookieJar
 import NIOConcurrencyHelpers
 
-/// Notes what happens to a jar, as it happens, and rings when there is something to write.
+/// Records the changes of a jar as they happen, and rings when there is something to write.
 ///
-/// It is called under the jar's lock, so it never uses the jar; the jar may be used by who holds nothing of this.
+/// It is called under the jar's lock, so it must never use the jar. Code that holds no lock of this type may use the jar.
 final class ChangeRecorder: CookieFollower {
     private struct State {
         var pending: PendingChanges
@@ -15,7 +15,7 @@ final class ChangeRecorder: CookieFollower {
     private let state: NIOLockedValueBox<State>
     private let batchCount: Int
     private let clock: @Sendable () -> CookieTime
-    /// Marks what was taken over from the file, which is not to be written back.
+    /// The source of changes that came from the file and must not be written back.
     let source = ChangeSource()
     /// Rings at the first change after a batch, and when a batch is full.
     let bell = Bell()
@@ -44,27 +44,27 @@ final class ChangeRecorder: CookieFollower {
         if before < batchCount, after >= batchCount { bell.ring() }
     }
 
-    /// How many changes wait.
+    /// The number of pending changes.
     var count: Int { state.withLockedValue { $0.pending.count } }
 
-    /// Whether more changes wait than are remembered.
+    /// Whether there are more pending changes than the capacity.
     var isOverrun: Bool { state.withLockedValue { $0.pending.isOverrun } }
 
-    /// Whether a change waits that is newer than one by another process; an older one gives way.
+    /// Whether a pending change is newer than a change by another process. An older pending change is dropped.
     func outranks(_ key: CookieKey, updated: Int64) -> Bool {
         state.withLockedValue { $0.pending.outranks(key, updated: updated) }
     }
 
-    /// Takes out all that waits.
+    /// Removes and returns the pending changes.
     func take() -> PendingChanges.Batch { state.withLockedValue { $0.pending.take() } }
 
-    /// Puts back what could not be written.
+    /// Restores the changes of a failed write.
     func putBack(_ batch: PendingChanges.Batch) { state.withLockedValue { $0.pending.putBack(batch) } }
 
-    /// Notes how new the changes of others are.
+    /// Records the time of the newest change by other processes.
     func witness(_ updated: Int64) { state.withLockedValue { $0.pending.witness(updated) } }
 
-    /// A time for a change that is made now.
+    /// Returns the time for a change made now.
     func stamp() -> Int64 {
         let now = clock()
         return state.withLockedValue { $0.pending.stamp(at: now) }

@@ -3,23 +3,23 @@
 import Dispatch
 import GRDB
 
-/// The one connection to a file. Its queue is a thread of its own, so no task waits for the disk.
+/// The only connection to a file. It has its own queue, so that tasks do not block on the disk.
 struct Connection: Sendable {
     let path: String
     private let queue: DatabaseQueue
 
-    /// Opens a file that exists.
+    /// Opens an existing file.
     init(path: String, busyTimeout: Duration, isReadOnly: Bool = false) throws(StoreError) {
         self.path = path
         var configuration = Configuration()
         configuration.label = "beeline.store"
         configuration.readonly = isReadOnly
         configuration.foreignKeysEnabled = false
-        // SQLite counts milliseconds in 32 bits.
+        // SQLite stores milliseconds in 32 bits.
         let busyTimeout = min(max(busyTimeout, .zero), .seconds(2_000_000))
         configuration.busyMode = .timeout(Double(busyTimeout.components.seconds) + busyTimeout.fraction)
         configuration.prepareDatabase { db in
-            // A file may come from anywhere: it must not bring functions of its own, and cells are checked as they are read.
+            // The file is untrusted: disable its functions and check cells on reads.
             try db.execute(sql: "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON")
         }
         do {
@@ -29,8 +29,8 @@ struct Connection: Sendable {
         }
     }
 
-    /// Makes the file fit for several processes and for sudden ends: a write-ahead log that is on the disk when a batch is
-    /// called written. What is deleted is overwritten.
+    /// Sets up the file for several processes and for crashes: a write-ahead log that is synced before a batch counts as
+    /// written. Deleted content is overwritten.
     func useLog() throws(StoreError) {
         try perform { db in
             guard try String.fetchOne(db, sql: "PRAGMA journal_mode = WAL") == "wal" else {
@@ -41,7 +41,7 @@ struct Connection: Sendable {
         }
     }
 
-    /// Runs `body` on the queue, and waits for it; only for threads that may wait.
+    /// Runs `body` on the queue and blocks until it ends. Only for threads that may block.
     func perform<Result>(_ body: (Database) throws -> Result) throws(StoreError) -> Result {
         do {
             return try queue.writeWithoutTransaction(body)
@@ -50,7 +50,7 @@ struct Connection: Sendable {
         }
     }
 
-    /// Runs `body` on the queue. It is run whether the task is cancelled or not, and what it has begun it ends.
+    /// Runs `body` on the queue. Cancellation of the task does not stop it.
     func perform<Result: Sendable>(
         _ body: @escaping @Sendable (Database) throws -> Result
     ) async throws(StoreError) -> Result {
@@ -63,7 +63,7 @@ struct Connection: Sendable {
         return try result.get()
     }
 
-    /// Closes the file. The last one to do so writes the log into the database and removes it.
+    /// Closes the file. The last connection to close checkpoints and removes the log.
     func close() throws(StoreError) {
         do {
             try queue.close()
@@ -72,7 +72,7 @@ struct Connection: Sendable {
         }
     }
 
-    /// Runs `body` where it may wait for the disk.
+    /// Runs `body` on a thread that may block on the disk.
     static func offPool<Result: Sendable>(
         _ body: @escaping @Sendable () throws(StoreError) -> Result
     ) async throws(StoreError) -> Result {
@@ -90,7 +90,7 @@ struct Connection: Sendable {
 }
 
 extension Database {
-    /// Fails where a page, a row or an index is damaged.
+    /// Throws if a page, a row or an index is damaged.
     func checkIntegrity() throws {
         let verdict = try String.fetchOne(self, sql: "PRAGMA integrity_check(1)")
         guard verdict == "ok" else {
@@ -100,13 +100,13 @@ extension Database {
 }
 
 extension Database {
-    /// Whether there is a table of this name. A view is none: its rows may take any time to compute, and need not end.
+    /// Whether a table of this name exists. Does not accept a view, whose rows could take unlimited time to compute.
     func hasTable(_ name: String) throws -> Bool {
         let sql = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?"
         return try Int.fetchOne(self, sql: sql, arguments: [name]) != nil
     }
 
-    /// Fails where a table is missing, and where there is a trigger, which would change what is written.
+    /// Throws if a table is missing or a trigger exists, because a trigger would change what is written.
     func checkTables(_ names: [String]) throws {
         for name in names where try !hasTable(name) {
             throw DatabaseError(resultCode: .SQLITE_CORRUPT, message: "the table \(name) is missing")
@@ -118,6 +118,6 @@ extension Database {
 }
 
 extension Duration {
-    /// What is beyond whole seconds, in seconds.
+    /// The fraction of a second, in seconds.
     fileprivate var fraction: Double { Double(components.attoseconds) / 1e18 }
 }

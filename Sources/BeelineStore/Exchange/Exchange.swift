@@ -4,17 +4,17 @@ import CookieJar
 import GRDB
 import NIOConcurrencyHelpers
 
-/// What passes between a jar and its file, in both directions. All of it runs on the connection's queue, one exchange after
-/// the other, so that the jar takes over changes in the order in which they were written.
+/// Transfers changes between a jar and its file in both directions. Everything runs serially on the connection's queue, so that
+/// the jar applies changes in the order of their writes.
 final class Exchange: Sendable {
     private struct Progress {
-        /// The newest batch in the file that the jar knows.
+        /// The newest revision in the file that the jar has applied.
         var revision: Int64
-        /// The file as SQLite counts its changes by others, when it was looked at last.
+        /// SQLite's `data_version` at the last check, which changes when another connection writes.
         var dataVersion: Int64?
-        /// Until when the times of last access are in the file.
+        /// The time up to which access times are in the file.
         var accessed: CookieTime
-        /// Up to when the changes of the jar are in the file.
+        /// The time up to which the jar's changes are in the file.
         var written: CookieTime
     }
 
@@ -26,7 +26,7 @@ final class Exchange: Sendable {
     private let identity: FileIdentity?
     private let progress: NIOLockedValueBox<Progress>
 
-    /// - Parameter revision: The newest batch in the file when the jar was filled from it.
+    /// - Parameter revision: The newest revision in the file when the jar was filled from it.
     init(
         jar: CookieJar,
         recorder: ChangeRecorder,
@@ -47,7 +47,7 @@ final class Exchange: Sendable {
 
     // MARK: Looking
 
-    /// Takes over what others have written, if they have.
+    /// Reads the changes of other processes if there are any.
     func look(_ db: Database) throws {
         try checkPlace()
         let version = try Int64.fetchOne(db, sql: "PRAGMA data_version")
@@ -67,9 +67,9 @@ final class Exchange: Sendable {
 
     // MARK: Writing
 
-    /// Writes what has happened to the jar, and takes over what others have written.
+    /// Writes the jar's changes and applies those of other processes.
     ///
-    /// - Parameter withAccess: Whether the times of last access are written too, and the file is tidied up.
+    /// - Parameter withAccess: Whether to write access times and clean up the file too.
     func write(_ db: Database, withAccess: Bool) throws {
         try checkPlace()
         let start = clock()
@@ -89,7 +89,7 @@ final class Exchange: Sendable {
         guard batch != .changes([]) || !accessed.isEmpty else { return try look(db) }
         var changes: [CookieRows.Change] = []
         var revision: Int64 = 0
-        // Immediate: a transaction that reads first and writes later could find that somebody has written in between.
+        // Immediate: otherwise another process could write between the reads and the writes of this transaction.
         try db.inTransaction(.immediate) {
             let rows = CookieRows(db)
             (changes, revision) = try others(rows, isOverrun: batch == .everything)
@@ -143,9 +143,9 @@ final class Exchange: Sendable {
 
     // MARK: Taking over
 
-    /// What others have written since the jar looked last, and the newest batch.
+    /// Returns the changes of other processes since the last check, and the newest revision.
     ///
-    /// - Parameter isOverrun: Whether the jar has more changes that wait than are remembered.
+    /// - Parameter isOverrun: Whether the jar has more pending changes than the capacity.
     private func others(
         _ rows: CookieRows,
         isOverrun: Bool
@@ -156,21 +156,21 @@ final class Exchange: Sendable {
         if known >= state.pruned, known < state.revision {
             return (try rows.changes(after: known), state.revision)
         }
-        // Deletions that the jar has not heard of are forgotten, or the file was put back from a copy: what the jar has
-        // and the file has not is gone.
+        // Some deletion records that the jar has not seen are pruned, or the file was restored from a backup. Remove from the
+        // jar what the file does not have.
         var changes = try rows.cookies().rows
             .map { CookieRows.Change(key: CookieKey($0.cookie), updated: $0.updated, cookie: $0.cookie) }
         let present = Set(changes.map(\.key))
         for cookie in jar.allCookies() {
             let key = CookieKey(cookie)
-            // What came since the last batch was never there, and is not remembered one by one.
+            // With an overrun, cookies newer than the last write are not tracked; they are not in the file yet.
             if present.contains(key) || (isOverrun && cookie.created > written) { continue }
             changes.append(CookieRows.Change(key: key, updated: .min, cookie: nil))
         }
         return (changes, state.revision)
     }
 
-    /// Puts what others have written into the jar, where nothing newer has happened to it.
+    /// Applies the changes of other processes to the jar, except where the jar has a newer pending change.
     private func takeOver(_ changes: [CookieRows.Change]) {
         guard let newest = changes.map(\.updated).max() else { return }
         recorder.witness(newest)
@@ -186,7 +186,7 @@ final class Exchange: Sendable {
         )
     }
 
-    /// A file that was moved away can still be written, and nobody would ever read it.
+    /// A moved file can still be written, but its data would be lost to later readers of the path.
     private func checkPlace() throws {
         guard let identity, FileIdentity(path: path) == identity else {
             let message = "\(path) was moved, deleted or replaced while it was open; close it and open it anew"

@@ -2,54 +2,54 @@
 
 import CookieJar
 
-/// What has happened to a jar's cookies and is not in the file yet: the last word on each.
+/// The changes of a jar that are not in the file yet: the latest one for each cookie.
 struct PendingChanges: Sendable {
-    /// The last word on a cookie.
+    /// The latest change of a cookie.
     struct Entry: Hashable, Sendable {
-        /// What became of it.
+        /// The kind of change.
         enum Kind: Hashable, Sendable {
             case stored
             case removed
-            /// It went because the jar was full: nobody wanted it gone, so a change by another process brings it back.
+            /// Removed because the jar was full, not by request. A change by another process restores the cookie.
             case evicted
         }
 
         let cookie: Cookie
         let kind: Kind
-        /// When, in microseconds since 1970; no two entries have the same.
+        /// The time of the change in microseconds since 1970; unique among entries.
         let updated: Int64
-        /// When the cookie came that was changed since: its place among cookies that were created at one time.
+        /// The time at which the first pending version of the cookie was stored. It orders cookies with equal creation times.
         var order: Int64
     }
 
-    /// What is to be written at once.
+    /// The content of one write.
     enum Batch: Hashable, Sendable {
-        /// These changes, in their order.
+        /// These changes, in order.
         case changes([Entry])
-        /// Whatever is different: there were too many changes to remember.
+        /// All differences between jar and file, because there were too many changes to track.
         case everything
     }
 
-    /// How many cookies are remembered one by one.
+    /// The maximum number of tracked cookies.
     let capacity: Int
     private var entries: [CookieKey: Entry] = [:]
-    /// Whether there were too many changes to remember.
+    /// Whether there were more changes than the capacity.
     private(set) var isOverrun = false
     private var lastUpdate: Int64 = .min
 
     init(capacity: Int) { self.capacity = capacity }
 
-    /// How many changes wait.
+    /// The number of pending changes.
     var count: Int { isOverrun ? capacity : entries.count }
 
-    /// Notes a change of the jar.
+    /// Records a change of the jar.
     mutating func note(_ change: CookieChange, at now: CookieTime) {
         let kind: Entry.Kind
         switch change.kind {
         case .added, .replaced: kind = .stored
         case .removed(.explicit), .removed(.overwritten): kind = .removed
         case .removed(.evicted): kind = .evicted
-        // The file drops expired cookies by itself, and this one may have been renewed there by another process.
+        // The file drops expired cookies itself, and another process may have renewed this cookie there.
         case .removed(.expired): return
         }
         if isOverrun { return }
@@ -60,21 +60,21 @@ struct PendingChanges: Sendable {
         entries[key] = entry.following(entries[key])
     }
 
-    /// A time for a change that is made now: later than all that were made or seen here, even when the clock is put back.
+    /// Returns a time for a change made now. It is later than all times made or seen before, even if the clock is set back.
     mutating func stamp(at now: CookieTime) -> Int64 {
         lastUpdate = max(now.microseconds, lastUpdate &+ 1)
         return lastUpdate
     }
 
-    /// Notes that changes of other processes up to a time were seen: what is changed here from now on is newer.
+    /// Records that changes of other processes up to a time were seen, so that later local changes count as newer.
     mutating func witness(_ updated: Int64) {
-        // A time that no clock shows would leave no room for later ones.
+        // The bound leaves room for later times if a file contains an unrealistic one.
         lastUpdate = max(lastUpdate, min(updated, .max / 2))
     }
 
-    /// Whether a change of this cookie waits that is newer than one by another process; an older one gives way and is
-    /// forgotten. Where there were too many changes to remember, every change of others counts: a jar that passed over it
-    /// would write its own older cookie over it later.
+    /// Whether a pending change of this cookie is newer than a change by another process. An older pending change is dropped.
+    /// After an overrun, every change by other processes wins: if the jar ignored one, it would later overwrite it with its own
+    /// older cookie.
     mutating func outranks(_ key: CookieKey, updated: Int64) -> Bool {
         if isOverrun { return false }
         guard let entry = entries[key] else { return false }
@@ -83,7 +83,7 @@ struct PendingChanges: Sendable {
         return false
     }
 
-    /// Takes out all that waits.
+    /// Removes and returns the pending changes.
     mutating func take() -> Batch {
         defer {
             entries = [:]
@@ -92,7 +92,7 @@ struct PendingChanges: Sendable {
         return isOverrun ? .everything : .changes(entries.values.sorted { $0.order < $1.order })
     }
 
-    /// Puts back what could not be written; what has happened since stays.
+    /// Restores the changes of a failed write. Newer changes are kept.
     mutating func putBack(_ batch: Batch) {
         switch batch {
         case .everything: overrun()
@@ -109,7 +109,7 @@ struct PendingChanges: Sendable {
 }
 
 extension PendingChanges.Entry {
-    /// The entry behind the one before it: a cookie that is replaced keeps its place.
+    /// Returns this entry as the successor of an older one. A replaced cookie keeps its order.
     fileprivate func following(_ older: Self?) -> Self {
         guard let older, older.kind == .stored, kind == .stored else { return self }
         var entry = self

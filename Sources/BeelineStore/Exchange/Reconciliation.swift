@@ -2,15 +2,15 @@
 
 import CookieJar
 
-/// Who has the last word where this process and others have changed cookies since they last met: for each cookie the
-/// newest change. Nothing is read or written here.
+/// Merges the changes of this process with those of others since the last exchange: for each cookie, the newest change wins. A
+/// pure value without I/O.
 struct Reconciliation: Hashable, Sendable {
-    /// Changes of this process that go into the file.
+    /// The changes of this process to write into the file.
     private(set) var written: [PendingChanges.Entry] = []
-    /// Changes of others that go into the jar.
+    /// The changes of other processes to apply to the jar.
     private(set) var takenOver: [CookieRows.Change] = []
 
-    /// Settles changes of this process against those that others have written since this one looked last.
+    /// Merges the tracked changes of this process with those that other processes have written since the last check.
     init(own: [PendingChanges.Entry], others: [CookieRows.Change]) {
         var others = Dictionary(others.map { ($0.key, $0) }) { $0.updated > $1.updated ? $0 : $1 }
         for entry in own {
@@ -22,13 +22,13 @@ struct Reconciliation: Hashable, Sendable {
         takenOver = others.values.sorted { $0.updated < $1.updated }
     }
 
-    /// Settles all of a jar against all of a file, where this process does not know any more what it has changed.
+    /// Merges the whole jar with the whole file when this process no longer tracks its changes.
     ///
     /// - Parameters:
     ///   - jar: The jar's cookies.
     ///   - file: The file's cookies.
-    ///   - others: What others have written since this process looked last; it stays as they left it.
-    ///   - updated: The time of all changes of this process.
+    ///   - others: The changes of other processes since the last check. They win.
+    ///   - updated: The time for all changes of this process.
     init(jar: [Cookie], file: [Cookie], others: [CookieRows.Change], updated: Int64) {
         let theirs = Set(others.map(\.key))
         var missing = Dictionary(file.map { (CookieKey($0), $0) }) { $1 }
@@ -46,7 +46,7 @@ struct Reconciliation: Hashable, Sendable {
 }
 
 extension Cookie {
-    /// Whether both are the same but for the time of last access.
+    /// Whether both are equal except for the access time.
     fileprivate func isSame(as other: Cookie) -> Bool {
         var other = other
         other.lastAccessed = lastAccessed

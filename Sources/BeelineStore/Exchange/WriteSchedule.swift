@@ -2,19 +2,19 @@
 
 import CookieJar
 
-/// When the file is written and looked at. It holds no clock: times are durations since the schedule began.
+/// Decides when to write and check the file. It has no clock: times are durations since the start of the schedule.
 struct WriteSchedule: Hashable, Sendable {
-    /// What is to be done next.
+    /// The next step.
     enum Action: Hashable, Sendable {
-        /// Write what waits; `withAccess`: the times of last access too.
+        /// Write the pending changes, with access times if `withAccess` is true.
         case write(withAccess: Bool)
-        /// Look for changes of others.
+        /// Check for changes of other processes.
         case look
-        /// Wait until a time, or until something happens.
+        /// Wait until a time or a change.
         case wait(until: Duration)
     }
 
-    /// How long a batch that failed waits at most until it is tried again.
+    /// The maximum delay between retries of a failed batch.
     static let longestPause = Duration.seconds(60)
 
     private let writeDelay: Duration
@@ -34,7 +34,7 @@ struct WriteSchedule: Hashable, Sendable {
         accessInterval = configuration.accessInterval.asWait
     }
 
-    /// What to do at a time when so many changes wait.
+    /// Returns the next step for a number of pending changes at a time.
     mutating func next(pending: Int, now: Duration) -> Action {
         firstPending = pending == 0 ? nil : firstPending ?? now
         let accessDue = max(lastAccess + accessInterval, retry)
@@ -53,7 +53,7 @@ struct WriteSchedule: Hashable, Sendable {
         return .wait(until: deadline)
     }
 
-    /// Notes that something was done.
+    /// Records the result of a step.
     mutating func did(_ action: Action, succeeded: Bool, now: Duration) {
         guard succeeded else {
             failures += 1
@@ -61,7 +61,7 @@ struct WriteSchedule: Hashable, Sendable {
             return
         }
         failures = 0
-        // Who writes has looked.
+        // A write also reads the changes of others.
         lastLook = now
         if case .write(let withAccess) = action {
             firstPending = nil

@@ -2,8 +2,7 @@
 
 import NIOConcurrencyHelpers
 
-/// Writes a jar's changes behind it, batch by batch, until its task is cancelled; then it writes the last one and closes
-/// the file.
+/// Writes a jar's changes in batches until its task is cancelled. Then it writes the last batch and closes the file.
 struct Writer<C: Clock>: Sendable where C.Duration == Duration {
     let connection: Connection
     let exchange: Exchange
@@ -11,10 +10,10 @@ struct Writer<C: Clock>: Sendable where C.Duration == Duration {
     let lock: FileLock
     let schedule: WriteSchedule
     let clock: C
-    /// The failure of the newest attempt; nil: it succeeded.
+    /// The error of the last attempt; nil if it succeeded.
     let failure: NIOLockedValueBox<StoreError?>
 
-    /// Works until it is cancelled.
+    /// Runs until cancelled. Returns the result of the last write and of closing the file.
     func run() async -> Result<Void, StoreError> {
         var schedule = schedule
         let start = clock.now

@@ -8,27 +8,27 @@ import Musl
 import Glibc
 #endif
 
-/// The file of a database and those that SQLite keeps beside it, as the file system sees them. Only who is alone with the
-/// file may use what changes it (``FileLock``).
+/// A database file and SQLite's files beside it, at the level of the file system. Callers of methods that change files must
+/// hold the ``FileLock`` alone.
 struct DatabaseFile: Sendable {
-    /// What a file is.
+    /// The kind of a file.
     enum Kind: Hashable, Sendable {
-        /// There is none, or it is empty.
+        /// The file does not exist or is empty.
         case absent
-        /// An SQLite database of the program with this number.
+        /// An SQLite database with this application id.
         case database(applicationID: UInt32)
-        /// Not a database, or one whose head is damaged; with the number at its place in the head, if the file is as long.
+        /// Not a database, or a damaged header. Has the application id of the header if the file is long enough.
         case unknown(applicationID: UInt32?)
     }
 
     let path: String
 
-    /// The file that a path names; symbolic links are followed.
+    /// The file at a path, with symbolic links resolved.
     ///
-    /// The path does not change with the working directory, and leads behind a link whose file is still to be made.
+    /// The result does not depend on the working directory. It also resolves a link whose target does not exist yet.
     init(_ path: String) { self.path = Self.resolved(path) }
 
-    /// The links that are followed one after the other: as many as Linux follows.
+    /// The maximum length of a chain of links; the same as on Linux.
     private static let linkLimit = 40
 
     private static func resolved(_ path: String) -> String {
@@ -37,7 +37,7 @@ struct DatabaseFile: Sendable {
             if let real = real(path) { return real }
             let start = path.lastIndex(of: "/").map { path.index(after: $0) } ?? path.startIndex
             let folder = start == path.startIndex ? "." : String(path[..<start])
-            // Where there is no folder either, opening fails and says so.
+            // If the folder is missing as well, opening the file reports the error.
             guard let parent = real(folder) else { return path }
             let file = (parent == "/" ? "" : parent) + "/" + path[start...]
             guard let target = linkTarget(file) else { return file }
@@ -46,7 +46,7 @@ struct DatabaseFile: Sendable {
         return path
     }
 
-    /// A path from the root, links and all: what it leads to is looked for with each use.
+    /// Returns an absolute path. Links are not resolved, so that each use follows them again.
     static func absolute(_ path: String) -> String {
         guard !path.hasPrefix("/"), let folder = real(".") else { return path }
         return (folder == "/" ? "" : folder) + "/" + path
@@ -58,9 +58,9 @@ struct DatabaseFile: Sendable {
         return String(cString: real)
     }
 
-    /// Where a symbolic link leads; nil for anything else.
+    /// Returns the target of a symbolic link; nil for anything else.
     private static func linkTarget(_ path: String) -> String? {
-        // The longest path that Linux takes.
+        // The maximum path length on Linux.
         var target = [CChar](repeating: 0, count: 4096)
         let count = readlink(path, &target, target.count)
         return count > 0 ? String(decoding: target[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self) : nil
@@ -69,12 +69,12 @@ struct DatabaseFile: Sendable {
     private static let companions = ["-wal", "-shm", "-journal"]
     private static let magic = Array("SQLite format 3\0".utf8)
 
-    /// The lock file's path.
+    /// The path of the lock file.
     var lock: String { path + "-lock" }
-    /// Where a new database is made before it gets its name, so that no half-made one ever has it.
+    /// The path at which a new database is prepared before it is renamed, so that an incomplete one never has the final name.
     private var draft: String { path + "-new" }
 
-    /// What the file is. It is read without SQLite, which would recover what it opens, and so change it.
+    /// Returns the kind of the file. Reads it without SQLite, which would run recovery and change the file.
     func kind() throws(StoreError) -> Kind {
         let descriptor = LockedFiles.open(path)
         guard descriptor >= 0 else {
@@ -96,11 +96,11 @@ struct DatabaseFile: Sendable {
         return .database(applicationID: number)
     }
 
-    /// Makes a new database at the path: whole or not at all.
+    /// Creates a new database at the path atomically.
     ///
-    /// - Parameter fill: Makes the database at the path that it is given, where an empty file of mode 0600 is.
+    /// - Parameter fill: Fills the database at the given path, which is an empty file with mode 0600.
     func create(_ fill: (String) throws(StoreError) -> Void) throws(StoreError) {
-        // A log without its database is of no use, and the new database must not take it for its own.
+        // SQLite would apply a leftover log to the new database.
         for companion in Self.companions {
             unlink(path + companion)
             unlink(draft + companion)
@@ -123,8 +123,7 @@ struct DatabaseFile: Sendable {
         synchronizeDirectory()
     }
 
-    /// Takes the rights of everybody but its owner off the file, and off those beside it. SQLite gives new ones the mode of
-    /// the database.
+    /// Sets mode 0600 on the file and the files beside it. SQLite gives new ones the mode of the database.
     func restrictMode() throws(StoreError) {
         for name in [path] + Self.companions.map({ path + $0 }) where chmod(name, 0o600) != 0 {
             guard errno == ENOENT else {
@@ -133,7 +132,7 @@ struct DatabaseFile: Sendable {
         }
     }
 
-    /// Puts the file and those beside it out of the way, under a name with the time.
+    /// Renames the file and the files beside it, with the time in the new name.
     ///
     /// - Returns: The new path.
     func setAside(at seconds: Int64) throws(StoreError) -> String {
@@ -144,7 +143,7 @@ struct DatabaseFile: Sendable {
             attempt += 1
             target = "\(stem)-\(attempt)"
         }
-        // The database last: a log that stayed behind alone would be taken for the next database's.
+        // Rename the database last: a log left without its database would be applied to the next one.
         for companion in Self.companions + [""] where rename(path + companion, target + companion) != 0 {
             guard errno == ENOENT else {
                 throw .system(path: path, "is damaged, and cannot be set aside; move it away", errno: errno)
@@ -154,7 +153,7 @@ struct DatabaseFile: Sendable {
         return target
     }
 
-    /// `20261023T142501Z`.
+    /// Formats a time as `20261023T142501Z`.
     private static func stamp(_ seconds: Int64) -> String {
         var time = time_t(clamping: seconds)
         var parts = tm()
@@ -167,7 +166,7 @@ struct DatabaseFile: Sendable {
         return date + "T" + digits(parts.tm_hour, 2) + digits(parts.tm_min, 2) + digits(parts.tm_sec, 2) + "Z"
     }
 
-    /// Makes renamings outlive a power cut.
+    /// Syncs the directory, so that renames survive a power failure.
     private func synchronizeDirectory() {
         let directory = path.lastIndex(of: "/").map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
         let descriptor = open(directory, O_RDONLY | O_CLOEXEC)

@@ -8,25 +8,25 @@ import Musl
 import Glibc
 #endif
 
-/// Which file a path names, whatever it is called.
+/// Identifies a file by device and inode, independent of its path.
 struct FileIdentity: Hashable, Sendable {
     private let device: UInt64
     private let number: UInt64
     /// The size in octets.
     let size: Int64
-    /// When it was changed last, in nanoseconds since 1970.
+    /// The time of the last change, in nanoseconds since 1970.
     let modified: Int64
-    /// Whether it is a file, and not a directory or a device.
+    /// Whether it is a regular file.
     let isRegular: Bool
 
-    /// The file that a path names; nil where there is none.
+    /// The file at a path; nil if it does not exist.
     init?(path: String) {
         var status = stat()
         guard stat(path, &status) == 0 else { return nil }
         self.init(status)
     }
 
-    /// The file that a descriptor is open on.
+    /// The file of a descriptor; nil if the descriptor is not open.
     init?(descriptor: CInt) {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { return nil }
@@ -43,11 +43,11 @@ struct FileIdentity: Hashable, Sendable {
         #else
         let time = status.st_mtim
         #endif
-        // A file may carry any time; one that 64 bits do not hold only has to be told from others.
+        // Overflow is harmless: the value is only compared for equality.
         modified = Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
     }
 
-    /// Whether both are one file.
+    /// Whether both are the same file.
     static func == (left: FileIdentity, right: FileIdentity) -> Bool {
         left.device == right.device && left.number == right.number
     }
@@ -57,7 +57,7 @@ struct FileIdentity: Hashable, Sendable {
         hasher.combine(number)
     }
 
-    /// Whether the file was left as it was.
+    /// Whether the file has the same identity, size and modification time.
     func isUnchanged(since other: FileIdentity) -> Bool {
         self == other && size == other.size && modified == other.modified
     }

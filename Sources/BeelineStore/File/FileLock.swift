@@ -8,28 +8,28 @@ import Musl
 import Glibc
 #endif
 
-/// The lock file beside a database, which says whether anybody has the database open. The system lets go of it when its
-/// holder ends, however it ends.
+/// The lock file beside a database, which shows whether a process has the database open. The system releases the lock when its
+/// process ends.
 ///
-/// Who opens the database first holds the lock alone: only then may the file be created, migrated or set aside, and a new
-/// session begin. Afterwards all who have the database open share the lock. The last one to close removes the lock file.
+/// The first process to open the database holds the lock alone. Only then may it create, migrate or rename the file and begin a
+/// new session. Afterwards all processes with the database open share the lock. The last one to close removes the lock file.
 struct FileLock: Sendable {
-    /// How a lock is held.
+    /// The way a lock is held.
     enum Hold: Sendable {
-        /// Nobody else has the database open.
+        /// No other process has the database open.
         case alone
-        /// Others have.
+        /// Other processes have the database open.
         case shared
     }
 
     let path: String
     private let descriptor: CInt
 
-    /// Takes the lock, alone if that is possible.
+    /// Acquires the lock, alone if possible.
     ///
     /// - Parameters:
-    ///   - path: The lock file, which is made if there is none.
-    ///   - deadline: Until when to wait while another process is opening the database.
+    ///   - path: The lock file. It is created if it is missing.
+    ///   - deadline: When to stop waiting for another process that is opening the database.
     static func acquire(_ path: String, until deadline: ContinuousClock.Instant) throws(StoreError) -> (FileLock, Hold)
     {
         while true {
@@ -40,7 +40,7 @@ struct FileLock: Sendable {
             let lock = FileLock(path: path, descriptor: descriptor)
             do {
                 let hold = try lock.takeEither(until: deadline)
-                // The one who held it before may have removed the file between our opening it and our locking it.
+                // The previous holder may have removed the file between our open and our lock.
                 if lock.isInPlace { return (lock, hold) }
                 try lock.pause(until: deadline)
             } catch {
@@ -59,18 +59,18 @@ struct FileLock: Sendable {
         }
     }
 
-    /// Lets others in. Somebody who waits to be alone may be let in first, and is then waited for.
+    /// Changes the lock to shared. A process that waits for the exclusive lock may get it first; then this call waits for it.
     func share(until deadline: ContinuousClock.Instant) throws(StoreError) {
         while try !take(LOCK_SH) { try pause(until: deadline) }
     }
 
-    /// Lets go of the lock, and removes its file if nobody else has it.
+    /// Releases the lock and removes its file if no other process has it.
     func release() {
         if (try? take(LOCK_EX)) == true, isInPlace { unlink(path) }
         close()
     }
 
-    /// Lets go of the lock, and leaves its file.
+    /// Releases the lock and keeps its file.
     func close() { closeDescriptor(descriptor) }
 
     private func take(_ kind: CInt) throws(StoreError) -> Bool {
@@ -89,34 +89,34 @@ struct FileLock: Sendable {
             let message = "\(path): another process has been opening the database for long; end it, or try again"
             throw StoreError(.busy, path: path, message)
         }
-        // On the thread of the database, which has nothing else to do; flock(2) has no time limit of its own.
+        // flock(2) has no timeout. This thread of the database may block.
         usleep(2000)
     }
 
     // MARK: Whose the database is
 
-    /// What the lock file of a database of ours says.
+    /// The content of the lock file of one of our databases.
     private static let note = Array("Beeline\n".utf8)
 
-    /// Notes that the database is ours. Where its holder is killed, the note stays, and says so of a database whose head is lost.
+    /// Marks the database as ours. If the process is killed, the mark stays and identifies a database with a damaged header.
     func noteOurs() {
-        // What another program has written there is not touched. Where there is no room, there is no note.
+        // Keep the content of another program. If the disk is full, there is no mark.
         guard FileIdentity(descriptor: descriptor)?.size == 0 else { return }
         _ = Self.note.withUnsafeBytes { pwrite(descriptor, $0.baseAddress, $0.count, 0) }
     }
 
-    /// Whether somebody who had the database open, and did not close it, noted that it is ours.
+    /// Whether a process that did not close the database has marked it as ours.
     var isNotedOurs: Bool {
         var found = [UInt8](repeating: 0, count: Self.note.count)
         let count = found.withUnsafeMutableBytes { pread(descriptor, $0.baseAddress, $0.count, 0) }
         return count == found.count && found == Self.note
     }
 
-    /// Whether the locked file is the one that the path names.
+    /// Whether the path still names the locked file.
     private var isInPlace: Bool {
         FileIdentity(descriptor: descriptor).map { $0 == FileIdentity(path: path) } ?? false
     }
 }
 
-/// close(2), by a name that no method hides.
+/// Calls close(2), which a method would hide.
 private func closeDescriptor(_ descriptor: CInt) { close(descriptor) }

@@ -2,8 +2,8 @@
 
 import Foundation
 
-/// What is in folders.
+/// Lists folders.
 enum FolderListing {
-    /// The names of what is in a folder; nil where it cannot be read.
+    /// Returns the names in a folder; nil if it cannot be read.
     static func names(in folder: String) -> [String]? { try? FileManager.default.contentsOfDirectory(atPath: folder) }
 }

@@ -10,17 +10,17 @@ import Musl
 import Glibc
 #endif
 
-/// Reads databases that this process may have open in SQLite, without ending SQLite's locks.
+/// Reads databases that this process may have open in SQLite, without releasing SQLite's locks.
 ///
-/// SQLite locks by fcntl(2), and the first descriptor of a file that a process closes ends all of its locks on that file. So a
-/// descriptor is kept as long as the process has the file open elsewhere, and used again for the next reading.
+/// SQLite locks with fcntl(2), and when a process closes any descriptor of a file, the system releases all its locks on that
+/// file. So a descriptor is kept open while the process has the file open elsewhere, and is reused for the next read.
 enum LockedFiles {
-    /// Descriptors that cannot be closed yet.
+    /// The descriptors that cannot be closed yet.
     private static let kept = NIOLockedValueBox<[CInt]>([])
 
     /// Opens a file for reading.
     ///
-    /// - Returns: Its descriptor, whose position says nothing; below zero where `errno` says why there is none.
+    /// - Returns: A descriptor with an undefined file position; negative on an error, with `errno` set.
     static func open(_ path: String) -> CInt {
         let known = FileIdentity(path: path).flatMap { identity in
             kept.withLockedValue { kept in
@@ -30,7 +30,7 @@ enum LockedFiles {
         return known ?? openDescriptor(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     }
 
-    /// Closes a descriptor from ``open(_:)``, now or later, and those that had to wait and need not any more.
+    /// Closes a descriptor of ``open(_:)`` and any kept ones, as soon as that releases no lock.
     static func close(_ descriptor: CInt) {
         kept.withLockedValue { kept in
             kept.append(descriptor)
@@ -43,14 +43,14 @@ enum LockedFiles {
         }
     }
 
-    /// What the other descriptors of this process are open on.
+    /// Returns the files that the other descriptors of this process are open on.
     private static func openFiles(except own: Set<CInt>) -> Set<FileIdentity> {
-        // Without /dev/fd the numbers that most processes stay below are tried.
+        // Without /dev/fd, try the descriptor numbers below a common limit.
         let names = FolderListing.names(in: "/dev/fd")?.compactMap { CInt($0) }
         return Set((names ?? Array(0..<1024)).filter { !own.contains($0) }.compactMap { FileIdentity(descriptor: $0) })
     }
 }
 
-/// open(2) and close(2), by names that no method hides.
+/// Call open(2) and close(2), which methods would hide.
 private func openDescriptor(_ path: String, _ flags: CInt) -> CInt { open(path, flags) }
 private func closeDescriptor(_ descriptor: CInt) { close(descriptor) }

@@ -3,36 +3,35 @@
 public import CookieJar
 import GRDB
 
-/// Cookies of a browser that stores them in SQLite: Firefox and its relatives, Chromium and its relatives. A file of
-/// ``CookieDatabase`` is read too.
+/// Reads the cookies of browsers that store them in SQLite: Firefox, Chromium and their derivatives. It also reads the files of
+/// ``CookieDatabase``.
 ///
-/// The profile may be in use. Nothing in it is written, locked or opened by SQLite: what is read is a private copy, which
-/// includes what the browser has only in its log yet, and is deleted at once.
+/// The profile may be in use. Nothing in it is written, locked or opened by SQLite. The cookies are read from a private copy,
+/// which includes the browser's write-ahead log and is deleted immediately.
 ///
 /// ```swift
 /// let found = try await BrowserProfile.cookies(at: "/home/me/.mozilla/firefox/x1y2z3.default")
 /// jar.insert(found.cookies)
 /// ```
 public enum BrowserProfile {
-    /// The largest file that is copied, in octets: 1 GiB.
+    /// The maximum size of a copied file in octets: 1 GiB.
     public static let maximumSize = 1 << 30
 
-    /// Where browsers keep their cookies, from the profile's folder on.
+    /// The paths of cookie files relative to the profile's folder.
     private static let places = [
         "cookies.sqlite", "Network/Cookies", "Cookies", "Default/Network/Cookies", "Default/Cookies",
     ]
 
-    /// Reads the cookies of a profile. Nothing is checked but what a row must have: a jar checks what it is handed.
+    /// Reads the cookies of a profile. Only the columns are checked; a jar validates the cookies that it receives.
     ///
-    /// Cookies that cannot be read here are reported with the number of their row: those that Chromium has encrypted with
-    /// a key of the system, and rows that are no cookies.
+    /// Cookies that cannot be read are reported with their row number: those encrypted by Chromium with a key of the system,
+    /// and rows that are not cookies.
     ///
     /// - Parameters:
-    ///   - path: The profile's folder, or its file of cookies.
-    ///   - container: The number of the Firefox container (`userContextId`) whose cookies are read; default 0, those of no
-    ///     container. Those of others are passed over, and so are those of private windows and of isolated first parties.
-    /// - Throws: ``StoreError``: `.notAccessible`, `.unknownProfile`, `.damaged`, `.busy` where the browser writes without
-    ///   a pause.
+    ///   - path: The profile's folder, or its cookie file.
+    ///   - container: The number of the Firefox container (`userContextId`) to read; default 0, no container. The cookies of other containers, of private windows and of isolated first parties are skipped.
+    /// - Throws: ``StoreError``: `.notAccessible`, `.unknownProfile`, `.damaged`, `.busy` if the browser writes without a
+    ///   pause.
     public static func cookies(at path: String, container: Int = 0) async throws(StoreError) -> CookieImport {
         try await Connection.offPool { () throws(StoreError) in try read(path, container: container) }
     }
@@ -56,7 +55,7 @@ public enum BrowserProfile {
                 throw StoreError(.unknownProfile, path: file, message)
             }
         } catch {
-            // Not the name of the copy, which nobody knows.
+            // Show the path of the profile instead of the copy.
             throw StoreError(error.code, path: file, error.message.replacing(connection.path, with: file))
         }
     }

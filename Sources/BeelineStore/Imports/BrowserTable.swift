@@ -3,12 +3,12 @@
 import CookieJar
 import GRDB
 
-/// A browser's table, whose columns depend on the browser's age.
+/// A browser's table, whose columns depend on the browser's version.
 struct BrowserTable: Sendable {
     let name: String
     let columns: Set<String>
 
-    /// The table of a name; nil where there is none.
+    /// The table with a name; nil if it does not exist.
     init?(_ db: Database, named name: String) throws {
         self.name = name
         guard try db.hasTable(name) else { return nil }
@@ -16,8 +16,8 @@ struct BrowserTable: Sendable {
         if columns.isEmpty { return nil }
     }
 
-    /// Reads all rows of some columns, in the order of one of them. A column that has several names is written with `|`, and
-    /// one that is not there is NULL. Texts are read as the octets that they are.
+    /// Reads some columns of all rows, in the order of a column. `|` separates alternative names of a column; a missing column
+    /// is NULL. Names and values are read as octets.
     func forEachRow(
         _ db: Database,
         _ wanted: [String],
@@ -38,14 +38,14 @@ struct BrowserTable: Sendable {
         }
     }
 
-    /// What a browser calls text need not be UTF-8.
+    /// A browser's text may not be UTF-8.
     private static func expression(_ column: Substring) -> String {
         ["name", "value", "encrypted_value"].contains(column) ? "CAST(\(column) AS BLOB)" : String(column)
     }
 }
 
 extension CookieTime {
-    /// The time that is `number` units of so many microseconds after 1970; what cannot be held is brought to the nearest.
+    /// Makes a time from `number` units of `unit` microseconds since `epoch`. Clamps on overflow.
     init(_ number: Int64, unit: Int64, epoch: Int64 = 0) {
         let (product, overflow) = number.multipliedReportingOverflow(by: unit)
         let (sum, over) = (overflow ? (number > 0 ? .max : .min) : product).addingReportingOverflow(epoch)

@@ -3,7 +3,7 @@
 import CookieJar
 import GRDB
 
-/// The table `cookies` of Chromium's `Cookies`, in all its versions, as far as values are not encrypted.
+/// Reads the table `cookies` of Chromium's `Cookies` in all versions. Encrypted values are skipped.
 struct ChromiumCookies {
     private let table: BrowserTable
 
@@ -13,7 +13,7 @@ struct ChromiumCookies {
         "top_frame_site_key", "host_key", "path", "name", "value", "encrypted_value", "creation_utc", "last_access_utc",
         "expires_utc", "has_expires", "is_secure|secure", "is_httponly|httponly", "samesite",
     ]
-    /// 1 January 1601 in microseconds since 1970: Chromium's times count from there.
+    /// Chromium's epoch, 1 January 1601, in microseconds since 1970.
     private static let epoch: Int64 = -11_644_473_600_000_000
 
     func read(_ db: Database) throws -> CookieImport {
@@ -42,13 +42,13 @@ struct ChromiumCookies {
 }
 
 extension Cookie {
-    /// Reads the columns from `creation_utc` on; false where one is missing.
+    /// Reads the columns from `creation_utc` on; false if one is missing.
     fileprivate mutating func setAttributes(_ row: inout RowReader, epoch: Int64) -> Bool {
         guard let created = row.integer(), let accessed = row.optionalInteger(), let expires = row.integer(),
             let hasExpires = row.optionalInteger(), let isSecure = row.integer(), let isHTTPOnly = row.integer()
         else { return false }
         self.created = CookieTime(created, unit: 1, epoch: epoch)
-        // 0 where it was never sent.
+        // 0 means that the cookie was never sent.
         lastAccessed = accessed.map { $0 == 0 ? self.created : CookieTime($0, unit: 1, epoch: epoch) } ?? self.created
         self.expires = hasExpires ?? 1 == 0 || expires == 0 ? nil : CookieTime(expires, unit: 1, epoch: epoch)
         self.isSecure = isSecure != 0

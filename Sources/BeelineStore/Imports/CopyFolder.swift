@@ -8,16 +8,16 @@ import Musl
 import Glibc
 #endif
 
-/// A folder for the private copy of a database, which only this user can enter.
+/// A temporary folder for the private copy of a database, accessible only to this user.
 ///
-/// It is locked as long as its owner lives. A folder whose owner was killed holds all cookies of a browser: whoever makes the
-/// next one removes it.
+/// The folder stays locked while its owner runs. A folder whose owner was killed contains all cookies of a browser, so the next
+/// import removes it.
 struct CopyFolder {
-    /// What is in a folder: a database and what SQLite keeps beside it.
+    /// The files in a folder: the database and SQLite's files beside it.
     private static let files = ["", "-wal", "-journal", "-shm"].map { "copy.sqlite" + $0 }
     private static let prefix = "beeline-copy-"
     private static let template = "XXXXXX"
-    /// What folders were called before they were locked. One that is a day old belongs to no import any more.
+    /// The name prefix from before folders were locked. Such a folder is abandoned once it is a day old.
     private static let oldPrefix = "beeline-"
     private static let day: Int64 = 86_400
 
@@ -27,10 +27,10 @@ struct CopyFolder {
     private let path: String
     private let descriptor: CInt
 
-    /// Makes a folder; nil where `errno` says why there is none.
+    /// Creates a folder; nil on an error, with `errno` set.
     init?(in parent: String) {
         Self.removeAbandoned(in: parent)
-        // Another process may take the folder for an abandoned one before it is locked.
+        // Another process may remove the folder as abandoned before it is locked.
         for _ in 0..<5 {
             var template = Array("\(parent)/\(Self.prefix)\(Self.template)".utf8CString)
             guard mkdtemp(&template) != nil else { return nil }
@@ -45,13 +45,13 @@ struct CopyFolder {
         return nil
     }
 
-    /// Removes the folder with what is in it.
+    /// Removes the folder and its files.
     func remove() {
         Self.remove(path)
         close(descriptor)
     }
 
-    /// Removes the folders of this user that nobody holds.
+    /// Removes this user's folders that no process has locked.
     private static func removeAbandoned(in parent: String) {
         for name in FolderListing.names(in: parent) ?? [] {
             let path = "\(parent)/\(name)"
@@ -71,7 +71,7 @@ struct CopyFolder {
         return copy.isRegular && copy.modified / 1_000_000_000 < Int64(time(nil)) - day
     }
 
-    /// Locks a folder of this user; nil where another process has, or there is none.
+    /// Locks a folder of this user; nil if another process has locked it or it does not exist.
     private static func lock(_ path: String) -> CInt? {
         let descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW)
         guard descriptor >= 0 else { return nil }

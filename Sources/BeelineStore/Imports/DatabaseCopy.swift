@@ -10,14 +10,14 @@ import Musl
 import Glibc
 #endif
 
-/// A copy of a database that another program may be writing, in a folder that only this user can enter.
+/// A copy of a database that another program may be writing, in a folder that is accessible only to this user.
 ///
-/// The database is copied with its log, or with the journal by which SQLite undoes a change that was cut short. A copy counts
-/// only if none of them changed meanwhile, and if SQLite finds it whole.
+/// The copy includes the write-ahead log or the rollback journal. It is valid only if none of the files changed during the copy
+/// and SQLite finds no damage.
 struct DatabaseCopy {
     private static let parts = ["", "-wal", "-journal"]
-    /// How often a copy is tried, and how long the files must have been left alone before it, in microseconds: longer than
-    /// the steps in which file systems count time.
+    /// The number of attempts, and the time in microseconds for which the files must be unchanged before one. The time is
+    /// longer than the timestamp resolution of file systems.
     private static let attempts = 50
     private static let calm: UInt32 = 20_000
 
@@ -26,9 +26,9 @@ struct DatabaseCopy {
     private var path: String { folder.database }
     private let limit: Int
 
-    /// Copies a database.
+    /// Prepares a copy of a database.
     ///
-    /// - Parameter limit: The most octets of a file.
+    /// - Parameter limit: The maximum size of each file in octets.
     init(of source: String, limit: Int) throws(StoreError) {
         self.source = source
         self.limit = limit
@@ -44,7 +44,7 @@ struct DatabaseCopy {
         folder.remove()
     }
 
-    /// Makes the copy and opens it.
+    /// Copies the database and opens the copy.
     func connect() throws(StoreError) -> Connection {
         var failure: StoreError?
         for _ in 0..<Self.attempts {
@@ -56,12 +56,12 @@ struct DatabaseCopy {
                         return try checked()
                     } catch {
                         guard error.code == .damaged, failure == nil else { throw error }
-                        // Once may be an accident of copying.
+                        // The first damage may come from the copy itself, so try again.
                         failure = error
                     }
                 }
             }
-            // On a thread of its own, which has nothing else to do.
+            // This thread may block.
             usleep(Self.calm)
         }
         let message = "\(source) is being written without a pause; end the browser, or try again"
@@ -122,7 +122,7 @@ struct DatabaseCopy {
             if count < 0, errno == EINTR { continue }
             guard count >= 0 else { throw .system(path: source, "cannot be read", errno: errno) }
             total += count
-            // A file that grows as it is read is copied again.
+            // A file that grows during the copy is copied again.
             if count == 0 || total > limit { return }
             try append(buffer[..<count], to: to)
         }
@@ -133,7 +133,7 @@ struct DatabaseCopy {
         while !rest.isEmpty {
             let count = rest.withUnsafeBytes { write(file, $0.baseAddress, $0.count) }
             if count < 0, errno == EINTR { continue }
-            // A full disk takes a part first.
+            // With little disk space left, a write may be partial before it fails.
             guard count > 0 else { throw .system(path: source, "cannot be copied to \(path)", errno: errno) }
             rest = rest.dropFirst(count)
         }

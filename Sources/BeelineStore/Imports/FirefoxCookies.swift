@@ -3,7 +3,7 @@
 import CookieJar
 import GRDB
 
-/// The table `moz_cookies` of Firefox's `cookies.sqlite`, in all its versions; libsoup has an old one.
+/// Reads the table `moz_cookies` of Firefox's `cookies.sqlite` in all versions, including the old one of libsoup.
 struct FirefoxCookies {
     private let table: BrowserTable
     private let version: Int
@@ -42,7 +42,7 @@ struct FirefoxCookies {
         let (sameSite, rawSameSite) = (row.integer(), row.integer())
         var cookie = Cookie(nameOctets: name, valueOctets: value, domain: host, path: path)
         cookie.setScope(host)
-        // Seconds up to version 15, milliseconds since.
+        // Seconds up to version 15, milliseconds from version 16.
         cookie.expires = CookieTime(expiry, unit: version >= 16 ? 1000 : 1_000_000)
         cookie.created = created.map { CookieTime(microseconds: $0) } ?? .distantPast
         cookie.lastAccessed = accessed.map { CookieTime(microseconds: $0) } ?? cookie.created
@@ -53,10 +53,10 @@ struct FirefoxCookies {
         return cookie
     }
 
-    /// 0 none, 1 lax, 2 strict, 256 absent. Up to version 14 an absent one is 0, or 1 where `rawSameSite` is 0.
+    /// 0 none, 1 lax, 2 strict, 256 absent. Up to version 14, absent is 0, or 1 with a `rawSameSite` of 0.
     private static func sameSite(_ value: Int64?, raw: Int64?, isSecure: Bool) -> Cookie.SameSite {
         switch value {
-        // Without Secure there is no SameSite=None.
+        // SameSite=None requires Secure.
         case 0: isSecure ? .none : .unspecified
         case 1: raw == 0 ? .unspecified : .lax
         case 2: .strict
@@ -65,16 +65,17 @@ struct FirefoxCookies {
     }
 }
 
-/// What sets cookies of one name and host apart in Firefox: `^userContextId=1&partitionKey=%28https%2Cexample.com%29`.
+/// Firefox's origin attributes, such as `^userContextId=1&partitionKey=%28https%2Cexample.com%29`, which separate cookies of
+/// one name and host.
 struct OriginAttributes: Hashable, Sendable {
     /// The container; 0 for none.
     private(set) var container = 0
-    /// The site of the page at the top, where the cookie is kept apart by it.
+    /// The top-level site of a partitioned cookie; nil otherwise.
     private(set) var partition: Site?
-    /// Whether the cookie is of ordinary browsing, and not of a private window or an isolated first party.
+    /// Whether the cookie is from normal browsing, not from a private window or an isolated first party.
     private(set) var isOrdinary = true
 
-    /// Reads the text; nil where it is not understood.
+    /// Parses the text; nil if it is invalid.
     init?(_ text: String) {
         guard !text.isEmpty else { return }
         guard text.first == "^" else { return nil }
@@ -94,8 +95,8 @@ struct OriginAttributes: Hashable, Sendable {
         }
     }
 
-    /// The site of `(https,example.com)`, `(https,example.com,8443)` or `(https,example.com,f)`. A port is no part of a site,
-    /// and `f` says that a frame of another site is between the page and the cookie, which is the same site here.
+    /// Returns the site of `(https,example.com)`, `(https,example.com,8443)` or `(https,example.com,f)`. A port is not part of
+    /// a site. `f` marks a cross-site frame between the page and the cookie; it does not change the site.
     private static func site(_ text: String) -> Site? {
         guard text.first == "(", text.last == ")" else { return Site("https://\(text)") }
         let fields = text.dropFirst().dropLast().split(separator: ",")
@@ -103,7 +104,7 @@ struct OriginAttributes: Hashable, Sendable {
         return Site("\(fields[0])://\(fields[1])")
     }
 
-    /// Undoes the encoding of forms, and that of colons as plus signs, which no site has.
+    /// Decodes percent-encoding. Encoded plus signs become colons; a site contains no plus signs.
     private static func decoded(_ text: some StringProtocol) -> String {
         var octets: [UInt8] = []
         var rest = Array(text.utf8)[...]
@@ -124,8 +125,8 @@ struct OriginAttributes: Hashable, Sendable {
 }
 
 extension Cookie {
-    /// Takes domain and host-only flag from the form that browsers store: a dot before a domain that hosts below it share,
-    /// no brackets around an IPv6 address.
+    /// Sets the domain and the host-only flag from a browser's host column: a leading dot marks a cookie for subdomains too,
+    /// and IPv6 addresses have no brackets.
     mutating func setScope(_ host: String) {
         isHostOnly = !host.hasPrefix(".")
         domain = isHostOnly ? host : String(host.dropFirst())

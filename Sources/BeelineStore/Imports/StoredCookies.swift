@@ -3,14 +3,15 @@
 import CookieJar
 import GRDB
 
-/// The cookies of a file of this library, read from a copy: whoever has the file open is not disturbed, and no session ends.
+/// Reads the cookies of one of this library's files from a copy. Does not disturb processes that have the file open, and ends
+/// no session.
 enum StoredCookies {
-    /// Whether a database is a file of this library.
+    /// Whether a database is one of this library's files.
     static func isStored(in db: Database) throws -> Bool {
         try Int64.fetchOne(db, sql: "PRAGMA application_id") == Int64(Schema.applicationID)
     }
 
-    /// Reads the cookies of a copy, whatever version it has.
+    /// Reads the cookies of a copy of any schema version up to the current one.
     static func read(_ db: Database, of path: String) throws -> CookieImport {
         let version = try Schema.version(db)
         guard version <= Schema.current else {

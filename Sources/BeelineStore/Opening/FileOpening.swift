@@ -3,16 +3,16 @@
 import CookieJar
 import GRDB
 
-/// Opens a file of cookies, step by step: lock, look at what the file is, make or migrate it, check it, fill a jar.
+/// Opens a cookie file: takes the lock, determines the file's kind, creates or migrates it, checks it and fills a jar.
 ///
-/// It waits for the disk and for other processes, so it runs on a thread of its own.
+/// It waits for the disk and for other processes, so it must run on a thread that may block.
 struct FileOpening: Sendable {
     let path: String
     let configuration: CookieDatabaseConfiguration
     let jar: CookieJarConfiguration
     let clock: @Sendable () -> CookieTime
 
-    /// What a connection found in the file.
+    /// The contents of the file.
     private struct Contents {
         var rows: [CookieRow]
         var state: CookieRows.State
@@ -33,7 +33,7 @@ struct FileOpening: Sendable {
                 }
                 lock.close()
             } catch {
-                // A file that is refused is left as it was found, without a lock file beside it.
+                // Leave a rejected file without a new lock file beside it.
                 if hold == .alone, isNew { lock.release() } else { lock.close() }
                 throw error
             }
@@ -42,9 +42,9 @@ struct FileOpening: Sendable {
 
     // MARK: Alone
 
-    /// Opens the file while nobody else has it open.
+    /// Opens the file while no other process has it open.
     ///
-    /// - Returns: nil where somebody else got in before the lock was shared: then all is to be done again.
+    /// - Returns: nil if another process held the lock alone before it was shared. Then the caller must start again.
     private func openAlone(
         _ file: DatabaseFile,
         _ lock: FileLock,
@@ -56,7 +56,7 @@ struct FileOpening: Sendable {
         case .database(Schema.applicationID): break
         case .database: throw foreign(file)
         case .unknown(let number):
-            // Another program's file may look like anything: an encrypted database has a head of noise.
+            // Do not replace a file that may belong to another program: an encrypted database has a random header, for example.
             guard number == Schema.applicationID || lock.isNotedOurs else { throw unknown(file) }
             try replace(file, because: "it is not a database", &report)
         }
@@ -66,7 +66,7 @@ struct FileOpening: Sendable {
             (connection, contents) = try connectAlone(file, report)
         } catch {
             guard error.code == .damaged else { throw error }
-            // What the message advises is done here.
+            // Drop the remedy from the message, because it is applied here.
             let cause = error.message.replacing("\(file.path): ", with: "").prefix { $0 != ";" }
             try replace(file, because: String(cause), &report)
             (connection, contents) = try connectAlone(file, report)
@@ -75,7 +75,7 @@ struct FileOpening: Sendable {
         lock.noteOurs()
         do throws(StoreError) {
             try lock.share(until: deadline)
-            // Between being alone and sharing, somebody else may have been alone.
+            // Another process may have held the lock alone before it was shared here.
             if try connection.perform({ try CookieRows($0).state().openings }) == contents.state.openings {
                 return opened
             }
@@ -95,7 +95,7 @@ struct FileOpening: Sendable {
         }
     }
 
-    /// Puts a damaged file out of the way, and an empty one in its place.
+    /// Renames a damaged file and creates an empty one in its place.
     private func replace(
         _ file: DatabaseFile,
         because reason: String,
@@ -139,14 +139,14 @@ struct FileOpening: Sendable {
             return (connection, try read(connection, report))
         } catch {
             try? connection.close()
-            // The head says that the file is ours: a table that is not there was lost.
+            // The header identifies our file, so a missing table means damage.
             throw error.isOfSchema ? StoreError(.damaged, path: error.path, error.message) : error
         }
     }
 
     // MARK: Shared
 
-    /// Opens the file while others have it open: they have looked at it already.
+    /// Opens the file while other processes have it open. They have already checked it.
     private func openShared(_ file: DatabaseFile, _ lock: FileLock) throws(StoreError) -> OpenedFile {
         let connection = try Connection(path: file.path, busyTimeout: configuration.busyTimeout)
         do throws(StoreError) {
@@ -200,9 +200,9 @@ struct FileOpening: Sendable {
             clock: clock
         )
         recorder.witness(contents.newestUpdate)
-        // Before it is filled: what a smaller jar than the last one evicts goes from the file too.
+        // Follow the jar before it is filled, so that cookies evicted by a smaller limit are deleted from the file too.
         jar.follow(recorder)
-        // Counted from the first opening on, which made the file or brought it to this version.
+        // The first opening creates the file. A later or migrated one restores cookies.
         if contents.state.openings > 1 || contents.report.migratedFrom != nil { jar.markRestored() }
         let addition = jar.merge(stored: contents.rows.map(\.cookie), source: recorder.source)
         var report = contents.report

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A file that is open, with the jar that was filled from it.
+/// An open file and the jar that was filled from it.
 struct OpenedFile: Sendable {
     let lock: FileLock
     let connection: Connection

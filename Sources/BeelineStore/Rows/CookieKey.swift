@@ -2,12 +2,12 @@
 
 import CookieJar
 
-/// What makes two cookies the same one (RFC 6265bis §5.7 step 23), Partitioned ones by their partition too.
+/// The identity of a cookie (RFC 6265bis §5.7 step 23), with the partition of a partitioned cookie.
 struct CookieKey: Hashable, Sendable {
     let domain: String
     let isHostOnly: Bool
     let path: String
-    /// The partition as text; empty for none.
+    /// The partition as text; empty without one.
     let partition: String
     let name: [UInt8]
 
@@ -29,7 +29,7 @@ struct CookieKey: Hashable, Sendable {
         self.name = name
     }
 
-    /// A cookie that has this key and nothing else, by which a jar finds the one to remove.
+    /// A cookie with only this key, for removal from a jar.
     var cookie: Cookie {
         Cookie(
             nameOctets: name,

@@ -4,12 +4,12 @@ import CookieJar
 import Foundation
 import GRDB
 
-/// A cookie as a row: what the file keeps beside the cookie itself, and the order of the columns.
+/// A cookie with its bookkeeping columns, and the order of all columns.
 struct CookieRow: Hashable, Sendable {
     var cookie: Cookie
-    /// When the cookie was changed last, in microseconds since 1970 by the clock of the process that changed it.
+    /// The time of the last change in microseconds since 1970, by the clock of the process that made it.
     var updated: Int64
-    /// The batch that the change was written in.
+    /// The revision of the batch that wrote the change.
     var revision: Int64
 
     static let keyColumns = "domain, is_host_only, path, partition, name"
@@ -22,7 +22,7 @@ struct CookieRow: Hashable, Sendable {
         self.revision = revision
     }
 
-    /// Reads a row of ``columns``; nil where it is no cookie.
+    /// Reads a row of ``columns``; nil if it is not a valid cookie.
     init?(_ row: Row) {
         var reader = RowReader(row)
         guard let key = CookieKey(&reader), let value = reader.octets(), let created = reader.integer(),
@@ -46,7 +46,7 @@ struct CookieRow: Hashable, Sendable {
     /// The values of ``columns``.
     var arguments: [any DatabaseValueConvertible] {
         let cookie = cookie
-        // Taken apart for the type checker.
+        // Split to help the type checker.
         let times: [any DatabaseValueConvertible] = [
             cookie.created.microseconds, cookie.lastAccessed.microseconds,
             cookie.expires?.microseconds.databaseValue ?? DatabaseValue.null,
@@ -59,11 +59,11 @@ struct CookieRow: Hashable, Sendable {
 }
 
 extension CookieKey {
-    /// Reads the first columns of a row; nil where they are no key.
+    /// Reads the key columns of a row; nil if they are invalid.
     init?(_ reader: inout RowReader) {
         guard let domain = reader.text(), let isHostOnly = reader.boolean(), let path = reader.text(),
             let partition = reader.text(), let name = reader.octets(), !domain.isEmpty, path.hasPrefix("/"),
-            // A key that is written otherwise than it is read would never be found again.
+            // A partition that is not in canonical form would never match again.
             partition.isEmpty || Site(partition)?.description == partition
         else { return nil }
         self.init(domain: domain, isHostOnly: isHostOnly, path: path, partition: partition, name: name)

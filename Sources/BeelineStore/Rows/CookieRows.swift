@@ -3,23 +3,23 @@
 import CookieJar
 import GRDB
 
-/// The rows of a file of cookies: each operation is one statement, within a transaction of the caller's.
+/// The operations on a cookie file. Callers provide the transaction.
 struct CookieRows {
-    /// The one row of the table `state`.
+    /// The single row of the table `state`.
     struct State: Hashable, Sendable {
-        /// The newest batch.
+        /// The revision of the newest batch.
         var revision: Int64
-        /// The newest batch whose deletions may be forgotten.
+        /// The newest revision whose deletion records may be pruned.
         var pruned: Int64
-        /// How often somebody had the file alone.
+        /// How often a process has opened the file alone.
         var openings: Int64
     }
 
-    /// A cookie that came, changed or went.
+    /// A cookie that was added, changed or deleted.
     struct Change: Hashable, Sendable {
         let key: CookieKey
         let updated: Int64
-        /// The cookie as it is now; nil: it went.
+        /// The current cookie; nil if it was deleted.
         let cookie: Cookie?
     }
 
@@ -29,7 +29,7 @@ struct CookieRows {
 
     // MARK: Reading
 
-    /// The state; a file without one is damaged.
+    /// Returns the state. Throws for a damaged table.
     func state() throws -> State {
         guard let row = try Row.fetchOne(db, sql: "SELECT revision, pruned, openings FROM state WHERE id = 0") else {
             throw DatabaseError(resultCode: .SQLITE_CORRUPT, message: "the table state is empty")
@@ -38,14 +38,14 @@ struct CookieRows {
         guard let revision = reader.integer(), let pruned = reader.integer(), let openings = reader.integer() else {
             throw DatabaseError(resultCode: .SQLITE_CORRUPT, message: "the table state holds no numbers")
         }
-        // No file is written so often: what is beyond leaves no room for the next batch.
+        // No real file reaches this revision, and the next revision must not overflow.
         guard (0...Int64.max / 2).contains(revision) else {
             throw DatabaseError(resultCode: .SQLITE_CORRUPT, message: "the table state holds no number of a batch")
         }
         return State(revision: revision, pruned: pruned, openings: openings)
     }
 
-    /// The cookies of revisions after `revision` in the order of their creation, and how many rows are none.
+    /// Returns the cookies of revisions after `revision` in creation order, and the number of invalid rows.
     func cookies(after revision: Int64 = -1) throws -> (rows: [CookieRow], skipped: Int) {
         let sql = "SELECT \(CookieRow.columns) FROM cookie WHERE revision > ? ORDER BY created, id"
         let cursor = try Row.fetchCursor(db.cachedStatement(sql: sql), arguments: [revision])
@@ -56,7 +56,7 @@ struct CookieRows {
         return (rows, skipped)
     }
 
-    /// What came, changed and went in revisions after `revision`.
+    /// Returns the changes of revisions after `revision`.
     func changes(after revision: Int64) throws -> [Change] {
         let sql = "SELECT \(CookieRow.keyColumns), updated FROM deletion WHERE revision > ?"
         let cursor = try Row.fetchCursor(db.cachedStatement(sql: sql), arguments: [revision])
@@ -72,7 +72,7 @@ struct CookieRows {
             })
     }
 
-    /// The time of the newest change in the file.
+    /// Returns the time of the newest change in the file.
     func newestUpdate() throws -> Int64 {
         let sql =
             "SELECT max(ifnull((SELECT max(updated) FROM cookie), 0), ifnull((SELECT max(updated) FROM deletion), 0))"
@@ -81,7 +81,7 @@ struct CookieRows {
 
     // MARK: Writing
 
-    /// Stores a cookie in the place of the one with its key.
+    /// Stores a cookie and replaces the one with the same key.
     func store(_ row: CookieRow) throws {
         try forgetDeletion(of: CookieKey(row.cookie))
         let sql = """
@@ -94,7 +94,7 @@ struct CookieRows {
         try db.cachedStatement(sql: sql).execute(arguments: StatementArguments(row.arguments))
     }
 
-    /// Deletes a cookie, and keeps in mind that it was deleted.
+    /// Deletes a cookie and records the deletion.
     func delete(_ key: CookieKey, updated: Int64, revision: Int64) throws {
         let sql = "DELETE FROM cookie WHERE \(Self.hasKey)"
         try db.cachedStatement(sql: sql).execute(arguments: StatementArguments(key.arguments))
@@ -105,7 +105,7 @@ struct CookieRows {
         )
     }
 
-    /// Notes when a cookie was sent last; the latest time counts, whoever writes it.
+    /// Updates the access time of a cookie. The latest time wins.
     func touch(_ cookie: Cookie) throws {
         let time = cookie.lastAccessed.microseconds
         let sql = "UPDATE cookie SET accessed = ? WHERE \(Self.hasKey) AND accessed < ?"
@@ -114,40 +114,40 @@ struct CookieRows {
         )
     }
 
-    /// Notes that a batch was written.
+    /// Sets the revision of the newest batch.
     func setRevision(_ revision: Int64) throws {
         try db.execute(sql: "UPDATE state SET revision = ?", arguments: [revision])
     }
 
-    /// Notes that somebody has the file alone.
+    /// Counts an opening by a process that is alone.
     func countOpening() throws {
         try db.execute(sql: "UPDATE state SET openings = openings + 1")
     }
 
-    /// Deletes what has expired. Nobody needs to hear of it: it has expired everywhere.
+    /// Deletes the expired cookies without deletion records, because they expire in all processes.
     ///
-    /// - Returns: How many cookies it was.
+    /// - Returns: The number of deleted cookies.
     func deleteExpired(at now: CookieTime) throws -> Int {
         try db.execute(sql: "DELETE FROM cookie WHERE expires <= ?", arguments: [now.microseconds])
         return db.changesCount
     }
 
-    /// Deletes the session cookies, of which nobody else has any.
+    /// Deletes the session cookies. Only for a process that has the file alone.
     ///
-    /// - Returns: How many they were.
+    /// - Returns: The number of deleted cookies.
     func deleteSession() throws -> Int {
         try db.execute(sql: "DELETE FROM cookie WHERE expires IS NULL")
         return db.changesCount
     }
 
-    /// Forgets deletions before a time, and all but the newest `limit`.
+    /// Prunes the deletion records before a time, and all but the newest `limit`.
     func forgetDeletions(before time: CookieTime, keeping limit: Int) throws {
         let sql = """
             SELECT max(revision) FROM deletion WHERE updated < ? OR revision <=
                 (SELECT revision FROM deletion ORDER BY revision DESC LIMIT 1 OFFSET ?)
             """
         guard let last = try Int64.fetchOne(db, sql: sql, arguments: [time.microseconds, limit]) else { return }
-        // By revision, so that one number says which of them are gone.
+        // Prune whole revisions, so that one number tells which are gone.
         try db.execute(sql: "DELETE FROM deletion WHERE revision <= ?", arguments: [last])
         try db.execute(sql: "UPDATE state SET pruned = max(pruned, ?)", arguments: [last])
     }

@@ -3,9 +3,9 @@
 import Foundation
 import GRDB
 
-/// Reads a row's columns in their order, and believes nothing: a file can hold any type anywhere.
+/// Reads a row's columns in order and checks their types, because a file can contain any type in any column.
 ///
-/// A value of another type than the one asked for is nil, and makes the whole row unreadable where it is needed.
+/// A value of another type is nil. A row is invalid if a required value is nil.
 struct RowReader {
     private let row: Row
     private var column = 0
@@ -19,12 +19,12 @@ struct RowReader {
         return value.storage
     }
 
-    /// An integer.
+    /// Reads an integer.
     mutating func integer() -> Int64? {
         if case .int64(let number) = next() { number } else { nil }
     }
 
-    /// An integer or nothing: nil is a value of another type.
+    /// Reads an integer or NULL; the outer nil means another type.
     mutating func optionalInteger() -> Int64?? {
         switch next() {
         case .int64(let number): .some(number)
@@ -33,7 +33,7 @@ struct RowReader {
         }
     }
 
-    /// 0 or 1.
+    /// Reads 0 or 1.
     mutating func boolean() -> Bool? {
         switch integer() {
         case 0: false
@@ -42,12 +42,12 @@ struct RowReader {
         }
     }
 
-    /// A text.
+    /// Reads a text.
     mutating func text() -> String? {
         if case .string(let text) = next() { text } else { nil }
     }
 
-    /// Octets, or the octets of a text.
+    /// Reads a blob, or the octets of a text.
     mutating func octets() -> [UInt8]? {
         switch next() {
         case .blob(let data): [UInt8](data)

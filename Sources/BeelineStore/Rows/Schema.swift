@@ -2,17 +2,17 @@
 
 import GRDB
 
-/// The tables of a file of cookies, and how each version came from the one before it.
+/// The tables of a cookie file and the migration steps between versions.
 ///
-/// A new file is made by the same steps that an old one goes through, so each step runs whenever a file is made.
+/// A new file runs all steps too, so each step is exercised whenever a file is created.
 enum Schema {
-    /// Says in a file's head whose it is: "BeeC".
+    /// The application id in the file's header: "BeeC".
     static let applicationID: UInt32 = 0x4265_6543
 
-    /// What makes version n of version n - 1, from version 1 on.
+    /// Step n migrates version n - 1 to version n, from version 1 on.
     private static let steps = [
-        // Name and value are octets: nothing says that they are UTF-8. Times are microseconds since 1970; a cookie without
-        // `expires` is a session cookie. `partition` is empty for a cookie that is not Partitioned.
+        // Name and value are blobs because they may not be UTF-8. Times are microseconds since 1970. A cookie without `expires`
+        // is a session cookie. `partition` is empty for an unpartitioned cookie.
         """
         CREATE TABLE cookie (
             id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -31,9 +31,9 @@ enum Schema {
             UNIQUE (domain, name, path, is_host_only, partition)
         ) STRICT;
         """,
-        // Several processes at once. `revision` counts the batches that were written to the file: what is beyond the last
-        // one that a process knows is new to it. `updated` decides between two changes of one cookie. `pruned` is the
-        // newest revision whose deletions may be forgotten, `openings` counts who had the file alone.
+        // For several processes. `revision` counts the written batches: rows with a higher revision than a process has seen are
+        // new to it. `updated` decides between two changes of one cookie. `pruned` is the newest revision whose deletion
+        // records may be missing. `openings` counts the processes that opened the file alone.
         """
         ALTER TABLE cookie ADD COLUMN updated INTEGER NOT NULL DEFAULT 0;
         ALTER TABLE cookie ADD COLUMN revision INTEGER NOT NULL DEFAULT 0;
@@ -62,9 +62,9 @@ enum Schema {
     /// The version that this library reads and writes.
     static var current: Int { steps.count }
 
-    /// The version of a file.
+    /// Returns the version of a file.
     ///
-    /// - Throws: `SQLITE_CORRUPT` for a number below zero, which no version has.
+    /// - Throws: `SQLITE_CORRUPT` for a negative number, which is not a valid version.
     static func version(_ db: Database) throws -> Int {
         let version = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
         guard version >= 0 else {
@@ -73,7 +73,7 @@ enum Schema {
         return version
     }
 
-    /// Makes a new file.
+    /// Creates the tables in a new file.
     static func create(_ db: Database) throws {
         try db.inTransaction(.immediate) {
             try db.execute(sql: "PRAGMA application_id = \(applicationID)")
@@ -82,7 +82,7 @@ enum Schema {
         }
     }
 
-    /// Brings a file to the current version, step by step: a crash leaves it between two.
+    /// Migrates a file to the current version. Each step is a transaction, so a crash leaves a valid version.
     static func migrate(_ db: Database) throws {
         var version = try version(db)
         while version < current {
@@ -94,7 +94,7 @@ enum Schema {
         }
     }
 
-    /// Checks that the tables of the current version are there.
+    /// Checks that the tables of the current version exist.
     static func check(_ db: Database) throws { try db.checkTables(["cookie", "deletion", "state"]) }
 
     private static func step(_ db: Database, to version: Int) throws {
