@@ -17,7 +17,7 @@ import Musl
 import Glibc
 #endif
 
-/// A browser in a throw-away profile, driven from here: Chromium, Firefox or WebKitGTK.
+/// Controls a browser with a temporary profile: Chromium, Firefox or WebKitGTK.
 ///
 /// ```swift
 /// var configuration = BrowserConfiguration()
@@ -27,9 +27,9 @@ import Glibc
 /// await browser.end()
 /// ```
 ///
-/// It ends with ``end()``, and its profile with it; with the last reference to it its processes are killed.
+/// ``end()`` closes the browser and deletes its profile. Releasing the last reference kills its processes.
 public final class Browser: Sendable {
-    /// Which one it is.
+    /// The kind of browser.
     public let kind: BrowserKind
     private let session: any BrowserSession
     private let looks = CookieLooks()
@@ -77,36 +77,36 @@ public final class Browser: Sendable {
         self.cookieInterval = cookieInterval
     }
 
-    /// Its cookies.
+    /// The browser's cookies.
     public var cookieStore: WebDriverCookieStore { WebDriverCookieStore(session, looks, interval: cookieInterval) }
 
-    /// Loads a page, and returns when it is there.
+    /// Loads a page and returns when it is loaded.
     ///
-    /// - Throws: ``WebDriverError``: `refused` in the browser's own words where there is no page.
+    /// - Throws: ``WebDriverError``: `refused` with the browser's message if the page cannot be loaded.
     public func navigate(to url: HTTPURL) async throws(WebDriverError) { try await session.navigate(to: "\(url)") }
 
-    /// Evaluates an expression of JavaScript in the page, and waits for it where it is a promise.
+    /// Evaluates a JavaScript expression in the page. Awaits the result if it is a promise.
     ///
-    /// - Returns: what it gives, as a JSON text; `null` for nothing.
-    /// - Throws: ``WebDriverError``: `refused` where the script throws.
+    /// - Returns: The result as JSON text; `null` for undefined.
+    /// - Throws: ``WebDriverError``: `refused` if the script throws.
     public func evaluate(_ expression: String) async throws(WebDriverError) -> String {
         try await session.evaluate(expression)
     }
 
-    /// Whether it has a window.
+    /// Whether the browser has a window.
     public var isOpen: Bool {
         get async { await session.isOpen() }
     }
 
-    /// Returns when its last window was closed, or when the task is cancelled.
+    /// Returns when the last window is closed, or when the task is cancelled.
     ///
-    /// - Parameter interval: how often it is looked for. Default 300 ms.
+    /// - Parameter interval: How often to check. Default 300 ms.
     public func waitUntilClosed(every interval: Duration = .milliseconds(300)) async {
         while await session.isOpen() {
             do { try await ContinuousClock().sleep(for: interval.asWait) } catch { return }
         }
     }
 
-    /// Closes it, and returns when its processes have ended.
+    /// Closes the browser and returns when its processes have ended.
     public func end() async { await session.end() }
 }

@@ -2,34 +2,34 @@
 
 public import Names
 
-/// Which browser is started, and how.
+/// The settings for starting a ``Browser``.
 public struct BrowserConfiguration: Sendable {
-    /// Which one; nil: the first of ``BrowserKind`` that is installed. Default nil.
+    /// The kind of browser; nil uses the first installed one of ``BrowserKind``. Default nil.
     public var kind: BrowserKind?
-    /// Where the proxy listens that all its requests go to; nil: it finds its servers by itself. Default nil.
+    /// The proxy for all requests; nil uses no proxy. Default nil.
     public var proxy: Endpoint?
-    /// Whether it has no window. WebKitGTK always has one, and needs a display. Default false.
+    /// Whether the browser runs without a window. WebKitGTK always has one and needs a display. Default false.
     public var isHeadless = false
-    /// PEM texts with roots that it trusts beside its own. Chromium and Firefox need NSS's certutil for them, WebKitGTK
-    /// trusts the system's roots alone. Default none.
+    /// PEM texts of additional trusted roots. Chromium and Firefox need NSS's certutil for them. WebKitGTK trusts only the
+    /// system's roots. Default none.
     public var rootPEMs: [String] = []
-    /// The path of the blank page that the proxy answers at every host in place of the site
-    /// (`ProxyConfiguration.blankPagePath`). WebKitGTK takes a cookie for one host on a page of that host only; nil: on a page
-    /// that the site gives. Default nil.
+    /// The path of the blank page that the proxy serves for every host in place of the site
+    /// (`ProxyConfiguration.blankPagePath`). WebKitGTK accepts a host-only cookie only on a page of that host; nil uses a page
+    /// of the site. Default nil.
     public var blankPagePath: String?
-    /// The environment of the browser. Default: this process's.
+    /// The browser's environment. Default: the environment of this process.
     public var environment: [String: String]?
-    /// Arguments for the browser's program, behind those that it needs. Default none.
+    /// Additional arguments for the browser. Default none.
     public var arguments: [String] = []
-    /// Certificates that WebKitGTK takes from a host as they are: PEM files by host. Default none.
+    /// Certificates that WebKitGTK accepts without verification: PEM files by host. Default none.
     package var pinnedCertificates: [String: String] = [:]
-    /// How long the browser may take to start. Default 60 s.
+    /// The time limit for starting the browser. Default 60 s.
     public var startLimit = Duration.seconds(60)
-    /// How long one command may take, the load of a page included. Default 60 s.
+    /// The time limit for one command, including the load of a page. Default 60 s.
     public var commandLimit = Duration.seconds(60)
-    /// How often its cookies are looked at for changes, while somebody follows them. Default 500 ms.
+    /// How often to check for cookie changes while a caller follows them. Default 500 ms.
     public var cookieInterval = Duration.milliseconds(500)
 
-    /// The defaults.
+    /// Creates a configuration with the default values.
     public init() {}
 }

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A browser that can be driven.
+/// A supported browser.
 public enum BrowserKind: String, Hashable, Sendable, CaseIterable {
-    /// Chromium or Chrome, by chromedriver. Its cookies can be had and set at any time.
+    /// Chromium or Chrome, controlled by chromedriver. All its cookies can be read and set at any time.
     case chromium
-    /// Firefox, by WebDriver BiDi, which it speaks itself. Its cookies can be had and set at any time.
+    /// Firefox, controlled by its built-in WebDriver BiDi. All its cookies can be read and set at any time.
     case firefox
-    /// WebKitGTK's MiniBrowser, by WebKitWebDriver. Its driver shows the cookies of the page that it is on, and no others.
+    /// WebKitGTK's MiniBrowser, controlled by WebKitWebDriver. Its driver shows only the cookies of the current page.
     case webKit = "webkit"
 
-    /// The Debian packages that it takes.
+    /// The Debian packages that it needs.
     var packages: [String] {
         switch self {
         case .chromium: ["chromium", "chromium-driver"]
@@ -18,7 +18,7 @@ public enum BrowserKind: String, Hashable, Sendable, CaseIterable {
         }
     }
 
-    /// The name that people know it by, for messages.
+    /// The browser's common name, for messages.
     public var title: String {
         switch self {
         case .chromium: "Chromium"

@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Why a browser did not do something. `message` is one line that says what failed and what to try.
+/// The error of a browser or its driver. `message` is one line with the failure and a remedy.
 public struct WebDriverError: Error, Sendable, CustomStringConvertible {
-    /// What failed, to branch on.
+    /// The kind of the error.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         /// The code's name, for logs and JSON.
         public let description: String
         /// A program is not installed.
         public static let notInstalled = Code(description: "notInstalled")
-        /// The browser or its driver did not come up.
+        /// The browser or its driver did not start.
         public static let cannotStart = Code(description: "cannotStart")
         /// The browser refused a command.
         public static let refused = Code(description: "refused")
         /// A command took too long.
         public static let timedOut = Code(description: "timedOut")
-        /// The browser has gone.
+        /// The browser has ended.
         public static let ended = Code(description: "ended")
     }
 
-    /// What failed.
+    /// The kind of the error.
     public var code: Code
-    /// One line.
+    /// One line with the failure and a remedy.
     public var message: String
-    /// The cause, where there is one.
+    /// The underlying error; nil without one.
     public var underlyingError: (any Error)?
 
     /// Makes an error.

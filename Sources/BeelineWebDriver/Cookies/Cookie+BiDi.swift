@@ -4,9 +4,9 @@ import CookieJar
 import HTTPDNS
 import Names
 
-/// Cookies as WebDriver BiDi has them (`network.Cookie`, `storage.PartialCookie`).
+/// Conversion from and to WebDriver BiDi (`network.Cookie`, `storage.PartialCookie`).
 extension Cookie {
-    /// Reads one; nil where it is none.
+    /// Parses a cookie; nil if it is malformed.
     init?(biDi value: JSONValue) {
         guard let name = value["name"]?.string.flatMap(Self.octets(byteString:)),
             let bytes = value["value"].flatMap(Self.octets(biDi:)),
@@ -22,13 +22,13 @@ extension Cookie {
         return value["type"]?.string == "base64" ? Base64.decode(text) : octets(byteString: text)
     }
 
-    /// The octets of a text that has a character for each of them, as Firefox writes names and values; UTF-8 of any other.
+    /// Returns the octets of a text. Firefox writes one character per octet; other text is converted to UTF-8.
     private static func octets(byteString text: String) -> [UInt8] {
         let octets = text.unicodeScalars.compactMap { UInt8(exactly: $0.value) }
         return octets.count == text.unicodeScalars.count ? octets : Array(text.utf8)
     }
 
-    /// What `storage.setCookie` takes; nil where the name is not UTF-8.
+    /// The parameter of `storage.setCookie`; nil if the name is not UTF-8.
     var biDi: JSONValue? {
         guard let name = String(validating: nameOctets, as: UTF8.self) else { return nil }
         let value: JSONValue =
@@ -47,7 +47,7 @@ extension Cookie {
         return .object(members)
     }
 
-    /// The filter that this cookie alone fits.
+    /// A filter that matches only this cookie.
     var biDiFilter: JSONValue {
         [
             "name": .string(name), "path": .string(path),

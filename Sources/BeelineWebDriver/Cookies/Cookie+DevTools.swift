@@ -4,9 +4,9 @@ import CookieJar
 import HTTPDNS
 import Names
 
-/// Cookies as Chromium's DevTools protocol has them (`Network.Cookie`, `Network.CookieParam`).
+/// Conversion from and to Chromium's DevTools protocol (`Network.Cookie`, `Network.CookieParam`).
 extension Cookie {
-    /// Reads one; nil where it is none.
+    /// Parses a cookie; nil if it is malformed or has an opaque partition.
     init?(devTools value: JSONValue) {
         guard let name = value["name"]?.string, let text = value["value"]?.string,
             let domain = value["domain"]?.string, let path = value["path"]?.string
@@ -17,13 +17,13 @@ extension Cookie {
             self.expires = CookieTime(secondsSince1970: expires.rounded(.down))
         }
         if let site = value["partitionKey"]?["topLevelSite"]?.string {
-            // Opaque: it ends with its page, and nothing else can name it.
+            // An opaque partition ends with its page and cannot be named elsewhere.
             guard let site = Site(site) else { return nil }
             partition = site
         }
     }
 
-    /// What `Storage.setCookies` takes; nil where the cookie is not UTF-8, which JSON cannot say.
+    /// The parameter of `Storage.setCookies`; nil if the cookie is not UTF-8, which JSON cannot represent.
     var devTools: JSONValue? {
         guard let name = String(validating: nameOctets, as: UTF8.self),
             let value = String(validating: valueOctets, as: UTF8.self)
@@ -36,7 +36,7 @@ extension Cookie {
         if let name = sameSite.driverName { members["sameSite"] = .string(name) }
         if let expires { members["expires"] = .number(expires.wholeSeconds) }
         if let partition {
-            // Whether the page that set it stood below one of another site, which is part of Chromium's key.
+            // Chromium's key includes whether the page that set the cookie had an ancestor of another site.
             let own = (try? Host(domain)).map { Site(isSecure: partition.isSecure, host: $0) }
             members["partitionKey"] = [
                 "topLevelSite": .string("\(partition)"), "hasCrossSiteAncestor": .bool(own != partition),

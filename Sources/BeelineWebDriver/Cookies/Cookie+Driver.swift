@@ -3,13 +3,13 @@
 import CookieJar
 import HTTPDNS
 
-// What all three protocols have in common.
+// Conversions that all three protocols share.
 
 extension Cookie {
-    /// The domain as drivers write it: a dot before it stands for the hosts below.
+    /// The domain in the form of the drivers: a leading dot includes subdomains.
     var driverDomain: String { isHostOnly ? domain : "." + domain }
 
-    /// Takes the domain's dot for what it says, and the attributes that have one name everywhere.
+    /// Reads the scope from the domain's leading dot, and the attributes with common names.
     mutating func takeFlags(ofDriver value: JSONValue) {
         isHostOnly = !domain.hasPrefix(".")
         if !isHostOnly { domain = String(domain.dropFirst()) }
@@ -20,12 +20,12 @@ extension Cookie {
 }
 
 extension CookieTime {
-    /// Seconds since 1970, of which drivers take whole ones.
+    /// Seconds since 1970, rounded down. Drivers accept only integers.
     var wholeSeconds: Int64 { Int64(secondsSince1970.rounded(.down)) }
 }
 
 extension Cookie.SameSite {
-    /// As WebDriver and DevTools name it; what is not named is unspecified.
+    /// Parses the name in WebDriver and DevTools; other names are unspecified.
     init(driver name: String?) {
         self =
             switch name?.lowercased() {
@@ -36,7 +36,7 @@ extension Cookie.SameSite {
             }
     }
 
-    /// The name; nil where there is no attribute.
+    /// The name in WebDriver and DevTools; nil without the attribute.
     var driverName: String? {
         switch self {
         case .unspecified: nil

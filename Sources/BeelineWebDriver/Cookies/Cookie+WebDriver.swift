@@ -3,9 +3,9 @@
 import CookieJar
 import HTTPDNS
 
-/// Cookies as W3C WebDriver has them (§14), in WebKitGTK's reading of it.
+/// Conversion from and to W3C WebDriver (§14), as implemented by WebKitGTK.
 extension Cookie {
-    /// Reads one; nil where it is none.
+    /// Parses a cookie; nil if it is malformed.
     init?(webKit value: JSONValue) {
         guard let name = value["name"]?.string, let text = value["value"]?.string,
             let domain = value["domain"]?.string, let path = value["path"]?.string
@@ -16,8 +16,8 @@ extension Cookie {
         expires = value["expiry"]?.double.map { CookieTime(secondsSince1970: $0.rounded(.down)) }
     }
 
-    /// What the command Add Cookie takes (§14.3); nil where the cookie is not UTF-8, or Partitioned, which WebKitGTK knows
-    /// nothing of.
+    /// The parameter of the command Add Cookie (§14.3); nil if the cookie is not UTF-8 or is Partitioned, which WebKitGTK does
+    /// not support.
     var webKit: JSONValue? {
         guard partition == nil, let name = String(validating: nameOctets, as: UTF8.self),
             let value = String(validating: valueOctets, as: UTF8.self)
@@ -26,7 +26,7 @@ extension Cookie {
             "name": .string(name), "value": .string(value), "path": .string(path), "secure": .bool(isSecure),
             "httpOnly": .bool(isHTTPOnly),
         ]
-        // A domain that is named becomes one with a dot: for a host alone there is none, and the page's host counts.
+        // WebKitGTK adds a dot to a given domain. A host-only cookie has none, so that the page's host applies.
         if !isHostOnly { members["domain"] = .string(driverDomain) }
         if let name = sameSite.driverName { members["sameSite"] = .string(name) }
         if let expires { members["expiry"] = .number(expires.wholeSeconds) }
@@ -35,6 +35,6 @@ extension Cookie {
 }
 
 extension Cookie.SameSite {
-    /// WebKit makes no difference between None and an absent attribute, and says None for both.
+    /// The value in WebKit, which does not distinguish None from an absent attribute and reports None for both.
     var inWebKit: Self { self == .none ? .unspecified : self }
 }

@@ -4,18 +4,18 @@ import CookieJar
 import NIOConcurrencyHelpers
 import Names
 
-/// The cookies of a browser that shows only those of the page that it is on: what it showed of the others stands as it was.
+/// The known cookies of a browser that shows only those of the current page. Other cookies keep their last known state.
 struct PageCookies {
-    /// Without bounds: a cookie that gave way here would seem to be deleted in the browser.
+    /// Without limits: an evicted cookie would look like one deleted in the browser.
     private let memory = CookieJar(configuration: .unbounded)
 
-    /// All that are known.
+    /// All known cookies.
     var all: [Cookie] { memory.allCookies().map(Self.withoutTimes) }
 
-    /// A look at the cookies of a page.
+    /// Records the cookies of a page.
     ///
     /// - Parameters:
-    ///   - cookies: all that a request for the page would carry.
+    ///   - cookies: all cookies that a request for the page would send.
     ///   - url: the page.
     func saw(_ cookies: [Cookie], on url: HTTPURL) {
         let names = Set(cookies.map(Key.init))
@@ -23,10 +23,10 @@ struct PageCookies {
         memory.insert(cookies)
     }
 
-    /// A cookie was set.
+    /// Records a set cookie.
     func added(_ cookie: Cookie) { memory.insert(cookie) }
 
-    /// A cookie was deleted.
+    /// Records a deleted cookie.
     func deleted(_ cookie: Cookie) { memory.remove(cookie) }
 
     private struct Key: Hashable {
@@ -41,7 +41,7 @@ struct PageCookies {
         }
     }
 
-    /// The memory's own times say nothing of the browser's.
+    /// Removes the times of the jar, which are not those of the browser.
     private static func withoutTimes(_ cookie: Cookie) -> Cookie {
         var cookie = cookie
         cookie.created = .distantPast

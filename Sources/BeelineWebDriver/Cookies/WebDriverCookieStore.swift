@@ -16,8 +16,8 @@ public struct WebDriverCookieStore: WebCookieStore {
         self.interval = interval
     }
 
-    /// Every cookie of the profile; of a browser that has gone what was seen last. WebKitGTK shows those of the page that it is
-    /// on; the others are as they were.
+    /// Returns every cookie of the profile. After the browser has closed, returns the last known cookies. WebKitGTK shows only
+    /// the cookies of the current page; the others are as last seen.
     ///
     /// - Throws: ``WebDriverError``.
     public func cookies() async throws -> [Cookie] {
@@ -29,33 +29,33 @@ public struct WebDriverCookieStore: WebCookieStore {
         }
     }
 
-    /// Puts a cookie in.
+    /// Sets a cookie in the browser.
     ///
     /// - Throws: ``WebDriverError``.
     public func set(_ cookie: Cookie) async throws { try await session.set(cookie) }
 
-    /// Deletes a cookie.
+    /// Deletes a cookie from the browser.
     ///
     /// - Throws: ``WebDriverError``.
     public func delete(_ cookie: Cookie) async throws { try await session.delete(cookie) }
 
-    /// The cookie in whole seconds; nil where the browser cannot hold it.
+    /// Returns the cookie as the browser stores it, with its expiry in whole seconds; nil if the browser cannot store it.
     public func kept(of cookie: Cookie) -> Cookie? { session.kept(of: cookie) }
 
-    /// An element whenever a look at the cookies shows others than the last one, and one to begin with. Drivers tell of no
-    /// changes: they are looked for every ``BrowserConfiguration/cookieInterval``, once more when a tab of Chromium or Firefox
-    /// closes, and in Firefox at once where a server sets cookies. It ends with the browser.
+    /// Emits an element at the start and whenever the cookies have changed. Drivers do not report changes, so the cookies are
+    /// checked every ``BrowserConfiguration/cookieInterval``, when a tab of Chromium or Firefox closes, and in Firefox when a
+    /// server sets cookies. The stream ends when the browser closes.
     public var changes: AsyncStream<Void> {
         let watch = CookieWatch(session, looks, interval: interval)
         return AsyncStream { await watch.change() }
     }
 }
 
-/// What a browser's cookies were when they were last looked at, which is all that is left of them when it has gone.
+/// The cookies at the last check, which remain available after the browser has closed.
 final class CookieLooks: Sendable {
     private let seen = NIOLockedValueBox<[Cookie]?>(nil)
 
-    /// What the last look saw; nil where there was none.
+    /// The cookies at the last check; nil before the first one.
     var last: [Cookie]? { seen.withLockedValue { $0 } }
 
     func look(at session: any BrowserSession) async throws(WebDriverError) -> [Cookie] {
@@ -65,7 +65,7 @@ final class CookieLooks: Sendable {
     }
 }
 
-/// Looks for changes, as long as somebody waits for them.
+/// Checks for changes while a caller waits for them.
 private actor CookieWatch {
     private let session: any BrowserSession
     private let looks: CookieLooks
@@ -78,10 +78,10 @@ private actor CookieWatch {
         self.interval = interval
     }
 
-    /// Returns at the next change; nil when there can be none any more.
+    /// Returns at the next change; nil after the browser has closed.
     func change() async -> Void? {
         while true {
-            // Where a tab closes and the browser with it, there are milliseconds for one more look.
+            // After the last tab closes, only milliseconds remain for one more check, so wait for the hint.
             if last != nil { await session.waitForHint(within: interval) }
             if Task.isCancelled { return nil }
             do throws(WebDriverError) {
@@ -92,7 +92,7 @@ private actor CookieWatch {
                 }
             } catch {
                 if error.code == .ended || Task.isCancelled { return nil }
-                // A browser that shows a dialog refuses for a while.
+                // A browser with an open dialog refuses commands for a while.
                 last = last ?? []
             }
         }

@@ -6,18 +6,18 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// The programs of a browser, found where they are installed.
+/// The installed programs of a browser.
 struct BrowserPrograms: Hashable {
     let kind: BrowserKind
     let browser: String
-    /// The program that drives it; nil where the browser needs none.
+    /// The driver program; nil if the browser needs none.
     let driver: String?
 
     /// Finds a browser.
     ///
     /// - Parameters:
-    ///   - kind: which one; nil: the first that is installed.
-    ///   - path: folders with programs, as `PATH` lists them.
+    ///   - kind: the kind of browser; nil uses the first installed one.
+    ///   - path: the folders to search, in the format of `PATH`.
     /// - Throws: ``WebDriverError`` with code `notInstalled`, which names the Debian packages.
     static func find(_ kind: BrowserKind?, path: String) throws(WebDriverError) -> BrowserPrograms {
         let folders = path.split(separator: ":").map(String.init)
@@ -50,7 +50,7 @@ struct BrowserPrograms: Hashable {
             candidates(["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"], folders)
         case .firefox: candidates(["firefox-esr", "firefox"], folders)
         case .webKit:
-            // It is no program for people, and lies beside its library: in a folder of the architecture on Debian.
+            // MiniBrowser is not in `PATH`. It is installed beside its library; on Debian in the folder of the architecture.
             (subfolders("/usr/lib") + ["/usr/libexec", "/usr/lib"]).flatMap { folder in
                 ["webkit2gtk-4.1", "webkit2gtk-4.0", "webkitgtk-6.0"].map { "\(folder)/\($0)/MiniBrowser" }
             }

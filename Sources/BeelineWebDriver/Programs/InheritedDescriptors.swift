@@ -8,7 +8,7 @@ import Musl
 import Glibc
 #endif
 
-/// The descriptors beside the standard streams that this process was started with, for a program that it starts in turn.
+/// The descriptors, besides the standard streams, that this process inherited, to pass on to a program that it starts.
 package struct InheritedDescriptors: Sendable {
     private struct File: Hashable {
         let device: dev_t
@@ -24,12 +24,12 @@ package struct InheritedDescriptors: Sendable {
 
     private let files: [CInt: File]
 
-    /// None.
+    /// Creates an empty set.
     package init() { files = [:] }
 
-    /// Those of the numbers that are open and outlive an `exec`: to be asked before this process opens any that does.
+    /// Finds the open descriptors without close-on-exec. Call it before this process opens any such descriptor.
     ///
-    /// - Parameter numbers: where to look.
+    /// - Parameter numbers: the descriptor numbers to check.
     package init(among numbers: Range<CInt>) {
         var files: [CInt: File] = [:]
         for number in numbers {
@@ -39,7 +39,7 @@ package struct InheritedDescriptors: Sendable {
         self.files = files
     }
 
-    /// Those that still lead where they did. What a library had open for a moment was none, and its number may be that of one of
-    /// our sockets by now.
+    /// The descriptors that still refer to the same file. A library may have closed one since, and its number may now belong to
+    /// a socket of this process.
     package var numbers: Set<CInt> { Set(files.filter { File($0.key) == $0.value }.keys) }
 }

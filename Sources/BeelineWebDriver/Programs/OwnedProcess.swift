@@ -11,28 +11,28 @@ import Musl
 import Glibc
 #endif
 
-/// A program that lives no longer than its owner, with whatever it has started: it leads a process group of its own, which
-/// is ended as a whole.
+/// A program that is killed when its owner is released, with all processes that it started. It leads its own process group,
+/// which is killed as a whole.
 final class OwnedProcess: Sendable {
     private struct State {
-        /// Nil while it runs.
+        /// Nil while the program runs.
         var status: CInt?
         var waiters: [CheckedContinuation<Void, Never>] = []
     }
 
-    /// The exit code of a program whose own was lost.
+    /// The exit code of a program whose status is unknown.
     static let unknownStatus: CInt = 255
 
     private let number: pid_t
-    /// Guards what became of it. The thread that waits for the program holds it, and not the process.
+    /// Guards the status. The waiting thread holds this box, not the `OwnedProcess`.
     private let state: NIOLockedValueBox<State>
 
     /// Starts a program.
     ///
     /// - Parameters:
-    ///   - arguments: its path, and its arguments.
-    ///   - environment: all of its environment.
-    ///   - output: the file that gets what it prints.
+    ///   - arguments: the program's path and its arguments.
+    ///   - environment: the complete environment.
+    ///   - output: the file for its output.
     /// - Throws: ``WebDriverError`` with code `cannotStart`.
     init(_ arguments: [String], environment: [String: String], output: String) throws(WebDriverError) {
         var launch = ProgramLaunch(arguments, environment: environment)
@@ -46,14 +46,14 @@ final class OwnedProcess: Sendable {
         let state = NIOLockedValueBox(State())
         self.state = state
         DispatchQueue(label: "beeline.browser").async { [number] in
-            // While it is not reaped its number is nobody else's: what it has started can be ended with it.
+            // The process id cannot be reused before it is reaped, so the process group can be killed safely here.
             var info = siginfo_t()
             while waitid(P_PID, id_t(number), &info, WEXITED | WNOWAIT) < 0, errno == EINTR {}
             kill(-number, SIGKILL)
             var status: CInt = 0
             var found = waitpid(number, &status, 0)
             while found < 0, errno == EINTR { found = waitpid(number, &status, 0) }
-            // Where this process ignores SIGCHLD nobody is told how it ended: no success.
+            // If this process ignores SIGCHLD, the status is lost; treat it as a failure.
             let code = found == number ? ProgramLaunch.exitCode(status) : Self.unknownStatus
             let waiters = state.withLockedValue { state in
                 defer { state.waiters = [] }
@@ -66,10 +66,10 @@ final class OwnedProcess: Sendable {
 
     deinit { signal(SIGKILL) }
 
-    /// Its exit code, 128 and more where it died of a signal; nil while it runs.
+    /// The exit code, or 128 plus the signal's number; nil while the program runs.
     var status: CInt? { state.withLockedValue { $0.status } }
 
-    /// Returns when it has ended.
+    /// Returns when the program has ended.
     func wait() async {
         await withCheckedContinuation { waiter in
             let isOver = state.withLockedValue { state in
@@ -80,7 +80,7 @@ final class OwnedProcess: Sendable {
         }
     }
 
-    /// Returns when it has ended. The group is ended by force where it takes longer than `limit`, or the task is cancelled.
+    /// Returns when the program has ended. Kills the group after `limit` or on cancellation.
     func wait(atMost limit: DispatchTimeInterval) async {
         let force = killing(after: limit)
         await withTaskCancellationHandler {
@@ -91,9 +91,9 @@ final class OwnedProcess: Sendable {
         force.cancel()
     }
 
-    /// Asks the group to end, and ends it by force where it takes too long.
+    /// Sends SIGTERM to the group, and kills it if the program does not end in time.
     ///
-    /// - Parameter patience: how long it has. Default 2 s.
+    /// - Parameter patience: the time until the kill. Default 2 s.
     func end(within patience: DispatchTimeInterval = .seconds(2)) async {
         signal(SIGTERM)
         let force = killing(after: patience)
@@ -101,7 +101,7 @@ final class OwnedProcess: Sendable {
         force.cancel()
     }
 
-    /// Ends the group by force after a time, unless that is cancelled.
+    /// Kills the group after a time, unless the timer is cancelled.
     private func killing(after time: DispatchTimeInterval) -> any DispatchSourceTimer {
         let timer = DispatchSource.makeTimerSource(queue: .global())
         timer.setEventHandler { [weak self] in self?.signal(SIGKILL) }

@@ -16,7 +16,7 @@ import Musl
 import Glibc
 #endif
 
-/// The folder of a throw-away profile, which nobody else may read; it goes with its owner.
+/// The folder of a temporary profile, readable only by this user. It is deleted when its owner is released.
 final class ProfileFolder: Sendable {
     let path: String
 
@@ -32,10 +32,10 @@ final class ProfileFolder: Sendable {
 
     deinit { try? FileManager.default.removeItem(atPath: path) }
 
-    /// The path of something in it.
+    /// The path of a file or folder in the profile.
     subscript(name: String) -> String { "\(path)/\(name)" }
 
-    /// Writes a file, and returns its path.
+    /// Writes a file and returns its path.
     @discardableResult
     func write(_ text: String, to name: String) throws(WebDriverError) -> String {
         do {
@@ -46,7 +46,7 @@ final class ProfileFolder: Sendable {
         }
     }
 
-    /// Makes a folder, and returns its path.
+    /// Creates a folder and returns its path.
     func makeFolder(_ name: String) throws(WebDriverError) -> String {
         do {
             try FileManager.default.createDirectory(atPath: self[name], withIntermediateDirectories: true)
@@ -56,19 +56,19 @@ final class ProfileFolder: Sendable {
         }
     }
 
-    /// The text of a file; nil where there is none.
+    /// Returns the text of a file; nil if it cannot be read.
     func text(_ name: String) -> String? {
         (try? Data(contentsOf: URL(filePath: self[name]))).map { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// Makes a database of NSS with roots that are trusted for servers.
+    /// Creates an NSS database with roots that are trusted for servers.
     ///
     /// - Parameters:
-    ///   - roots: PEM texts; one certificate each.
+    ///   - roots: PEM texts with one certificate each.
     ///   - name: the folder of the database.
-    ///   - environment: where `PATH` says where certutil is.
-    ///   - patience: how long each of its steps may take. Default 30 s.
-    /// - Throws: ``WebDriverError``: `notInstalled` where certutil is missing.
+    ///   - environment: its `PATH` is searched for certutil.
+    ///   - patience: the time limit for each step. Default 30 s.
+    /// - Throws: ``WebDriverError``: `notInstalled` if certutil is missing.
     func trust(
         _ roots: [String],
         in name: String,

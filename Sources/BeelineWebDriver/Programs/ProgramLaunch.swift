@@ -8,25 +8,23 @@ package import Musl
 package import Glibc
 #endif
 
-/// A program that is to be started. It finds signals as a program expects them, whatever this process ignores or blocks, and
-/// has none of our descriptors but those that it is given: sockets are none of its business, and as long as it held one that
-/// listens, its port would seem to be served.
+/// Starts a program with default signal handling, whatever signals this process ignores or blocks. The program gets only the
+/// given descriptors: if it inherited a listening socket, the port would seem to be served after this process has closed it.
 package struct ProgramLaunch: Sendable {
-    /// Descriptors are given and kept back by their number up to this one.
+    /// The bound of the descriptor numbers that are passed on or closed.
     private static let descriptorLimit: CInt = 1024
 
-    /// The program, which is looked for in `PATH` where it is no path, and its arguments.
+    /// The program and its arguments. A name without a slash is searched in `PATH`.
     package var arguments: [String]
-    /// All of its environment.
+    /// The complete environment.
     package var environment: [String: String]
-    /// The file that gets what it prints, while there is nothing for it to read; nil: it has our standard streams.
-    /// Default nil.
+    /// The file for the program's output; its input is then empty. Nil: the program has our standard streams. Default nil.
     package var output: String?
-    /// The descriptors that it gets beside its standard streams, each below 1024. Default none.
+    /// The descriptors to pass on besides the standard streams, each below 1024. Default none.
     package var descriptors = InheritedDescriptors()
-    /// Whether it leads a process group of its own. Default false.
+    /// Whether the program leads its own process group. Default false.
     package var leadsGroup = false
-    /// The signals that it does not ignore, although we may. Default: those that ask a program to end.
+    /// The signals that get their default action, even if this process ignores them. Default: those that end a program.
     package var signals = [SIGINT, SIGTERM, SIGHUP, SIGQUIT]
 
     package init(_ arguments: [String], environment: [String: String]) {
@@ -34,20 +32,20 @@ package struct ProgramLaunch: Sendable {
         self.environment = environment
     }
 
-    /// Why a program was not started.
+    /// The error of a failed start.
     package struct Failure: Error {
-        /// What `errno` would be.
+        /// The error number, as in `errno`.
         package let code: CInt
-        /// The system's words for it.
+        /// The system's message for the error.
         package var reason: String { String(cString: strerror(code)) }
     }
 
-    /// The descriptors that this process was started with, as long as it has opened none that outlives an `exec`.
+    /// The descriptors that this process inherited. Read it before opening any descriptor without close-on-exec.
     package static var inherited: InheritedDescriptors {
         InheritedDescriptors(among: STDERR_FILENO + 1..<descriptorLimit)
     }
 
-    /// The exit code in what `waitpid` says: 128 and more where a signal ended the program.
+    /// Returns the exit code of a `waitpid` status; 128 plus the signal's number if a signal ended the program.
     package static func exitCode(_ status: CInt) -> CInt {
         let signal = status & 0x7f
         return signal == 0 ? status >> 8 & 0xff : 128 + signal
@@ -55,7 +53,7 @@ package struct ProgramLaunch: Sendable {
 
     /// Starts the program.
     ///
-    /// - Returns: the process's number.
+    /// - Returns: the process id.
     package func start() throws(Failure) -> pid_t {
         var argv: [UnsafeMutablePointer<CChar>?] = arguments.map { strdup($0) } + [nil]
         var envp: [UnsafeMutablePointer<CChar>?] = environment.map { strdup("\($0.key)=\($0.value)") } + [nil]
@@ -81,10 +79,10 @@ package struct ProgramLaunch: Sendable {
         keepBack(&actions)
         var defaults = sigset_t()
         sigemptyset(&defaults)
-        // NIO ignores SIGPIPE for its own sake.
+        // NIO ignores SIGPIPE in this process.
         for signal in signals + [SIGPIPE] { sigaddset(&defaults, signal) }
         posix_spawnattr_setsigdefault(&attributes, &defaults)
-        // Whatever thread this is may block some.
+        // The current thread may block signals.
         var mask = sigset_t()
         sigemptyset(&mask)
         posix_spawnattr_setsigmask(&attributes, &mask)
@@ -104,7 +102,7 @@ package struct ProgramLaunch: Sendable {
     #if canImport(Darwin)
     private typealias Actions = posix_spawn_file_actions_t?
 
-    /// A flag of the launch closes all; these are excepted.
+    /// POSIX_SPAWN_CLOEXEC_DEFAULT closes all descriptors except these.
     private func keepBack(_ actions: inout Actions) {
         let standard = output == nil ? [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO] : []
         for number in standard + descriptors.numbers { posix_spawn_file_actions_addinherit_np(&actions, number) }
@@ -113,16 +111,16 @@ package struct ProgramLaunch: Sendable {
     private typealias Actions = posix_spawn_file_actions_t
     private typealias CloseFrom = @convention(c) (UnsafeMutablePointer<Actions>, CInt) -> CInt
 
-    /// Closes all descriptors from one on. Glibc has it since 2.34, behind a macro that Swift does not set.
+    /// Closes all descriptors from a number on. Glibc has it since 2.34, behind a macro that Swift does not set.
     private static let closeFrom: CloseFrom? = dlsym(nil, "posix_spawn_file_actions_addclosefrom_np").map {
-        // dlsym has no types: this is the one of the declaration in spawn.h, and C functions are plain addresses.
+        // dlsym returns an untyped address. This type matches the declaration in spawn.h.
         unsafeBitCast($0, to: CloseFrom.self)
     }
 
     private func keepBack(_ actions: inout Actions) {
         let descriptors = descriptors.numbers
         let last = Self.closeFrom == nil ? Self.descriptorLimit : (descriptors.max() ?? STDERR_FILENO) + 1
-        // One that is not open is no error there.
+        // addclose ignores descriptors that are not open.
         for number in STDERR_FILENO + 1..<last where !descriptors.contains(number) {
             posix_spawn_file_actions_addclose(&actions, number)
         }

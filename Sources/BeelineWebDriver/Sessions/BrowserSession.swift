@@ -2,45 +2,45 @@
 
 import CookieJar
 
-/// A browser that runs, with a profile of its own. Calls may overlap.
+/// A running browser with its own profile. Calls may overlap.
 protocol BrowserSession: Sendable {
-    /// Loads a page, and returns when it is there.
+    /// Loads a page and returns when it is loaded.
     func navigate(to url: String) async throws(WebDriverError)
 
-    /// Evaluates an expression of JavaScript in the page, and waits for it where it is a promise.
+    /// Evaluates a JavaScript expression in the page. Awaits the result if it is a promise.
     ///
-    /// - Returns: what it gives, as a JSON text.
+    /// - Returns: the result as JSON text.
     func evaluate(_ expression: String) async throws(WebDriverError) -> String
 
-    /// Every cookie; those that the browser does not show now as it last did.
+    /// Returns every cookie. Cookies that the browser does not show now are as last seen.
     func cookies() async throws(WebDriverError) -> [Cookie]
 
-    /// Puts a cookie in.
+    /// Sets a cookie.
     func set(_ cookie: Cookie) async throws(WebDriverError)
 
     /// Deletes a cookie.
     func delete(_ cookie: Cookie) async throws(WebDriverError)
 
-    /// What ``cookies()`` shows of a cookie that was set; nil where the browser cannot hold it.
+    /// Returns a set cookie as ``cookies()`` will show it; nil if the browser cannot store it.
     func kept(of cookie: Cookie) -> Cookie?
 
-    /// Whether it has a window.
+    /// Whether the browser has a window.
     func isOpen() async -> Bool
 
-    /// Returns when the browser says that a server sets cookies or that a tab closes, and at the latest after `limit`; at once
-    /// where it did since the last call. It returns early when the browser has gone or the task is cancelled, too.
+    /// Returns when the browser reports that a server sets cookies or that a tab closes, or after `limit`. Returns immediately
+    /// if that happened since the last call, if the browser has closed, or if the task is cancelled.
     func waitForHint(within limit: Duration) async
 
-    /// Closes it, and returns when its processes have ended.
+    /// Closes the browser and returns when its processes have ended.
     func end() async
 }
 
 extension BrowserSession {
-    /// For a driver that tells of nothing.
+    /// For drivers that report no events.
     func waitForHint(within limit: Duration) async { try? await ContinuousClock().sleep(for: limit.asWait) }
 }
 
-/// Runs `body` for at most some seconds, and cancels it then: a browser that hangs is asked to close, and then ended by force.
+/// Runs `body` and cancels it after `limit`, so that a hanging browser cannot delay its forced end.
 func briefly(_ limit: Duration = .seconds(5), _ body: @escaping @Sendable () async -> Void) async {
     await withTaskGroup(of: Void.self) { group in
         group.addTask { await body() }
@@ -51,7 +51,7 @@ func briefly(_ limit: Duration = .seconds(5), _ body: @escaping @Sendable () asy
 }
 
 extension Cookie {
-    /// The cookie less fractions of the second at which it expires, and the times that browsers do not tell.
+    /// The cookie with its expiry in whole seconds.
     var inWholeSeconds: Cookie {
         var cookie = self
         cookie.expires = expires.map { CookieTime(secondsSince1970: $0.secondsSince1970.rounded(.down)) }

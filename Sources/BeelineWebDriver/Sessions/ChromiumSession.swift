@@ -4,11 +4,11 @@ import CookieJar
 import HTTPDNS
 import Names
 
-/// Chromium, driven by chromedriver. Cookies go by the DevTools protocol (`Storage.getCookies` and its like), which knows all
+/// Chromium, controlled by chromedriver. Cookies use the DevTools protocol (for example `Storage.getCookies`), which shows all
 /// of them at any time, whatever page is open.
 ///
-/// With its last window Chromium would end, and drop the cookies of the session before it does. It is told to do neither, so
-/// that they can be asked for when the window has closed; it goes with ``end()``.
+/// By default, Chromium ends with its last window and first drops the session cookies. It is configured to do neither, so that
+/// the cookies can be read after the window has closed. It ends with ``end()``.
 final class ChromiumSession: BrowserSession {
     private let driver: DriverLaunch
     private let connection: BrowserConnection
@@ -24,14 +24,14 @@ final class ChromiumSession: BrowserSession {
         self.profile = profile
         var environment = environment
         if !configuration.rootPEMs.isEmpty {
-            // Where Chromium looks for a user's certificates, apart from --user-data-dir.
+            // Chromium looks for a user's certificates there, not in --user-data-dir.
             try await profile.trust(configuration.rootPEMs, in: "data/pki/nssdb", environment: environment)
             environment["XDG_DATA_HOME"] = profile["data"]
         }
         var arguments = ["--user-data-dir=\(profile["profile"])", "--no-first-run", "--no-default-browser-check"]
         arguments.append("--keep-alive-for-test")
         if configuration.isHeadless { arguments.append("--headless=new") }
-        // Chromium refuses to run with its sandbox as root.
+        // As root, Chromium does not run with its sandbox.
         if isRoot { arguments.append("--no-sandbox") }
         arguments += configuration.arguments
         var capabilities: [String: JSONValue] = [
@@ -42,9 +42,9 @@ final class ChromiumSession: BrowserSession {
             "goog:chromeOptions": [
                 "binary": .string(programs.browser),
                 "args": .array(arguments.map { .string($0) }),
-                // Where it left off (1) it would go on the next time: with the cookies of the session.
+                // The value 1 restores the last session, so that Chromium keeps session cookies.
                 "prefs": ["session.restore_on_startup": .number(1)],
-                // Where chromedriver turns this off, --keep-alive-for-test counts no more.
+                // Without this setting, chromedriver disables background mode, and --keep-alive-for-test has no effect.
                 "localState": ["background_mode.enabled": true],
                 "excludeSwitches": ["enable-automation"],
             ],
@@ -65,7 +65,7 @@ final class ChromiumSession: BrowserSession {
         }
     }
 
-    /// Connects to the browser itself, which writes down where it listens.
+    /// Connects to the browser itself, at the address in its DevToolsActivePort file.
     private static func connect(
         _ profile: ProfileFolder,
         limit: Duration
@@ -108,7 +108,7 @@ final class ChromiumSession: BrowserSession {
     }
 
     func delete(_ cookie: Cookie) async throws(WebDriverError) {
-        // There is no command at the browser's level that deletes one; an expired one takes its place.
+        // There is no browser-level command to delete a cookie, so replace it with an expired one.
         var expired = cookie
         expired.expires = CookieTime(secondsSince1970: 1)
         try await set(expired)
@@ -117,7 +117,7 @@ final class ChromiumSession: BrowserSession {
     func kept(of cookie: Cookie) -> Cookie? { cookie.devTools == nil ? nil : cookie.inWholeSeconds }
 
     func isOpen() async -> Bool {
-        // chromedriver would end a browser without a window.
+        // chromedriver would end a browser without a window, so ask the browser itself.
         do throws(WebDriverError) {
             let targets = try await connection.send("Target.getTargets")["targetInfos"]?.array ?? []
             return targets.contains { $0["type"] == "page" }
@@ -135,9 +135,9 @@ final class ChromiumSession: BrowserSession {
 }
 
 extension JSONValue {
-    /// The capability `timeouts` (§9): how long a script and the load of a page may take.
+    /// The capability `timeouts` (§9): the time limits for scripts and page loads.
     static func timeouts(_ limit: Duration) -> JSONValue {
-        // The most that the standard allows.
+        // The maximum of the standard.
         let milliseconds = JSONValue.number(Int64(min(max(0, limit / .milliseconds(1)), 9_007_199_254_740_991)))
         return ["script": milliseconds, "pageLoad": milliseconds]
     }

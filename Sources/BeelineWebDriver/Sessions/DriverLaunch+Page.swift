@@ -3,20 +3,20 @@
 import HTTPDNS
 import HTTPTypes
 
-/// What every W3C WebDriver does in the same way.
+/// Commands that are the same in every W3C WebDriver.
 extension DriverLaunch {
-    /// Asks for something of the session.
+    /// Sends a GET command of the session.
     func get(_ command: String) async throws(WebDriverError) -> JSONValue {
         try await connection.send(.get, path + command)
     }
 
-    /// Has the session do something.
+    /// Sends a POST command of the session.
     @discardableResult
     func post(_ command: String, _ parameters: JSONValue) async throws(WebDriverError) -> JSONValue {
         try await connection.send(.post, path + command, parameters)
     }
 
-    /// Takes something of the session away.
+    /// Sends a DELETE command of the session.
     func delete(_ command: String) async throws(WebDriverError) {
         try await connection.send(.delete, path + command)
     }
@@ -26,7 +26,7 @@ extension DriverLaunch {
     }
 
     func evaluate(_ expression: String) async throws(WebDriverError) -> String {
-        // The result travels as text, so that numbers and depth are as the page wrote them.
+        // Return the result as text, to preserve numbers and nesting exactly.
         let script = """
             const done = arguments[arguments.length - 1];
             Promise.resolve().then(() => (\(expression)))
@@ -42,7 +42,7 @@ extension DriverLaunch {
         return text
     }
 
-    /// Runs `body` in a tab of its own, and comes back to the present one.
+    /// Runs `body` in a new tab and returns to the current one.
     func inNewTab(_ body: () async throws(WebDriverError) -> Void) async throws(WebDriverError) {
         let own = try await get("/window")
         let tab = try await post("/window/new", ["type": "tab"])
@@ -53,9 +53,9 @@ extension DriverLaunch {
         } catch {
             failure = error
         }
-        // In a task of its own, which nobody cancels: later commands would be for the wrong tab.
+        // A separate task is not cancelled. Otherwise later commands would go to the wrong tab.
         let back = await Task { () -> WebDriverError? in
-            // Where the switch failed, the present tab is still the one before, which stays.
+            // If the switch failed, the old tab is still current and must not be closed.
             if (try? await post("/window", ["handle": tab["handle"] ?? .null])) != nil { try? await delete("/window") }
             do throws(WebDriverError) {
                 try await post("/window", ["handle": own])
@@ -67,8 +67,7 @@ extension DriverLaunch {
         if let failure = failure ?? back { throw failure }
     }
 
-    /// Runs `body`, and once more in another tab where the present one was closed: commands stay with the tab that they began
-    /// with, whatever others are open.
+    /// Runs `body`, and retries it in another tab if the current one was closed. The driver does not switch tabs by itself.
     func inOpenTab<Value>(
         _ body: () async throws(WebDriverError) -> Value
     ) async throws(WebDriverError) -> Value {
@@ -84,12 +83,12 @@ extension DriverLaunch {
         }
     }
 
-    /// Whether the browser has a window (§11.5); false where it has gone.
+    /// Whether the browser has a window (§11.5); false if it has ended.
     func hasWindow() async -> Bool {
         do throws(WebDriverError) {
             return try await get("/window/handles").array?.isEmpty == false
         } catch {
-            // A driver that is busy has a browser all the same.
+            // A timeout means that the driver is busy, so the browser still runs.
             return error.code == .timedOut
         }
     }

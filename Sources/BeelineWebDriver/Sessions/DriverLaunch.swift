@@ -7,19 +7,19 @@ import NIOCore
 import NIOPosix
 import Names
 
-/// A W3C WebDriver that runs, and its one session.
+/// A running W3C WebDriver with its single session.
 struct DriverLaunch {
     let connection: WebDriverConnection
     let process: OwnedProcess
-    /// The path of the session's commands.
+    /// The path prefix of the session's commands.
     let path: String
 
-    /// Starts a driver on a free port, and a session in it.
+    /// Starts a driver on a free port and creates a session.
     ///
     /// - Parameters:
     ///   - program: the driver.
-    ///   - capabilities: what is asked of the session (§7).
-    ///   - profile: gets what the driver prints.
+    ///   - capabilities: the requested capabilities (§7).
+    ///   - profile: the folder for the driver's log.
     static func start(
         _ program: String,
         capabilities: JSONValue,
@@ -38,7 +38,7 @@ struct DriverLaunch {
             try await awaitReady(connection, process, program, within: limits.startLimit)
             let asked: JSONValue = ["capabilities": ["alwaysMatch": capabilities]]
             let session = try await connection.send(.post, "/session", asked)
-            // Another program may have taken the port before the driver did, which then has ended.
+            // If another program took the port first, the driver has ended.
             if let status = process.status { throw WebDriverError(.cannotStart, "it ended with \(status)") }
             guard let name = session["sessionId"]?.string else {
                 throw WebDriverError(.cannotStart, "\(program) started a session without a name")
@@ -51,14 +51,14 @@ struct DriverLaunch {
         }
     }
 
-    /// Closes the browser, and ends the driver.
+    /// Closes the browser and ends the driver.
     func end() async {
         await briefly { try? await delete("") }
         await process.end()
         await connection.close()
     }
 
-    /// A port that nobody has now. Drivers do not tell which one they took, so it must be chosen for them.
+    /// Returns a free port. Drivers do not report the port that they choose, so it must be chosen for them.
     static func freePort() async throws(WebDriverError) -> UInt16 {
         do {
             let bootstrap = ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
@@ -73,7 +73,7 @@ struct DriverLaunch {
         }
     }
 
-    /// Asks the driver until it says that it is ready (§8.3).
+    /// Polls the driver until it is ready (§8.3).
     private static func awaitReady(
         _ connection: WebDriverConnection,
         _ process: OwnedProcess,

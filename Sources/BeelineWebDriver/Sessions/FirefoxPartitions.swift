@@ -3,36 +3,36 @@
 import CookieJar
 import NIOConcurrencyHelpers
 
-/// The sites whose partitions of cookies Firefox is asked for. It does not say which cookies are in which partition: it must be
-/// asked for each partition by its site, and shows the cookies of all where it is asked for none.
+/// The sites whose cookie partitions are queried in Firefox. Firefox does not report the partition of a cookie: a query with a
+/// site returns the cookies of its partition, and a query without one returns all cookies.
 ///
-/// The sites that are open and those that were last so are asked for at each look. Of the others what was seen is remembered, and
-/// a site is asked for again where one of its cookies is not there any more as it was. So a cookie keeps its partition however
-/// many sites are visited. There are no more of these sites than Firefox has cookies.
+/// Open and recently open sites are queried at each check. For other sites the last result is kept, and the site is queried
+/// again if one of its cookies is missing or changed. So a cookie keeps its partition however many sites are visited. There are
+/// at most as many such sites as cookies in Firefox.
 struct FirefoxPartitions {
-    /// The sites that are asked for at each look, beside those that were open at the last one.
+    /// The maximum number of recent sites that are queried at each check in addition to the open ones.
     static let recentLimit = 64
 
-    /// The sites that are asked for, the one that was open last at the end.
+    /// The sites that are queried at each check, the most recently open last.
     private(set) var recent: [Site] = []
-    /// The cookies that were seen in each partition; none is empty.
+    /// The last seen cookies of each partition; never empty.
     private var seen: [Site: [Cookie]] = [:]
 
-    /// A site is open, or a cookie was put into its partition.
+    /// Records that a site is open or that a cookie was set in its partition.
     mutating func remember(_ site: Site) {
         recent.removeAll { $0 == site }
         recent.append(site)
     }
 
-    /// The sites that are not asked for at each look, with the cookies that were seen in their partitions.
+    /// The sites that are not queried at each check, with the last seen cookies of their partitions.
     var resting: [(site: Site, cookies: [Cookie])] {
         seen.filter { !recent.contains($0.key) }.map { ($0.key, $0.value) }
     }
 
-    /// A look showed what is in a partition.
+    /// Records the cookies of a partition.
     mutating func saw(_ cookies: [Cookie], in site: Site) { seen[site] = cookies.isEmpty ? nil : cookies }
 
-    /// Lets sites rest that were asked for and are not open, so that no more than the limit are left.
+    /// Stops querying the oldest sites that are not open, down to the limit.
     mutating func rest(asked: [Site], open: [Site]) {
         let excess = recent.count - open.count - Self.recentLimit
         guard excess > 0 else { return }
@@ -41,28 +41,28 @@ struct FirefoxPartitions {
     }
 }
 
-/// Cookies as Firefox shows them all, sorted into their partitions.
+/// The cookies of all partitions, sorted into their partitions.
 struct PartitionedCookies {
-    /// How often each cookie is among those whose partition is not known.
+    /// The number of occurrences of each cookie with an unknown partition.
     private var unsorted: [Cookie: Int]
     private var sorted: [Cookie] = []
 
-    /// - Parameter all: What Firefox shows where it is asked for no partition.
+    /// - Parameter all: The result of the query without a partition.
     init(all: [Cookie]) { unsorted = Dictionary(all.map { ($0, 1) }, uniquingKeysWith: +) }
 
     /// All cookies.
     var all: [Cookie] { sorted + unsorted.flatMap { Array(repeating: $0.key, count: $0.value) } }
 
-    /// Gives cookies their partition.
+    /// Moves known cookies to their partition.
     ///
-    /// - Returns: Whether all of them were there; if not, nothing is changed.
+    /// - Returns: Whether all of them were found; if not, nothing is changed.
     mutating func sort(known cookies: [Cookie], into site: Site) -> Bool {
         guard cookies.allSatisfy({ unsorted[$0] != nil }) else { return false }
         sort(shown: cookies, into: site)
         return true
     }
 
-    /// Gives cookies their partition that Firefox has just shown for it.
+    /// Moves cookies to the partition whose query returned them.
     mutating func sort(shown cookies: [Cookie], into site: Site) {
         for var cookie in cookies {
             if let count = unsorted[cookie] { unsorted[cookie] = count > 1 ? count - 1 : nil }
@@ -73,11 +73,11 @@ struct PartitionedCookies {
 }
 
 extension NIOLockedValueBox<FirefoxPartitions> {
-    /// All cookies, with their partitions.
+    /// Returns all cookies with their partitions.
     ///
     /// - Parameters:
-    ///   - open: The sites that are open.
-    ///   - ask: Asks Firefox for the cookies of a partition; nil: for all.
+    ///   - open: The open sites.
+    ///   - ask: Queries Firefox for the cookies of a partition; nil for all cookies.
     func cookies(
         open: [Site],
         asking ask: (Site?) async throws(WebDriverError) -> [Cookie]

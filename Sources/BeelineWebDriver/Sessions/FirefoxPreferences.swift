@@ -3,12 +3,12 @@
 import HTTPDNS
 import Names
 
-/// What a throw-away profile of Firefox is set to (`user.js`).
+/// The preferences of a temporary Firefox profile (`user.js`).
 enum FirefoxPreferences {
-    /// The text of the file.
+    /// Returns the text of the file.
     static func text(proxy: Endpoint?) -> String {
         var values: [(String, JSONValue)] = [
-            // Nothing is shown, asked or reported before the first page.
+            // Disable welcome pages, prompts and telemetry.
             ("browser.aboutwelcome.enabled", false),
             ("browser.shell.checkDefaultBrowser", false),
             ("browser.startup.page", .number(0)),
@@ -16,7 +16,7 @@ enum FirefoxPreferences {
             ("datareporting.policy.dataSubmissionEnabled", false),
             ("toolkit.telemetry.reportingpolicy.firstRun", false),
             ("termsofuse.bypassNotification", true),
-            // Names are the proxy's affair.
+            // Disable DNS over HTTPS; the proxy resolves names.
             ("network.trr.mode", .number(5)),
             ("network.proxy.type", .number(proxy == nil ? 0 : 1)),
         ]

@@ -5,29 +5,29 @@ import HTTPDNS
 import NIOConcurrencyHelpers
 import Names
 
-/// Firefox, which speaks WebDriver BiDi itself and needs no driver.
+/// Firefox, controlled by its built-in WebDriver BiDi without a driver.
 ///
-/// It tells of a cookie's partition only who asks for that partition. The sites that have been open in a tab are asked for,
-/// and those that were put in.
+/// Firefox shows the partition of a cookie only to a query for that partition. The queries cover the sites that were open in a
+/// tab and those for which a cookie was set.
 final class FirefoxSession: BrowserSession {
-    /// What the handshake says to come from. Firefox takes it because it is told to.
+    /// The Origin of the handshake. An argument tells Firefox to allow it.
     private static let origin = "http://beeline.invalid"
 
-    /// What it says when a tab closes.
+    /// The event for a closed tab or frame.
     private static let closing = "browsingContext.contextDestroyed"
 
-    /// What it says when the head of a response is there.
+    /// The event for a received response head.
     private static let answered = "network.responseStarted"
 
-    /// What it says when a page is there.
+    /// The event for a loaded page.
     private static let loaded = "browsingContext.load"
 
     private let process: OwnedProcess
     private let connection: BrowserConnection
     private let profile: ProfileFolder
-    /// Guards the sites whose partitions there may be.
+    /// Guards the sites that may have partitions.
     private let partitions = NIOLockedValueBox(FirefoxPartitions())
-    /// Guards the name of the last navigation, whose events may come after its answer.
+    /// Guards the id of the last navigation, whose events may arrive after its answer.
     private let navigation = NIOLockedValueBox<JSONValue?>(nil)
 
     init(
@@ -72,7 +72,7 @@ final class FirefoxSession: BrowserSession {
         }
     }
 
-    /// Reads where it listens from what it prints.
+    /// Reads the WebSocket address from Firefox's output.
     private static func address(
         _ process: OwnedProcess,
         _ profile: ProfileFolder,
@@ -103,7 +103,7 @@ final class FirefoxSession: BrowserSession {
         let page = try await page()
         let last = navigation.withLockedValue { $0 }
         let parameters: JSONValue = ["context": page, "url": .string(url), "wait": "complete"]
-        // Where the page is on its way elsewhere, Firefox may go to the new one and never answer.
+        // If another navigation is in progress, Firefox may load the new page without an answer to this command.
         let result = try await connection.send("browsingContext.navigate", parameters) { event in
             guard event["method"]?.string == Self.loaded, let load = event["params"] else { return false }
             return load["context"] == page && load["url"]?.string == url && load["navigation"] != last
@@ -132,7 +132,7 @@ final class FirefoxSession: BrowserSession {
         return try await partitions.cookies(open: open) { (site: Site?) async throws(WebDriverError) in
             let cookies = try await self.cookies(in: site)
             guard let site else { return cookies }
-            // Of the site itself it gives also those that are in no partition.
+            // The query for a site also returns the site's own unpartitioned cookies.
             return cookies.filter { Self.site(of: $0, like: site) != site }
         }
     }
@@ -153,7 +153,7 @@ final class FirefoxSession: BrowserSession {
     func kept(of cookie: Cookie) -> Cookie? {
         guard cookie.biDi != nil else { return nil }
         var kept = cookie.inWholeSeconds
-        // It does not tell a cookie in the partition of its own site from one in none.
+        // Firefox does not distinguish a cookie in its own site's partition from an unpartitioned one.
         if let site = cookie.partition, Self.site(of: cookie, like: site) == site { kept.partition = nil }
         return kept
     }
@@ -175,8 +175,8 @@ final class FirefoxSession: BrowserSession {
         await process.end()
     }
 
-    /// Whether a server sets cookies, or a tab and not a frame closes: with the last one Firefox ends, and shows no cookies
-    /// any more.
+    /// Whether an event reports that a server sets cookies or that a tab, not a frame, closes. With its last tab, Firefox ends
+    /// and shows no more cookies.
     static func isHint(_ event: JSONValue) -> Bool {
         let parameters = event["params"]
         switch event["method"]?.string {
@@ -211,7 +211,7 @@ final class FirefoxSession: BrowserSession {
         return try JSONValue.list(answer["cookies"], "cookies").compactMap { Cookie(biDi: $0) }
     }
 
-    /// The site of a cookie's own domain, with the scheme of another site.
+    /// Returns the site of the cookie's domain, with the scheme of `site`.
     private static func site(of cookie: Cookie, like site: Site) -> Site? {
         (try? Host(cookie.domain)).map { Site(isSecure: site.isSecure, host: $0) }
     }

@@ -2,17 +2,17 @@
 
 import NIOConcurrencyHelpers
 
-/// Lets one in after the other, in the order in which they came.
+/// A first-in, first-out mutual exclusion for asynchronous code.
 final class Turnstile: Sendable {
     private struct State {
         var isTaken = false
         var waiters: [CheckedContinuation<Void, Never>] = []
     }
 
-    /// Guards who is in and who waits.
+    /// Guards whether it is taken, and the queue of waiters.
     private let state = NIOLockedValueBox(State())
 
-    /// Runs `body` when nobody else is in.
+    /// Runs `body` when no other call runs.
     func pass<Value, Failure>(
         _ body: () async throws(Failure) -> Value
     ) async throws(Failure) -> Value {

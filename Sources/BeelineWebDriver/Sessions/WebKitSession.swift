@@ -4,17 +4,17 @@ import CookieJar
 import HTTPDNS
 import Names
 
-/// WebKitGTK's MiniBrowser, driven by WebKitWebDriver.
+/// WebKitGTK's MiniBrowser, controlled by WebKitWebDriver.
 ///
-/// The driver shows the cookies of the page that it is on, and takes a cookie for one host on a page of that host only: where
-/// the page is another one, a blank page of the host is opened in a tab of its own, in the clear, which the proxy answers
-/// without asking the site. Secure cookies are taken there, too.
+/// The driver shows only the cookies of the current page, and accepts a host-only cookie only on a page of that host. On other
+/// pages, a blank page of the host is opened in a new tab over plain HTTP; the proxy serves it without contacting the site. The
+/// driver accepts Secure cookies there too.
 final class WebKitSession: BrowserSession {
     private let driver: DriverLaunch
     private let profile: ProfileFolder
     private let blankPagePath: String
     private let known = PageCookies()
-    /// Which tab commands are for is a state of the session: whoever changes it is alone.
+    /// The current tab is a state of the session, so commands that change it must not overlap.
     private let turnstile = Turnstile()
 
     init(
@@ -25,7 +25,7 @@ final class WebKitSession: BrowserSession {
     ) async throws(WebDriverError) {
         self.profile = profile
         blankPagePath = configuration.blankPagePath ?? "/"
-        // The capability `proxy` makes it speak TLS to the proxy; its own option does what is meant.
+        // With the capability `proxy`, MiniBrowser would speak TLS to the proxy, so use its command-line option.
         let proxy = configuration.proxy.map { ["--proxy=http://\($0)"] } ?? []
         let arguments = ["--automation"] + proxy + configuration.arguments
         let pins = configuration.pinnedCertificates.map { host, file -> JSONValue in
@@ -62,7 +62,7 @@ final class WebKitSession: BrowserSession {
         try await alone { () async throws(WebDriverError) in
             guard let page = try await page() else { return known.all }
             let cookies = try JSONValue.list(try await driver.get("/cookie"), "cookies")
-            // In between the page may have become another one, to which these do not belong.
+            // Discard the cookies if the page changed during the query.
             if try await self.page() == page { known.saw(cookies.compactMap { Cookie(webKit: $0) }, on: page) }
             return known.all
         }
@@ -81,7 +81,7 @@ final class WebKitSession: BrowserSession {
     }
 
     func delete(_ cookie: Cookie) async throws(WebDriverError) {
-        // The command Delete Cookie takes every cookie of a name; an expired one takes the place of this one alone.
+        // Delete Cookie would delete all cookies of a name, so replace this one with an expired one.
         var expired = cookie
         expired.expires = CookieTime(secondsSince1970: 1)
         guard let parameters = expired.webKit else { return }
@@ -104,20 +104,20 @@ final class WebKitSession: BrowserSession {
 
     func end() async { await driver.end() }
 
-    /// Runs `body` when nobody else is in, in a tab that is open.
+    /// Runs `body` exclusively, in an open tab.
     private func alone<Value>(
         _ body: () async throws(WebDriverError) -> Value
     ) async throws(WebDriverError) -> Value {
         try await turnstile.pass { () async throws(WebDriverError) in try await driver.inOpenTab(body) }
     }
 
-    /// The page that the browser is on; nil where it is none of the web.
+    /// Returns the URL of the current page; nil if it is not an HTTP page.
     private func page() async throws(WebDriverError) -> HTTPURL? {
         let text = try await driver.get("/url").string ?? ""
         return try? HTTPURL(text)
     }
 
-    /// Runs `body` on a page where the cookie can be set.
+    /// Runs `body` on a page that can set the cookie.
     private func onPage(
         of cookie: Cookie,
         _ body: () async throws(WebDriverError) -> Void
@@ -126,7 +126,7 @@ final class WebKitSession: BrowserSession {
         let page = try await page()
         if page?.host.urlForm == cookie.domain { return try await body() }
         let blank = "http://\(cookie.domain)\(blankPagePath)"
-        // Nobody looks at a blank page: it may become another one.
+        // Without a page, or on a blank page, the current tab can be reused.
         if page == nil || page?.path == blankPagePath {
             try await driver.navigate(to: blank)
             return try await body()

@@ -9,21 +9,21 @@ import NIOCore
 import NIOPosix
 import Names
 
-/// Commands to a browser itself, in JSON over a WebSocket: WebDriver BiDi (https://www.w3.org/TR/webdriver-bidi/ §5), or
-/// Chromium's DevTools protocol, which has the same form.
+/// A connection to the browser itself, with JSON over a WebSocket: WebDriver BiDi (https://www.w3.org/TR/webdriver-bidi/ §5),
+/// or Chromium's DevTools protocol, which has the same format.
 ///
-/// Answers come in any order; each finds its command by its number. Events that nobody waits for are passed over.
+/// Answers may arrive in any order; the id assigns each to its command. Events without a waiter are ignored.
 final class BrowserConnection: Sendable {
     private struct State {
         var next = 1
         var waiters: [Int: EventLoopPromise<JSONValue>] = [:]
-        /// The events that some of the waiters wait for.
+        /// The predicates of waiters that wait for an event.
         var awaited: [Int: @Sendable (JSONValue) -> Bool] = [:]
-        /// Whether a hint came when nobody waited for it.
+        /// Whether a hint arrived while no caller waited for it.
         var hasHint = false
         var isOpen = true
 
-        /// - Returns: the waiter's number.
+        /// - Returns: the id of the waiter.
         mutating func add(
             _ waiter: EventLoopPromise<JSONValue>,
             _ event: (@Sendable (JSONValue) -> Bool)?
@@ -39,18 +39,18 @@ final class BrowserConnection: Sendable {
     private let socket: WebSocket
     private let limit: Duration
     private let isHint: @Sendable (JSONValue) -> Bool
-    /// Guards who waits for which answer.
+    /// Guards the waiters.
     private let state = NIOLockedValueBox(State())
-    /// Reads answers; ended by ``close()`` and with the socket.
+    /// The task that reads answers. It ends with ``close()`` or the socket.
     private let reader = NIOLockedValueBox<Task<Void, Never>?>(nil)
 
     /// Opens a connection.
     ///
     /// - Parameters:
-    ///   - url: `ws://127.0.0.1:PORT/session`.
-    ///   - origin: what the handshake says to come from; the browser must have been told to take it.
-    ///   - isHint: whether an event is one that ``waitForHint(within:)`` waits for.
-    ///   - limit: how long a command may take.
+    ///   - url: for example `ws://127.0.0.1:PORT/session`.
+    ///   - origin: the Origin of the handshake, which the browser must allow; nil sends none.
+    ///   - limit: the time limit for a command.
+    ///   - isHint: whether ``waitForHint(within:)`` waits for an event.
     init(
         to url: String,
         origin: String?,
@@ -81,14 +81,14 @@ final class BrowserConnection: Sendable {
         reader.withLockedValue { $0 = Task { [weak self, socket] in await Self.read(socket) { self?.received($0) } } }
     }
 
-    /// Whether the browser is there.
+    /// Whether the connection is open.
     var isOpen: Bool { state.withLockedValue { $0.isOpen } }
 
     /// Sends a command.
     ///
-    /// - Parameter event: whether an event says the same as the answer; then its parameters are the result.
+    /// - Parameter event: whether an event counts as the answer; its parameters are then the result.
     /// - Returns: the member `result` of the answer.
-    /// - Throws: ``WebDriverError``: `refused` with the browser's own words, `timedOut`, `ended`.
+    /// - Throws: ``WebDriverError``: `refused` with the browser's message, `timedOut`, `ended`.
     @discardableResult
     func send(
         _ method: String,
@@ -108,7 +108,7 @@ final class BrowserConnection: Sendable {
         let text = JSONValue.object(["id": .number(number), "method": .string(method), "params": parameters]).text
         do {
             return try await withTaskCancellationHandler {
-                // Beside the answer: a browser that reads nothing must not hold up the time limit.
+                // Send concurrently, so that a browser that does not read cannot delay the timeout.
                 try await withThrowingTaskGroup(of: Void.self) { group in
                     group.addTask { [self, socket] in
                         do { try await socket.send(text) } catch { settle(number, .failure(Self.gone)) }
@@ -124,8 +124,7 @@ final class BrowserConnection: Sendable {
         }
     }
 
-    /// Returns when a hint has come since the last call, when the browser has gone or the task is cancelled, and at the latest
-    /// after `limit`.
+    /// Returns when a hint has arrived since the last call, when the browser has closed, on cancellation, or after `limit`.
     func waitForHint(within limit: Duration) async {
         let loop = MultiThreadedEventLoopGroup.singleton.next()
         let answer = loop.makePromise(of: JSONValue.self)
@@ -176,7 +175,7 @@ final class BrowserConnection: Sendable {
             return tell(value)
         }
         if let result = value["result"] { return settle(number, .success(result)) }
-        // BiDi has a name and a message, DevTools a message in an object.
+        // BiDi has a name and a message, DevTools an object with a message.
         let words = [value["error"]?.string, (value["error"]?["message"] ?? value["message"])?.string].compactMap(
             \.self
         )
@@ -199,7 +198,7 @@ final class BrowserConnection: Sendable {
         tell(nil)
     }
 
-    /// Ends the connection, not the browser.
+    /// Closes the connection, not the browser.
     func close() async {
         await socket.close()
         let task = reader.withLockedValue { $0 }

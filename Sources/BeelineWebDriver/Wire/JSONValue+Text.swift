@@ -3,9 +3,10 @@
 package import HTTPDNS
 
 extension JSONValue {
-    /// The elements of an array that an answer must have.
+    /// Returns the elements of a required array in an answer.
     ///
-    /// - Throws: ``WebDriverError``: `refused` where it is none. No list of cookies is not an empty one: that would delete all.
+    /// - Throws: ``WebDriverError``: `refused` if the array is missing. It must not count as empty, because that would delete
+    ///   all cookies.
     static func list(_ value: JSONValue?, _ name: String) throws(WebDriverError) -> [JSONValue] {
         guard let list = value?.array else {
             throw WebDriverError(
@@ -16,15 +17,15 @@ extension JSONValue {
         return list
     }
 
-    /// A whole number.
+    /// Makes a number from an integer.
     static func number(_ value: some BinaryInteger) -> JSONValue { .number("\(value)") }
 
-    /// A number with or without a fraction.
+    /// The number as a double; nil for other types.
     var double: Double? {
         if case .number(let digits) = self { Double(digits) } else { nil }
     }
 
-    /// A truth value.
+    /// The Boolean; nil for other types.
     var bool: Bool? {
         if case .bool(let value) = self { value } else { nil }
     }

@@ -7,17 +7,17 @@ import HTTPTypes
 import NIOCore
 import Names
 
-/// Commands to a W3C WebDriver on this machine: JSON over HTTP (https://www.w3.org/TR/webdriver2/ §6).
+/// A connection to a W3C WebDriver on this machine: JSON over HTTP (https://www.w3.org/TR/webdriver2/ §6).
 final class WebDriverConnection: Sendable {
-    /// Bytes of an answer. A page's cookies or a script's result are not larger.
+    /// The maximum size of an answer in bytes.
     private static let answerLimit = 64 << 20
 
     private let root: String
     private let client: BeelineClient
 
     /// - Parameters:
-    ///   - port: where the driver listens on 127.0.0.1.
-    ///   - limit: how long a command may take.
+    ///   - port: the driver's port on 127.0.0.1.
+    ///   - limit: the time limit for a command.
     init(port: UInt16, limit: Duration) throws(WebDriverError) {
         root = "http://127.0.0.1:\(port)"
         var configuration = ClientConfiguration()
@@ -36,14 +36,14 @@ final class WebDriverConnection: Sendable {
     /// Sends a command.
     ///
     /// - Returns: the member `value` of the answer.
-    /// - Throws: ``WebDriverError``: `refused` with the driver's own words, `ended` where nobody answers.
+    /// - Throws: ``WebDriverError``: `refused` with the driver's message, `timedOut`, or `ended` if the driver does not answer.
     @discardableResult
     func send(
         _ method: HTTPRequest.Method,
         _ path: String,
         _ parameters: JSONValue? = nil
     ) async throws(WebDriverError) -> JSONValue {
-        // A POST without parameters has an empty object for a body (§6.3).
+        // A POST without parameters has an empty object as its body (§6.3).
         let parameters = method == .post ? parameters ?? [:] : parameters
         var body = RequestBody.none
         if let parameters {
@@ -67,7 +67,7 @@ final class WebDriverConnection: Sendable {
         return value
     }
 
-    /// An error as drivers write it (§6.6).
+    /// Makes an error from a driver's answer (§6.6).
     private static func failure(_ value: JSONValue) -> WebDriverError {
         let name = value["error"]?.string ?? "unknown error"
         let line = value["message"]?.string?.split(whereSeparator: \.isNewline).first.map(String.init) ?? ""
@@ -79,6 +79,6 @@ final class WebDriverConnection: Sendable {
         )
     }
 
-    /// Ends the connection, not the driver.
+    /// Closes the connection, not the driver.
     func close() async { await client.shutDown() }
 }
