@@ -17,7 +17,6 @@ import Glibc
 /// Standard output or standard error, with its terminal properties.
 struct Terminal: Sendable {
     let descriptor: CInt
-    /// Whether it is a terminal.
     let isTerminal: Bool
     /// Whether colours are used: on a terminal that supports them, unless `NO_COLOR` is set (no-color.org).
     let hasColours: Bool

@@ -6,7 +6,7 @@ public import Names
 public struct BrowserConfiguration: Sendable {
     /// The kind of browser; nil uses the first installed one of ``BrowserKind``. Default nil.
     public var kind: BrowserKind?
-    /// The proxy for all requests; nil uses no proxy. Default nil.
+    /// The proxy for all requests; nil sets none. Default nil.
     public var proxy: Endpoint?
     /// Whether the browser runs without a window. WebKitGTK always has one and needs a display. Default false.
     public var isHeadless = false

@@ -2,7 +2,7 @@
 
 import ArgumentParser
 
-/// Options for redirects, proxies, time limits and retries.
+/// Options for the connection, redirects, time limits and retries.
 struct ConnectionArguments: ParsableArguments {
     @Flag(name: [.customShort("L"), .customLong("location")], help: "Follow redirects")
     var location = false

@@ -10,7 +10,7 @@ struct Diagnosis: Sendable {
     var opinions: [Opinion] = []
     /// The result for each address, in the order in which the upstreams named them.
     var places: [Place] = []
-    /// The time from the start of the examination to the first dial.
+    /// The duration of all upstream queries.
     var asking = Duration.zero
     /// The conclusion from all findings.
     var verdict = Verdict()

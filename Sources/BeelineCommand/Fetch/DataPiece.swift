@@ -48,7 +48,7 @@ struct DataPiece: Hashable, Sendable {
         hasher.combine(text)
     }
 
-    /// The path of the file in `@file`; nil if the text is the content.
+    /// The path in `@file`; nil for plain text, `--data-raw` and `--data-urlencode`.
     var file: String? {
         switch kind {
         case .form, .binary, .json: text.hasPrefix("@") ? String(text.dropFirst()) : nil

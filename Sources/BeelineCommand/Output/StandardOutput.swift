@@ -2,7 +2,6 @@
 
 /// Writes results to standard output. An error has exit code 23 and no message if the reader closed the pipe.
 enum StandardOutput {
-    /// Writes octets.
     static func write(_ octets: some Sequence<UInt8>) throws(CommandFailure) {
         do {
             try FileDescriptor.standardOutput.write(octets)

@@ -21,7 +21,7 @@ struct ResolveRunner: Sendable {
         self.options = options
     }
 
-    /// The number of concurrent lookups. The resolver allows 1,000; fewer do not overload the upstreams.
+    /// The number of concurrent lookups. The resolver allows 1,024; fewer do not overload the upstreams.
     private static let width = 64
 
     /// Resolves the hosts concurrently and prints the answers in the given order.

@@ -39,7 +39,6 @@ struct DatabaseCopy {
         self.folder = folder
     }
 
-    /// Removes the copy.
     func remove() {
         folder.remove()
     }

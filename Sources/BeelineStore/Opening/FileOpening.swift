@@ -20,7 +20,6 @@ struct FileOpening: Sendable {
         var report: CookieDatabaseReport
     }
 
-    /// Opens the file.
     func run() throws(StoreError) -> OpenedFile {
         let file = DatabaseFile(path)
         let deadline = ContinuousClock.now + configuration.busyTimeout.asWait
@@ -202,7 +201,7 @@ struct FileOpening: Sendable {
         recorder.witness(contents.newestUpdate)
         // Follow the jar before it is filled, so that cookies evicted by a smaller limit are deleted from the file too.
         jar.follow(recorder)
-        // The first opening creates the file. A later or migrated one restores cookies.
+        // Opening number 1 creates or migrates the file. A new file has no earlier jar to restore.
         if contents.state.openings > 1 || contents.report.migratedFrom != nil { jar.markRestored() }
         let addition = jar.merge(stored: contents.rows.map(\.cookie), source: recorder.source)
         var report = contents.report

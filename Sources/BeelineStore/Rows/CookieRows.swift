@@ -9,7 +9,7 @@ struct CookieRows {
     struct State: Hashable, Sendable {
         /// The revision of the newest batch.
         var revision: Int64
-        /// The newest revision whose deletion records may be pruned.
+        /// The newest revision whose deletion records may be missing.
         var pruned: Int64
         /// How often a process has opened the file alone.
         var openings: Int64

@@ -81,7 +81,7 @@ private actor CookieWatch {
     /// Returns at the next change; nil after the browser has closed.
     func change() async -> Void? {
         while true {
-            // After the last tab closes, only milliseconds remain for one more check, so wait for the hint.
+            // A browser ends milliseconds after its last tab closes. The hint leaves time for one more check.
             if last != nil { await session.waitForHint(within: interval) }
             if Task.isCancelled { return nil }
             do throws(WebDriverError) {

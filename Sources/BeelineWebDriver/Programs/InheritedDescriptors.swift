@@ -39,7 +39,7 @@ package struct InheritedDescriptors: Sendable {
         self.files = files
     }
 
-    /// The descriptors that still refer to the same file. A library may have closed one since, and its number may now belong to
-    /// a socket of this process.
+    /// The descriptors that still refer to the same file. A library may have had a file open only during the search, and its
+    /// number may now belong to a socket of this process.
     package var numbers: Set<CInt> { Set(files.filter { File($0.key) == $0.value }.keys) }
 }

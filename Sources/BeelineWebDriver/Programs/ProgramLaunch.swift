@@ -8,8 +8,9 @@ package import Musl
 package import Glibc
 #endif
 
-/// Starts a program with default signal handling, whatever signals this process ignores or blocks. The program gets only the
-/// given descriptors: if it inherited a listening socket, the port would seem to be served after this process has closed it.
+/// Starts a program with the default action for ``signals`` and with no signal blocked, whatever this process ignores or
+/// blocks. The program gets only the given descriptors: if it inherited a listening socket, the port would seem to be served
+/// after this process has closed it.
 package struct ProgramLaunch: Sendable {
     /// The bound of the descriptor numbers that are passed on or closed.
     private static let descriptorLimit: CInt = 1024
