@@ -66,7 +66,8 @@ public final class CookieDatabase: Sendable {
     /// - Parameters:
     ///   - path: The file. Its directory must be writable, because SQLite creates files beside it.
     ///   - configuration: The times of writes and the handling of the last session.
-    ///   - jar: The jar's limits and policy. All processes that share a file should use the same, because the smallest limits apply to the file.
+    ///   - jar: The jar's limits and policy. All processes that share a file should use the same, because the smallest limits
+    ///     apply to the file.
     ///   - clock: Returns the current time; default the system's clock.
     /// - Throws: ``StoreError``: `.notAccessible`, `.notOurs` for a file that may be another program's (it is not changed),
     ///   `.newerSchema`, `.inUse`, `.busy`, `.damaged` while another process has the damaged file open.

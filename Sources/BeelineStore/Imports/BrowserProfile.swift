@@ -29,7 +29,8 @@ public enum BrowserProfile {
     ///
     /// - Parameters:
     ///   - path: The profile's folder, or its cookie file.
-    ///   - container: The number of the Firefox container (`userContextId`) to read; default 0, no container. The cookies of other containers, of private windows and of isolated first parties are skipped.
+    ///   - container: The number of the Firefox container (`userContextId`) to read; default 0, no container. The cookies of
+    ///     other containers, of private windows and of isolated first parties are skipped.
     /// - Throws: ``StoreError``: `.notAccessible`, `.unknownProfile`, `.damaged`, `.busy` if the browser writes without a
     ///   pause.
     public static func cookies(at path: String, container: Int = 0) async throws(StoreError) -> CookieImport {
