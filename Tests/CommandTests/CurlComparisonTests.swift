@@ -148,7 +148,7 @@ extension ProcessTests {
             Row("an empty URL", ""),
             Row("a URL with a space", "http://a b/"),
             Row("a URL with a bad port", "http://127.0.0.1:99999/"),
-            Row("a scheme of which nobody knows", "foo://127.0.0.1/"),
+            Row("an unknown scheme", "foo://127.0.0.1/"),
             Row("a pin that is none", "--resolve", "garbage", "{P}/echo"),
             Row("data from a file that is not there", "-T", "nothing.txt", "{P}/echo"),
             Row("roots that are not there", "--cacert", "nothing.pem", "{S}/echo"),

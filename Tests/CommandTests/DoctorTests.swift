@@ -91,7 +91,7 @@ extension ProcessTests {
             #expect(
                 verdict.findings == [
                     "127.0.0.3:\(world.lab.site.port), named by system, shows a certificate that is for evil.test: "
-                        + "it is not a.test, and whoever named it is wrong, poisoned or lying.",
+                        + "it is not a.test, and the resolver that returned it is wrong, poisoned or lying.",
                     "The answers disagree: system names no address that one names.",
                 ]
             )
@@ -215,7 +215,7 @@ extension ProcessTests {
             let world = try await World()
             let verdict = try await world.diagnosis(("one", "")).verdict
             #expect(verdict.level == .broken && verdict.status == .hostUnresolved)
-            #expect(verdict.headline == "Nobody knows an address of a.test.")
+            #expect(verdict.headline == "No resolver knows an address of a.test.")
             #expect(verdict.findings == ["one gives no address: is away."])
             await world.stop()
         }

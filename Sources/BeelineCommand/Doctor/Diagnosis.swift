@@ -115,7 +115,7 @@ struct CertificateFacts: Hashable, Sendable {
         if !isForHost { return "is for \(names.prefix(4).joined(separator: ", "))" }
         if isExpired { return "ended \(-daysLeft == 1 ? "a day" : "\(-daysLeft) days") ago" }
         if isNotYetValid { return "is not valid yet" }
-        return "was issued by \(issuer), whom nobody trusted vouches for"
+        return "was issued by \(issuer), which is not a trusted issuer"
     }
 
     /// The remedy if the certificate was rejected although it names the host.

@@ -40,7 +40,7 @@ struct Verdict: Hashable, Sendable {
             level = .broken
             status = .hostUnresolved
             headline =
-                diagnosis.opinions.isEmpty ? "Nobody was asked for \(host)." : "Nobody knows an address of \(host)."
+                diagnosis.opinions.isEmpty ? "No resolver was asked for \(host)." : "No resolver knows an address of \(host)."
         } else if serving.isEmpty {
             level = .broken
             status = Self.status(diagnosis.places)
@@ -88,7 +88,7 @@ struct Verdict: Hashable, Sendable {
             if host.address != nil { return "\(start), and not for the address: ask for the site by its name." }
             // If all upstreams agree, a wrong answer is unlikely.
             guard answering.count > 1, place.saidBy.count == answering.count else {
-                return "\(start): it is not \(host), and whoever named it is wrong, poisoned or lying."
+                return "\(start): it is not \(host), and the resolver that returned it is wrong, poisoned or lying."
             }
             return "\(start): its server has no certificate for \(host), or it is not \(host) and all are wrong."
         }

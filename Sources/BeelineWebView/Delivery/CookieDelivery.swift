@@ -83,7 +83,7 @@ struct CookieDelivery {
         let what = order.goal == nil ? "deleted" : "stored"
         return WebViewError(
             .timedOut,
-            "\(cookie) is not \(what) after \(limit): the store refuses it, or nobody runs it (a web view of its data store "
+            "\(cookie) is not \(what) after \(limit): the store refuses it, or no web view runs it (a web view of its data store "
                 + "must exist)"
         )
     }

@@ -76,7 +76,7 @@ final class WebFollower: Sendable {
         for waiter in waiters { waiter.give(.failure(Self.stopped)) }
     }
 
-    private static let stopped = WebViewError(.stopped, "nobody follows this cookie store any more")
+    private static let stopped = WebViewError(.stopped, "this cookie store is no longer followed")
 
     /// Waits until both sides have agreed at some moment after the call.
     func agreement() async throws(WebViewError) {

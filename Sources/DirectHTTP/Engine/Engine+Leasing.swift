@@ -184,7 +184,7 @@ extension Engine {
         switch answer {
         case .success(let list):
             guard !list.endpoints.isEmpty else {
-                throw DirectHTTPError(.unresolved, "nobody knows an address of \(dialled.host)")
+                throw DirectHTTPError(.unresolved, "no address is known for \(dialled.host)")
             }
             return list
         case .failure(let error as DirectHTTPError):

@@ -301,7 +301,7 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
         case .head(let response, let keepAlive):
             let status = response.status.code
             guard status != 101 else {
-                throw .malformed("it switches protocols although nobody asked")
+                throw .malformed("it switches protocols without being asked")
             }
             // A server that refuses a request may not have read its body, and some servers, such as squid, do not read the rest
             // of it before the next request.

@@ -62,7 +62,7 @@ final class HandshakeWaiter: ChannelInboundHandler, RemovableChannelHandler {
         let objection = handler.peerCertificate.flatMap { TLSFault.objection(toDatesOf: $0, now: time(nil)) }
         return DirectHTTPError(
             .certificateRejected,
-            "showed a certificate that \(objection ?? "nobody trusted vouches for")",
+            "showed a certificate that \(objection ?? "no trusted issuer signed")",
             underlyingError: error
         )
     }

@@ -45,7 +45,7 @@ struct TLSStep: Sendable {
             return DirectHTTPError(
                 .pinMismatch,
                 "\(peer)showed a certificate whose public key \(key.map { "\($0)" } ?? "cannot be read and") is none of the "
-                    + "\(pins.count) pinned for \(host): somebody listens in, or the pins are out of date"
+                    + "\(pins.count) pinned for \(host): the connection is intercepted, or the pins are out of date"
             )
         }
         return nil

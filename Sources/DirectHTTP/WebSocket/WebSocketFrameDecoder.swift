@@ -39,7 +39,7 @@ struct WebSocketFrameDecoder {
             return nil
         }
         guard let opcode = WebSocketFrame.Opcode(rawValue: first & 0x0f) else {
-            throw WebSocketViolation("it sent the opcode \(first & 0x0f), which nobody knows")
+            throw WebSocketViolation("it sent the unknown opcode \(first & 0x0f)")
         }
         let isFinal = first & 0x80 != 0
         let isCompressed = first & 0x40 != 0

@@ -70,13 +70,13 @@ struct WebSocketHandshake {
         var agreement = Agreement()
         if let chosen = fields[.secWebSocketProtocol] {
             guard request.subprotocols.contains(chosen) else {
-                throw .noWebSocket("it chose the subprotocol \"\(chosen)\", which nobody offered")
+                throw .noWebSocket("it chose the subprotocol \"\(chosen)\", which was not offered")
             }
             agreement.subprotocol = chosen
         }
         if let extensions = fields[.secWebSocketExtensions] {
             guard offersCompression, let deflate = WebSocketDeflate.Agreement(fieldValue: extensions) else {
-                throw .noWebSocket("it chose the extensions \"\(extensions)\", which nobody offered")
+                throw .noWebSocket("it chose the extensions \"\(extensions)\", which were not offered")
             }
             agreement.deflate = deflate
         }
