@@ -25,7 +25,10 @@ struct ConnectionArguments: ParsableArguments {
     @Option(help: ArgumentHelp("Hosts that are reached without a proxy", valueName: "list"))
     var noproxy: String?
 
-    @Flag(name: [.customShort("k"), .customLong("insecure")], help: "Accept any certificate; the server may be an impostor")
+    @Flag(
+        name: [.customShort("k"), .customLong("insecure")],
+        help: "Accept any certificate; the server may be an impostor"
+    )
     var insecure = false
 
     @Flag(name: [.customLong("http1.1")], help: "Speak HTTP/1.1")

@@ -40,7 +40,8 @@ struct Verdict: Hashable, Sendable {
             level = .broken
             status = .hostUnresolved
             headline =
-                diagnosis.opinions.isEmpty ? "No resolver was asked for \(host)." : "No resolver knows an address of \(host)."
+                diagnosis.opinions.isEmpty
+                ? "No resolver was asked for \(host)." : "No resolver knows an address of \(host)."
         } else if serving.isEmpty {
             level = .broken
             status = Self.status(diagnosis.places)

@@ -161,7 +161,10 @@ final class Exchange: Sendable {
         var changes = try rows.cookies().rows
             .map { CookieRows.Change(key: CookieKey($0.cookie), updated: $0.updated, cookie: $0.cookie) }
         let present = Set(changes.map(\.key))
-        for cookie in jar.allCookies() {
+        let cookies = jar.allCookies()
+        // Checked after the copy: cookies may have come since the batch was taken.
+        let isOverrun = isOverrun || recorder.isOverrun
+        for cookie in cookies {
             let key = CookieKey(cookie)
             // With an overrun, cookies newer than the last write are not tracked; they are not in the file yet.
             if present.contains(key) || (isOverrun && cookie.created > written) { continue }
