@@ -49,7 +49,8 @@ struct JSONValueTests {
     func wholeNumbers(_ text: String) throws {
         let value = try #require(JSONValue(Array("[\(text)]".utf8)))
         #expect(value.array?.first?.integer == 60)
-        #expect(JSONValue(Array("[299999999999999998.5]".utf8))?.text == "[300000000000000000]")
+        let large = try #require(JSONValue(Array("[299999999999999998.5]".utf8)))
+        #expect(JSONValue(Array(large.text.utf8)) == large)
     }
 
     @Test("any octets are read without a trap, and what is read is read again from its own text")
