@@ -117,6 +117,7 @@ public import Glibc
 @_exported import struct Glibc.pthread_rwlock_t
 @_exported import func Glibc.pthread_rwlock_unlock
 @_exported import func Glibc.pthread_rwlock_wrlock
+@_exported import func Glibc.pwrite
 @_exported import func Glibc.raise
 @_exported import func Glibc.read
 @_exported import func Glibc.readlink
