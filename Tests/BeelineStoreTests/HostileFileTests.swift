@@ -9,7 +9,7 @@ import Testing
 
 @testable import BeelineStore
 
-/// Files whose numbers and tables nobody of ours has written, and numbers of programs.
+/// Files with numbers and tables that we did not write, and numbers of programs.
 @Suite("Numbers and tables of files from outside")
 struct HostileFileTests {
     @Test("A version below zero is damage, and ends no process", arguments: [-1, -5, Int32.min])

@@ -122,7 +122,7 @@ struct DriverFaultTests {
     }
 
     #if os(Linux)
-    @Test("a program whose end nobody tells, since SIGCHLD is ignored, counts as failed")
+    @Test("a program whose exit status is lost, because SIGCHLD is ignored, counts as failed")
     func ignoredChildren() async {
         await #expect(processExitsWith: .success) {
             signal(SIGCHLD, SIG_IGN)

@@ -155,7 +155,7 @@ struct RaceTests {
         #expect(try await resolver.resolve(Self.www).addresses == addresses("192.0.2.1"))
     }
 
-    @Test("questions that nobody answers do not take an upstream's connection from the others")
+    @Test("unanswered questions do not take an upstream's connection from the others")
     func manyPending() throws {
         let channel = EmbeddedChannel()
         let handler = DNSStreamHandler(secured: nil, silence: .seconds(1))
