@@ -19,11 +19,13 @@ public import Glibc
 @_exported import var Glibc.EAI_NONAME
 @_exported import var Glibc.ECONNREFUSED
 @_exported import var Glibc.EDQUOT
+@_exported import var Glibc.EFBIG
 @_exported import var Glibc.EINTR
 @_exported import var Glibc.EIO
 @_exported import var Glibc.ENODEV
 @_exported import var Glibc.ENOENT
 @_exported import var Glibc.ENOSPC
+@_exported import var Glibc.ENOTDIR
 @_exported import var Glibc.EPIPE
 @_exported import var Glibc.EWOULDBLOCK
 @_exported import var Glibc.FD_CLOEXEC
@@ -45,6 +47,7 @@ public import Glibc
 @_exported import var Glibc.O_RDWR
 @_exported import var Glibc.O_TRUNC
 @_exported import var Glibc.O_WRONLY
+@_exported import var Glibc.POLLIN
 @_exported import var Glibc.POLLOUT
 @_exported import var Glibc.P_PID
 @_exported import var Glibc.R_OK
