@@ -13,21 +13,26 @@ struct HTTP2FloodGuard {
     /// (CVE-2023-44487).
     static let cancellationLimit = 1_000
 
-    private var count = 0
-    private var cancellations = 0
-    private var cancellationBegin = NIODeadline.uptimeNanoseconds(0)
-    private var begin = NIODeadline.uptimeNanoseconds(0)
+    /// Counts events within ``period``.
+    private struct Tally {
+        var count = 0
+        private var begin = NIODeadline.uptimeNanoseconds(0)
+
+        mutating func add(now: NIODeadline) {
+            if now - begin > HTTP2FloodGuard.period { (begin, count) = (now, 0) }
+            count += 1
+        }
+    }
+
+    private var wasted = Tally()
+    private var cancelled = Tally()
 
     /// Counts a frame that carries no data.
     ///
     /// - Throws: the error that ends the connection, if there are too many.
     mutating func waste(now: NIODeadline) throws(HTTP2ConnectionError) {
-        if now - begin > Self.period {
-            begin = now
-            count = 0
-        }
-        count += 1
-        guard count <= Self.limit else {
+        wasted.add(now: now)
+        guard wasted.count <= Self.limit else {
             throw HTTP2ConnectionError(.enhanceYourCalm, "a flood of frames that bring nothing")
         }
     }
@@ -36,18 +41,14 @@ struct HTTP2FloodGuard {
     ///
     /// - Throws: the error that ends the connection, if there are too many.
     mutating func cancellation(now: NIODeadline) throws(HTTP2ConnectionError) {
-        if now - cancellationBegin > Self.period {
-            cancellationBegin = now
-            cancellations = 0
-        }
-        cancellations += 1
-        guard cancellations <= Self.cancellationLimit else {
+        cancelled.add(now: now)
+        guard cancelled.count <= Self.cancellationLimit else {
             throw HTTP2ConnectionError(.enhanceYourCalm, "a flood of requests that are taken back")
         }
     }
 
     /// Resets the count of frames without data, because a response or a body made progress.
     mutating func progress() {
-        count = 0
+        wasted.count = 0
     }
 }

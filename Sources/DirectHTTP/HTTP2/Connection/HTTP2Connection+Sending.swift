@@ -29,8 +29,7 @@ extension HTTP2Connection {
         guardian.progress()
         guard endStream else { return }
         streams.values[index].isWhole = true
-        streams.values[index].isLocalEnded = true
-        removeIfEnded(id)
+        endLocal(id, at: index)
     }
 
     /// Queues a piece of a body for ``writeNextFrame()``.

@@ -175,10 +175,4 @@ struct HTTP2Connection<Fields: HTTP2FieldCollector> {
         // Otherwise ended streams would stay queued while the window is closed.
         if stream.isQueued { sending.removeAll { $0 == id } }
     }
-
-    /// Removes a stream that both sides have ended.
-    mutating func removeIfEnded(_ id: UInt32) {
-        guard let stream = streams[id], stream.isLocalEnded, stream.isRemoteEnded else { return }
-        remove(id)
-    }
 }
