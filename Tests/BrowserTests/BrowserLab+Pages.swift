@@ -7,7 +7,7 @@ import Foundation
 import NIOCore
 import Testing
 
-/// Runs a test in a browser, and ends everything whatever comes of it.
+/// Runs a test in a browser; stops the browser and the servers afterwards, even if the test throws.
 func withBrowser(
     _ kind: BrowserKind,
     isProxied: Bool = true,
@@ -35,19 +35,19 @@ func withBrowser(
 }
 
 extension BrowserLab {
-    /// Logs in with our own client.
+    /// Logs in with the client of this process.
     func login() async throws {
         let response = try await client.post("\(url("www.a.test", "/login"))", body: .form([("user", "anne")]))
         #expect(response.status == .ok)
     }
 
-    /// What our own client is answered.
+    /// The text that the client of this process gets from a path.
     func native(_ path: String) async throws -> String {
         let response = try await client.get("\(url("www.a.test", path))")
         return BrowserSite.text(String(buffer: try await response.collect(upTo: 1 << 20)))
     }
 
-    /// What a script in the page is answered.
+    /// The text that a script in the page gets from a path.
     func fetch(_ path: String, method: String = "GET") async throws -> String {
         let script = "fetch(\"\(path)\", {method: \"\(method)\"}).then(answer => answer.text())"
         return BrowserSite.text(try await evaluate(script))
@@ -59,7 +59,7 @@ extension BrowserLab {
         try await browser.navigate(to: url(name, "/frame?src=\(source)"))
     }
 
-    /// The cookies that the frame's request had.
+    /// The names of the cookies that the frame's request carried, sorted.
     func framed() async throws -> [String] {
         let all = try await site.requests(atLeast: 2)
         let request = try #require(all.first { $0.path == "/cookies" })

@@ -7,12 +7,13 @@ import BeelineWebDriver
 import CookieJar
 import Foundation
 
-/// A site whose names only our upstream knows, with a certificate for each name on one address; a client of ours, a proxy
-/// that shares its resolver, and a real browser behind it, whose own resolver is led to another server.
+/// A site on one address with a certificate for each of its names, which only the test's upstream resolves; a client, a
+/// proxy that shares the client's resolver, and a real browser behind the proxy, whose own resolver leads to another
+/// server.
 struct BrowserLab {
     let authority: TestAuthority
     let site: LoopbackOrigin
-    /// Where the poisoned answers lead: it has the site's certificates, and nobody must come here.
+    /// The server that poisoned answers lead to. It has the site's certificates; tests fail if it gets a connection.
     let trap: LoopbackOrigin
     let upstream: UpstreamServer
     let jar: CookieJar
@@ -26,12 +27,12 @@ struct BrowserLab {
     static let names = ["www.a.test", "api.a.test", "www.b.test"]
 
     /// - Parameters:
-    ///   - kind: which browser.
-    ///   - isProxied: whether it goes through the proxy.
-    ///   - trustsAuthority: whether it knows who signed the site's certificates.
-    ///   - protocols: what the site speaks, as ALPN names it.
-    ///   - cookieInterval: how often the browser's cookies are looked at.
-    ///   - handler: answers on the site.
+    ///   - kind: which browser to start.
+    ///   - isProxied: whether the browser uses the proxy.
+    ///   - trustsAuthority: whether the browser trusts the issuer of the site's certificates.
+    ///   - protocols: the protocols of the site, as ALPN names them.
+    ///   - cookieInterval: the interval at which the browser's cookies are read.
+    ///   - handler: answers the requests to the site.
     init(
         _ kind: BrowserKind,
         isProxied: Bool = true,
@@ -111,9 +112,9 @@ struct BrowserLab {
         try HTTPURL("https://\(name):\(site.port)\(path)")
     }
 
-    /// Moves the site to another address: the old one does not answer any more.
+    /// Moves the site to another address; the old address no longer answers.
     ///
-    /// - Returns: the site where it is now, which the caller ends.
+    /// - Returns: the site at its new address, which the caller stops.
     func move(to address: String) async throws -> LoopbackOrigin {
         let moved = try await LoopbackOrigin.start(addresses: [address], port: site.port, tls: tls, handler: handler)
         for name in Self.names { try upstream.zone.set(name, to: [address]) }
@@ -121,12 +122,11 @@ struct BrowserLab {
         return moved
     }
 
-    /// What an expression gives in the page.
+    /// The value of a JavaScript expression in the page.
     func evaluate<Value: Decodable>(_ expression: String, as type: Value.Type = Value.self) async throws -> Value {
         try JSONDecoder().decode(type, from: Data(try await browser.evaluate(expression).utf8))
     }
 
-    /// The text of the page.
     func pageText() async throws -> String { try await evaluate("document.body.innerText") }
 
     func stop() async {

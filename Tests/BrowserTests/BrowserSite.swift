@@ -4,17 +4,17 @@ import BeelineTesting
 import Foundation
 import HTTPTypes
 
-/// The site that browsers are sent to.
+/// The site that the browsers of the tests open.
 enum BrowserSite {
     /// | path | answers |
     /// | --- | --- |
-    /// | `/login` | to POST: a session that scripts cannot see |
-    /// | `/logout` | takes it away |
-    /// | `/page` | a page that says which cookies its request had |
+    /// | `/login` | POST only: sets a session cookie that scripts cannot read |
+    /// | `/logout` | deletes the session cookie |
+    /// | `/page` | a page that says whether its request was logged in |
     /// | `/cookies` | the names of the request's cookies, sorted |
     /// | `/set?value=…` | sets cookies: one for each of `value`, `value2`, … |
     /// | `/frame?src=…` | a page with a frame |
-    /// | `/ws` | a WebSocket that sends every frame back |
+    /// | `/ws` | a WebSocket that echoes every frame |
     static let handler: LoopbackOrigin.Handler = { request in
         switch request.path {
         case "/login" where request.method == .post:
@@ -35,7 +35,7 @@ enum BrowserSite {
         }
     }
 
-    /// The body's text of a page.
+    /// The text in the body of a page.
     static func text(_ page: String) -> String {
         guard let start = page.range(of: "<body>"), let end = page.range(of: "</body>") else { return page }
         return String(page[start.upperBound..<end.lowerBound])

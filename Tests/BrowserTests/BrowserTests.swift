@@ -2,6 +2,6 @@
 
 import Testing
 
-/// Tests in real browsers, one after the other: each of them is more than one process and much memory.
+/// Tests in real browsers. They run one after the other because each browser needs several processes and much memory.
 @Suite(.serialized, .timeLimit(.minutes(2)))
 struct BrowserTests {}

@@ -7,12 +7,12 @@ import HTTPTypes
 import Testing
 
 extension BrowserTests {
-    /// Bodies that are too large to be lucky.
+    /// Bodies that are larger than all buffers on the way.
     @Suite
     struct BulkTests {
-        @Test("200 MiB go up and come down, and compare equal", arguments: [BrowserKind.chromium])
+        @Test("a browser uploads and downloads 200 MiB through the proxy unchanged", arguments: [BrowserKind.chromium])
         func bulk(_ kind: BrowserKind) async throws {
-            // A MiB 200 times, each with a number of its own at its beginning.
+            // 200 blocks of 1 MiB; each starts with its number.
             var block = (0..<(1 << 20)).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) }
             var hasher = SHA256()
             let blocks = (0..<200).map { number in

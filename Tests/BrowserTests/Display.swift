@@ -5,9 +5,9 @@ import Foundation
 
 @testable import BeelineWebDriver
 
-/// A screen that nobody sees, for browsers that need one: Xvfb. It goes with its owner.
+/// A virtual screen (Xvfb) for browsers that need a display. It ends with its owner.
 final class Display: Sendable {
-    /// `:1`.
+    /// The value of `DISPLAY`, for example `:1`.
     let name: String
     private let files: ProfileFolder
     private let server: OwnedProcess
@@ -17,7 +17,7 @@ final class Display: Sendable {
         self.files = files
         let arguments = ["/usr/bin/Xvfb", "-displayfd", "1", "-screen", "0", "1024x768x24", "-nolisten", "tcp"]
         server = try OwnedProcess(arguments, environment: [:], output: files["display"])
-        // It prints its number when it takes connections.
+        // Xvfb prints its number once it accepts connections.
         name = try await withTimeLimit(.seconds(30), { "a display of Xvfb" }) {
             while true {
                 let text = files.text("display") ?? ""
@@ -32,7 +32,7 @@ final class Display: Sendable {
     /// A folder for files that the browser reads.
     var folder: String { files.path }
 
-    /// Presses keys, in the window that is there.
+    /// Presses keys in the focused window.
     func press(_ keys: String) async throws {
         let arguments = ["xdotool", "key", keys]
         var environment = ProcessInfo.processInfo.environment

@@ -11,10 +11,10 @@ import Testing
 
 @testable import BeelineWebDriver
 
-/// Drivers and browsers that hang, lie or lose their tabs, with stand-ins for them.
+/// Drivers and browsers that hang, send wrong answers or lose their tabs, played by loopback servers.
 @Suite("Drivers that fail", .timeLimit(.minutes(1)))
 struct DriverFaultTests {
-    /// The session of a stand-in for a driver.
+    /// A session with the server that plays the driver.
     private static func launch(_ driver: LoopbackOrigin, _ folder: ProfileFolder) throws -> DriverLaunch {
         DriverLaunch(
             connection: try WebDriverConnection(port: driver.port, limit: .seconds(20)),
@@ -23,14 +23,14 @@ struct DriverFaultTests {
         )
     }
 
-    /// The last requests that a stand-in got.
+    /// The last requests that the driver received.
     private static func last(_ count: Int, of driver: LoopbackOrigin) -> [String] {
         driver.requests.suffix(count).map { "\($0.method) \($0.path.dropFirst(10)) \($0.text)" }
     }
 
     private static let gone = #"{"value":{"error":"no such window","message":"no such window: closed"}}"#
 
-    @Test("a task that is cancelled in a tab of its own comes back to the tab where it was")
+    @Test("cancelling work in a new tab closes that tab and returns to the previous one")
     func cancelledInTab() async throws {
         let driver = try await LoopbackOrigin.start { request in
             switch (request.method, request.path) {
@@ -45,7 +45,7 @@ struct DriverFaultTests {
         let work = Task {
             try await launch.inNewTab { () async throws(WebDriverError) in
                 enter.yield()
-                // Until it is cancelled.
+                // Cancellation ends the sleep.
                 try? await ContinuousClock().sleep(for: .seconds(600))
                 try await launch.navigate(to: "http://a.test/")
             }
@@ -58,7 +58,7 @@ struct DriverFaultTests {
         await driver.stop()
     }
 
-    @Test("where the switch to a tab of its own fails, the tab before it is not closed")
+    @Test("if the switch to a new tab fails, the previous tab stays open")
     func noSwitch() async throws {
         let driver = try await LoopbackOrigin.start { request in
             switch (request.method, request.path, request.text) {
@@ -79,7 +79,7 @@ struct DriverFaultTests {
         await driver.stop()
     }
 
-    @Test("where the tab was closed that commands are for, another one takes its place")
+    @Test("if the current tab was closed, commands go to another open tab")
     func closedTab() async throws {
         let current = NIOLockedValueBox("closed")
         let driver = try await LoopbackOrigin.start { request in
@@ -103,7 +103,7 @@ struct DriverFaultTests {
         await driver.stop()
     }
 
-    @Test("an answer without a list of cookies is an error, not a browser without cookies")
+    @Test("an answer without a list of cookies is an error, not an empty list")
     func noList() throws {
         for value: JSONValue? in [nil, [:], "", .null] {
             #expect(throws: WebDriverError.self) { try JSONValue.list(value, "cookies") }
@@ -111,7 +111,7 @@ struct DriverFaultTests {
         #expect(try JSONValue.list([], "cookies").isEmpty)
     }
 
-    @Test("a browser that hangs is asked to close for some seconds only")
+    @Test("closing a browser that hangs gives up after its time limit")
     func hangsAtTheEnd() async {
         let wasCancelled = NIOLockedValueBox(false)
         await briefly(.milliseconds(20)) {
@@ -122,7 +122,7 @@ struct DriverFaultTests {
     }
 
     #if os(Linux)
-    @Test("a program whose exit status is lost, because SIGCHLD is ignored, counts as failed")
+    @Test("a program counts as failed if its exit status is lost because SIGCHLD is ignored")
     func ignoredChildren() async {
         await #expect(processExitsWith: .success) {
             signal(SIGCHLD, SIG_IGN)
@@ -134,7 +134,7 @@ struct DriverFaultTests {
     }
     #endif
 
-    @Test("a browser that reads nothing does not hold up a command beyond its time")
+    @Test("a command to a browser that reads nothing times out")
     func deafBrowser() async throws {
         let browser = try await LoopbackOrigin.start { request in
             .webSocket(for: request) { try await $0.hold() }
@@ -144,7 +144,7 @@ struct DriverFaultTests {
             origin: nil,
             limit: .milliseconds(500)
         ) { _ in false }
-        // More than the kernel takes for a peer that reads nothing.
+        // More than the kernel buffers for a peer that reads nothing.
         let text = String(repeating: "x", count: 16 << 20)
         let error = await #expect(throws: WebDriverError.self) {
             try await connection.send("one", ["text": .string(text)])
@@ -154,7 +154,7 @@ struct DriverFaultTests {
         await browser.stop()
     }
 
-    @Test("a certutil that hangs is ended, and said", arguments: [true, false])
+    @Test("a certutil that hangs is ended and reported as an error", arguments: [true, false])
     func hangingCertutil(_ isCancelled: Bool) async throws {
         let (tools, profile) = (try ProfileFolder(), try ProfileFolder())
         let program = try tools.write("#!/bin/sh\nsleep 600\n", to: "certutil")
@@ -173,7 +173,7 @@ struct DriverFaultTests {
         #expect(throws: WebDriverError.self) { try result.get() }
     }
 
-    @Test("times without an end are told to a driver as the most that it takes")
+    @Test("a time limit that is too large for a driver is sent as the largest that drivers accept")
     func endlessLimit() {
         #expect(JSONValue.timeouts(.seconds(Int64.max))["pageLoad"]?.integer == 9_007_199_254_740_991)
         #expect(JSONValue.timeouts(.seconds(-1))["script"]?.integer == 0)

@@ -10,25 +10,25 @@ import Testing
 
 @testable import BeelineWebDriver
 
-/// What can be said of drivers without a browser.
+/// Tests of the driver code that need no browser.
 @Suite("Drivers", .timeLimit(.minutes(1)))
 struct DriverTests {
-    @Test("a browser that is not installed is named with its Debian packages", arguments: BrowserKind.allCases)
+    @Test("the error for a missing browser names its Debian packages", arguments: BrowserKind.allCases)
     func notInstalled(_ kind: BrowserKind) throws {
-        // MiniBrowser lies in a folder of its own; its driver is not found either way.
+        // MiniBrowser is outside PATH, in a folder of its own; its driver is in PATH, so it is missing here, too.
         let error = #expect(throws: WebDriverError.self) { try BrowserPrograms.find(kind, path: "/nowhere") }
         #expect(error?.code == .notInstalled)
         for package in kind.packages { #expect(error?.message.contains(package) == true) }
     }
 
-    @Test("where no browser is installed, all packages are named")
+    @Test("if no browser is installed, the error names the packages of all browsers")
     func nothingInstalled() {
         let error = #expect(throws: WebDriverError.self) { try BrowserPrograms.find(nil, path: "") }
         #expect(error?.code == .notInstalled)
         #expect(error?.message.contains("apt-get install chromium chromium-driver") == true)
     }
 
-    @Test("without a display a browser with a window is not started, and what is missing is said")
+    @Test("starting a browser with a window fails without a display, and the error says so")
     func noDisplay() async {
         var configuration = BrowserConfiguration()
         configuration.environment = ["PATH": "/usr/bin:/bin"]
@@ -37,7 +37,7 @@ struct DriverTests {
         #expect(error?.message.contains("needs a display") == true)
     }
 
-    @Test("a process ends with what it has started, and leaves no zombie")
+    @Test("ending a process ends its children, too, and leaves no zombie")
     func ownedProcess() async throws {
         let folder = try ProfileFolder()
         let log = folder["log"]
@@ -54,7 +54,7 @@ struct DriverTests {
         var status: Int32 = 0
         #expect(waitpid(-1, &status, WNOHANG) <= 0)
         let number = try #require(child)
-        // It is not our child, and whoever inherited it may take a moment.
+        // It is not our child; the process that inherited it may take a moment to reap it.
         try await withTimeLimit(.seconds(20), { "the end of \(number)" }) {
             while kill(number, 0) == 0, !Self.isZombie(number) { try await Task.sleep(for: .milliseconds(10)) }
         }
@@ -65,7 +65,7 @@ struct DriverTests {
         return text?.contains(") Z ") ?? true
     }
 
-    @Test("a program has none of our sockets, whose ports would seem to be served by it")
+    @Test("a started program inherits no socket, so it cannot keep a port open")
     func noSockets() async throws {
         let site = try await LoopbackOrigin.start { _ in .text("") }
         let folder = try ProfileFolder()
@@ -77,7 +77,7 @@ struct DriverTests {
         await site.stop()
     }
 
-    @Test("a number that leads to another file by now is not handed on as one that was inherited")
+    @Test("a descriptor number that was reused for another file is not passed to programs as inherited")
     func reusedDescriptor() throws {
         let files = [open("/dev/null", O_RDONLY), open("/dev/zero", O_RDONLY)]
         let number = fcntl(files[0], F_DUPFD, 1500)
@@ -89,7 +89,7 @@ struct DriverTests {
         #expect(inherited.numbers.isEmpty)
     }
 
-    @Test("a program that is not there is an error that names it")
+    @Test("the error for a missing program names the program")
     func noProgram() throws {
         let folder = try ProfileFolder()
         let error = #expect(throws: WebDriverError.self) {
@@ -100,7 +100,7 @@ struct DriverTests {
     }
 
     @Test(
-        "what a driver refuses comes in its own words",
+        "a refused command throws the driver's own message",
         arguments: [
             (
                 404, #"{"value":{"error":"no such window","message":"gone\nstack"}}"#, WebDriverError.Code.ended,
@@ -121,7 +121,7 @@ struct DriverTests {
         await driver.stop()
     }
 
-    @Test("answers that come in another order find their commands, and a closed browser ends those that wait")
+    @Test("answers in another order reach their commands, and a closed connection fails the commands that wait")
     func biDi() async throws {
         let browser = try await LoopbackOrigin.start { request in
             .webSocket(for: request) { connection in
@@ -146,7 +146,7 @@ struct DriverTests {
             origin: "http://beeline.invalid",
             limit: .seconds(20)
         ) { $0["method"] == "tab.closed" && $0["params"]?["parent"] == nil }
-        // It would wait for longer than the test may take.
+        // Without the hint this would take longer than the test's time limit.
         await connection.waitForHint(within: .seconds(600))
         let commands = ["one", "two", "three"].map { name in Task { try await connection.send(name) } }
         var ended = 0
@@ -167,7 +167,7 @@ struct DriverTests {
     }
 
     @Test(
-        "Firefox hints that a server sets cookies and that a tab closes, and at nothing else",
+        "events of Firefox count as hints only if a server sets a cookie or a tab closes",
         arguments: [
             (#"{"method":"browsingContext.contextDestroyed","params":{"context":"1","parent":null}}"#, true),
             (#"{"method":"browsingContext.contextDestroyed","params":{"context":"2","parent":"1"}}"#, false),
@@ -181,7 +181,7 @@ struct DriverTests {
         #expect(FirefoxSession.isHint(try #require(JSONValue(Array(event.utf8)))) == isHint)
     }
 
-    @Test("what drivers write of cookies is read, and written again as it was")
+    @Test("cookies read from a driver are written back unchanged")
     func cookieForms() throws {
         var random = SeededRandom(seed: 7)
         let rounds = ProcessInfo.processInfo.environment["BEELINE_FUZZ"].flatMap { Int($0) } ?? 5_000
@@ -198,14 +198,14 @@ struct DriverTests {
             }
             if let cookie = Cookie(webKit: value), let written = cookie.webKit {
                 let again = try #require(JSONValue(Array(written.text.utf8)))
-                // For a host alone there is no domain in it: that is the page's.
+                // A host-only cookie is written without a domain; the driver uses the page's host.
                 #expect(again["domain"] == (cookie.isHostOnly ? nil : .string("." + cookie.domain)))
                 #expect(again["value"]?.string == cookie.value)
             }
         }
     }
 
-    /// A cookie as drivers write it, with fields that are missing, odd or of another kind.
+    /// A cookie as drivers write it, with random fields missing, of odd values or of another type.
     private static func cookie(_ random: inout SeededRandom) -> JSONValue {
         let texts = ["", "a", "a.test", ".a.test", "é\u{1}\"\\", "https://b.test", "None", "lax", "null", "/x"]
         func odd(_ random: inout SeededRandom) -> JSONValue {

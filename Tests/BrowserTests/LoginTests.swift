@@ -9,11 +9,11 @@ import Names
 import Testing
 
 extension BrowserTests {
-    /// A login made in one place is there in the other.
+    /// Logins are shared between a browser and the client.
     @Suite
     struct LoginTests {
         @Test(
-            "a login by POST is handed over, and the first load is logged in, at a name that only our upstream knows",
+            "the browser's first load of a name that only the upstream knows carries the client's login",
             arguments: BrowserKind.allCases
         )
         func firstLoad(_ kind: BrowserKind) async throws {
@@ -30,7 +30,7 @@ extension BrowserTests {
                 #expect(loads.map { $0.cookies["session"] } == ["42"])
                 #expect(loads.map(\.connection.serverName) == ["www.a.test"])
 
-                // The other name of this address has a certificate of its own.
+                // Another name on the same address has its own certificate and its own cookies.
                 try await lab.browser.navigate(to: lab.url("www.b.test", "/page"))
                 #expect(try await lab.pageText() == "log in first")
                 #expect(lab.site.requests.last?.connection.serverName == "www.b.test")
@@ -39,7 +39,7 @@ extension BrowserTests {
         }
 
         @Test(
-            "expiry, SameSite, HttpOnly and Secure come back as they were handed over",
+            "the browser keeps expiry, SameSite, HttpOnly and Secure of the jar's cookies",
             arguments: BrowserKind.allCases
         )
         func attributes(_ kind: BrowserKind) async throws {
@@ -68,7 +68,7 @@ extension BrowserTests {
             return "\(cookie.name)=\(cookie.value) \(cookie.domain)\(cookie.path) \(flags) \(expires)"
         }
 
-        @Test("a login or logout on one side reaches the other, both ways", arguments: BrowserKind.allCases)
+        @Test("logins and logouts in the browser reach the jar, and vice versa", arguments: BrowserKind.allCases)
         func follow(_ kind: BrowserKind) async throws {
             try await withBrowser(kind) { lab in
                 let page = try lab.url("www.a.test", "/page")
@@ -96,7 +96,7 @@ extension BrowserTests {
             }
         }
 
-        @Test("a cookie that a server sets in Firefox is seen at once, not at the next look")
+        @Test("a cookie that a server sets in Firefox is reported at once, before the next interval")
         func hint() async throws {
             try await withBrowser(.firefox, cookieInterval: .seconds(3_600)) { lab in
                 try await lab.browser.navigate(to: lab.url("www.a.test", "/page"))
@@ -108,7 +108,7 @@ extension BrowserTests {
             }
         }
 
-        @Test("the site moves to another address, and the browser is still logged in", arguments: BrowserKind.allCases)
+        @Test("the browser stays logged in when the site moves to another address", arguments: BrowserKind.allCases)
         func move(_ kind: BrowserKind) async throws {
             try await withBrowser(kind) { lab in
                 try await lab.login()
@@ -117,10 +117,10 @@ extension BrowserTests {
                 try await lab.browser.navigate(to: page)
                 #expect(try await lab.pageText() == "logged in: 42")
                 let moved = try await lab.move(to: "127.0.0.2")
-                // The tunnel that finds the old address dead has the name asked for anew; a person reloads.
+                // The first tunnel to the dead address makes the proxy resolve the name again; a later load succeeds.
                 let again = try lab.url("www.a.test", "/page?again")
                 for _ in 0..<5 where moved.requests.isEmpty {
-                    // WebKitGTK's driver does not tell that a load failed.
+                    // WebKitGTK's driver reports no error for a load that failed.
                     try? await lab.browser.navigate(to: again)
                     _ = try? await moved.requests(atLeast: 1, within: .seconds(1))
                 }
@@ -132,7 +132,7 @@ extension BrowserTests {
             }
         }
 
-        @Test("a cookie that was filed under an address moves to the name", arguments: BrowserKind.allCases)
+        @Test("rehoming moves a cookie from an address to the host name", arguments: BrowserKind.allCases)
         func rehome(_ kind: BrowserKind) async throws {
             try await withBrowser(kind) { lab in
                 let address = try #require(IPAddress("127.0.0.1"))

@@ -6,10 +6,10 @@ import Testing
 
 @testable import BeelineWebDriver
 
-/// The partitions of Firefox's cookies, with a stand-in for Firefox.
-@Suite("Partitions that Firefox does not tell of by itself")
+/// The partitions of Firefox's cookies, with a closure that plays Firefox.
+@Suite("Partitions that Firefox does not list")
 struct PartitionTests {
-    /// What is in the stand-in, by partition; all of it shows where no partition is named, without saying which.
+    /// The cookies of the simulated Firefox by partition. A query without a partition returns all, without partitions.
     private let partitions: NIOLockedValueBox<[Site?: [Cookie]]>
     private let asked = NIOLockedValueBox<[Site?]>([])
     private let known = NIOLockedValueBox(FirefoxPartitions())
@@ -32,7 +32,7 @@ struct PartitionTests {
         }
     }
 
-    @Test("cookies keep their partition however many sites were open since")
+    @Test("cookies keep their partition after 200 other sites were open")
     func manySites() async throws {
         let count = 200
         for number in 0..<count {
@@ -46,11 +46,11 @@ struct PartitionTests {
         }
         #expect(cookies.count == count + 1)
         #expect(cookies.first { $0.name == "plain" }?.partition == nil)
-        // All, the one that was just open, and those before it: not each of them.
+        // One query without a partition, one for the last site, and one for each recent site; not one for every site.
         #expect(asked.withLockedValue { $0.count } == 2 + FirefoxPartitions.recentLimit)
     }
 
-    @Test("more tabs at once than sites are remembered are asked for all the same")
+    @Test("the partitions of all open tabs are read, even if there are more than the limit of recent sites")
     func manyTabs() async throws {
         let sites = try (0..<100).map { try Self.site($0) }
         for (number, site) in sites.enumerated() { put("\(number)", in: site) }
@@ -60,7 +60,7 @@ struct PartitionTests {
         }
     }
 
-    @Test("partitions that many cookies were put into before the first look are asked for")
+    @Test("partitions that were filled before the first read are read, too")
     func manyPut() async throws {
         for number in 0..<100 {
             put("\(number)", in: try Self.site(number))
@@ -69,7 +69,7 @@ struct PartitionTests {
         for _ in 0..<3 { #expect(try await look(open: []).count { $0.partition != nil } == 100) }
     }
 
-    @Test("a cookie that changes in a partition that rests is found there, and one that goes is forgotten")
+    @Test("in partitions of closed sites, a changed cookie is found and a deleted one is forgotten")
     func changes() async throws {
         for number in 0..<100 {
             put("\(number)", in: try Self.site(number))
@@ -85,7 +85,7 @@ struct PartitionTests {
         #expect(!known.withLockedValue { $0.resting.contains { $0.site == gone } })
     }
 
-    @Test("two partitions with the same cookie each keep theirs")
+    @Test("equal cookies in several partitions each keep their partition")
     func same() async throws {
         for number in 0..<100 {
             put("same", in: try Self.site(number))

@@ -7,10 +7,10 @@ import CookieJar
 import Testing
 
 extension BrowserTests {
-    /// What goes through the tunnel is the browser's own.
+    /// A browser's own TLS, HTTP/2, WebSocket and cookie rules work through the tunnel.
     @Suite
     struct TunnelTests {
-        @Test("HTTP/2 and WebSocket go through the tunnel", arguments: BrowserKind.allCases)
+        @Test("HTTP/2 and WebSocket work through the tunnel", arguments: BrowserKind.allCases)
         func protocols(_ kind: BrowserKind) async throws {
             try await withBrowser(kind) { lab in
                 try await lab.browser.navigate(to: lab.url("www.a.test", "/page"))
@@ -32,7 +32,7 @@ extension BrowserTests {
             }
         }
 
-        @Test("without the proxy the poisoned answer leads elsewhere: the test would notice")
+        @Test("without the proxy the browser follows the poisoned answer, so the other tests would fail")
         func poison() async throws {
             try await withBrowser(.chromium, isProxied: false) { lab in
                 try await lab.browser.navigate(to: lab.url("www.a.test", "/page"))
@@ -41,7 +41,7 @@ extension BrowserTests {
             }
         }
 
-        @Test("a certificate of nobody whom the profile trusts is no page", arguments: BrowserKind.allCases)
+        @Test("the browser rejects a certificate of an issuer that it does not trust", arguments: BrowserKind.allCases)
         func distrust(_ kind: BrowserKind) async throws {
             try await withBrowser(kind, trustsAuthority: false) { lab in
                 try? await lab.browser.navigate(to: lab.url("www.a.test", "/page"))
@@ -49,7 +49,7 @@ extension BrowserTests {
             }
         }
 
-        @Test("frames and requests of the same site carry its cookies", arguments: BrowserKind.allCases)
+        @Test("frames and requests of the same site carry the site's cookies", arguments: BrowserKind.allCases)
         func sameSite(_ kind: BrowserKind) async throws {
             try await withBrowser(kind) { lab in
                 let page = try lab.url("www.a.test", "/page")
@@ -77,7 +77,7 @@ extension BrowserTests {
         }
 
         @Test(
-            "in a frame of another site only cookies of that page's partition go",
+            "a frame of another site sends only the cookies of the page's partition",
             arguments: [BrowserKind.chromium, .firefox]
         )
         func partitions(_ kind: BrowserKind) async throws {
@@ -87,7 +87,7 @@ extension BrowserTests {
                 for name in ["lax", "strict", "none"] {
                     lab.jar.store("\(name)=1; Path=/; Secure; SameSite=\(name)", from: framed)
                 }
-                // What the frame would have set within pages of the other site, and within those of a third one.
+                // Cookies as the frame sets them in pages of b.test, and in pages of a third site.
                 for (name, site) in [("mine", "https://b.test"), ("foreign", "https://c.test")] {
                     var cookie = Cookie(name, "1", domain: "www.a.test")
                     cookie.isSecure = true
@@ -100,15 +100,15 @@ extension BrowserTests {
                 try await store.handOver(from: lab.jar, for: page)
                 try await lab.open("www.b.test", framing: "www.a.test")
                 let sent = try await lab.framed()
-                // Both browsers keep other sites' cookies without a partition from frames, None or not.
+                // Both browsers send no unpartitioned cookies in frames of other sites, not even SameSite=None.
                 #expect(sent == ["mine"])
                 let shown = try await store.cookies().first { $0.name == "mine" }
                 #expect(shown?.partition == Site("https://b.test"))
             }
         }
 
-        /// Firefox loses the way now and then, and a navigation takes its whole limit.
-        @Test("a page that is on its way elsewhere can be left", arguments: [BrowserKind.chromium])
+        /// Firefox is left out: some of its navigations do not finish before their time limit here.
+        @Test("navigation works while the page itself is loading another one", arguments: [BrowserKind.chromium])
         func leaving(_ kind: BrowserKind) async throws {
             try await withBrowser(kind) { lab in
                 for round in 1...10 {
@@ -124,11 +124,11 @@ extension BrowserTests {
         }
 
         @Test(
-            "from another site a link carries Lax and None, a form that posts None alone",
+            "a GET from another site carries Lax and None cookies, a POST only None",
             arguments: BrowserKind.allCases
         )
         func crossSite(_ kind: BrowserKind) async throws {
-            // A browser for each: Firefox may lose its way where the page before is still on its own.
+            // One browser for each method: Firefox may fail to navigate while the previous page still navigates.
             for (method, expected) in [("get", ["lax", "none"]), ("post", ["none"])] {
                 try await withBrowser(kind) { lab in
                     let target = try lab.url("www.a.test", "/cookies")

@@ -50,7 +50,7 @@ struct AccessLogTests {
         let log = try #require(try AccessLog(path))
         for _ in 0..<3 { log.add(Self.record()) }
         await log.finish(within: .seconds(60))
-        // There is room again.
+        // From now on the log is a file that has room.
         try FileManager.default.removeItem(atPath: path)
         try log.reopen()
         log.add(Self.record(names: "b.test"))
@@ -65,9 +65,9 @@ struct AccessLogTests {
         let folder = try Folder()
         let path = "\(folder.path)/log"
         try #require(mkfifo(path, 0o600) == 0)
-        // As in the command.
+        // The command ignores SIGPIPE, too.
         signal(SIGPIPE, SIG_IGN)
-        // Without a reader there is an error, and no wait.
+        // Opening a pipe without a reader fails instead of waiting.
         let failure = #expect(throws: CommandFailure.self) { try AccessLog(path) }
         #expect(failure?.message.contains("no reader") == true)
         let reader = open(path, O_RDONLY | O_NONBLOCK)
@@ -75,7 +75,7 @@ struct AccessLogTests {
         let log = try #require(try AccessLog(path))
         for _ in 0..<20 { log.add(Self.record(names: String(repeating: "n", count: 10_000))) }
         await log.finish(within: .milliseconds(10))
-        // And it still takes lines.
+        // The log still accepts lines.
         log.add(Self.record())
     }
 
@@ -88,7 +88,7 @@ struct AccessLogTests {
         let reader = FileDescriptor(open(path, O_RDONLY | O_NONBLOCK))
         let queue = DispatchQueue(label: "log", attributes: .initiallyInactive)
         let log = try #require(try AccessLog(path, queue: queue))
-        // More than a pipe holds, at once.
+        // One write of more than a pipe holds.
         for _ in 0..<100 { log.add(Self.record(names: String(repeating: "n", count: 10_000))) }
         queue.activate()
         var count = 0

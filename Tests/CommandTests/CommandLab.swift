@@ -4,16 +4,17 @@ import Beeline
 import BeelineTesting
 import Foundation
 
-/// A site with a certificate for each of its names, on two addresses, an HTTPDNS service that knows them, and the command.
+/// A site on two addresses with a certificate for each of its names, an HTTPDNS service that resolves the names, and the
+/// command.
 struct CommandLab {
     let folder: Folder
     let authority: TestAuthority
     let site: LoopbackOrigin
-    /// The same in the clear.
+    /// The same site without TLS.
     let plain: LoopbackOrigin
     let upstream: UpstreamServer
 
-    /// - Parameter handler: answers on both sites.
+    /// - Parameter handler: answers the requests to both sites.
     init(
         names: [String] = ["a.test", "b.test"],
         handler: @escaping LoopbackOrigin.Handler = Routes.standard
@@ -42,7 +43,6 @@ struct CommandLab {
         ["--dns", "dnspod:\(upstream.endpoint)", "--allow-local-answers", "--cacert", "\(folder.path)/ca.pem"]
     }
 
-    /// Runs the command.
     func beeline(
         _ arguments: [String],
         environment: [String: String] = [:],
@@ -58,7 +58,7 @@ struct CommandLab {
     }
 }
 
-/// What `--report` printed, as a test looks into it.
+/// The JSON that `--report` or `--json` printed, by key and index.
 struct ReportView {
     private let value: Any?
 

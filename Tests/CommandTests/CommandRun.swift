@@ -2,7 +2,7 @@
 
 import Foundation
 
-/// A program that was run to its end: what it printed, and its exit code.
+/// The output and exit code of a program that has ended.
 struct CommandRun: Sendable {
     var status: Int32
     var output: Data
@@ -10,7 +10,7 @@ struct CommandRun: Sendable {
 
     var text: String { String(decoding: output, as: UTF8.self) }
 
-    /// The program under test, beside the tests that were built with it.
+    /// The path of the program under test, in the same folder as the tests.
     static let beeline: String = {
         let environment = ProcessInfo.processInfo.environment
         if let path = environment["BEELINE_COMMAND"] { return path }
@@ -21,11 +21,11 @@ struct CommandRun: Sendable {
             .deletingLastPathComponent().appendingPathComponent(".build/debug/beeline").path
     }()
 
-    /// Runs a program and returns when it has ended; ends it when the task is cancelled.
+    /// Runs a program and returns when it has ended. Cancelling the task kills it.
     ///
     /// - Parameters:
-    ///   - folder: where it runs, and where its home is.
-    ///   - environment: added to an environment that has only `PATH` and a home without configuration.
+    ///   - folder: its working directory and home.
+    ///   - environment: added to an environment that has only `PATH` and `HOME`.
     static func run(
         _ program: String,
         _ arguments: [String],
@@ -43,7 +43,7 @@ struct CommandRun: Sendable {
         process.arguments = arguments
         process.currentDirectoryURL = URL(fileURLWithPath: folder.path)
         process.environment = ["PATH": "/usr/bin:/bin", "HOME": folder.path].merging(environment) { $1 }
-        // Files, because a pipe that nobody empties stops its writer.
+        // Files, because a pipe that is full blocks its writer.
         process.standardOutput = try FileHandle(forWritingTo: URL(fileURLWithPath: output))
         process.standardError = try FileHandle(forWritingTo: URL(fileURLWithPath: errors))
         process.standardInput = try FileHandle(forReadingFrom: URL(fileURLWithPath: inputPath))
@@ -65,7 +65,7 @@ struct CommandRun: Sendable {
     }
 }
 
-/// A folder for the files of one test, which goes with it.
+/// A folder for the files of one test. It is removed with its owner.
 final class Folder: Sendable {
     let path: String
 
@@ -76,7 +76,7 @@ final class Folder: Sendable {
 
     deinit { try? FileManager.default.removeItem(atPath: path) }
 
-    /// Writes a file, and returns its path.
+    /// Writes a file and returns its path.
     @discardableResult
     func write(_ data: Data, to name: String) throws -> String {
         try data.write(to: URL(fileURLWithPath: "\(path)/\(name)"))

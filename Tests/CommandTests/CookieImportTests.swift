@@ -3,7 +3,7 @@
 import Testing
 
 extension ProcessTests {
-    /// What `beeline cookies import` counts.
+    /// The counts that `beeline cookies import` prints.
     struct CookieImportTests {
         @Test func cookiesThatHaveExpiredAreNotCountedAsImported() async throws {
             let lab = try await CommandLab()

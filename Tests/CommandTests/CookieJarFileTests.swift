@@ -6,7 +6,7 @@ import Foundation
 import Testing
 
 extension ProcessTests {
-    /// Cookies live in files between runs, and secrets stay where they belong.
+    /// Jar files keep cookies between runs, and output hides secrets.
     struct CookieJarFileTests {
         @Test(arguments: ["jar.txt", "jar.json", "jar.sqlite"])
         func whoLoggedInStaysLoggedIn(_ jar: String) async throws {
@@ -34,7 +34,7 @@ extension ProcessTests {
             let lab = try await CommandLab()
             let pipe = "\(lab.folder.path)/pipe"
             try #require(mkfifo(pipe, 0o600) == 0)
-            // Open for both, so that neither side waits for the other.
+            // Opened for reading and writing, so that neither side waits for the other.
             let descriptor = open(pipe, O_RDWR | O_NONBLOCK)
             defer { close(descriptor) }
             let url = lab.plainURL("/set-cookie?value=a%3Db")
@@ -47,7 +47,7 @@ extension ProcessTests {
             await lab.stop()
         }
 
-        /// A Netscape file with a cookie of each of so many domains.
+        /// A Netscape file with one cookie for each of `count` domains.
         private static func jar(_ count: Int) -> String {
             (0..<count).map { "d\($0).test\tFALSE\t/\tFALSE\t4102444800\tn\tv\n" }.joined()
         }
@@ -107,7 +107,7 @@ extension ProcessTests {
             #expect(list.text.hasPrefix("a.test n=v 31mx") && !list.text.unicodeScalars.contains("\u{9b}"))
             for line in [["header", "http://a.test/"], ["export"], ["list", "--json"]] {
                 let command = ["cookies"] + line + ["--jar", "jar.txt"]
-                // A program gets the octets as they are, and a terminal does not.
+                // A pipe gets the octets unchanged; a terminal gets no control characters.
                 let plain = try await CommandRun.run(CommandRun.beeline, command, in: folder)
                 #expect(
                     plain.text.unicodeScalars.contains("\u{9b}") || plain.text.contains("009b")

@@ -6,15 +6,15 @@ import Foundation
 import Testing
 
 extension ProcessTests {
-    /// Ordinary command lines mean to the command what they mean to curl: the same bytes arrive at the server, the same bytes on
-    /// standard output and in files, and the same exit code.
+    /// Ordinary command lines do the same as in curl: the server, standard output and files receive the same bytes, and
+    /// the exit code is the same.
     @Suite(.enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/curl"), "curl is not installed"))
     struct CurlComparisonTests {
-        /// One command line; `{P}` is a site in the clear, `{S}` one with TLS.
+        /// One command line. `{P}` is a site without TLS, `{S}` one with TLS, `{U}` one with an untrusted certificate.
         struct Row: Sendable {
             var what: String
             var arguments: [String]
-            /// Where the two are spelled in different ways.
+            /// The arguments for curl, if they differ.
             var curlArguments: [String]?
             var input = ""
 
@@ -55,27 +55,27 @@ extension ProcessTests {
             Row("a method", "-X", "DELETE", "{P}/echo"),
             Row("a method in one word", "-XOPTIONS", "{P}/echo"),
             Row("a method with data", "-X", "PATCH", "-d", "x", "{P}/echo"),
-            Row("a content type of one's own", "-H", "Content-Type: text/csv", "-d", "x", "{P}/echo"),
+            Row("a custom content type", "-H", "Content-Type: text/csv", "-d", "x", "{P}/echo"),
             Row("headers", "-H", "X-A: 1", "-H", "x-a:2", "-H", "X-Empty;", "{P}/echo"),
             Row("headers from a file", "-H", "@headers.txt", "{P}/echo"),
-            Row("headers that are left out", "-H", "Accept:", "-H", "User-Agent:", "{P}/echo"),
-            Row("a content type that is left out", "-H", "Content-Type:", "-d", "x", "{P}/echo"),
-            Row("a Host of one's own", "-H", "Host: other.test", "{P}/echo"),
+            Row("headers that are removed", "-H", "Accept:", "-H", "User-Agent:", "{P}/echo"),
+            Row("a content type that is removed", "-H", "Content-Type:", "-d", "x", "{P}/echo"),
+            Row("a custom Host", "-H", "Host: other.test", "{P}/echo"),
             Row("agent and referer", "-A", "agent/1", "-e", "http://r.test/", "{P}/echo"),
             Row("no agent", "-A", "", "{P}/echo"),
             Row("user and password", "-u", "me:pass word", "{P}/echo"),
             Row("user and password in the URL", "http://me:p%40ss@127.0.0.1:{PORT}/echo"),
-            Row("an Authorization of one's own wins", "-u", "me:x", "-H", "Authorization: Bearer t", "{P}/echo"),
+            Row("a custom Authorization wins over -u", "-u", "me:x", "-H", "Authorization: Bearer t", "{P}/echo"),
             Row("cookies", "-b", "a=b; c=d", "{P}/echo"),
             Row("cookies of a Netscape file", "-b", "cookies.txt", "{P}/echo"),
             Row("cookies of a file of headers", "-b", "cookies.hdr", "{P}/echo"),
-            Row("cookies of a file that is not there", "-b", "nothing.txt", "{P}/echo"),
-            Row("cookies set on the way", "-b", "", "-L", "{P}/hop-with-cookie"),
+            Row("cookies of a missing file", "-b", "nothing.txt", "{P}/echo"),
+            Row("cookies that a redirect sets", "-b", "", "-L", "{P}/hop-with-cookie"),
             Row("a range", "-r", "2-5", "{P}/ranged"),
             Row("a range to the end", "-r", "4", "{P}/ranged"),
             Row("a compressed body", "--compressed", "{P}/zipped"),
             Row("a body that is compressed twice", "--compressed", "{P}/zipped-twice"),
-            Row("a compressed body as it is", "{P}/zipped"),
+            Row("a compressed body without --compressed", "{P}/zipped"),
             Row(
                 "a form",
                 "-F",
@@ -116,25 +116,25 @@ extension ProcessTests {
             Row("a file named as in the URL", "-O", "{P}/echo/name.txt?x=y"),
             Row("a cluster of options", "-sSLo", "out.txt", "{P}/redirect?to=/chunked/2"),
             Row("a cluster with its value", "-sSLoout.txt", "{P}/redirect?to=/chunked/2"),
-            Row("no file for a name that is none", "-O", "{P}/"),
-            Row("a folder that is not there", "-o", "no/where.txt", "{P}/chunked/1"),
+            Row("-O with a URL that has no file name", "-O", "{P}/"),
+            Row("an output file in a missing folder", "-o", "no/where.txt", "{P}/chunked/1"),
             Row("heads in a file", "-D", "heads.txt", "-L", "{P}/redirect?to=/chunked/1"),
-            Row("a download that goes on", "-C", "-", "-o", "part.txt", "{P}/ranged"),
-            Row("a download that goes on at a byte", "-C", "3", "{P}/ranged"),
+            Row("a download that resumes", "-C", "-", "-o", "part.txt", "{P}/ranged"),
+            Row("a download that resumes at a given byte", "-C", "3", "{P}/ranged"),
             Row("options behind the URL", "{P}/echo", "-X", "PURGE"),
-            Row("what -- ends", "-X", "PURGE", "--", "{P}/echo"),
-            Row("what happened, in numbers", "-w", Row.numbers, "-d", "12345", "{P}/chunked/3"),
-            Row("what was sent, in numbers", "-A", "x", "-w", Row.moreNumbers, "{P}/chunked/3"),
-            Row("what was sent with a body", "-A", "x", "-w", Row.moreNumbers, "-d", "12345", "{P}/chunked/3"),
-            Row("what was sent on the way", "-A", "x", "-L", "-w", Row.moreNumbers, "{P}/redirect?to=/chunked/3"),
-            Row("a certificate that is good, in numbers", "-A", "x", "-w", "%{ssl_verify_result}", "{S}/status/200"),
-            Row("an answer of HTTP/1.0", "-i", "-w", Row.numbers, "{P}/old"),
-            Row("what happened on the way", "-L", "-w", Row.numbers, "{P}/redirect?to=/chunked/3"),
-            Row("what a header says", "-w", "%header{content-type}|%header{nothing}|%%|\\t|\\\\|%{", "{P}/chunked/1"),
-            Row("what an unknown variable says", "-w", "[%{nonsense}]", "{P}/chunked/1"),
-            Row("what is for errors only", "-w", "a%{onerror}b", "{P}/chunked/1"),
-            Row("what goes to standard error", "-w", "a%{stderr}b%{stdout}c", "{P}/chunked/1"),
-            Row("a port where nobody listens", "-w", "%{http_code} %{exitcode}", "http://127.0.0.1:1/"),
+            Row("options end at --", "-X", "PURGE", "--", "{P}/echo"),
+            Row("variables of the transfer", "-w", Row.numbers, "-d", "12345", "{P}/chunked/3"),
+            Row("variables of the request", "-A", "x", "-w", Row.moreNumbers, "{P}/chunked/3"),
+            Row("request with a body", "-A", "x", "-w", Row.moreNumbers, "-d", "12345", "{P}/chunked/3"),
+            Row("request of a redirect", "-A", "x", "-L", "-w", Row.moreNumbers, "{P}/redirect?to=/chunked/3"),
+            Row("the variable of a trusted certificate", "-A", "x", "-w", "%{ssl_verify_result}", "{S}/status/200"),
+            Row("an HTTP/1.0 response", "-i", "-w", Row.numbers, "{P}/old"),
+            Row("variables of a redirect", "-L", "-w", Row.numbers, "{P}/redirect?to=/chunked/3"),
+            Row("header variables", "-w", "%header{content-type}|%header{nothing}|%%|\\t|\\\\|%{", "{P}/chunked/1"),
+            Row("an unknown variable", "-w", "[%{nonsense}]", "{P}/chunked/1"),
+            Row("text for errors only", "-w", "a%{onerror}b", "{P}/chunked/1"),
+            Row("text for standard error", "-w", "a%{stderr}b%{stdout}c", "{P}/chunked/1"),
+            Row("a closed port", "-w", "%{http_code} %{exitcode}", "http://127.0.0.1:1/"),
             Row("a body that is cut short", "{P}/cut"),
             Row("a chunked body that is cut short", "{P}/cut-chunk"),
             Row("a connection that is closed at once", "{P}/close"),
@@ -142,23 +142,23 @@ extension ProcessTests {
             Row("more than Content-Length", "{P}/long"),
             Row("a header without a colon", "{P}/colon"),
             Row("a broken gzip", "--compressed", "{P}/badzip"),
-            Row("an answer that never comes", "-m", "1", "{P}/never"),
-            Row("a certificate that nobody vouches for", "{U}/echo"),
-            Row("a certificate that nobody needs to vouch for", "-k", "{U}/status/200"),
+            Row("a response that never comes", "-m", "1", "{P}/never"),
+            Row("an untrusted certificate", "{U}/echo"),
+            Row("an untrusted certificate with -k", "-k", "{U}/status/200"),
             Row("an empty URL", ""),
             Row("a URL with a space", "http://a b/"),
             Row("a URL with a bad port", "http://127.0.0.1:99999/"),
             Row("an unknown scheme", "foo://127.0.0.1/"),
-            Row("a pin that is none", "--resolve", "garbage", "{P}/echo"),
-            Row("data from a file that is not there", "-T", "nothing.txt", "{P}/echo"),
-            Row("roots that are not there", "--cacert", "nothing.pem", "{S}/echo"),
+            Row("an invalid --resolve", "--resolve", "garbage", "{P}/echo"),
+            Row("an upload of a missing file", "-T", "nothing.txt", "{P}/echo"),
+            Row("a missing file of roots", "--cacert", "nothing.pem", "{S}/echo"),
         ]
 
         @Test func meansTheSame() async throws {
-            // Each has servers of its own, so that both can run at the same time.
+            // Each program has its own servers, so that both can run at the same time.
             let (ours, theirs) = (try await Stage(), try await Stage())
             for row in Self.rows {
-                // -q: no ~/.curlrc. -s: no progress meter, which is not for programs.
+                // -q: no ~/.curlrc. -s: no progress meter.
                 let curl = ["-q", "-s", "-S"] + (row.curlArguments ?? row.arguments)
                 async let one = ours.run(CommandRun.beeline, row.arguments, row.input)
                 async let other = theirs.run("/usr/bin/curl", curl, row.input)
@@ -172,10 +172,10 @@ extension ProcessTests {
             await theirs.stop()
         }
 
-        /// The servers of one side.
+        /// The servers for one of the two programs.
         private struct Stage {
             let lab: CommandLab
-            /// A site whose authority nobody trusts.
+            /// A site whose certificate has an untrusted issuer.
             let stranger: LoopbackOrigin
 
             init() async throws {
@@ -206,7 +206,7 @@ extension ProcessTests {
             }
         }
 
-        /// What one of the two did.
+        /// The effects of one of the two programs: its output, the requests that arrived and the files that it wrote.
         private struct Side {
             var run: CommandRun
             var requests: [String]
@@ -233,8 +233,9 @@ extension ProcessTests {
                 run.output = Data(Self.withoutVariance(run.text, lab).utf8)
             }
 
-            /// A request without what must differ: the agent's name, a form's boundary, the codings that are known, and the
-            /// leave that curl asks for before it uploads. The order of fields means nothing (RFC 9110 §5.3).
+            /// A request without the parts that may differ: the name of the agent, a form's boundary, the supported codings,
+            /// and `Expect: 100-continue` of curl's uploads. The fields are sorted; their order has no meaning (RFC 9110
+            /// §5.3).
             private static func text(_ request: ReceivedRequest, _ lab: CommandLab) -> String {
                 let fields = request.fields.filter { $0.name != .expect }.map { field in
                     "\(field.name.canonicalName): \(field.name == .acceptEncoding ? "CODINGS" : field.value)"
@@ -293,13 +294,13 @@ extension ProcessTests {
 }
 
 extension ProcessTests.CurlComparisonTests.Row {
-    /// All variables whose values depend on nothing but the exchange.
+    /// All variables whose values depend only on the exchange.
     static let numbers = """
         %{http_code} %{response_code} %{http_version} %{content_type} %{method} %{scheme} %{num_redirects} %{num_connects} \
         %{num_headers} %{remote_ip} %{remote_port} %{size_download} %{size_upload} %{size_header} %{url_effective} \
         %{redirect_url} %{urlnum} %{exitcode} %{errormsg} %{filename_effective}\\n
         """
 
-    /// Those that tell what was sent, and from where.
+    /// Variables of the request, and of the address that it was sent from.
     static let moreNumbers = "%{size_request} %{local_ip} %{http_connect} %{ssl_verify_result}\\n"
 }

@@ -6,10 +6,10 @@ import Foundation
 import Testing
 
 extension ProcessTests {
-    /// Files of cookies go back and forth between the command and curl, and nothing is lost on the way.
+    /// The command and curl can share a cookie file without losing cookies.
     @Suite(.enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/curl"), "curl is not installed"))
     struct CurlJarTests {
-        /// The lines of a file that are cookies, whoever wrote them and in whatever order.
+        /// The cookie lines of a file, in an order that does not depend on the program that wrote it.
         private static func cookies(_ folder: Folder, _ name: String) throws -> [String] {
             try folder.text(name).split(separator: "\n").map(String.init)
                 .filter { !$0.hasPrefix("# ") && $0.contains("\t") }.sorted()
@@ -21,7 +21,7 @@ extension ProcessTests {
         }
 
         @Test func aFileOfCurlIsReadAndWrittenBackAsItWas() async throws {
-            // Not beyond the 400 days that both allow.
+            // Within the limit of 400 days that both apply.
             let date = CookieTime(secondsSince1970: CookieTime.now.secondsSince1970.rounded() + 8_640_000).httpDate
             let lab = try await CommandLab { _ in
                 Reply.text("ok").adding(.setCookie, "session=1; Path=/")
@@ -31,7 +31,7 @@ extension ProcessTests {
             try await Self.curl(lab, "-c", "curl.txt", "-o", "/dev/null", lab.plainURL())
             let written = try Self.cookies(lab.folder, "curl.txt")
             #expect(written.count == 4)
-            // From curl to us: the same cookies are sent that curl itself would send, and the file stays what it was.
+            // From curl to the command: it sends the cookies that curl would send, and leaves the file unchanged.
             try await Self.curl(lab, "-b", "curl.txt", "-o", "/dev/null", lab.plainURL("/deep/"))
             for jar in ["curl.txt", "our.json", "our.sqlite"] {
                 if jar != "curl.txt" {
@@ -46,7 +46,7 @@ extension ProcessTests {
                 try lab.folder.write(back.output, to: "back.txt")
                 #expect(try Self.cookies(lab.folder, "back.txt") == written, "\(jar)")
             }
-            // And back to curl, which writes what it has read.
+            // Back to curl, which writes the cookies that it has read.
             try await Self.curl(lab, "-b", "back.txt", "-c", "again.txt", "-o", "/dev/null", lab.plainURL("/deep/"))
             #expect(lab.plain.requests.last?.cookies == lab.plain.requests[1].cookies)
             #expect(try Self.cookies(lab.folder, "again.txt") == written)

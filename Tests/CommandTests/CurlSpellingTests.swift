@@ -7,10 +7,10 @@ import Testing
 
 @testable import BeelineCommand
 
-/// Command lines are spelled as curl's users spell them.
+/// Command lines may be spelled as for curl.
 struct CurlSpellingTests {
     static let rows: [(what: String, line: [String], canonical: [String])] = [
-        ("nothing asks for help", [], ["--help"]),
+        ("an empty command line asks for help", [], ["--help"]),
         ("the version has curl's letter", ["-V"], ["--version"]),
         ("a URL is fetched", ["http://x/"], ["fetch", "http://x/"]),
         ("fetch may be named", ["fetch", "x"], ["fetch", "x"]),
@@ -31,7 +31,7 @@ struct CurlSpellingTests {
         ("a long option's value stands alone", ["--max-redirs", "-1", "x"], ["fetch", "--max-redirs=-1", "x"]),
         ("a long option may have an equals sign", ["--data=x", "x"], ["fetch", "--data=x", "x"]),
         ("digits are letters", ["-4v", "x"], ["fetch", "--ipv4", "--verbose", "x"]),
-        ("what -- ends stays", ["-s", "--", "-x"], ["fetch", "--silent", "--", "-x"]),
+        ("arguments after -- stay as they are", ["-s", "--", "-x"], ["fetch", "--silent", "--", "-x"]),
         ("an unknown letter stays for its error", ["-sZ", "x"], ["fetch", "--silent", "-Z", "x"]),
         ("a value that is missing stays for its error", ["-o"], ["fetch", "--output"]),
         ("a dash is an argument", ["-"], ["fetch", "-"]),
@@ -46,7 +46,7 @@ struct CurlSpellingTests {
         #expect(CurlSpelling.canonical(row.line, subcommands: subcommands) == row.canonical, "\(row.what)")
     }
 
-    /// The table of letters and values agrees with the options that are declared.
+    /// The table of letters and of options with values agrees with the declared options.
     @Test func knowsEveryOption() async throws {
         let dump = FetchCommand._dumpHelp()
         let root = try #require(try JSONSerialization.jsonObject(with: Data(dump.utf8)) as? [String: Any])
@@ -68,7 +68,7 @@ struct CurlSpellingTests {
         )
     }
 
-    /// No command line makes it trap.
+    /// No command line makes the rewriting trap.
     @Test func survivesAnything() {
         var random = SeededRandom(seed: 1)
         let alphabet = Array("-=ohXd4 \u{0}\u{301}é@:")
@@ -77,7 +77,7 @@ struct CurlSpellingTests {
                 String((0..<Int(random.next() % 6)).map { _ in alphabet[Int(random.next() % UInt64(alphabet.count))] })
             }
             let canonical = CurlSpelling.canonical(line, subcommands: ["fetch"])
-            // ArgumentParser takes some milliseconds.
+            // Only some lines are parsed, because ArgumentParser takes milliseconds for each.
             if round % 250 == 0 { _ = try? FetchCommand.parse(Array(canonical.dropFirst())) }
         }
     }

@@ -7,7 +7,7 @@ import Testing
 
 @testable import BeelineCommand
 
-/// Environment and configuration file, without either.
+/// The defaults of the environment and of the configuration file, both given by the tests.
 struct DefaultsTests {
     private func load(_ file: String?, _ environment: [String: String] = [:]) throws -> Defaults {
         let path = "/x/beeline/config.json"
@@ -82,7 +82,7 @@ struct DefaultsTests {
         }
         let expected = try absolute.map { try UpstreamSpec(parsing: $0) }
         #expect(try upstreams([], folder: folder.path, dns: specs) == expected)
-        // On the command line and in the environment they start in the current folder.
+        // On the command line and in the environment, relative paths start in the current folder.
         #expect(throws: CommandFailure.self) {
             try upstreams(["--dns", "hosts:hosts"], folder: folder.path, dns: specs)
         }

@@ -8,9 +8,9 @@ import Testing
 @testable import BeelineCommand
 
 extension ProcessTests {
-    /// `beeline doctor` says what is wrong, and with whom.
+    /// `beeline doctor` names each fault and the resolver or address that has it.
     struct DoctorTests {
-        /// The lab's site on 127.0.0.1 and .2, on 127.0.0.3 one that is another's, nobody on 127.0.0.4.
+        /// The lab's site on 127.0.0.1 and 127.0.0.2, a site of another name on 127.0.0.3, a closed port on 127.0.0.4.
         struct World {
             let lab: CommandLab
             let impostor: LoopbackOrigin
@@ -27,8 +27,10 @@ extension ProcessTests {
                 )
             }
 
-            /// Examines `https://a.test` with these answers, the last one the system's.
-            /// How long anything takes is a finding only where it is asked for: the machine may be busy.
+            /// Examines `https://a.test` with these answers; the last one is the system's.
+            ///
+            /// - Parameter slowness: the time from which an address counts as slow. By default none does, because the
+            ///   machine may be busy.
             func diagnosis(
                 slowness: Duration = .seconds(600),
                 _ answers: (String, String)...
@@ -135,7 +137,7 @@ extension ProcessTests {
             let good = await examination.run(try HTTPURL("http://\(plain.endpoint)/"))
             #expect(good.verdict.level == .well && good.verdict.status == .ok)
             #expect(good.verdict.headline == "127.0.0.1 is well: its address serves it.")
-            // The site's certificate is for a name.
+            // The site's certificate has a name, not this address.
             let bad = await examination.run(try HTTPURL("https://127.0.0.1:\(world.lab.site.port)/"))
             #expect(bad.verdict.level == .broken && bad.verdict.status == .certificateRejected)
             #expect(bad.verdict.headline == "127.0.0.1 gives no response that can be used.")
@@ -167,7 +169,7 @@ extension ProcessTests {
             await world.stop()
         }
 
-        /// What is seen of places that need no server to be judged.
+        /// The verdict on these outcomes, without a server.
         private static func verdict(
             _ places: (address: String, outcome: Diagnosis.Place.Outcome)...
         ) async throws -> Verdict {

@@ -7,11 +7,11 @@ import NIOConcurrencyHelpers
 import Testing
 
 extension ProcessTests {
-    /// Downloads go on where they stopped, uploads are streamed, and what failed is tried again.
+    /// Downloads resume, uploads are streamed, and failed transfers are retried.
     struct DownloadTests {
         private static let whole = (0..<100_000).map { "\($0 % 10)" }.joined()
 
-        /// Serves ``whole``: to `/ranged` by ranges, to `/whole` always from the start, to `/beyond` a range that nobody asked for.
+        /// Serves ``whole``: at `/ranged` by ranges, at `/whole` always from the start, at `/beyond` with the wrong range.
         private static func serve(_ request: ReceivedRequest) -> Reply {
             let start = request.fields[.range].flatMap { Int($0.dropFirst(6).prefix { $0 != "-" }) }
             guard request.path != "/whole", let start else { return .text(whole) }
@@ -32,12 +32,12 @@ extension ProcessTests {
             #expect(lab.plain.requests[0].fields[.range] == "bytes=40000-")
             #expect(try lab.folder.text("part") == Self.whole)
 
-            // All of it is there: nothing comes, and nothing is wrong.
+            // The file is complete: nothing is downloaded, and there is no error.
             let again = try await lab.beeline(["-C", "-", "-o", "part", lab.plainURL("/ranged")])
             #expect(again.status == 0)
             #expect(try lab.folder.text("part") == Self.whole)
 
-            // Nothing is there: it is a download like any other.
+            // The file is missing: the whole is downloaded without a range.
             #expect(try await lab.beeline(["-C", "-", "-o", "new", lab.plainURL("/ranged")]).status == 0)
             #expect(lab.plain.requests[2].fields[.range] == nil)
             #expect(try lab.folder.text("new") == Self.whole)
@@ -111,7 +111,7 @@ extension ProcessTests {
             let post = try await lab.beeline(line + ["-d", "x", lab.plainURL("/?n=4")])
             #expect(post.text == "now|1")
             #expect(lab.plain.requests.suffix(2).map(\.text) == ["x", "x"])
-            // What can be read only once is not.
+            // A body that can be read only once is not sent again.
             let stream = try await lab.beeline(line + ["-T", "-", lab.plainURL("/up?n=99")], input: Data("x".utf8))
             #expect(stream.text == "not yet|0")
             await lab.stop()

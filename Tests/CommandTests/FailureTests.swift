@@ -6,9 +6,9 @@ import Foundation
 import Testing
 
 extension ProcessTests {
-    /// Every failure has its exit code, and one line on standard error that says where and what to try.
+    /// Every failure has its exit code and prints one line to standard error: what failed, at which endpoint, what to try.
     struct FailureTests {
-        /// What goes wrong, at a server that does it.
+        /// A fault of a server, and how the command reports it.
         struct Fault: CustomTestStringConvertible, Sendable {
             let what: String
             let status: Int32
@@ -19,7 +19,7 @@ extension ProcessTests {
 
             var testDescription: String { what }
 
-            /// A server in the clear that sends `bytes` to each request and closes.
+            /// A server without TLS that answers each request with `bytes` and closes.
             static func sends(
                 _ what: String,
                 _ bytes: String,
@@ -224,7 +224,7 @@ extension ProcessTests {
             #expect(run.status == 128 + signal && run.errors == "")
             let cookies = try await lab.beeline(["cookies", "export", "--jar", jar])
             #expect(cookies.text.contains("\ta\tb"))
-            // An SQLite jar was closed: its log is in the file.
+            // The jar was closed properly: an SQLite jar has no log file left.
             #expect(!lab.folder.has(jar + "-wal") && !lab.folder.has(jar + "-lock"))
             await lab.stop()
         }

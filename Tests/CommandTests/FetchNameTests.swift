@@ -6,7 +6,7 @@ import Foundation
 import Testing
 
 extension ProcessTests {
-    /// The built command fetches by name from addresses that it was told.
+    /// The built command connects to the resolved or pinned addresses and keeps the name of the URL.
     struct FetchNameTests {
         @Test func anUpstreamsAddressIsDialledAndTheNameStays() async throws {
             let lab = try await CommandLab()

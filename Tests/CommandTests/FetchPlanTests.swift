@@ -7,7 +7,7 @@ import Testing
 
 @testable import BeelineCommand
 
-/// Arguments, environment and configuration file become one plan, without a socket.
+/// Arguments, environment and configuration file are turned into one plan, without network access.
 struct FetchPlanTests {
     // MARK: Secrets
 
@@ -232,9 +232,9 @@ struct FetchPlanTests {
         #expect(token.request.headerFields[.authorization] == "Bearer t0k")
     }
 
-    // MARK: What is wrong
+    // MARK: Errors
 
-    /// A command line that is refused, with its exit code and a part of what is said.
+    /// A command line that is refused, with its exit code and a part of the message.
     struct Wrong: CustomTestStringConvertible, Sendable {
         let status: CommandStatus
         let says: String
@@ -324,7 +324,7 @@ struct FetchPlanTests {
         try FetchCommand.parse(Array(CurlSpelling.canonical(line, subcommands: ["fetch"]).dropFirst()))
     }
 
-    /// Files that are nowhere but here.
+    /// Files in memory.
     static let files: InputFiles = {
         let regular = [
             "two": "1\r\n2\n", "evil": "X: 1\nInjected\n", "a.pem": "-----BEGIN CERTIFICATE-----",

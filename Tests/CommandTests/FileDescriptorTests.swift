@@ -5,7 +5,7 @@ import Testing
 
 @testable import BeelineCommand
 
-/// Files as the kernel has them: links, pipes, and those that do not block.
+/// Reading and writing files, links, pipes and non-blocking descriptors.
 struct FileDescriptorTests {
     private func pipe() throws -> (reader: FileDescriptor, writer: FileDescriptor) {
         var numbers: [CInt] = [-1, -1]
@@ -13,7 +13,7 @@ struct FileDescriptorTests {
         return (FileDescriptor(numbers[0]), FileDescriptor(numbers[1]))
     }
 
-    @Test("a pipe that does not block is waited for, by its reader too", .timeLimit(.minutes(1)))
+    @Test("reads and writes wait for a non-blocking pipe", .timeLimit(.minutes(1)))
     func nonBlockingInputIsWaitedFor() async throws {
         let (reader, writer) = try pipe()
         defer { try? reader.close() }
@@ -31,7 +31,7 @@ struct FileDescriptorTests {
         #expect(bytes.count == 2_000)
     }
 
-    @Test("two descriptors of one file, such as of -D and -o, do not write over each other")
+    @Test("two descriptors of one file, such as for -D and -o, do not overwrite each other")
     func twoDescriptors() throws {
         let folder = try Folder()
         let path = "\(folder.path)/all"
@@ -44,22 +44,22 @@ struct FileDescriptorTests {
         #expect(try folder.text("all") == "head body head")
     }
 
-    @Test("lines for a reader that stands still keep no task from ending", .timeLimit(.minutes(1)))
+    @Test("a reader that stands still does not delay the end of the command", .timeLimit(.minutes(1)))
     func linesWithoutReader() async throws {
-        // As in the command.
+        // The command ignores SIGPIPE, too.
         signal(SIGPIPE, SIG_IGN)
         let (reader, writer) = try pipe()
         let lines = TerminalLines(Terminal(descriptor: writer.number, isTerminal: false, environment: [:]))
         for _ in 0..<2_000 { lines.add(String(repeating: "l", count: 1_000)) }
         await lines.finish(within: .milliseconds(10))
-        // What found room comes when it is read; nothing else is in the pipe.
+        // The reader receives the lines that were queued and nothing else.
         var count = 0
         while count < 100_000 { count += try reader.read(atMost: 65_536).count { $0 == 0x6c } }
         #expect(count >= 100_000)
         try reader.close()
     }
 
-    @Test("a link that was planted where a draft is to be made is not followed")
+    @Test("saving a jar does not follow a link that was planted at the draft's path")
     func plantedLink() throws {
         let folder = try Folder()
         try folder.write("kept", to: "victim")
@@ -71,7 +71,7 @@ struct FileDescriptorTests {
         }
         #expect(failure?.code == EEXIST)
         #expect(try folder.text("victim") == "kept" && folder.text("jar.txt") == "old")
-        // One that leads to nothing is not followed either.
+        // A dangling link is not followed either.
         try FileManager.default.removeItem(atPath: "\(folder.path)/victim")
         #expect(throws: FileDescriptor.Failure.self) {
             try JarFile.replace("\(folder.path)/jar.txt", by: Array("new".utf8), suffix: ".draft")
@@ -79,7 +79,7 @@ struct FileDescriptorTests {
         #expect(!folder.has("victim"))
     }
 
-    @Test("a link to a file that is yet to be made is kept, and the file is made")
+    @Test("saving a jar through a dangling link creates the link's target and keeps the link")
     func danglingLink() throws {
         let folder = try Folder()
         try FileManager.default.createDirectory(atPath: "\(folder.path)/real", withIntermediateDirectories: true)
@@ -89,16 +89,16 @@ struct FileDescriptorTests {
         try JarFile.replace(link, by: Array("new".utf8))
         #expect(try folder.text("real/jar.txt") == "new")
         #expect(try FileManager.default.destinationOfSymbolicLink(atPath: link) == "second.txt")
-        // Links that lead to each other end in an error of the system.
+        // A cycle of links is an error.
         try FileManager.default.removeItem(atPath: second)
         try FileManager.default.createSymbolicLink(atPath: second, withDestinationPath: "jar.txt")
         #expect(throws: FileDescriptor.Failure.self) { try JarFile.replace(link, by: []) }
     }
 
-    @Test("a file beside which no draft can be made is written in place")
+    @Test("a file whose draft cannot be created is written in place")
     func noRoomForADraft() throws {
         let folder = try Folder()
-        // The name of a draft would be longer than a name can be.
+        // The draft's name would be longer than file names may be.
         let name = String(repeating: "j", count: 251) + ".txt"
         for text in ["first", "2nd"] {
             try JarFile.replace("\(folder.path)/\(name)", by: Array(text.utf8))
@@ -106,7 +106,7 @@ struct FileDescriptorTests {
         }
     }
 
-    @Test("the size of a file that only its owner may read is known, and it is no file that is not there")
+    @Test("an unreadable configuration file is an error, not a missing file")
     func unreadableFile() async throws {
         let folder = try Folder()
         try FileManager.default.createDirectory(atPath: "\(folder.path)/beeline", withIntermediateDirectories: true)
@@ -115,7 +115,7 @@ struct FileDescriptorTests {
         #expect(FileDescriptor.size(of: folder.path) == nil && FileDescriptor.size(of: "/dev/null") == nil)
         #expect(FileDescriptor.size(of: "\(folder.path)/none") == nil)
         try #require(chmod(path, 0) == 0 && chmod(folder.path, 0o777) == 0)
-        // Root may read everything: it is another user for this.
+        // Root may read every file, so the command runs as another user.
         let user = geteuid() == 0 ? ["/usr/bin/setpriv", "--reuid=65534", "--clear-groups"] : ["/usr/bin/env"]
         guard FileManager.default.isExecutableFile(atPath: user[0]) else { return }
         let run = try await CommandRun.run(

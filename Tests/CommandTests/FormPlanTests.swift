@@ -5,7 +5,7 @@ import Testing
 
 @testable import BeelineCommand
 
-/// Forms are written as browsers and curl write them.
+/// Forms are encoded as by browsers and curl.
 struct FormPlanTests {
     private func form(_ arguments: (String, Bool)...) throws -> FormPlan {
         let parts = arguments.map { FormArgument(text: $0.0, isLiteral: $0.1) }

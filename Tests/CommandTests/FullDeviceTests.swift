@@ -6,11 +6,11 @@ import Foundation
 import Testing
 
 extension ProcessTests {
-    /// Results that cannot be written are exit code 23, in every subcommand.
+    /// Every subcommand ends with exit code 23 if it cannot write its result.
     @Suite(.enabled(if: FileManager.default.fileExists(atPath: "/dev/full")))
     struct FullDeviceTests {
         @Test(
-            "standard output on a full device is exit code 23 and one line",
+            "a full device as standard output causes exit code 23 and a one-line error",
             arguments: [
                 ["cookies", "list", "--jar", "jar.txt"], ["cookies", "list", "--json", "--jar", "jar.txt"],
                 ["cookies", "export", "--jar", "jar.txt"], ["cookies", "header", "--jar", "jar.txt", "http://a.test/"],
@@ -41,7 +41,7 @@ extension ProcessTests {
         }
 
         @Test(
-            "files on a full device are exit code 23",
+            "an output file on a full device causes exit code 23",
             arguments: [
                 ["-o", "/dev/full", "URL"], ["-D", "/dev/full", "-o", "file", "URL"],
                 ["-c", "/dev/full", "-o", "file", "URL"],

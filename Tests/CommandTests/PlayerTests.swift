@@ -6,10 +6,10 @@ import Foundation
 import Testing
 
 extension ProcessTests {
-    /// A real player at the gateway. Debian's package ffmpeg has it.
+    /// A real player uses the gateway: ffprobe of Debian's package ffmpeg.
     @Suite(.enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/ffprobe"), "ffprobe is not installed"))
     struct PlayerTests {
-        @Test("ffprobe plays a live playlist whose hosts only our upstream knows")
+        @Test("ffprobe plays a live playlist through the gateway, whose hosts only the upstream knows")
         func live() async throws {
             let media = try Folder()
             let video = [
@@ -36,7 +36,7 @@ extension ProcessTests {
             await lab.stop()
         }
 
-        @Test("ffprobe plays a DASH programme whose manifest is on one host and whose segments are on another")
+        @Test("ffprobe plays a DASH programme through the gateway, with manifest and segments on different hosts")
         func dash() async throws {
             let media = try Folder()
             let video = ["-f", "lavfi", "-i", "testsrc=duration=3:size=64x64:rate=10", "-c:v", "mpeg4", "-g", "10"]
@@ -60,7 +60,7 @@ extension ProcessTests {
             await lab.stop()
         }
 
-        /// Plays what a.test has at a path, through the gateway of a `beeline proxy`.
+        /// Plays a path of a.test through the gateway of a `beeline proxy`, and expects 30 frames.
         private func expectThirtyFrames(of path: String, _ lab: CommandLab) async throws {
             let arguments =
                 ["proxy", "--listen", "127.0.0.1:0", "--gateway", "a.test", "--gateway", "b.test"] + lab.names
@@ -70,7 +70,7 @@ extension ProcessTests {
             _ = try await CommandRun.run("/bin/sh", script + arguments, in: folder) { process in
                 let seen = { (try? folder.text("seen")) ?? "" }
                 while !seen().contains("https://b.test/ is at ") { try await Task.sleep(for: .milliseconds(10)) }
-                // The place of a.test, with the site's port behind the name.
+                // The gateway's URL for a.test; the site's port is added to the name.
                 let place = seen().split(separator: "\n")[1].split(separator: " ").last?.dropLast() ?? ""
                 let count = ["-v", "error", "-count_frames", "-select_streams", "v", "-show_entries"]
                 let show = ["stream=nb_read_frames", "-of", "csv=p=0", "\(place):\(port)\(path)"]
@@ -80,7 +80,7 @@ extension ProcessTests {
             }
         }
 
-        /// One segment more each time, the last time with an end.
+        /// A live playlist that grows by one segment each time and ends with the third.
         @Sendable
         private func playlist(port: UInt16, asked: Int) -> Reply {
             let count = min(asked + 1, 3)
@@ -96,7 +96,7 @@ extension ProcessTests {
     }
 }
 
-/// The names and files that were asked for.
+/// Records the host and path of each request.
 private final class NameCounter: @unchecked Sendable {
     /// Guards `entries`.
     private let lock = NSLock()

@@ -2,7 +2,7 @@
 
 import Testing
 
-/// Tests of the built command, one after the other: each runs programs beside the servers that they speak to, and upstreams
-/// have little time to answer.
+/// Tests of the built command. They run one after the other, because each runs programs and servers, and upstreams would
+/// miss their time limits on a busy machine.
 @Suite(.serialized, .timeLimit(.minutes(3)))
 struct ProcessTests {}

@@ -4,7 +4,7 @@ import Testing
 
 @testable import BeelineCommand
 
-/// What a person sees, and what a program must not see.
+/// The progress bar, colours, and control characters in messages.
 struct ProgressBarTests {
     @Test func showsShareFiguresAndTheTimeThatIsLeft() {
         var bar = ProgressBar(name: "f.bin", expected: 4 << 20, now: .zero)

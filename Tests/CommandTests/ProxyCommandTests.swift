@@ -9,7 +9,7 @@ import Testing
 
 @testable import BeelineCommand
 
-/// `beeline proxy` and `beeline run`: the options, without a process.
+/// The options of `beeline proxy` and `beeline run`, without a process.
 struct ProxyArgumentTests {
     private func configuration(_ arguments: String...) throws -> ProxyConfiguration {
         let command = try #require(try BeelineCommand.parseAsRoot(["proxy"] + arguments) as? ProxyCommand)
@@ -64,7 +64,7 @@ struct ProxyArgumentTests {
 }
 
 extension ProcessTests {
-    /// The commands as they are run, with the programs that people have.
+    /// `beeline proxy` and `beeline run` with curl, wget, git and Python.
     struct ProxyCommandTests {
         private static func lab() async throws -> CommandLab { try await CommandLab() }
 
@@ -73,7 +73,7 @@ extension ProcessTests {
             return try await lab.beeline(["run"] + lab.names + ["--allow-ports", ports, "--"] + program)
         }
 
-        @Test("curl finds a name that only our upstream knows, over TLS and in the clear")
+        @Test("curl reaches a name that only the upstream knows, with and without TLS")
         func curl() async throws {
             let lab = try await Self.lab()
             for url in [lab.url("a.test", "/echo"), "http://b.test:\(lab.plain.port)/echo"] {
@@ -94,7 +94,7 @@ extension ProcessTests {
             await lab.stop()
         }
 
-        @Test("curl over SOCKS5, with the name and with an address")
+        @Test("curl reaches a name over SOCKS5")
         func curlOverSOCKS() async throws {
             let lab = try await Self.lab()
             let script = """
@@ -106,7 +106,7 @@ extension ProcessTests {
             await lab.stop()
         }
 
-        @Test("wget, git and Python's requests go through it")
+        @Test("wget, git and Python's requests use the proxy of beeline run")
         func others() async throws {
             let lab = try await Self.lab()
             let roots = "\(lab.folder.path)/ca.pem"
@@ -142,7 +142,7 @@ extension ProcessTests {
         }
 
         @Test(
-            "the exit code is the program's",
+            "beeline run ends with the program's exit code",
             arguments: [("exit 0", 0), ("exit 7", 7), ("kill -TERM $$", 143)] as [(String, Int32)]
         )
         func exitCodes(script: String, code: Int32) async throws {
@@ -152,7 +152,7 @@ extension ProcessTests {
             #expect(result.status == code, "\(result.errors)")
         }
 
-        @Test("a program that is not there is 127, as in a shell; none at all is wrong usage")
+        @Test("beeline run ends with 127 if the program is missing, as a shell does, and with 64 without a program")
         func noProgram() async throws {
             let folder = try Folder()
             let missing = try await CommandRun.run(CommandRun.beeline, ["run", "--", "no-such-program"], in: folder)
@@ -161,7 +161,7 @@ extension ProcessTests {
             #expect(try await CommandRun.run(CommandRun.beeline, ["run"], in: folder).status == 64)
         }
 
-        @Test("a signal goes to the program")
+        @Test("beeline run passes a signal on to the program")
         func signals() async throws {
             let folder = try Folder()
             let script = "trap 'echo caught; exit 3' TERM; touch ready; while :; do sleep 0.05; done"
@@ -177,11 +177,11 @@ extension ProcessTests {
             #expect(result.text == "caught\n")
         }
 
-        @Test("the program has none of our sockets, and the descriptors that it is given")
+        @Test("the program inherits the descriptors that it is given, and no socket of the command")
         func descriptors() async throws {
             let folder = try Folder()
             try folder.write(Data("given".utf8), to: "given")
-            // What `beeline run -- cat <(…)` comes to. The tests beside this one have sockets that get into the shell.
+            // Equivalent to `beeline run -- cat <(…)`. The shell itself may inherit sockets of other tests.
             let list = "ls -l /proc/self/fd"
             let script = "\(list); echo --; exec \"$0\" run -- sh -c 'cat <&7; \(list)' 7<given"
             let result = try await CommandRun.run("/bin/sh", ["-c", script, CommandRun.beeline], in: folder)
@@ -192,7 +192,7 @@ extension ProcessTests {
             #expect(parts.count == 2 && Set(parts[1]).isSubset(of: parts[0]), "\(result.text)")
         }
 
-        @Test("a signal that we were told to ignore is ignored by the program, too")
+        @Test("the program ignores a signal that the command was started to ignore")
         func ignoredSignals() async throws {
             let folder = try Folder()
             let script = "trap '' HUP; exec \"$0\" run -- sh -c 'kill -HUP $$; kill -HUP $PPID; echo alive'"
@@ -201,7 +201,7 @@ extension ProcessTests {
             #expect(result.status == 0)
         }
 
-        @Test("the proxy says where it listens, tells of tunnels with -v, and ends when it is told to")
+        @Test("beeline proxy prints where it listens, logs tunnels with -v, and ends on SIGTERM")
         func proxy() async throws {
             let lab = try await Self.lab()
             let arguments =
@@ -231,9 +231,9 @@ extension ProcessTests {
             await lab.stop()
         }
 
-        /// What follows the network also asks such a service for its list of servers.
+        /// Both commands run the resolver's background work, which fetches the service's list of servers.
         @Test(
-            "while the proxy is there the network is followed, and a service's list of servers",
+            "beeline proxy and beeline run keep the service's list of servers up to date",
             arguments: [["proxy", "--listen", "127.0.0.1:0"], ["run", "--", "sleep", "60"]]
         )
         func follows(_ command: [String]) async throws {
@@ -255,7 +255,7 @@ extension ProcessTests {
             await lab.stop()
         }
 
-        @Test("a port that somebody has is an error of one line")
+        @Test("a port that is in use is a one-line error")
         func portIsTaken() async throws {
             let lab = try await Self.lab()
             let result = try await lab.beeline(["proxy", "--listen", "127.0.0.1:\(lab.plain.port)"] + lab.names)

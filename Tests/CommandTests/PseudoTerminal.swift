@@ -2,9 +2,9 @@
 
 import Foundation
 
-/// Runs programs on a terminal of their own, by a little Python.
+/// Runs programs on a pseudo-terminal, with a Python script.
 enum PseudoTerminal {
-    /// Runs a program, and returns when it has ended; `text` is what it wrote to the terminal.
+    /// Runs a program and returns when it has ended. The result's `text` is its output to the terminal.
     static func run(_ arguments: [String], in folder: Folder) async throws -> CommandRun {
         let program = """
             import os, pty, sys
@@ -25,10 +25,10 @@ enum PseudoTerminal {
         return try await CommandRun.run("/usr/bin/python3", ["-c", program] + arguments, in: folder)
     }
 
-    /// What a program that `beeline run` started on a terminal tells of the signals that it got: Ctrl-C is pressed, and once that
-    /// was told, SIGUSR1 is sent to `beeline`.
+    /// Starts a program that prints its signals with `beeline run` on a terminal, presses Ctrl-C, and after the program has
+    /// printed that signal, sends SIGUSR1 to `beeline`.
     ///
-    /// - Parameter input: where standard input of `beeline` comes from.
+    /// - Parameter input: the file for the standard input of `beeline`.
     static func signals(input: String, in folder: Folder) async throws -> CommandRun {
         let child = """
             import signal

@@ -5,9 +5,9 @@ import Foundation
 import Testing
 
 extension ProcessTests {
-    /// `beeline resolve` prints who says what.
+    /// `beeline resolve` prints addresses and the upstream of each.
     struct ResolveTests {
-        /// The keys of an answer.
+        /// The JSON keys of an answer.
         static let keys = [
             "addresses", "age_ms", "error", "failures", "network", "source", "time_ms", "upstream",
         ]
@@ -30,7 +30,7 @@ extension ProcessTests {
             await lab.stop()
         }
 
-        /// All at once they were more than a resolver takes.
+        /// More names than a resolver accepts at once.
         @Test func thousandsOfNamesAreResolved() async throws {
             let lab = try await CommandLab()
             let hosts = (0..<1_100).map { "name\($0).test" }
@@ -80,7 +80,7 @@ extension ProcessTests {
             #expect(answers[1]["upstream"].text == specs[1] && answers[1]["addresses"][0]["ttl"].number == 7)
             #expect(answers[2]["error"]["code"].text == "unreachable" && answers[2]["source"].isNull)
             #expect(answers[1]["time_ms"].number ?? 0 > 0)
-            // Without --all the next one answers, and who failed before it is told.
+            // Without --all the next upstream answers, and the failure of the first is reported.
             let order = [specs[2], specs[1]].flatMap { ["--dns", $0] } + ["--allow-local-answers", "-4", "--json"]
             let second = try await lab.beeline(["resolve"] + order + ["a.test"])
             let answer = try ReportView(second.text)["hosts"][0]["answers"][0]

@@ -7,7 +7,7 @@ import GRDB
 import Testing
 
 extension ProcessTests {
-    /// A jar in an SQLite file, which several commands may have open, and cookies that browsers have.
+    /// Jars in SQLite files, which several commands may have open at once, and the cookie databases of browsers.
     struct SQLiteJarTests {
         @Test func aJarIsChangedAndReadByHand() async throws {
             let lab = try await CommandLab()
@@ -15,7 +15,7 @@ extension ProcessTests {
             let url = "https://www.example.com/"
             let cookies = { (arguments: [String]) in try await lab.beeline(["cookies"] + arguments) }
             #expect(try await cookies(["list"] + jar).text == "")
-            // To look at what is not there makes nothing.
+            // Listing a missing jar does not create it.
             #expect(!lab.folder.has("jar.sqlite"))
             let set = try await cookies(["set"] + jar + [url, "a=1; Max-Age=1000", "session=2", "no=3; Domain=com"])
             #expect(set.text.hasPrefix("kept\nkept\nrejected: ") && set.status == 0 && set.errors == "")
@@ -51,7 +51,7 @@ extension ProcessTests {
             let file = try FileHandle(forUpdating: URL(fileURLWithPath: "\(lab.folder.path)/jar.sqlite"))
             try file.write(contentsOf: Data(count: 16))
             try file.close()
-            // Who only reads it is told, and leaves it as it is.
+            // A command that only reads reports the damage and leaves the file unchanged.
             let list = try await lab.beeline(["cookies", "list", "--jar", "jar.sqlite"])
             #expect(list.status == 26 && list.errors.contains("jar.sqlite is not a database, or is damaged"))
             let run = try await lab.beeline(["--jar", "jar.sqlite", "-o", "/dev/null", url])
@@ -83,7 +83,7 @@ extension ProcessTests {
 
         // MARK: Browsers
 
-        /// A profile of Firefox, as its versions since 142 have it.
+        /// The cookie database of Firefox, in the format since version 142.
         @discardableResult
         private static func firefox(_ folder: Folder, _ name: String) throws -> String {
             let queue = try DatabaseQueue(path: "\(folder.path)/\(name)")
@@ -106,7 +106,7 @@ extension ProcessTests {
             return "\(folder.path)/\(name)"
         }
 
-        /// A profile of Chromium with one cookie in the clear and one that is encrypted.
+        /// The cookie database of Chromium with one plain cookie and one encrypted cookie.
         private static func chromium(_ folder: Folder) throws {
             try FileManager.default.createDirectory(
                 atPath: "\(folder.path)/chromium/Default/Network",
@@ -137,7 +137,7 @@ extension ProcessTests {
             )
             try Self.firefox(lab.folder, "firefox/cookies.sqlite")
             try Self.chromium(lab.folder)
-            // By the folder, by the file, and by a name that says nothing.
+            // Given as the folder, as the file, and under a name of no known format.
             let before = try lab.folder.data("firefox/cookies.sqlite")
             try lab.folder.write(before, to: "copied")
             let line = ["cookies", "import", "--jar", jar, "firefox", "chromium", "copied"]

@@ -4,12 +4,12 @@ import Foundation
 import Testing
 
 extension ProcessTests {
-    /// The scripts, in a package that is as good as empty, with programs that stand in for Swift.
+    /// The scripts run in a nearly empty package, with fake programs in place of Swift.
     struct ScriptTests {
-        /// A package with our scripts.
+        /// A nearly empty package with copies of the scripts.
         private struct Package {
             let folder: Folder
-            /// Swift, its compiler, and the tools of another system come first.
+            /// The folder of the fake programs, the first one in `PATH`.
             private let programs: String
 
             init() throws {
@@ -25,7 +25,7 @@ extension ProcessTests {
                     .deletingLastPathComponent()
                 let scripts = root.appendingPathComponent("Scripts").path
                 try FileManager.default.copyItem(atPath: scripts, toPath: "\(folder.path)/Scripts")
-                // Nothing is to be installed.
+                // Empty lists: the scripts install no packages.
                 try folder.write("", to: "Scripts/lib/packages")
                 try folder.write("", to: "Scripts/lib/peers")
                 try program(
@@ -46,9 +46,9 @@ extension ProcessTests {
                 try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: path)
             }
 
-            /// Runs a line of a shell at the package's root.
+            /// Runs a shell command at the root of the package.
             ///
-            /// - Parameter path: where programs are looked for, behind ours.
+            /// - Parameter path: the rest of `PATH`, after the fake programs.
             func run(_ line: String, path: String = "/usr/bin:/bin") async throws -> CommandRun {
                 try await CommandRun.run(
                     "/bin/bash",
@@ -82,7 +82,7 @@ extension ProcessTests {
 
         @Test func theTestsRunWhereThereIsNoTimeLimiter() async throws {
             let package = try Package()
-            // As on macOS: all but this one program.
+            // All programs except `timeout`, as on macOS.
             let tools = "\(package.folder.path)/tools"
             let links = """
                 mkdir '\(tools)' && for program in /usr/bin/* /bin/*; do
@@ -92,7 +92,7 @@ extension ProcessTests {
             #expect(try await package.run(links).status == 0)
             let run = try await package.run("! command -v timeout && Scripts/test --only tests", path: tools)
             #expect(run.status == 0 && run.text.contains("the tests ran"), "\(run.text)\(run.errors)")
-            // Homebrew calls it by another name.
+            // Homebrew installs it as `gtimeout`.
             try package.program(
                 "gtimeout",
                 "echo limited by \"$1\"; while [ \"$1\" != env ]; do shift; done; exec \"$@\""
@@ -110,7 +110,7 @@ extension ProcessTests {
             let source = "#if canImport(Darwin)\nimport Foundation\n#endif\n"
             try package.folder.write(source, to: "Sources/DirectHTTP/File.swift")
             try package.folder.write(source, to: "Tests/GuideTests/Guide+Apple.swift")
-            // BSD's: these it takes for letters.
+            // A `sed` that refuses GNU's escapes, which BSD's `sed` takes for letters.
             try package.program(
                 "sed",
                 """

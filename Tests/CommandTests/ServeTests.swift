@@ -8,7 +8,7 @@ import Testing
 @testable import BeelineCommand
 
 extension ProcessTests {
-    /// `beeline serve`, asked by programs that others wrote.
+    /// `beeline serve` answers the command itself, curl, kdig, dig and Chromium.
     struct ServeTests {
         private static let zone = """
             $ORIGIN corp.test.
@@ -22,8 +22,8 @@ extension ProcessTests {
 
             """
 
-        /// Runs `body` with the place of a server over TLS that asks the lab's service and serves a zone; then ends it by
-        /// SIGTERM.
+        /// Starts a server with TLS that asks the lab's service and serves a zone, runs `body` with its endpoint, and then
+        /// ends it by SIGTERM.
         private static func serving(
             _ lab: CommandLab,
             _ arguments: [String] = [],
@@ -36,7 +36,7 @@ extension ProcessTests {
             return try await CommandRun.run(CommandRun.beeline, line, in: lab.folder) { process in
                 let endpoint = try await withTimeLimit(.seconds(20), { "the server's first line" }) {
                     while true {
-                        // The run's own file, which its name tells.
+                        // The output file of this run.
                         let names = try FileManager.default.contentsOfDirectory(atPath: lab.folder.path)
                         for name in names where name.hasSuffix(".out") {
                             let text = try lab.folder.text(name)
@@ -111,7 +111,7 @@ extension ProcessTests {
                 try await ask("www.corp.test", until: "access.log")
                 let path = "\(lab.folder.path)/access.log"
                 try FileManager.default.moveItem(atPath: path, toPath: "\(path).1")
-                // A zone that is wrong is no reason to go on with the old file.
+                // A broken zone does not stop the log from being reopened.
                 try lab.folder.write("$ORIGIN corp.test.\nwww A wrong\n", to: "corp.zone")
                 kill(process, SIGHUP)
                 try await withTimeLimit(.seconds(20), { "the new file" }) {
@@ -212,7 +212,7 @@ extension ProcessTests {
             let lab = try await CommandLab()
             let log = "access.log"
             _ = try await Self.serving(lab, ["--access-log", log]) { endpoint, _ in
-                // A home and a profile of their own: nothing of this machine's is read or changed.
+                // Chromium gets a home and a profile in the test's folder, so that it uses none of this machine.
                 let home = lab.folder.path
                 for folder in [".pki/nssdb", "profile"] {
                     try FileManager.default.createDirectory(

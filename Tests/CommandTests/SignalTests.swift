@@ -7,11 +7,11 @@ import Testing
 
 @testable import BeelineCommand
 
-/// Signals, within the process of the tests.
+/// Signal handling inside the test process.
 struct InterruptionTests {
-    @Test("a signal that work handled is not ignored when the work is over")
+    @Test("a signal has its default action again after the work that handled it")
     func restoredAfterTheWork() async {
-        // None that ends a process by itself.
+        // SIGURG does not end a process by default.
         let status = await Interruption.run(signals: [SIGURG]) { .ok }
         #expect(status == .ok)
         #expect(!Interruption.ignore(SIGURG))
@@ -20,7 +20,7 @@ struct InterruptionTests {
 }
 
 extension ProcessTests {
-    /// Signals, and what a parent has left to us.
+    /// Signals, and signal settings and closed streams that the command inherits from its parent.
     struct SignalTests {
         @Test(
             "Ctrl-C reaches the program of `beeline run` once, whatever standard input is",
@@ -33,7 +33,7 @@ extension ProcessTests {
             #expect(lines.count { $0.hasSuffix("SIGINT key") } == 1 && !run.text.contains("SIGINT sent"), "\(run.text)")
         }
 
-        @Test("where our parent ignores SIGCHLD, the program's exit code is known all the same")
+        @Test("beeline run knows the program's exit code even if its parent ignored SIGCHLD")
         func ignoredSIGCHLDLosesNoExitCode() async throws {
             let program =
                 "import os, signal, sys; signal.signal(signal.SIGCHLD, signal.SIG_IGN); os.execv(sys.argv[1], sys.argv[1:])"
@@ -42,7 +42,7 @@ extension ProcessTests {
             #expect(run.status == 3, "\(run.errors)")
         }
 
-        @Test("a signal that our parent has us ignore ends no fetch", arguments: [("HUP", SIGHUP), ("INT", SIGINT)])
+        @Test("a signal that the parent ignored does not end a fetch", arguments: [("HUP", SIGHUP), ("INT", SIGINT)])
         func ignoredSignalsStayIgnored(_ name: String, _ signal: Int32) async throws {
             let gate = Gate()
             let lab = try await CommandLab { _ in
@@ -59,7 +59,7 @@ extension ProcessTests {
             await lab.stop()
         }
 
-        @Test("a jar opened while standard output is closed gets nothing that is printed")
+        @Test("with standard output closed, printed text is not written into the jar")
         func closedStreamsAreNoJar() async throws {
             let folder = try Folder()
             for jar in ["jar.sqlite", "jar.txt"] {

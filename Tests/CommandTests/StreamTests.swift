@@ -7,9 +7,9 @@ import NIOConcurrencyHelpers
 import Testing
 
 extension ProcessTests {
-    /// Files that are no regular files, and servers that lie about lengths.
+    /// Pipes, devices and folders in place of files, and servers that send wrong lengths.
     struct StreamTests {
-        @Test("a length that no number holds with the offset crashes no download on a terminal")
+        @Test("a Content-Length that overflows with the offset does not crash a resumed download on a terminal")
         func aLengthBeyondEveryNumber() async throws {
             let lab = try await CommandLab { _ in
                 Reply(
@@ -28,7 +28,7 @@ extension ProcessTests {
             await lab.stop()
         }
 
-        @Test("what has gone into a pipe or a device is not sent a second time", arguments: ["/dev/stdout", "pipe"])
+        @Test("once data was written to a pipe or device, there is no retry", arguments: ["/dev/stdout", "pipe"])
         func nothingIsWrittenTwiceIntoAPipe(_ output: String) async throws {
             let gate = Gate()
             let lab = try await CommandLab { _ in
@@ -46,7 +46,7 @@ extension ProcessTests {
             await lab.stop()
         }
 
-        @Test("after a try with -C N that wrote the whole anew, the next one asks for the whole, too")
+        @Test("if a server ignores the range of -C N, a retry asks for the whole file")
         func aRestartIsRetriedFromTheStart() async throws {
             let whole = String(repeating: "0123456789", count: 10)
             let tries = NIOLockedValueBox(0)
@@ -57,7 +57,7 @@ extension ProcessTests {
                     return tries
                 }
                 guard number > 1 else {
-                    // It knows no ranges, and falls silent.
+                    // The server ignores the range and stops after ten bytes.
                     return Reply(fields: [.contentLength: "100"], body: ["0123456789", .wait(gate), "rest"])
                 }
                 guard request.fields[.range] != nil else { return .text(whole) }
@@ -75,7 +75,7 @@ extension ProcessTests {
             await lab.stop()
         }
 
-        @Test("-D writes the heads of all transfers into one pipe")
+        @Test("-D writes the headers of all transfers into one pipe")
         func headsOfAllTransfersGoIntoAPipe() async throws {
             let lab = try await CommandLab()
             let script =
@@ -89,7 +89,7 @@ extension ProcessTests {
             await lab.stop()
         }
 
-        @Test("-T sends what a pipe gives", arguments: ["pipe", "/dev/stdin"])
+        @Test("-T uploads the data of a pipe", arguments: ["pipe", "/dev/stdin"])
         func aPipeIsUploaded(_ path: String) async throws {
             let lab = try await CommandLab { .text("\($0.bodySize) \($0.fields[.contentLength] ?? "none")") }
             let script = """
@@ -103,7 +103,7 @@ extension ProcessTests {
             await lab.stop()
         }
 
-        @Test("a directory that is sent is an error of reading")
+        @Test("-T with a directory causes exit code 26")
         func aDirectoryIsNoBody() async throws {
             let lab = try await CommandLab()
             let run = try await lab.beeline(["-T", lab.folder.path, lab.plainURL("/up")])
@@ -111,7 +111,7 @@ extension ProcessTests {
             await lab.stop()
         }
 
-        @Test("an SQLite jar that is a pipe is refused and not waited for")
+        @Test("a pipe as SQLite jar is refused without waiting for data")
         func aPipeIsNoSQLiteJar() async throws {
             let folder = try Folder()
             try #require(mkfifo("\(folder.path)/jar.sqlite", 0o600) == 0)

@@ -5,7 +5,7 @@ import BeelineTesting
 import Testing
 
 extension ProcessTests {
-    /// What `-w` says of transfers that took more than one request, or sent less than they had.
+    /// The variables of `-w` for transfers with several requests, and for bodies that were not sent.
     struct WriteOutOfRunsTests {
         @Test func aChallengeIsNoRedirect() async throws {
             let lab = try await CommandLab { request in

@@ -6,7 +6,7 @@ import Testing
 
 @testable import BeelineCommand
 
-/// What is printed of a transfer, and the small decisions of a fetch.
+/// The output of `-w`, and the rules for retries and resumed downloads.
 struct WriteOutTests {
     @Test(
         arguments: [
@@ -52,7 +52,7 @@ struct WriteOutTests {
         )
     }
 
-    // MARK: Trying again
+    // MARK: Retries
 
     @Test func intervalsDoubleUntilTriesAreUsedUp() {
         var schedule = RetrySchedule(retries: 3, delay: nil)
@@ -82,7 +82,7 @@ struct WriteOutTests {
         #expect(longest == RetrySchedule.longestWait)
     }
 
-    // MARK: Going on
+    // MARK: Resumed downloads
 
     static let resumes: [(status: Int, range: String?, decision: String)] = [
         (206, "bytes 100-199/200", "append"), (206, "bytes 100-199/*", "append"), (206, "BYTES 100-199/200", "append"),

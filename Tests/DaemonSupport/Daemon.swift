@@ -5,17 +5,17 @@ import Foundation
 import NIOCore
 import NIOPosix
 
-/// A server that others wrote, with files of its own, until it is stopped.
+/// A process of an installed server program, with a temporary folder for its files, until it is stopped.
 package final class Daemon: Sendable {
     private let folder: String
     private let process: Int32
 
-    /// Starts a program and waits until it takes connections.
+    /// Starts a program and waits until it accepts connections, for 20 seconds at most.
     ///
     /// - Parameters:
     ///   - program: its path.
-    ///   - port: where it takes connections once it is ready.
-    ///   - make: writes its files into a folder, and gives its arguments.
+    ///   - port: the port of 127.0.0.1 that it accepts connections on.
+    ///   - make: writes its files into a folder and returns its arguments.
     package init(_ program: String, readyAt port: UInt16, _ make: (_ folder: String) throws -> [String]) async throws {
         folder = NSTemporaryDirectory() + "/beeline-daemon-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -44,9 +44,9 @@ package final class Daemon: Sendable {
     }
 
     package func stop() {
-        // At once: dnsdist does not end by SIGTERM, and none of them has anything to save.
+        // SIGKILL, because dnsdist ignores SIGTERM; no daemon has data to save.
         kill(process, SIGKILL)
-        // Its port is free again when this returns.
+        // Wait for the end, so that the port is free when this returns.
         var status: Int32 = 0
         waitpid(process, &status, 0)
         try? FileManager.default.removeItem(atPath: folder)

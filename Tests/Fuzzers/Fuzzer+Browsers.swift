@@ -6,7 +6,7 @@ import GRDB
 @testable import BeelineStore
 
 extension Fuzzer {
-    /// Rows of browsers' databases: the bytes choose the column and the value that replaces an ordinary one.
+    /// Rows of browsers' cookie databases. The bytes select columns and the values that replace the ordinary ones.
     static let browsers: [Fuzzer] = [
         Fuzzer("firefox-row", seeds: [[0], [2, 3, 255, 1, 0, 9, 65, 66]]) { bytes in
             try read(bytes, firefox) { try FirefoxCookies($0, version: 12, container: 0).read($1) }

@@ -7,7 +7,7 @@ import Names
 extension Fuzzer {
     private static let noon = CookieTime(secondsSince1970: 1_772_366_400)
 
-    /// What servers set and what files hold.
+    /// Decoders of `Set-Cookie` and of cookie files.
     static let cookies: [Fuzzer] =
         [
             Fuzzer(

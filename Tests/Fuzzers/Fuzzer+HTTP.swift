@@ -9,7 +9,7 @@ import Names
 @testable import DirectHTTP
 
 extension Fuzzer {
-    /// What a server, a proxy or a client of HTTP/2 sends.
+    /// Decoders of bytes from servers, proxies and HTTP/2 clients.
     static let http: [Fuzzer] = [
         Fuzzer(
             "http1-response",
@@ -99,7 +99,7 @@ extension Fuzzer {
             }
             if let event = try parser.finishAtClose() { take(event) }
         } catch {
-            // How much of a body came before its error depends on the pieces.
+            // The part of a body that is delivered before an error depends on how the bytes are split.
             return outcome + "\(error.code)"
         }
         return outcome + "\(body)"

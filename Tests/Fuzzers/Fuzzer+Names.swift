@@ -5,7 +5,7 @@ import Names
 @testable import HTTPDNS
 
 extension Fuzzer {
-    /// Hosts, URLs and dates, and what upstreams answer.
+    /// Decoders of hosts, URLs, dates and the answers of upstreams.
     static let names: [Fuzzer] = [
         Fuzzer("host", texts: ["www.bücher.example", "[2001:db8::1]", "0x7f.1", "xn--bcher-kva.example.", "１２７.1"]) {
             let text = String(decoding: $0, as: UTF8.self)
@@ -15,7 +15,7 @@ extension Fuzzer {
         Fuzzer("url", texts: ["https://a.test:8443/x/../y?q=1#f", "http://me:pw@[::1]/%2e%2E/é", "//b/../c;d?e"]) {
             let text = String(decoding: $0, as: UTF8.self)
             _ = try? HTTPURL("https://a.test/b/c").resolving(text)
-            // A description leaves out user and password.
+            // A description omits user and password.
             guard let url = try? HTTPURL(text), !text.contains("@") else { return }
             if (try? HTTPURL(url.description)) != url { violation("\(url) is not read again as itself") }
         },

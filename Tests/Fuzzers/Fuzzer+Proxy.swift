@@ -10,7 +10,7 @@ import Names
 extension Fuzzer {
     private static let links = GatewayLinks(hosts: ["live.example", "cdn.example"], token: "T")
 
-    /// What a proxy's client, an origin behind it and a playlist say.
+    /// Decoders of bytes from a proxy's clients, from origins behind it, and of playlists.
     static let proxy: [Fuzzer] = [
         Fuzzer(
             "proxy-request",

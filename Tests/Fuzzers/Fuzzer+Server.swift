@@ -8,7 +8,7 @@ import Names
 @testable import HTTPDNS
 
 extension Fuzzer {
-    /// What a client asks the HTTPDNS server, and zone files.
+    /// Decoders of queries to the HTTPDNS server and of zone files.
     static let server: [Fuzzer] = [
         Fuzzer(
             "zone-file",

@@ -2,11 +2,11 @@
 
 import CLibFuzzer
 
-/// One decoder of bytes from outside, with inputs to begin from.
+/// A decoder of external bytes, with seed inputs.
 struct Fuzzer: Sendable {
     let name: String
     let seeds: [[UInt8]]
-    /// Decodes the bytes. An error is a good answer; `violation` reports a broken promise.
+    /// Decodes the bytes. A thrown error is a valid result; `violation` reports a broken guarantee.
     let decode: @Sendable ([UInt8]) throws -> Void
 
     init(_ name: String, seeds: [[UInt8]], decode: @escaping @Sendable ([UInt8]) throws -> Void) {
@@ -22,7 +22,7 @@ struct Fuzzer: Sendable {
     static let all = http + names + cookies + proxy + server + browsers
 }
 
-/// Ends the program, so that libFuzzer keeps the input that led here.
+/// Traps, so that libFuzzer saves the input that broke the guarantee.
 func violation(_ what: String) -> Never {
     preconditionFailure(what)
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// beeline-fuzz list                     the decoders, a line each
-// beeline-fuzz seeds NAME FOLDER        writes the decoder's first inputs into the folder
-// beeline-fuzz run NAME [LIBFUZZER'S ARGUMENTS]
+// beeline-fuzz list                     prints the names of the decoders, one per line
+// beeline-fuzz seeds NAME FOLDER        writes the decoder's seed inputs into the folder
+// beeline-fuzz run NAME [ARGUMENTS]     runs libFuzzer with its arguments on the decoder
 //
-// Scripts/fuzz builds it and runs all decoders; it says with which limits.
+// Scripts/fuzz builds this program and runs all decoders with limits.
 
 import CLibFuzzer
 import Foundation
@@ -13,13 +13,13 @@ let arguments = CommandLine.arguments
 
 func fuzzer(named name: String) -> Fuzzer {
     guard let found = Fuzzer.all.first(where: { $0.name == name }) else {
-        print("beeline-fuzz: there is no decoder \(name); beeline-fuzz list names them")
+        print("beeline-fuzz: unknown decoder \(name); beeline-fuzz list prints the names")
         exit(64)
     }
     return found
 }
 
-/// The decoder of this run; libFuzzer's callback has no place for a context.
+/// The decoder of this run. A global, because libFuzzer's callback takes no context.
 nonisolated(unsafe) var current: Fuzzer?
 
 switch (arguments.dropFirst().first, arguments.count) {

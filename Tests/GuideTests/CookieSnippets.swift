@@ -3,7 +3,7 @@
 import Beeline
 import BeelineStore
 
-// The code of docs/COOKIES.md.
+// The code of docs/COOKIES.md, compiled.
 
 func keepCookies() async throws {
     let store = try await CookieDatabase.open("/home/me/.cache/app/cookies.sqlite")
@@ -25,10 +25,10 @@ func restoreSession(_ path: String) async throws -> CookieDatabase {
 }
 
 func endSessions(_ store: CookieDatabase) async throws {
-    store.jar.clearSession()  // what this process stored, with an expiry or without
-    store.jar.endSession()  // what has no expiry, whoever stored it
+    store.jar.clearSession()  // all cookies that this process stored
+    store.jar.endSession()  // all cookies without an expiry
     store.jar.removeAll()  // everything
-    try await store.flush()  // and now it is gone from the disk
+    try await store.flush()  // the file is up to date now
 }
 
 func importProfile(_ jar: CookieJar) async throws {

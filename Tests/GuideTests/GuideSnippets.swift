@@ -3,7 +3,7 @@
 import Beeline
 import NIOCore
 
-// The code of README.md and docs/*.md, compiled. `GuideTests` checks that each block of theirs stands here, line by line.
+// The code of README.md and docs/*.md, compiled. `GuideTests` compares each block of theirs with this folder, line by line.
 
 func firstRequest() async throws {
     let client = try BeelineClient()
@@ -20,7 +20,7 @@ func ownUpstreams() async throws {
         .dnspod(),
         .system,
     ]
-    configuration.resolver.denied = ["intranet.example"]  // always the system's affair
+    configuration.resolver.denied = ["intranet.example"]  // always resolved by the system
     let client = try BeelineClient(configuration)
     await client.shutDown()
 }

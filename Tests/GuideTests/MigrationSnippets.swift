@@ -8,13 +8,13 @@ import Foundation
 import FoundationNetworking
 #endif
 
-// The code of docs/MIGRATION.md, compiled. `GuideTests` checks that each block of it stands here, line by line.
+// The code of docs/MIGRATION.md, compiled; see GuideSnippets.swift.
 
 // MARK: HTTPDNSCookieManager
 
 func oldForm(_ original: URL, _ address: String) async throws -> Data {
     let configuration = URLSessionConfiguration.default
-    configuration.httpCookieStorage = nil  // or what it has for the address replaces the field below
+    configuration.httpCookieStorage = nil  // otherwise its cookies for the address replace the field below
     configuration.httpShouldSetCookies = false
     let session = URLSession(configuration: configuration)
     let manager = HTTPDNSCookieManager.shared
@@ -82,7 +82,7 @@ func responseCookies(_ client: BeelineClient) async throws {
     for received in response.cookies {
         print(received.cookie.name, received.cookie.value, received.cookie.domain)
     }
-    print(response.hops.flatMap(\.cookies))  // of the redirects on the way, too
+    print(response.hops.flatMap(\.cookies))  // includes the redirects
 }
 
 func sessionCookies(_ jar: CookieJar) throws {

@@ -34,7 +34,7 @@ func multipart(_ client: BeelineClient) async throws {
 }
 
 func streams(_ readings: @escaping @Sendable () -> AsyncStream<ByteBuffer>) {
-    let known = RequestBody.stream(length: 5_000_000) { readings() }  // made anew for each time that it is sent
+    let known = RequestBody.stream(length: 5_000_000) { readings() }  // the closure runs for each attempt
     let unknown = RequestBody.stream(length: nil) { readings() }  // chunked
     let once = RequestBody.once(length: nil, readings())  // can be read only once
     print(known.isReplayable, unknown.isReplayable, once.isReplayable)
@@ -77,7 +77,7 @@ func retrying() -> ClientConfiguration {
 func retryingPost(_ client: BeelineClient) async throws {
     var options = RequestOptions()
     options.retry = .standard
-    options.retry?.methods.insert(.post)  // this service knows repetitions by what they say in If-None-Match
+    options.retry?.methods.insert(.post)  // this service detects repetitions by If-None-Match
     let response = try await client.post(
         "https://api.example.com/orders",
         fields: [.ifNoneMatch: "*"],
@@ -149,7 +149,7 @@ func observing() -> ClientConfiguration {
 func timings(_ client: BeelineClient) async throws {
     let response = try await client.get("https://www.example.com/")
     _ = try await response.collect(upTo: 1 << 20)
-    let timings = response.timings  // nanoseconds; nil for what a kept connection spared
+    let timings = response.timings  // nanoseconds; nil for steps that a reused connection skips
     print(timings.resolve ?? 0, timings.connect ?? 0, timings.tls ?? 0, timings.firstByte, timings.body ?? 0)
 }
 

@@ -4,7 +4,7 @@ import Beeline
 import BeelineServer
 import BeelineStore
 
-// The code of docs/RESOLVER.md.
+// The code of docs/RESOLVER.md, compiled.
 
 func resolveNames() async throws {
     var configuration = ClientConfiguration()
@@ -34,7 +34,7 @@ func keepAnswers() async throws {
 
     _ = try await client.get("https://api.example.com/")
     running.cancel()
-    await running.value  // what is kept is written now
+    await running.value  // the kept answers are written now
     await client.shutDown()
 }
 

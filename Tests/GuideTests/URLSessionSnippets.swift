@@ -8,7 +8,7 @@ import Foundation
 import FoundationNetworking
 #endif
 
-// The code of docs/URLSESSION.md, compiled. `GuideTests` checks that each block of it stands here, line by line.
+// The code of docs/URLSESSION.md, compiled; see GuideSnippets.swift.
 
 func carriedSession(_ url: URL) async throws -> (Data, URLResponse) {
     let client = try BeelineClient()
@@ -17,7 +17,7 @@ func carriedSession(_ url: URL) async throws -> (Data, URLResponse) {
     return (data, response)
 }
 
-/// What a library above URLSession has: an initialiser that takes a configuration.
+/// A library above URLSession whose initialiser takes a configuration.
 struct Library {
     let session: URLSession
 
@@ -43,7 +43,7 @@ func choice(_ client: BeelineClient, _ url: URL) -> (URLSessionConfiguration, UR
     settings.accepts = { $0.httpMethod != "PUT" }
     settings.log = { print($0) }
     var request = URLRequest(url: url)
-    request.bypassesBeeline = true  // this one not
+    request.bypassesBeeline = true  // this request goes without Beeline
     return (.beeline(client, settings: settings), request)
 }
 
@@ -57,6 +57,6 @@ func storageIsTruth(_ client: BeelineClient) -> URLSession {
 func directForm(_ client: BeelineClient, _ request: URLRequest, _ session: URLSession) async throws -> Data {
     let direct = try await request.direct(via: client.resolver)
     let (data, response) = try await session.data(for: direct.request)
-    direct.receive(response)  // the cookies, under the name
+    direct.receive(response)  // stores the cookies under the name
     return data
 }

@@ -16,7 +16,7 @@ func openWebView(_ url: URL, _ jar: CookieJar) async throws {
     let client = try BeelineClient(configuration)
 
     var settings = ProxyConfiguration()
-    settings.credentials = .token()  // other apps on the device shall not use it
+    settings.credentials = .token()  // keeps other apps on the device out
     let proxy = try await BeelineProxy.start(settings, client: client)
 
     let session = WebViewSession(jar: jar, proxy: proxy)  // keep it

@@ -3,7 +3,7 @@
 import Beeline
 import BeelineWebView
 
-// The code of docs/WEBVIEWS.md that is the same everywhere.
+// The code of docs/WEBVIEWS.md for all platforms.
 
 func handOver(_ jar: CookieJar, _ store: some WebCookieStore, _ url: HTTPURL) async throws {
     let done = try await store.handOver(from: jar, for: url)
@@ -13,7 +13,7 @@ func handOver(_ jar: CookieJar, _ store: some WebCookieStore, _ url: HTTPURL) as
 
 func followStore(_ jar: CookieJar, _ store: some WebCookieStore) async throws {
     var configuration = WebCookieFollowing.Configuration()
-    configuration.beginsFromJar = true  // the jar is kept on disk, and knows better than the web view's own files
+    configuration.beginsFromJar = true  // the jar is kept on disk and wins over the web view's own files
     configuration.onReport = { print($0) }
     let following = store.follow(jar, configuration: configuration)  // keep it
     try await following.sync()  // both agree now
@@ -34,7 +34,7 @@ func firstLoad(_ jar: CookieJar, _ url: HTTPURL) {
     print(first.cookieHeader ?? "no cookies", first.script)
 }
 
-/// A store of another kind of browser.
+/// A cookie store for another kind of browser.
 struct MyBrowserCookies: WebCookieStore {
     func cookies() async throws -> [Cookie] { [] }
     func set(_ cookie: Cookie) async throws {}

@@ -3,9 +3,8 @@
 import BeelineStore
 import CookieJar
 
-/// Writes numbers for ever, the number n into the cookie `slot(n % 64)`, and deletes that cookie where n is divisible by 7.
-/// `begun n` says that numbers up to n come
-/// now, `flushed n` that all up to n were flushed.
+/// Writes ascending numbers without end: n into the cookie `slot(n % 64)`, or deletes that cookie if n is divisible by 7.
+/// It prints `begun n` before it writes the numbers up to n, and `flushed n` once they are flushed.
 struct Rounds {
     private let store: CookieDatabase
     private var random: UInt64
@@ -29,7 +28,7 @@ struct Rounds {
                 }
                 if number % 7 == 0 { store.jar.remove(cookie) } else { store.jar.insert(cookie) }
             }
-            // Some rounds are left to the writer behind.
+            // Some rounds are left to the store's background writer.
             if next() % 3 > 0 {
                 try await store.flush()
                 say("flushed \(number)")

@@ -4,7 +4,7 @@ import BeelineStore
 import CookieJar
 import Names
 
-/// Does what the lines of its standard input say, and answers each with one line.
+/// Executes the commands on standard input, one per line, and answers each with one line.
 struct Service {
     private let store: CookieDatabase
 
@@ -47,7 +47,7 @@ struct Service {
         }
     }
 
-    /// Returns when the header is this, or `-` and there is none.
+    /// Returns when the jar's header for https://example.com/ equals `header`; `-` means no header.
     private func wait(for header: String) async {
         var changes = store.jar.changes.makeAsyncIterator()
         let isThere = {

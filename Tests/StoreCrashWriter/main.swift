@@ -12,9 +12,9 @@ import Musl
 import Glibc
 #endif
 
-// A process that tests run and kill: `StoreCrashWriter rounds FILE SEED`, `StoreCrashWriter serve FILE`.
+// Tests start and kill this process: `StoreCrashWriter rounds FILE SEED` or `StoreCrashWriter serve FILE`.
 
-/// Writes a line to the standard output, at once: who is killed has no time to empty a buffer.
+/// Writes a line to standard output without a buffer, because a killed process does not flush.
 func say(_ line: String) {
     let octets = Array((line + "\n").utf8)
     _ = octets.withUnsafeBytes { write(1, $0.baseAddress, $0.count) }

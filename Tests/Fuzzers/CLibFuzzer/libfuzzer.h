@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The entry point of libFuzzer, which clang's runtime exports for programs that have a main function of their own.
+// The entry point of libFuzzer, which clang's runtime exports for programs with their own main function.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
