@@ -14,13 +14,13 @@ extension Resolver {
         guard let host = hosts.first else {
             throw BeelineError(
                 .addressUnknown,
-                "\(address) was no answer of this resolver: say which host it served, by rehome(from:to:)"
+                "this resolver has not returned \(address): name its host with rehome(from:to:)"
             )
         }
         guard hosts.count == 1 else {
             throw BeelineError(
                 .addressShared,
-                "\(address) served \(hosts.map(\.description).joined(separator: ", ")): say which of them is meant, by "
+                "\(address) served \(hosts.map(\.description).joined(separator: ", ")): choose one of them with "
                     + "rehome(from:to:)"
             )
         }

@@ -21,10 +21,10 @@ import Glibc
 struct BeelineCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "beeline",
-        abstract: "Requests that go to the right address and stay what they are.",
+        abstract: "Transfer URLs, with host names resolved by HTTPDNS or DNS over HTTPS.",
         discussion: """
-            Without a subcommand it fetches: `beeline -L https://www.example.com/`. Options have curl's names and \
-            meanings where curl has them, and so have exit codes.
+            Without a subcommand, beeline fetches: `beeline -L https://www.example.com/`. Options and exit codes that \
+            exist in curl have the same names and meanings.
             """,
         version: BeelineClient.version,
         subcommands: [

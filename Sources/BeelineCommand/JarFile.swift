@@ -40,7 +40,7 @@ struct JarFile: Hashable, Sendable {
     /// Throws if the path is not a regular file. SQLite would wait for a pipe forever.
     func requireRegular() throws(CommandFailure) {
         guard FileDescriptor.isRegular(path) || !FileDescriptor.exists(path) else {
-            throw CommandFailure(.readFailed, "the jar \(path) is no regular file, as an SQLite file must be")
+            throw CommandFailure(.readFailed, "the jar \(path) is not a regular file, which an SQLite jar must be")
         }
     }
 

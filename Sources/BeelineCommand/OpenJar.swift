@@ -22,12 +22,12 @@ struct OpenJar: Sendable {
             let source = try await file.source()
             guard source?.isText ?? true else {
                 // Saving would overwrite the database with text.
-                throw CommandFailure(.usage, "the jar \(file.path) is an SQLite file; such a jar is named .sqlite")
+                throw CommandFailure(.usage, "the jar \(file.path) is an SQLite file; its name must end in .sqlite")
             }
             if let found = source?.found, found.cookies.isEmpty, let problem = found.problems.first {
                 throw CommandFailure(
                     .usage,
-                    "the jar \(file.path) has no cookies but something else, which would be lost (\(problem)); name another file"
+                    "the jar \(file.path) holds data other than cookies, which would be lost (\(problem)); name another file"
                 )
             }
             // The messages name the dropped cookies, because saving removes them from the file.

@@ -42,7 +42,7 @@ public final class BeelineProxy: Sendable {
         guard configuration.listen.address.isLoopback || configuration.credentials != nil else {
             throw ProxyError(
                 .needsCredentials,
-                "other machines can reach \(configuration.listen): listen on 127.0.0.1, or ask for user and password"
+                "other machines can reach \(configuration.listen): listen on 127.0.0.1, or require user and password"
             )
         }
         let loop = MultiThreadedEventLoopGroup.singleton.next()
@@ -87,7 +87,7 @@ public final class BeelineProxy: Sendable {
 
     private static func cannotListen(at endpoint: Endpoint, _ error: any Error) -> ProxyError {
         if let error = error as? ProxyError { return error }
-        return ProxyError(.cannotListen, "cannot listen at \(endpoint): \(error)", underlyingError: error)
+        return ProxyError(.cannotListen, "cannot listen on \(endpoint): \(error)", underlyingError: error)
     }
 
     // MARK: Endpoint

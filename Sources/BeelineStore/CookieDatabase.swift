@@ -123,7 +123,7 @@ public final class CookieDatabase: Sendable {
 
     private func checkOpen() throws(StoreError) {
         guard !isClosed.withLockedValue({ $0 }) else {
-            throw StoreError(.closed, path: path, "\(path) was closed; open it anew")
+            throw StoreError(.closed, path: path, "\(path) was closed; open it again")
         }
     }
 }

@@ -25,18 +25,18 @@ extension StoreError {
         let (code, remedy): (Code, String) =
             switch error.resultCode {
             case .SQLITE_CORRUPT, .SQLITE_NOTADB:
-                (.damaged, "open it anew: what is damaged is then set aside")
+                (.damaged, "open it again: the damaged file is then set aside")
             case .SQLITE_BUSY, .SQLITE_LOCKED:
                 (.busy, "another process holds its lock; try again, or allow a longer busyTimeout")
             case .SQLITE_FULL: (.diskFull, "make room on the disk; what is not written yet is tried again")
             case .SQLITE_READONLY where error.extendedResultCode == .SQLITE_READONLY_DBMOVED:
-                (.moved, "it was moved or deleted while it was open; open it anew")
+                (.moved, "it was moved or deleted while it was open; open it again")
             case .SQLITE_READONLY: (.notAccessible, "the file and its directory must be writable")
             case .SQLITE_CANTOPEN, .SQLITE_PERM, .SQLITE_AUTH:
                 (.notAccessible, "the file and its directory must be readable and writable")
             case .SQLITE_IOERR: (.inputOutput, "check the disk; what is not written yet is tried again")
-            case .SQLITE_MISUSE: (.closed, "it is closed; open it anew")
-            default: (.failed, "look at the file with `sqlite3`, or move it away")
+            case .SQLITE_MISUSE: (.closed, "it is closed; open it again")
+            default: (.failed, "examine the file with `sqlite3`, or move it away")
             }
         self.init(code, path: path, "\(path): \(cause); \(remedy)")
         // Not for errors that are not about the file, such as out of memory.

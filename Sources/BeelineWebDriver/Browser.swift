@@ -48,7 +48,7 @@ public final class Browser: Sendable {
         if needsDisplay, environment["DISPLAY"] == nil, environment["WAYLAND_DISPLAY"] == nil {
             throw WebDriverError(
                 .cannotStart,
-                "\(programs.kind.title) needs a display, which DISPLAY or WAYLAND_DISPLAY names; xvfb-run makes one"
+                "\(programs.kind.title) needs a display: set DISPLAY or WAYLAND_DISPLAY, or use xvfb-run"
             )
         }
         #endif

@@ -78,7 +78,7 @@ public struct CookieRejection: Error, Hashable, Sendable, CustomStringConvertibl
     /// The jar's policy rejected the cookie.
     public static let policy = CookieRejection("the jar's policy refuses it")
     /// The domain or the jar is full of cookies with a higher priority.
-    public static let noRoom = CookieRejection("its domain or the jar is full of cookies that stay before it")
+    public static let noRoom = CookieRejection("its domain or the jar is full of cookies with higher priority")
     /// A part of a cookie value cannot occur in a cookie.
-    public static let malformed = CookieRejection("a part of it cannot be in a cookie")
+    public static let malformed = CookieRejection("a part of it is not allowed in a cookie")
 }

@@ -135,7 +135,7 @@ public struct PreparedRequest: Sendable {
         }
         let authority = authority ?? host
         if let authority, !authority.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7f }) {
-            throw DirectHTTPError(.invalidRequest, "the Host \"\(authority)\" has a character that no host has")
+            throw DirectHTTPError(.invalidRequest, "the Host \"\(authority)\" has a character that hosts do not allow")
         }
         if declaredLength != nil { rest[.contentLength] = nil }
         // RFC 9110 §10.1.1: without a body there is nothing to wait for.

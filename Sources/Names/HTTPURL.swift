@@ -99,7 +99,7 @@ public struct HTTPURL: Hashable, Sendable, CustomStringConvertible {
         {
             throw NameError(
                 .malformedURL,
-                "\(NameError.name(of: wrong)) ends a part of a URL: percent-encode it, or give what follows it as "
+                "\(NameError.name(of: wrong)) ends a part of a URL: percent-encode it, or pass the rest as "
                     + "query or fragment"
             )
         }
@@ -118,13 +118,13 @@ public struct HTTPURL: Hashable, Sendable, CustomStringConvertible {
         guard let scheme = Scheme(scheme) else {
             throw NameError(
                 .unsupportedScheme,
-                "scheme \(NameError.quoted(scheme.utf8)): it is none of http, https, ws and wss"
+                "scheme \(NameError.quoted(scheme.utf8)): it is not http, https, ws or wss"
             )
         }
         if let wrong = authority.utf8.first(where: { "/?#@\\".utf8.contains($0) }) {
             throw NameError(
                 .malformedURL,
-                "authority \(NameError.quoted(authority.utf8)): \(NameError.name(of: wrong)) cannot stand in it"
+                "authority \(NameError.quoted(authority.utf8)): \(NameError.name(of: wrong)) is not allowed in it"
             )
         }
         guard path.isEmpty || path.utf8.first == UInt8(ascii: "/"), !path.utf8.contains(UInt8(ascii: "#")) else {

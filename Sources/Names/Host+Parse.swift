@@ -36,12 +36,12 @@ extension Host {
     private static func parseV6(_ bytes: Octets) throws(NameError) -> (IPAddress, zone: String?) {
         var inner = bytes[...]
         if inner.first == UInt8(ascii: "[") {
-            guard inner.last == UInt8(ascii: "]") else { throw malformed(bytes, "its [ is never closed") }
+            guard inner.last == UInt8(ascii: "]") else { throw malformed(bytes, "the closing ] is missing") }
             inner = inner.dropFirst().dropLast()
         }
         let percent = inner.firstIndex(of: UInt8(ascii: "%")) ?? inner.endIndex
         guard let address = IPAddress(v6: inner[..<percent]) else {
-            throw malformed(bytes, "it is not an IPv6 address, and no other host has a colon")
+            throw malformed(bytes, "it is not an IPv6 address, and other hosts have no colon")
         }
         guard percent < inner.endIndex else { return (address, nil) }
         var zone = inner[(percent + 1)...]
@@ -51,7 +51,7 @@ extension Host {
         else {
             throw malformed(
                 bytes,
-                "a zone is the name or number of an interface behind %25, of an address in fe80::/10"
+                "a zone is the name or number of an interface after %25, only for fe80::/10"
             )
         }
         return (address, String(decoding: zone, as: UTF8.self))
@@ -122,7 +122,7 @@ extension Host {
     private static func checkOctets(_ domain: [UInt8], of bytes: Octets) throws(NameError) {
         let wrong = domain.first { $0 <= 0x20 || $0 >= 0x7f || "#/:<>?@[\\]^|%".utf8.contains($0) }
         guard let wrong else { return }
-        throw malformed(bytes, "\(NameError.name(of: wrong)) cannot stand in a host")
+        throw malformed(bytes, "\(NameError.name(of: wrong)) is not allowed in a host")
     }
 
     private static func checkLengths(_ domain: [UInt8], of bytes: Octets) throws(NameError) {
@@ -131,7 +131,7 @@ extension Host {
             throw malformed(bytes, "a domain has at most \(maximumLength) octets")
         }
         let labels = relative.split(separator: UInt8(ascii: "."))
-        guard !labels.isEmpty else { throw malformed(bytes, "nothing is left of it but dots") }
+        guard !labels.isEmpty else { throw malformed(bytes, "it consists of dots") }
         guard labels.allSatisfy({ $0.count <= maximumLabelLength }) else {
             throw malformed(bytes, "a label of a domain has at most \(maximumLabelLength) octets")
         }

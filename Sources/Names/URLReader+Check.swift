@@ -10,12 +10,12 @@ extension URLReader {
         for byte in text {
             switch byte {
             case 0x20 where isLenient: break
-            case 0x20: throw malformed("a space cannot stand in it; write %20")
-            case 0x00..<0x20, 0x7f: throw malformed("\(NameError.name(of: byte)) cannot stand in it; remove it")
+            case 0x20: throw malformed("a space is not allowed; write %20")
+            case 0x00..<0x20, 0x7f: throw malformed("\(NameError.name(of: byte)) is not allowed; remove it")
             case UInt8(ascii: "?"), UInt8(ascii: "#"): isBeforeQuery = false
             // Some parsers read a backslash as a slash, so parsers would disagree about the host.
             case UInt8(ascii: "\\") where isBeforeQuery && !isLenient:
-                throw malformed("a backslash cannot stand in it; write / or %5C")
+                throw malformed("a backslash is not allowed; write / or %5C")
             default: break
             }
         }

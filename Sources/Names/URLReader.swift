@@ -51,7 +51,7 @@ struct URLReader {
         }
         try checkCharacters()
         guard text.first == UInt8(ascii: "/"), !text.contains(UInt8(ascii: "#")) else {
-            throw malformed("what a request asks for begins with / and has no fragment")
+            throw malformed("a request target begins with / and has no fragment")
         }
         return url(origin, text)
     }
@@ -115,7 +115,7 @@ struct URLReader {
     func scheme(_ name: Bytes) throws(NameError) -> Scheme {
         guard let scheme = Scheme(bytes: name) else {
             let name = String(decoding: name.prefix(20), as: UTF8.self)
-            throw malformed("the scheme \(name) is none of http, https, ws and wss", .unsupportedScheme)
+            throw malformed("the scheme \(name) is not http, https, ws or wss", .unsupportedScheme)
         }
         return scheme
     }
@@ -147,12 +147,12 @@ struct URLReader {
         let host = hostAndPort[..<colon]
         // An IPv6 address must be in brackets here (RFC 3986 §3.2.2); otherwise its last group would be read as a port.
         guard host.first == UInt8(ascii: "[") || !host.contains(UInt8(ascii: ":")) else {
-            throw malformed("an IPv6 address stands in brackets, and a port is one number", .malformedHost)
+            throw malformed("write an IPv6 address in brackets; a port is one number", .malformedHost)
         }
         let digits = hostAndPort[(colon + 1)...]
         guard !digits.isEmpty else { return (host, nil) }
         guard let port = Endpoint.port(digits), port > 0 else {
-            throw malformed("the port is no number from 1 to 65535", .malformedPort)
+            throw malformed("the port is not a number from 1 to 65535", .malformedPort)
         }
         return (host, port)
     }

@@ -408,7 +408,7 @@ struct DownloadTests {
         (206, nil, .mismatch("the server sends an unknown range instead of byte 100")), (200, nil, .restart),
         (416, "bytes */100", .complete), (416, nil, .complete),
         (416, "bytes */99", .mismatch("there are 100 bytes already, but the resource has only 99")),
-        (416, "bytes */200", .mismatch("the server refuses to go on at byte 100 of 200")),
+        (416, "bytes */200", .mismatch("the server refuses to resume at byte 100 of 200")),
         (404, nil, .refused(status: 404)), (302, nil, .refused(status: 302)),
     ]
 

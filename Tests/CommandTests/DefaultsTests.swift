@@ -92,8 +92,8 @@ struct DefaultsTests {
     }
 
     @Test(arguments: [
-        ("{\"dsn\": []}", "\"dsn\" is none of"), ("{\"dns\": 5}", "dns: "), ("{\"httpdns\": \"no\"}", "httpdns: "),
-        ("not JSON", "JSON"), ("[]", "no JSON object"), ("", "JSON"),
+        ("{\"dsn\": []}", "unknown key \"dsn\""), ("{\"dns\": 5}", "dns: "), ("{\"httpdns\": \"no\"}", "httpdns: "),
+        ("not JSON", "JSON"), ("[]", "not a JSON object"), ("", "JSON"),
     ])
     func aWrongFileIsTold(_ file: String, _ says: String) {
         let failure = #expect(throws: CommandFailure.self) { try load(file) }

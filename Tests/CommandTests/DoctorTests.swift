@@ -67,7 +67,7 @@ extension ProcessTests {
             let world = try await World()
             let diagnosis = try await world.diagnosis(("one", "127.0.0.1 127.0.0.2"), ("system", "127.0.0.2"))
             #expect(diagnosis.verdict.level == .well && diagnosis.verdict.findings == [])
-            #expect(diagnosis.verdict.headline == "a.test is well: both addresses serve it.")
+            #expect(diagnosis.verdict.headline == "a.test is well: both addresses work.")
             #expect(diagnosis.places.map(\.saidBy) == [["one"], ["one", "system"]])
             for place in diagnosis.places {
                 #expect(place.serves && place.connect != nil && place.handshake != nil && place.firstByte != nil)
@@ -94,7 +94,7 @@ extension ProcessTests {
                 verdict.findings == [
                     "127.0.0.3:\(world.lab.site.port), named by system, shows a certificate that is for evil.test: "
                         + "it is not a.test, and the resolver that returned it is wrong, poisoned or lying.",
-                    "The answers disagree: system names no address that one names.",
+                    "The answers disagree: system returns no address that one returns.",
                 ]
             )
             await world.stop()
@@ -105,17 +105,17 @@ extension ProcessTests {
             let diagnosis = try await world.diagnosis(("one", "127.0.0.4"), ("two", "127.0.0.1"))
             let verdict = diagnosis.verdict
             #expect(verdict.level == .broken && verdict.status == .connectFailed)
-            #expect(verdict.headline == "a.test works, but not by the answer that is taken, which is that of one.")
-            #expect(verdict.findings.first == "Ask two first: its addresses serve.")
+            #expect(verdict.headline == "a.test works, but not with the answer that requests use, that of one.")
+            #expect(verdict.findings.first == "Put two first (--dns): its addresses work.")
             #expect(
-                verdict.findings.contains { $0.hasPrefix("127.0.0.4:") && $0.contains("does not take connections") }
+                verdict.findings.contains { $0.hasPrefix("127.0.0.4:") && $0.contains("does not accept connections") }
             )
             await world.stop()
         }
 
         @Test(arguments: [
             (CertificateFlaw.expired, "a.test", "Its owner must renew it."),
-            (.notYetValid, "a.test", "is not valid yet; it is refused. A clock is wrong"),
+            (.notYetValid, "a.test", "is not valid yet; it is refused. The clock of"),
             (.selfSigned, "a.test", "must be trusted first (--cacert)"),
         ])
         func aCertificateThatIsRefused(_ flaw: CertificateFlaw, _ name: String, _ words: String) async throws {
@@ -136,12 +136,12 @@ extension ProcessTests {
             let plain = try await LoopbackOrigin.start(handler: Routes.standard)
             let good = await examination.run(try HTTPURL("http://\(plain.endpoint)/"))
             #expect(good.verdict.level == .well && good.verdict.status == .ok)
-            #expect(good.verdict.headline == "127.0.0.1 is well: its address serves it.")
+            #expect(good.verdict.headline == "127.0.0.1 is well: its address works.")
             // The site's certificate has a name, not this address.
             let bad = await examination.run(try HTTPURL("https://127.0.0.1:\(world.lab.site.port)/"))
             #expect(bad.verdict.level == .broken && bad.verdict.status == .certificateRejected)
-            #expect(bad.verdict.headline == "127.0.0.1 gives no response that can be used.")
-            #expect(bad.verdict.findings.first?.hasSuffix("ask for the site by its name.") == true)
+            #expect(bad.verdict.headline == "127.0.0.1 gives no usable response.")
+            #expect(bad.verdict.findings.first?.hasSuffix("use the site's name in the URL.") == true)
             await resolver.shutdown()
             await plain.stop()
             await world.stop()
@@ -162,7 +162,7 @@ extension ProcessTests {
             }
             let verdict = try await world.diagnosis(("one", "127.0.0.5")).verdict
             #expect(verdict.status == .tlsFailed)
-            let start = "\(plain.endpoint), named by one, takes connections, but failed the TLS handshake: "
+            let start = "\(plain.endpoint), named by one, accepts connections, but failed the TLS handshake: "
             #expect(verdict.findings.count == 1, "\(verdict.findings)")
             #expect(verdict.findings.first?.hasPrefix(start + "this port does not speak TLS") == true)
             await plain.stop()
@@ -199,8 +199,8 @@ extension ProcessTests {
             let serves = Diagnosis.Place.Outcome.serves(status: 200, version: "h2")
             let verdict = try await Self.verdict(("2001:db8::1", dead), ("192.0.2.1", serves))
             #expect(verdict.level == .attention && verdict.status == .ok)
-            #expect(verdict.findings.first?.hasPrefix("No connection comes to be by IPv6, ") == true)
-            #expect(verdict.findings.first?.contains("-4 leaves the others out") == true)
+            #expect(verdict.findings.first?.hasPrefix("No connection succeeds over IPv6, ") == true)
+            #expect(verdict.findings.first?.contains("-4 skips the IPv6 addresses") == true)
             let well = try await Self.verdict(("2001:db8::1", serves), ("2001:db8::2", dead), ("192.0.2.1", serves))
             #expect(well.findings.count == 1)
         }
@@ -218,7 +218,7 @@ extension ProcessTests {
             let verdict = try await world.diagnosis(("one", "")).verdict
             #expect(verdict.level == .broken && verdict.status == .hostUnresolved)
             #expect(verdict.headline == "No resolver knows an address of a.test.")
-            #expect(verdict.findings == ["one gives no address: is away."])
+            #expect(verdict.findings == ["one returns no address: is away."])
             await world.stop()
         }
 
@@ -230,7 +230,7 @@ extension ProcessTests {
             let options = ["doctor", "--connect-timeout", "3"] + lab.names
             let run = try await lab.beeline(options + ["--dns", "hosts:\(hosts)", "--html", "doctor.html", address])
             #expect(run.status == 0 && run.errors == "")
-            #expect(run.text.hasPrefix("https://\(address)\n\nWho answers what\n"))
+            #expect(run.text.hasPrefix("https://\(address)\n\nAnswers\n"))
             #expect(
                 run.text.contains("    127.0.0.2  for 60 s\n") && run.text.contains("serves: status 404, http/1.1\n")
             )

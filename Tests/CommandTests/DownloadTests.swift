@@ -107,7 +107,7 @@ extension ProcessTests {
             }
             let line = ["--retry", "3", "--retry-delay", "0.01", "-w", "|%{num_retries}"]
             let run = try await lab.beeline(line + [lab.plainURL("/?n=2")])
-            #expect(run.status == 0 && run.text == "now|2" && run.errors.contains("trying again"), "\(run.errors)")
+            #expect(run.status == 0 && run.text == "now|2" && run.errors.contains("retrying in"), "\(run.errors)")
             let post = try await lab.beeline(line + ["-d", "x", lab.plainURL("/?n=4")])
             #expect(post.text == "now|1")
             #expect(lab.plain.requests.suffix(2).map(\.text) == ["x", "x"])

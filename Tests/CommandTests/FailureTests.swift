@@ -72,7 +72,7 @@ extension ProcessTests {
                 "a redirect to a file",
                 "HTTP/1.1 302 Found\r\nLocation: file:///etc/passwd\r\n\r\n",
                 1,
-                "cannot be asked",
+                "cannot be requested",
                 "-L"
             ),
             .sends("a redirect to a bad URL", "HTTP/1.1 302 Found\r\nLocation: http://x:y/\r\n\r\n", 3, "port", "-L"),

@@ -141,7 +141,7 @@ struct ProxyDigestTests {
         #expect(lab.given == "BD")
         let error = await #expect(throws: DirectHTTPError.self) { _ = try await lab.get(isSecure: true) }
         #expect(error?.code == .proxyRefused && error?.response?.status == .proxyAuthenticationRequired)
-        #expect(error?.message.contains("another user or password") == true)
+        #expect(error?.message.contains("user or password is wrong") == true)
         #expect(lab.given == "BDD")
         await lab.stop()
     }

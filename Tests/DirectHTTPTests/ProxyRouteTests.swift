@@ -164,7 +164,7 @@ struct ProxyRouteTests {
             )
         }
         #expect(error?.code == .proxyRefused)
-        #expect(error?.message.contains("without an end") == true, "\(error?.message ?? "")")
+        #expect(error?.message.contains("too many") == true, "\(error?.message ?? "")")
         await engine.shutDown()
         await server.stop()
     }

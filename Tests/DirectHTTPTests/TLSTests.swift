@@ -171,7 +171,7 @@ struct TLSTests {
             (ClientIdentity(chain: .pemFile(stranger.path), key: .pem("")), nil, ["certificate in", "write PEM"]),
             (
                 ClientIdentity(chain: .pemFile(chain.path), key: .pemFile(stranger.path)), nil,
-                ["key in \(stranger.path) is not that of the first certificate in \(chain.path)"]
+                ["key in \(stranger.path) does not match the first certificate in \(chain.path)"]
             ),
             (nil, absent, ["root certificates in \(absent)", "no such"]),
             (nil, stranger.path, ["root certificates in \(stranger.path)", "write a PEM file"]),

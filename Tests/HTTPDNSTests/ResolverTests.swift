@@ -89,7 +89,7 @@ struct ResolverTests {
         #expect(error?.failures.map(\.upstream) == ["one", "two"])
         #expect(
             error?.message
-                == "www.example.com: no upstream has an answer that can be used: one: connection refused; two: no"
+                == "www.example.com: no upstream gave a usable answer: one: connection refused; two: no"
         )
     }
 

@@ -53,7 +53,7 @@ extension Response {
         } catch {
             throw BeelineError(
                 .decodingFailed,
-                "\(url) answered \(status.code) with a body that is no \(type) in JSON: \(error)",
+                "\(url) answered \(status.code) with a body that is not a \(type) in JSON: \(error)",
                 hops: hops,
                 underlyingError: error
             )

@@ -133,7 +133,7 @@ struct DownloadRun {
         guard ResumeDecision.start(field).map({ $0 < end }) ?? false else {
             throw BeelineError(
                 .rangeMismatch,
-                "\(response.url) sends nothing of the bytes behind \(end) of \(whole)",
+                "\(response.url) sends none of the bytes after \(end) of \(whole)",
                 hops: response.hops
             )
         }

@@ -53,7 +53,7 @@ final class PartialFile: Sendable {
     }
 
     private static func irregular(_ path: String) -> BeelineError {
-        BeelineError(.fileFailed, "\(path) is not a regular file: nothing can be put in its place")
+        BeelineError(.fileFailed, "\(path) is not a regular file: it cannot be replaced")
     }
 
     private static func isRegular(_ number: CInt) -> Bool {
@@ -79,7 +79,7 @@ final class PartialFile: Sendable {
     /// Truncates the file to `length` bytes and moves the write position there.
     func truncate(to length: Int64) throws(BeelineError) {
         guard ftruncate(number, off_t(length)) == 0, lseek(number, off_t(length), SEEK_SET) >= 0 else {
-            throw Self.failed(path, "cannot be cut")
+            throw Self.failed(path, "cannot be truncated")
         }
     }
 

@@ -36,7 +36,7 @@ package enum ResumeDecision: Hashable, Sendable {
                 : .mismatch(
                     size < offset
                         ? "there are \(offset) bytes already, but the resource has only \(size)"
-                        : "the server refuses to go on at byte \(offset) of \(size)"
+                        : "the server refuses to resume at byte \(offset) of \(size)"
                 )
         default: self = .refused(status: status)
         }

@@ -43,6 +43,6 @@ public struct ProxySettings: Sendable, Hashable {
         guard let unusable else { return nil }
         let (proxy, name) = origin.scheme.isSecure ? (https, unusable.https) : (http, unusable.http)
         guard proxy == nil, let name, !exceptions.contains(origin) else { return nil }
-        return "\(name) names no proxy that can be used: write http://HOST:PORT, https:// or socks5h://, or unset it"
+        return "the value of \(name) is not a usable proxy: write http://HOST:PORT, https:// or socks5h://, or unset it"
     }
 }

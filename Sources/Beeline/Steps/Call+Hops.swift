@@ -54,7 +54,7 @@ extension Call {
             guard journey.redirects < limit else {
                 throw BeelineError(
                     .tooManyRedirects,
-                    "\(journey.hops[0].url) was redirected \(limit) times, last to \(next.url): raise the limit if that is right"
+                    "\(journey.hops[0].url) was redirected \(limit) times, last to \(next.url): raise the limit if that is intended"
                 )
             }
             var proposal: RedirectProposal?

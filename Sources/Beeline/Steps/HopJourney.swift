@@ -168,7 +168,7 @@ struct HopJourney {
         guard hop.body.isReplayable else {
             throw BeelineError(
                 BeelineError.Code(.bodyNotReplayable),
-                "\(hop.url) wants credentials before the body, which can be read only once: use RequestBody.stream",
+                "\(hop.url) asks for credentials, but the body can be read only once: use RequestBody.stream",
                 hops: hops
             )
         }

@@ -47,7 +47,7 @@ extension [Endpoint] {
     func inZone(of host: Host) throws(DirectHTTPError) -> [Endpoint] {
         guard host.zone != nil else { return self }
         guard let scope = host.scope else {
-            throw DirectHTTPError(.connectFailed, "\(host): this machine has no interface of that name")
+            throw DirectHTTPError(.connectFailed, "\(host): this machine has no interface with that name")
         }
         return map { Endpoint($0.address, port: $0.port, scope: scope) }
     }

@@ -59,7 +59,7 @@ enum Redirect {
         } catch {
             throw BeelineError(
                 error.code == .unsupportedScheme ? .unsupportedScheme : .malformedURL,
-                "\(hop.url) redirects to a place that cannot be asked: \(error.message)"
+                "\(hop.url) redirects to a URL that cannot be requested: \(error.message)"
             )
         }
     }

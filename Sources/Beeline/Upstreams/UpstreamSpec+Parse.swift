@@ -138,7 +138,7 @@ private struct SpecReader {
         let (text, addresses) = try parts()
         // HOST:PORT has the syntax of a URL's authority.
         guard let origin = try? HTTPURL("https://\(text)").origin else {
-            throw wrong("\"\(text)\" is no HOST or HOST:PORT")
+            throw wrong("\"\(text)\" is not HOST or HOST:PORT")
         }
         let hasPort = text.hasSuffix(":\(origin.port)")
         return .dot(origin.host, at: addresses, port: hasPort ? origin.port : 853)
@@ -159,7 +159,7 @@ private struct SpecReader {
         let parts = rest.split(separator: "#", maxSplits: 1)
         var addresses: [IPAddress] = []
         for text in parts.dropFirst().first?.split(separator: ",") ?? [] {
-            guard let address = IPAddress(String(text)) else { throw wrong("\"\(text)\" is no address") }
+            guard let address = IPAddress(String(text)) else { throw wrong("\"\(text)\" is not an IP address") }
             addresses.append(address)
         }
         return (String(parts.first ?? ""), addresses)
@@ -167,7 +167,7 @@ private struct SpecReader {
 
     private func endpoint(_ text: String, port: UInt16) throws(UpstreamError) -> Endpoint {
         guard let endpoint = try? Endpoint(parsing: text, defaultPort: port) else {
-            throw wrong("\"\(text)\" is no ADDR or ADDR:PORT")
+            throw wrong("\"\(text)\" is not ADDR or ADDR:PORT")
         }
         return endpoint
     }

@@ -7,22 +7,22 @@ struct ConnectionArguments: ParsableArguments {
     @Flag(name: [.customShort("L"), .customLong("location")], help: "Follow redirects")
     var location = false
 
-    @Option(help: ArgumentHelp("Follow at most so many; -1 is no limit", valueName: "number"))
+    @Option(help: ArgumentHelp("Maximum number of redirects; -1 for no limit", valueName: "number"))
     var maxRedirs = 50
 
-    @Option(help: ArgumentHelp("Connect to HOST:PORT:ADDR[,ADDR]; repeat it", valueName: "place"))
+    @Option(help: ArgumentHelp("Connect to HOST:PORT:ADDR[,ADDR]; may be repeated", valueName: "place"))
     var resolve: [String] = []
 
-    @Flag(help: "Leave names to the system's resolver")
+    @Flag(help: "Resolve names with the system's resolver only")
     var noHttpdns = false
 
     @Option(
         name: [.customShort("x"), .customLong("proxy")],
-        help: ArgumentHelp("Use this proxy, \"\" for none", valueName: "url")
+        help: ArgumentHelp("Use this proxy; \"\" for none", valueName: "url")
     )
     var proxy: String?
 
-    @Option(help: ArgumentHelp("Hosts that are reached without a proxy", valueName: "list"))
+    @Option(help: ArgumentHelp("List of hosts that do not use the proxy", valueName: "list"))
     var noproxy: String?
 
     @Flag(
@@ -31,24 +31,24 @@ struct ConnectionArguments: ParsableArguments {
     )
     var insecure = false
 
-    @Flag(name: [.customLong("http1.1")], help: "Speak HTTP/1.1")
+    @Flag(name: [.customLong("http1.1")], help: "Use HTTP/1.1")
     var http1 = false
 
-    @Flag(name: [.customLong("http2")], help: "Speak HTTP/2 where the server does")
+    @Flag(name: [.customLong("http2")], help: "Use HTTP/2 if the server supports it")
     var http2 = false
 
-    @Option(help: ArgumentHelp("Seconds that connecting may take (default: 10)", valueName: "sec"))
+    @Option(help: ArgumentHelp("Maximum time to connect, in seconds (default: 10)", valueName: "sec"))
     var connectTimeout: Double?
 
     @Option(
         name: [.customShort("m"), .customLong("max-time")],
-        help: ArgumentHelp("Seconds that a URL may take in all", valueName: "sec")
+        help: ArgumentHelp("Maximum time for each URL, in seconds", valueName: "sec")
     )
     var maxTime: Double?
 
-    @Option(help: ArgumentHelp("Try again so often where it may help", valueName: "number"))
+    @Option(help: ArgumentHelp("Number of retries after transient errors", valueName: "number"))
     var retry = 0
 
-    @Option(help: ArgumentHelp("Seconds to wait before that", valueName: "sec"))
+    @Option(help: ArgumentHelp("Time to wait before each retry, in seconds", valueName: "sec"))
     var retryDelay: Double?
 }

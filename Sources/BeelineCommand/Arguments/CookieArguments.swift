@@ -6,21 +6,21 @@ import ArgumentParser
 struct CookieArguments: ParsableArguments {
     @Option(
         name: [.customShort("b"), .customLong("cookie")],
-        help: ArgumentHelp("Send these, as \"a=b; c=d\", or those of a file", valueName: "data")
+        help: ArgumentHelp("Send cookies, as \"a=b; c=d\" or from a file", valueName: "data")
     )
     var cookie: [String] = []
 
     @Option(
         name: [.customShort("c"), .customLong("cookie-jar")],
-        help: ArgumentHelp("Write the cookies to this file at the end", valueName: "file")
+        help: ArgumentHelp("Write all cookies to this file at the end", valueName: "file")
     )
     var cookieJar: String?
 
-    @Option(help: ArgumentHelp("Read cookies from this file, and write them back", valueName: "file"))
+    @Option(help: ArgumentHelp("Read cookies from this file and write them back at the end", valueName: "file"))
     var jar: String?
 
     @OptionGroup var bound: JarBoundArguments
 
-    @Flag(help: "Send and keep no cookies but those of -H")
+    @Flag(help: "Do not send or keep cookies, except those of -H")
     var noCookies = false
 }

@@ -94,7 +94,7 @@ struct ConfigurationFile: Decodable {
             throw DecodingError.dataCorruptedError(
                 forKey: unknown,
                 in: all,
-                debugDescription: "\"\(unknown.stringValue)\" is none of \(known.joined(separator: ", "))"
+                debugDescription: "unknown key \"\(unknown.stringValue)\"; use one of \(known.joined(separator: ", "))"
             )
         }
         let values = try decoder.container(keyedBy: Key.self)
@@ -115,10 +115,10 @@ struct ConfigurationFile: Decodable {
         switch error {
         case .typeMismatch(_, let context), .valueNotFound(_, let context):
             let key = context.codingPath.map(\.stringValue).joined(separator: ".")
-            return key.isEmpty ? "it is no JSON object" : "\(key): \(context.debugDescription)"
+            return key.isEmpty ? "it is not a JSON object" : "\(key): \(context.debugDescription)"
         case .dataCorrupted(let context):
             return context.codingPath.isEmpty && context.underlyingError != nil
-                ? "it is no JSON" : context.debugDescription
+                ? "it is not JSON" : context.debugDescription
         default: return "\(error)"
         }
     }

@@ -16,23 +16,23 @@ struct OutputArguments: ParsableArguments {
 
     @Flag(
         name: [.customShort("O"), .customLong("remote-name")],
-        help: "Write the body to a file named as in the URL"
+        help: "Write the body to a file named as the remote file"
     )
     var remoteNames: Int
 
-    @Flag(name: [.customShort("i"), .customLong("include")], help: "Print the response's head before the body")
+    @Flag(name: [.customShort("i"), .customLong("include")], help: "Print the response headers before the body")
     var include = false
 
     @Option(
         name: [.customShort("D"), .customLong("dump-header")],
-        help: ArgumentHelp("Write the response's head to this file", valueName: "to")
+        help: ArgumentHelp("Write the response headers to this file", valueName: "to")
     )
     var dumpHeader: String?
 
-    @Flag(name: [.customShort("f"), .customLong("fail")], help: "Exit with 22 at status 400 and above, no body")
+    @Flag(name: [.customShort("f"), .customLong("fail")], help: "Exit with 22 at status 400 and above, without a body")
     var fail = false
 
-    @Flag(help: "As -f, with the body")
+    @Flag(help: "Like -f, but write the body")
     var failWithBody = false
 
     @Flag(name: [.customShort("s"), .customLong("silent")], help: "Print no progress and no errors")
@@ -41,16 +41,16 @@ struct OutputArguments: ParsableArguments {
     @Flag(name: [.customShort("S"), .customLong("show-error")], help: "Print errors even with -s")
     var showError = false
 
-    @Flag(name: [.customShort("v"), .customLong("verbose")], help: "Tell on standard error what happens")
+    @Flag(name: [.customShort("v"), .customLong("verbose")], help: "Print details of the transfer to standard error")
     var verbose = false
 
     @Option(
         name: [.customShort("w"), .customLong("write-out")],
-        help: ArgumentHelp("Print this at the end, as '%{http_code}\\n'", valueName: "text")
+        help: ArgumentHelp("Print this text after each transfer, such as '%{http_code}\\n'", valueName: "text")
     )
     var writeOut: String?
 
-    @Flag(help: "Tell what happened as JSON on standard error")
+    @Flag(help: "Print a report of each transfer to standard error, as JSON")
     var report = false
 
     // Accepted for curl's scripts. It has no effect: output is never buffered.

@@ -6,13 +6,13 @@ import ArgumentParser
 struct RequestArguments: ParsableArguments {
     @Option(
         name: [.customShort("X"), .customLong("request")],
-        help: ArgumentHelp("Use this method", valueName: "method")
+        help: ArgumentHelp("Use this request method", valueName: "method")
     )
     var method: String?
 
     @Option(
         name: [.customShort("H"), .customLong("header")],
-        help: ArgumentHelp("Send this header; \"Name:\" removes it, @file reads", valueName: "line")
+        help: ArgumentHelp("Send this header; \"Name:\" removes it, @file reads a file", valueName: "line")
     )
     var headers: [String] = []
 
@@ -24,13 +24,13 @@ struct RequestArguments: ParsableArguments {
     var data: [DataPiece] = []
 
     @Option(
-        help: ArgumentHelp("POST data as it is; @file reads it", valueName: "data"),
+        help: ArgumentHelp("POST data unchanged; @file reads it", valueName: "data"),
         transform: { DataPiece(.binary, $0) }
     )
     var dataBinary: [DataPiece] = []
 
     @Option(
-        help: ArgumentHelp("POST data as it is, @ has no meaning", valueName: "data"),
+        help: ArgumentHelp("POST data unchanged; @ has no special meaning", valueName: "data"),
         transform: { DataPiece(.raw, $0) }
     )
     var dataRaw: [DataPiece] = []
@@ -55,39 +55,39 @@ struct RequestArguments: ParsableArguments {
     var form: [FormArgument] = []
 
     @Option(
-        help: ArgumentHelp("As -F, @ and < have no meaning", valueName: "part"),
+        help: ArgumentHelp("Like -F, but @ and < have no special meaning", valueName: "part"),
         transform: { FormArgument(text: $0, isLiteral: true) }
     )
     var formString: [FormArgument] = []
 
     @Option(
         name: [.customShort("T"), .customLong("upload-file")],
-        help: ArgumentHelp("PUT this file; - is standard input", valueName: "src")
+        help: ArgumentHelp("Upload this file with PUT; - is standard input", valueName: "src")
     )
     var uploadFile: [String] = []
 
-    @Flag(name: [.customShort("G"), .customLong("get")], help: "Put the data of -d into the URL and GET")
+    @Flag(name: [.customShort("G"), .customLong("get")], help: "Put the data of -d into the URL and use GET")
     var get = false
 
-    @Flag(name: [.customShort("I"), .customLong("head")], help: "Ask for the head only, and print it")
+    @Flag(name: [.customShort("I"), .customLong("head")], help: "Request the headers only and print them")
     var head = false
 
     @Option(
         name: [.customShort("u"), .customLong("user")],
-        help: ArgumentHelp("Authenticate; asks for a missing password", valueName: "user:pass")
+        help: ArgumentHelp("User and password; prompts for a missing password", valueName: "user:pass")
     )
     var user: String?
 
-    @Flag(help: "Authenticate by Basic, as without this option")
+    @Flag(help: "Use Basic authentication (default)")
     var basic = false
 
-    @Flag(help: "Authenticate by Digest")
+    @Flag(help: "Use Digest authentication")
     var digest = false
 
-    @Flag(help: "Authenticate in the way that the server asks for")
+    @Flag(help: "Use the authentication method that the server asks for")
     var anyauth = false
 
-    @Option(help: ArgumentHelp("Authenticate by this token", valueName: "token"))
+    @Option(help: ArgumentHelp("Send this bearer token", valueName: "token"))
     var oauth2Bearer: String?
 
     @Option(
@@ -104,16 +104,16 @@ struct RequestArguments: ParsableArguments {
 
     @Option(
         name: [.customShort("r"), .customLong("range")],
-        help: ArgumentHelp("Ask for these bytes only, as 0-499", valueName: "range")
+        help: ArgumentHelp("Request only these bytes, such as 0-499", valueName: "range")
     )
     var range: String?
 
     @Option(
         name: [.customShort("C"), .customLong("continue-at")],
-        help: ArgumentHelp("Resume at this byte; - finds it from the file", valueName: "at")
+        help: ArgumentHelp("Resume at this byte; - uses the size of the file", valueName: "at")
     )
     var continueAt: String?
 
-    @Flag(help: "Ask for a compressed body, and decompress it")
+    @Flag(help: "Request a compressed body and decompress it")
     var compressed = false
 }

@@ -24,10 +24,10 @@ struct CookieIntake {
     /// - Parameter path: the source of the cookies.
     func messages(of path: String, _ bounds: CookieJarConfiguration) -> [String] {
         let room =
-            "a jar has room for \(bounds.maximumCookies) (--max-cookies), \(bounds.maximumCookiesPerDomain) of one domain"
+            "a jar holds \(bounds.maximumCookies) cookies (--max-cookies), \(bounds.maximumCookiesPerDomain) for one domain"
         var messages: [String] = []
         if dropped > 0 { messages.append("\(path): \(dropped) cookies were dropped: \(room)") }
-        if displaced > 0 { messages.append("\(path): \(displaced) cookies of the jar made room: \(room)") }
+        if displaced > 0 { messages.append("\(path): \(displaced) cookies were removed from the jar: \(room)") }
         return messages
     }
 }

@@ -6,7 +6,7 @@ import ArgumentParser
 struct CookiesCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "cookies",
-        abstract: "Look at a cookie jar and change it.",
+        abstract: "Show and change a cookie jar.",
         subcommands: [
             CookiesList.self, CookiesHeader.self, CookiesSet.self, CookiesDelete.self, CookiesClear.self,
             CookiesImport.self, CookiesExport.self, CookiesReplay.self,

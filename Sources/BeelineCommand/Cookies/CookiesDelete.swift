@@ -8,7 +8,7 @@ import Names
 struct CookiesDelete: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "delete",
-        abstract: "Delete the cookies that a request for a URL would get, and print how many they were."
+        abstract: "Delete the cookies that a request for a URL would send, and print their number."
     )
 
     @OptionGroup var arguments: JarArguments
@@ -16,7 +16,7 @@ struct CookiesDelete: AsyncParsableCommand {
     @Argument(help: "The URL")
     var url: String
 
-    @Argument(help: "Only those of these names")
+    @Argument(help: "Delete only cookies with these names")
     var name: [String] = []
 
     func run() async throws {
@@ -33,12 +33,12 @@ struct CookiesDelete: AsyncParsableCommand {
 struct CookiesClear: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "clear",
-        abstract: "Delete all cookies of the jar, and print how many they were."
+        abstract: "Delete all cookies of the jar, and print their number."
     )
 
     @OptionGroup var arguments: JarArguments
 
-    @Flag(help: "Only those without an expiry, as at the end of a session")
+    @Flag(help: "Delete only session cookies, which have no expiry")
     var session = false
 
     func run() async throws {

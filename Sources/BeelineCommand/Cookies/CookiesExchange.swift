@@ -9,22 +9,22 @@ extension CookieFormat: ExpressibleByArgument {}
 struct CookiesImport: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "import",
-        abstract: "Put the cookies of files and of browsers into the jar, and print how many they were.",
+        abstract: "Import cookies of files and browsers into the jar, and print their number.",
         discussion: """
-            A file is a text in one of the formats, an SQLite jar, or a profile of Firefox or Chromium: its folder, or its \
-            cookies.sqlite or Cookies. A profile may be in use; it is not changed. Values that Chromium has encrypted cannot \
+            A file is a text file in one of the formats, an SQLite jar, or a profile of Firefox or Chromium: its folder, or its \
+            file cookies.sqlite or Cookies. The browser may be running; the profile is not changed. Encrypted values of Chromium cannot \
             be read.
 
-            Lines and rows that are no cookies are reported on standard error by number, and the rest is read.
+            Invalid lines and rows are reported on standard error by their number and skipped.
             """
     )
 
     @OptionGroup var arguments: JarArguments
 
-    @Option(help: "netscape, headers, json or storage-state; default what the file looks like")
+    @Option(help: "netscape, headers, json or storage-state (default: detected)")
     var format: CookieFormat?
 
-    @Option(help: ArgumentHelp("The container of Firefox whose cookies are read, by its number", valueName: "number"))
+    @Option(help: ArgumentHelp("Import the cookies of this Firefox container", valueName: "number"))
     var container = 0
 
     @Argument(help: "The files or profiles; - is standard input")
@@ -50,7 +50,7 @@ struct CookiesImport: AsyncParsableCommand {
 struct CookiesExport: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "export",
-        abstract: "Print the cookies of the jar in a form that other programs read."
+        abstract: "Print the cookies of the jar in a format that other programs read."
     )
 
     @OptionGroup var arguments: JarArguments

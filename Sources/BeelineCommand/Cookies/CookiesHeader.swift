@@ -8,7 +8,7 @@ import Names
 struct CookiesHeader: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "header",
-        abstract: "Print the Cookie header field of a request; nothing where there is none."
+        abstract: "Print the Cookie header that a request would send, or nothing if there is none."
     )
 
     @OptionGroup var arguments: JarArguments

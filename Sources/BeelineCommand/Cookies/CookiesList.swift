@@ -7,8 +7,8 @@ import CookieJar
 struct CookiesList: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
-        abstract: "Print the cookies: DOMAIN and the Set-Cookie field that would make each, a line a cookie.",
-        discussion: "A domain without a dot before it is for that host alone."
+        abstract: "Print the cookies, one per line: DOMAIN and the Set-Cookie header that sets it.",
+        discussion: "A cookie whose domain has no leading dot is sent to that host only."
     )
 
     @OptionGroup var arguments: JarArguments

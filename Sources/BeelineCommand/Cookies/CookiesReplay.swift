@@ -6,7 +6,7 @@ import ArgumentParser
 struct CookiesReplay: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "replay",
-        abstract: "Run cases from standard input, a JSON line each, and print a JSON line for each."
+        abstract: "Run test cases from standard input, one JSON line each, and print one JSON line for each."
     )
 
     func run() throws {

@@ -8,17 +8,17 @@ import Names
 struct CookiesSet: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "set",
-        abstract: "Store what Set-Cookie fields of a response from a URL say.",
-        discussion: "Prints kept, replaced, deleted or rejected and why, a line a field."
+        abstract: "Store cookies as if a response from a URL had set them.",
+        discussion: "Prints one line for each cookie: kept, replaced, deleted, or rejected with the reason."
     )
 
     @OptionGroup var arguments: JarArguments
     @OptionGroup var who: ContextArguments
 
-    @Argument(help: "The URL that the response comes from")
+    @Argument(help: "The URL of the response")
     var url: String
 
-    @Argument(help: "The fields' values, such as 'id=42; Path=/; Secure'")
+    @Argument(help: "Values of Set-Cookie headers, such as 'id=42; Path=/; Secure'")
     var setCookie: [String]
 
     func run() async throws {

@@ -9,7 +9,7 @@ import Names
 struct JarArguments: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "The jar: .txt is Netscape's form, .json JSON, .sqlite a store; default $BEELINE_JAR",
+            "The jar: .txt (Netscape format), .json or .sqlite (default: $BEELINE_JAR)",
             valueName: "file"
         )
     )
@@ -20,7 +20,7 @@ struct JarArguments: ParsableArguments {
     /// Returns the jar's file, from `--jar` or the defaults.
     func file() throws -> JarFile {
         guard let path = try jar ?? Defaults.load().jar else {
-            throw CommandFailure(.usage, "no jar: name one with --jar, or in BEELINE_JAR")
+            throw CommandFailure(.usage, "no cookie jar: name one with --jar FILE or in BEELINE_JAR")
         }
         return JarFile(path)
     }
@@ -77,10 +77,10 @@ struct ContextArguments: ParsableArguments {
         case same, lax, cross
     }
 
-    @Option(help: "A request, or a script (document.cookie)")
+    @Option(help: "Access by a request (http) or by a script (dom)")
     var api: API = .http
 
-    @Option(help: "From the same site, by navigation from another one, or otherwise from another one")
+    @Option(help: "From the same site, by navigation from another (lax), or by any request of another (cross)")
     var site: Site = .same
 
     @Option(name: [.customShort("X"), .customLong("request")], help: ArgumentHelp("The method", valueName: "method"))

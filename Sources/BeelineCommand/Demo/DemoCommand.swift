@@ -7,10 +7,10 @@ import BeelineTesting
 struct DemoCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "demo",
-        abstract: "Show on this machine alone what Beeline does; nothing leaves it.",
+        abstract: "Demonstrate Beeline on this machine, without access to the network.",
         discussion: """
             Starts an HTTPDNS service, two HTTPS sites on one address and an impostor, all on loopback, and checks line by \
-            line that requests reach the right site and stay logged in. Exits with 1 if a line does not come true.
+            line that requests reach the right site and stay logged in. Exits with 1 if a check fails.
             """
     )
 
@@ -35,7 +35,7 @@ struct DemoCommand: AsyncParsableCommand {
         await world.stop()
         let count = DemoStory.steps.count
         try StandardOutput.writeLine(
-            failures == 0 ? "All \(count) lines came true." : "\(failures) of \(count) lines did not come true."
+            failures == 0 ? "All \(count) checks passed." : "\(failures) of \(count) checks failed."
         )
         if failures > 0 { throw ExitCode(1) }
     }

@@ -23,11 +23,11 @@ struct DemoStory {
         Step(title: "The system's answer leads to an impostor, whose certificate is refused", run: poison),
         Step(title: "HTTPDNS finds the true site; Host, SNI and certificate are those of the name", run: direct),
         Step(title: "Another name on the same address has its own certificate and connection", run: neighbour),
-        Step(title: "A login by POST keeps its body, and its cookie is filed under the domain", run: login),
+        Step(title: "A login by POST keeps its body, and its cookie is stored for the domain", run: login),
         Step(title: "The site moves to another address: still logged in", run: move),
-        Step(title: "The neighbour on that address gets no cookie of it", run: isolation),
-        Step(title: "A dead first address costs less than half a second", run: deadAddress),
-        Step(title: "The switch: off leads to the system's answer, on leads back", run: theSwitch),
+        Step(title: "The other name on that address gets none of its cookies", run: isolation),
+        Step(title: "A dead first address delays a request by less than half a second", run: deadAddress),
+        Step(title: "Switched off, HTTPDNS is not used; switched on, it is used again", run: theSwitch),
     ]
 
     private static func poison(_ world: DemoWorld) async throws -> String {
@@ -75,7 +75,7 @@ struct DemoStory {
         let response = try await world.client.get(world.url(DemoWorld.shop, "/me"))
         let who = try await text(response)
         try expect(response.endpoint == world.sites.endpoints[1], "dialled \(response.endpoint)")
-        try expect(who == "ada", "the site took us for \(who)")
+        try expect(who == "ada", "the site sees the user \(who)")
         return "dialled \(response.endpoint), the site greets \(who)"
     }
 
@@ -85,7 +85,7 @@ struct DemoStory {
         let response = try await world.client.get(world.url(DemoWorld.blog, "/me"))
         let who = try await text(response)
         try expect(response.endpoint == world.sites.endpoints[1], "dialled \(response.endpoint)")
-        try expect(who == "nobody", "the neighbour took us for \(who)")
+        try expect(who == "nobody", "the other site sees the user \(who)")
         return "dialled \(response.endpoint), \(DemoWorld.blog) sees \(who)"
     }
 
@@ -97,10 +97,10 @@ struct DemoStory {
         let begin = ContinuousClock.now
         let response = try await world.client.get(world.url(DemoWorld.shop, "/me"))
         let took = begin.duration(to: .now)
-        try expect(try await text(response) == "ada", "the wrong answer came")
+        try expect(try await text(response) == "ada", "the answer is wrong")
         try expect(response.hop.attempts.first?.endpoint == hole.endpoint, "the dead address was not tried first")
         try expect(took < .milliseconds(500), "it took \(took)")
-        return "127.0.0.13 was silent, \(response.endpoint) answered after \(took.milliseconds) ms in all"
+        return "127.0.0.13 was silent, \(response.endpoint) answered after \(took.milliseconds) ms in total"
     }
 
     private static func theSwitch(_ world: DemoWorld) async throws -> String {
@@ -108,7 +108,7 @@ struct DemoStory {
         _ = try await refused(world)
         world.client.isHTTPDNSEnabled = true
         let response = try await world.client.get(world.url(DemoWorld.shop, "/me"))
-        try expect(try await text(response) == "ada", "the way back is lost")
+        try expect(try await text(response) == "ada", "the answer is wrong")
         return "off: the impostor is refused; on: \(response.endpoint) greets ada"
     }
 
@@ -117,7 +117,7 @@ struct DemoStory {
     private static func refused(_ world: DemoWorld) async throws -> BeelineError {
         do {
             let response = try await world.client.get(world.url(DemoWorld.shop))
-            throw Failure(description: "\(response.endpoint) was believed")
+            throw Failure(description: "\(response.endpoint) was trusted")
         } catch let error as BeelineError {
             try expect(error.code == BeelineError.Code(.certificateRejected), "it ended with \(error.code)")
             return error

@@ -42,7 +42,7 @@ struct Diagnosis: Sendable {
                     if case .absent(.noName, _) = answer[$0] { true } else { false }
                 }
                 failure =
-                    isNoName ? ("noSuchName", "there is no name \(host)") : ("noAddress", "\(host) has no address")
+                    isNoName ? ("noSuchName", "\(host) does not exist") : ("noAddress", "\(host) has no address")
             case .failure(let error):
                 failure = (error.code.description, error.message)
             }
@@ -113,7 +113,7 @@ struct CertificateFacts: Hashable, Sendable {
     /// The reason for rejecting the certificate.
     var fault: String {
         if !isForHost { return "is for \(names.prefix(4).joined(separator: ", "))" }
-        if isExpired { return "ended \(-daysLeft == 1 ? "a day" : "\(-daysLeft) days") ago" }
+        if isExpired { return "expired \(-daysLeft == 1 ? "a day" : "\(-daysLeft) days") ago" }
         if isNotYetValid { return "is not valid yet" }
         return "was issued by \(issuer), which is not a trusted issuer"
     }
@@ -121,8 +121,8 @@ struct CertificateFacts: Hashable, Sendable {
     /// The remedy if the certificate was rejected although it names the host.
     var remedy: String {
         if isExpired { return "Its owner must renew it." }
-        if isNotYetValid { return "A clock is wrong, here or there." }
-        return "The server leaves certificates out, or its authority must be trusted first (--cacert)."
+        if isNotYetValid { return "The clock of this machine or of the server is wrong." }
+        return "The server omits an intermediate certificate, or its CA must be trusted first (--cacert)."
     }
 }
 

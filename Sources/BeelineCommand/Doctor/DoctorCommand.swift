@@ -7,12 +7,12 @@ import Beeline
 struct DoctorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor",
-        abstract: "Say who answers a name with what, and what each address does when it is dialled.",
+        abstract: "Show what each resolver answers for a host and whether each address works.",
         usage: "beeline doctor [<options>] <host>",
         discussion: """
-            Asks every upstream and the system's resolver, sends a request to every address that any of them names, and looks \
-            at its certificate. HOST may have a port, or be a URL. Exits with 0 where a request would be answered, else as \
-            the request would: 6, 7, 8, 28, 35, 52, 56, 60.
+            Asks every upstream and the system's resolver, sends a request to every address in their answers, and inspects \
+            its certificate. HOST may have a port or be a URL. The exit code is 0 if a request would be answered, else that of \
+            the request: 6, 7, 8, 28, 35, 52, 56, 60.
             """ + " " + NameArguments.specs
     )
 
@@ -21,13 +21,13 @@ struct DoctorCommand: AsyncParsableCommand {
 
     @OptionGroup var names: NameArguments
 
-    @Option(help: ArgumentHelp("Seconds that one address has (default: 5)", valueName: "sec"))
+    @Option(help: ArgumentHelp("Maximum time for each address, in seconds (default: 5)", valueName: "sec"))
     var connectTimeout: Double?
 
     @Flag(help: "Print one JSON document")
     var json = false
 
-    @Option(help: ArgumentHelp("Draw the findings into this file, a page for a browser", valueName: "file"))
+    @Option(help: ArgumentHelp("Write the report to this file as an HTML page", valueName: "file"))
     var html: String?
 
     func run() async throws {

@@ -62,7 +62,7 @@ struct DoctorPage {
                 </article>
                 """
         }
-        return "<section><h2>Who answers what</h2><div class=\"cards\">\(cards.joined())</div></section>"
+        return "<section><h2>Answers</h2><div class=\"cards\">\(cards.joined())</div></section>"
     }
 
     private func address(_ address: IPAddress, _ ttl: Duration?) -> String {
@@ -78,10 +78,10 @@ struct DoctorPage {
         let rows = diagnosis.places.map { row($0, scale) }.joined()
         return """
             <section>
-            <h2>What each address does</h2>
+            <h2>Addresses</h2>
             <p class="legend"><span class="tcp">TCP</span> <span class="tls">TLS</span> \
-            <span class="wait">first byte</span> <span class="lost">in vain</span> \
-            <span class="small">the whole width is \(Words.milliseconds(.milliseconds(Int64(clamping: scale))))</span></p>
+            <span class="wait">first byte</span> <span class="lost">failed</span> \
+            <span class="small">full width: \(Words.milliseconds(.milliseconds(Int64(clamping: scale))))</span></p>
             \(rows)
             </section>
             """
@@ -105,7 +105,7 @@ struct DoctorPage {
             words.append("\(name) \(Words.milliseconds(time))")
         }
         let end = VerboseLog.milliseconds(place.start + place.total)
-        if !place.serves { bar("lost", max(end - left, 0), "in vain") }
+        if !place.serves { bar("lost", max(end - left, 0), "failed") }
         let outcome: String
         switch place.outcome {
         case .serves(let status, let version): outcome = "status \(status), \(version)"
@@ -137,15 +137,15 @@ struct DoctorPage {
         let cards = seen.map { facts, places in
             let isRefused = places.contains(where: \.isImpostor)
             let end = CookieTime(secondsSince1970: Double(facts.validUntil)).httpDate
-            let left = facts.isExpired ? "ended" : "\(facts.daysLeft) days left"
+            let left = facts.isExpired ? "expired" : "\(facts.daysLeft) days left"
             return """
                 <article class="\(isRefused ? "refused" : "")">
                 <h3>\(Self.escaped(facts.names.prefix(6).joined(separator: ", ")))</h3>
                 <dl>
-                <dt>Shown by</dt><dd>\(places.map { "<code>\($0.endpoint)</code>" }.joined(separator: ", "))</dd>
+                <dt>Presented by</dt><dd>\(places.map { "<code>\($0.endpoint)</code>" }.joined(separator: ", "))</dd>
                 <dt>Issued by</dt><dd>\(Self.escaped(facts.issuer))</dd>
                 <dt>Until</dt><dd>\(end) (\(left))</dd>
-                <dt>Verdict</dt><dd>\(Self.escaped(isRefused ? "refused: it \(facts.fault)" : "taken"))</dd>
+                <dt>Verdict</dt><dd>\(Self.escaped(isRefused ? "refused: it \(facts.fault)" : "accepted"))</dd>
                 </dl>
                 </article>
                 """

@@ -12,9 +12,9 @@ struct DoctorText {
     var text: String {
         let verdict = diagnosis.verdict
         var lines = ["\(diagnosis.origin)", ""]
-        if !diagnosis.opinions.isEmpty { lines += ["Who answers what"] + diagnosis.opinions.flatMap(opinion) + [""] }
+        if !diagnosis.opinions.isEmpty { lines += ["Answers"] + diagnosis.opinions.flatMap(opinion) + [""] }
         if !diagnosis.places.isEmpty {
-            lines += ["What each address does"] + diagnosis.places.flatMap(place) + [""]
+            lines += ["Addresses"] + diagnosis.places.flatMap(place) + [""]
         }
         lines.append(verdict.headline)
         lines += verdict.findings.map { "- \($0)" }
@@ -51,7 +51,7 @@ struct DoctorText {
         let names = certificate.names.prefix(6).joined(separator: ", ")
         let more = certificate.names.count > 6 ? " and \(certificate.names.count - 6) more" : ""
         let end = CookieTime(secondsSince1970: Double(certificate.validUntil)).httpDate
-        let days = certificate.isExpired ? "ended" : "\(certificate.daysLeft) days left"
+        let days = certificate.isExpired ? "expired" : "\(certificate.daysLeft) days left"
         return "for \(names)\(more); by \(certificate.issuer); until \(end), \(days)"
     }
 }

@@ -47,20 +47,20 @@ struct Verdict: Hashable, Sendable {
             status = Self.status(diagnosis.places)
             headline =
                 isAddress
-                ? "\(host) gives no response that can be used."
-                : "\(host) has addresses, and none of them serves it."
+                ? "\(host) gives no usable response."
+                : "None of the addresses of \(host) works."
         } else if !first.contains(where: \.serves) {
             level = .broken
             status = Self.status(first)
             let better = answering.first { diagnosis.places(of: $0).contains(where: \.serves) }
-            headline = "\(host) works, but not by the answer that is taken, which is that of \(answering[0].upstream)."
-            if let better { findings.insert("Ask \(better.upstream) first: its addresses serve.", at: 0) }
+            headline = "\(host) works, but not with the answer that requests use, that of \(answering[0].upstream)."
+            if let better { findings.insert("Put \(better.upstream) first (--dns): its addresses work.", at: 0) }
         } else if findings.isEmpty {
-            let who = [1: "its address serves", 2: "both addresses serve"]
-            headline = "\(host) is well: \(who[serving.count] ?? "all \(serving.count) addresses serve") it."
+            let who = [1: "its address works", 2: "both addresses work"]
+            headline = "\(host) is well: \(who[serving.count] ?? "all \(serving.count) addresses work")."
         } else {
             level = .attention
-            headline = "\(host) can be reached, and something is wrong."
+            headline = "\(host) works, but there are problems."
         }
     }
 
@@ -86,12 +86,12 @@ struct Verdict: Hashable, Sendable {
             let start =
                 "\(place.endpoint), named by \(list(place.saidBy)), shows a certificate that \(certificate.fault)"
             if certificate.isForHost { return "\(start); it is refused. \(certificate.remedy)" }
-            if host.address != nil { return "\(start), and not for the address: ask for the site by its name." }
+            if host.address != nil { return "\(start), not for this address: use the site's name in the URL." }
             // If all upstreams agree, a wrong answer is unlikely.
             guard answering.count > 1, place.saidBy.count == answering.count else {
                 return "\(start): it is not \(host), and the resolver that returned it is wrong, poisoned or lying."
             }
-            return "\(start): its server has no certificate for \(host), or it is not \(host) and all are wrong."
+            return "\(start): its server has no certificate for \(host), or all resolvers are wrong."
         }
     }
 
@@ -107,8 +107,8 @@ struct Verdict: Hashable, Sendable {
             }
             let (dead, alive) = family == .v6 ? ("IPv6", "IPv4") : ("IPv4", "IPv6")
             return
-                "No connection comes to be by \(dead), here or at the host: requests go by \(alive), a little later. "
-                + "\(family == .v6 ? "-4" : "-6") leaves the others out."
+                "No connection succeeds over \(dead), because of this network or the host: requests use \(alive) after a delay. "
+                + "\(family == .v6 ? "-4" : "-6") skips the \(dead) addresses."
         }
     }
 
@@ -116,7 +116,7 @@ struct Verdict: Hashable, Sendable {
     private static func failing(_ places: [Diagnosis.Place]) -> [String] {
         places.compactMap { place in
             guard case .serves(let status, _) = place.outcome, status >= 500 else { return nil }
-            return "\(place.endpoint) answers with status \(status): the server, or what is behind it, is out of order."
+            return "\(place.endpoint) answers with status \(status): the server, or one behind it, is out of order."
         }
     }
 
@@ -125,17 +125,17 @@ struct Verdict: Hashable, Sendable {
             guard case .failed(let code, let reason) = place.outcome, code != .certificateRejected else { return nil }
             let start = "\(place.endpoint), named by \(list(place.saidBy)),"
             // The reason is a complete sentence in this case.
-            if code == .tlsFailed { return "\(start) takes connections, but \(reason)." }
+            if code == .tlsFailed { return "\(start) accepts connections, but \(reason)." }
             let what =
                 switch code {
-                case .connectFailed: "does not take connections"
-                case .connectTimeout: place.connect == nil ? "is silent" : "takes connections and then is silent"
-                case .idleTimeout, .deadlineExceeded: "takes the request and says nothing"
-                default: "gives no response"
+                case .connectFailed: "does not accept connections"
+                case .connectTimeout: place.connect == nil ? "is silent" : "accepts connections and then is silent"
+                case .idleTimeout, .deadlineExceeded: "accepts the request and sends no response"
+                default: "sends no response"
                 }
             let address = place.endpoint.address
             let isInside = diagnosis.origin.host.address == nil && (address.isPrivate || address.isShared)
-            let hint = isInside ? " It is an address of a private network, which leads nowhere outside of that." : ""
+            let hint = isInside ? " It is an address of a private network and works only inside it." : ""
             return "\(start) \(what): \(reason).\(hint)"
         }
     }
@@ -150,14 +150,14 @@ struct Verdict: Hashable, Sendable {
         return good && diagnosis.origin.scheme.isSecure
             ? []
             : [
-                "The answers disagree: \(list(others.map(\.upstream))) \(others.count == 1 ? "names" : "name") no address "
-                    + "that \(first.upstream) names."
+                "The answers disagree: \(list(others.map(\.upstream))) \(others.count == 1 ? "returns" : "return") no address "
+                    + "that \(first.upstream) returns."
             ]
     }
 
     private static func silent(_ diagnosis: Diagnosis) -> [String] {
         diagnosis.opinions.compactMap { opinion in
-            opinion.failure.map { "\(opinion.upstream) gives no address: \($0.message)." }
+            opinion.failure.map { "\(opinion.upstream) returns no address: \($0.message)." }
         }
     }
 
@@ -166,7 +166,7 @@ struct Verdict: Hashable, Sendable {
             guard let certificate = place.certificate, certificate.daysLeft < renewalDays else { return nil }
             let days = certificate.daysLeft
             let time = days < 1 ? "within a day" : days == 1 ? "in a day" : "in \(days) days"
-            return "The certificate of \(place.endpoint) ends \(time): its owner must renew it."
+            return "The certificate of \(place.endpoint) expires \(time): its owner must renew it."
         }
     }
 
@@ -177,7 +177,7 @@ struct Verdict: Hashable, Sendable {
     }
 
     static func list(_ items: [String]) -> String {
-        guard items.count > 1, let last = items.last else { return items.first ?? "nobody" }
+        guard items.count > 1, let last = items.last else { return items.first ?? "no resolver" }
         return items.dropLast().joined(separator: ", ") + " and " + last
     }
 }

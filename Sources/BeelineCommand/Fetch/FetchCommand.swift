@@ -6,12 +6,12 @@ import ArgumentParser
 struct FetchCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "fetch",
-        abstract: "Fetch URLs; this is what beeline does without a subcommand.",
+        abstract: "Fetch URLs (the default subcommand).",
         usage: "beeline [fetch] [<options>] <url> ...",
         discussion: NameArguments.specs
     )
 
-    @Argument(help: "What to fetch; http:// where it names no scheme")
+    @Argument(help: "The URLs to fetch; http:// may be omitted")
     var url: [String]
 
     @OptionGroup(title: "Request") var request: RequestArguments

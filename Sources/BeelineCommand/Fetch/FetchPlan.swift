@@ -64,7 +64,7 @@ struct FetchPlan: Sendable {
             cookieFiles = draft.cookieFiles.map { JarFile($0) }
             cookieJar = command.cookies.cookieJar.map { JarFile($0) }
             guard cookieJar.map({ $0.format != nil }) ?? true else {
-                throw CommandFailure(.usage, "-c writes a file of text; an SQLite jar is named with --jar")
+                throw CommandFailure(.usage, "-c writes a text file; use --jar for an SQLite jar")
             }
         }
         let output = command.output

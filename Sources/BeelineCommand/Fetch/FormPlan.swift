@@ -86,7 +86,7 @@ struct FormPart: Hashable, Sendable {
             } else {
                 throw CommandFailure(
                     .usage,
-                    "-F \"\(name)=…\": after ; only type= and filename= are known; --form-string takes a value as it is"
+                    "-F \"\(name)=…\": only type= and filename= may follow a ; (--form-string sends it unchanged)"
                 )
             }
         }

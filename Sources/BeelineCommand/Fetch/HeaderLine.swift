@@ -55,7 +55,7 @@ struct HeaderLine: Hashable, Sendable {
             // Do not quote the text; it may be a secret.
             throw CommandFailure(
                 .usage,
-                "\(option): its value has a line break or control character, which cannot be sent"
+                "\(option): its value has a line break or control character: remove it"
             )
         }
         return text

@@ -86,7 +86,7 @@ struct RequestDraft: Sendable {
 
     private static let twoMethods = CommandFailure(
         .usage,
-        "choose one of -I, -d, -F and -T: each has a method of its own"
+        "choose one of -I, -d, -F and -T: each sets another request method"
     )
 
     /// HTTPTypes has no constant for it, because it uses `HTTPRequest.authority`.
@@ -98,7 +98,7 @@ struct RequestDraft: Sendable {
         guard let text else { return }
         // A method is a token (RFC 9110 §9.1); other characters could end the request line early.
         guard let method = HTTPRequest.Method(text), method != .connect else {
-            throw CommandFailure(.usage, "-X \"\(text)\": it is no method that can be sent")
+            throw CommandFailure(.usage, "-X \"\(text)\": it is not a method that can be sent")
         }
         self.method = method
     }
@@ -179,7 +179,7 @@ struct RequestDraft: Sendable {
         let text = try HeaderLine.checked(text, "-u")
         guard let colon = text.firstIndex(of: ":") else {
             guard let password = files.askPassword("Enter host password for user '\(text)':") else {
-                throw CommandFailure(.usage, "-u \(text): write \(text):PASSWORD, there is no terminal to ask for it")
+                throw CommandFailure(.usage, "-u \(text): write \(text):PASSWORD; there is no terminal to prompt on")
             }
             return BasicCredentials(user: text, password: password)
         }
@@ -190,7 +190,7 @@ struct RequestDraft: Sendable {
     private mutating func apply(_ line: HeaderLine) throws(CommandFailure) {
         switch line.name {
         case Self.host where line.value?.isEmpty != false:
-            throw CommandFailure(.usage, "-H \"Host:\": a request cannot do without")
+            throw CommandFailure(.usage, "-H \"Host:\": the Host header cannot be removed")
         case Self.host: authority = line.value
         case .userAgent: userAgent = line.value.map(Habit.replaced) ?? .removed
         case .accept: accept = line.value.map(Habit.replaced) ?? .removed

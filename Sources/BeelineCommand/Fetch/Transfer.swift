@@ -81,7 +81,7 @@ struct Transfer: Sendable {
         do throws(NameError) {
             var url = try HTTPURL(text)
             guard url.origin.scheme == .http || url.origin.scheme == .https else {
-                throw NameError(.unsupportedScheme, "\(url): fetch speaks http and https")
+                throw NameError(.unsupportedScheme, "\(url): only http and https are supported")
             }
             if let upload, upload != "-", upload != ".", url.path.hasSuffix("/") {
                 let end = text.firstIndex { $0 == "?" || $0 == "#" } ?? text.endIndex
@@ -103,7 +103,7 @@ struct Transfer: Sendable {
     private static func name(of url: HTTPURL) throws(CommandFailure) -> String {
         let name = url.path[(url.path.lastIndex(of: "/").map(url.path.index(after:)) ?? url.path.startIndex)...]
         guard !name.isEmpty else {
-            throw CommandFailure(.writeFailed, "\(url) names no file for -O: use -o FILE")
+            throw CommandFailure(.writeFailed, "\(url) has no file name for -O: use -o FILE")
         }
         return String(name)
     }
@@ -112,7 +112,7 @@ struct Transfer: Sendable {
         guard let text else { return nil }
         if text == "-" { return .whereFileEnds }
         guard let offset = Int64(text), offset >= 0 else {
-            throw CommandFailure(.usage, "-C \(text): write the number of a byte, or -")
+            throw CommandFailure(.usage, "-C \(text): write a byte offset, or -")
         }
         return .at(offset)
     }

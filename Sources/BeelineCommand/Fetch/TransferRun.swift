@@ -38,7 +38,7 @@ struct TransferRun {
             let wait = await attempt(&record, &schedule, &isRestarted)
             guard let wait, !Task.isCancelled else { break }
             note("\(record.failure?.message ?? "the server answered \(record.lastHop?.status.code ?? 0)")")
-            note("trying again in \(wait.seconds) s, \(plan.retries - record.retries) tries left")
+            note("retrying in \(wait.seconds) s, \(plan.retries - record.retries) retries left")
             record = TransferRecord(transfer, retries: record.retries + 1)
             do { try await Task.sleep(for: wait) } catch { break }
             // The next attempt requests the same byte range, so remove the bytes that this attempt appended.
@@ -46,7 +46,7 @@ struct TransferRun {
             do {
                 try FileDescriptor.truncate(file, to: sizeBefore)
             } catch {
-                record.failure = CommandFailure(.writeFailed, "the file \(file) cannot be shortened: \(error)")
+                record.failure = CommandFailure(.writeFailed, "the file \(file) cannot be truncated: \(error)")
                 break
             }
         }
@@ -140,7 +140,7 @@ struct TransferRun {
         case .at(let offset): return offset
         case .whereFileEnds:
             guard case .file(let path) = transfer.output else {
-                throw CommandFailure(.usage, "-C - needs a file to go on with: add -o FILE or -O")
+                throw CommandFailure(.usage, "-C - needs a file to resume: add -o FILE or -O")
             }
             return InputFiles.real.size(path) ?? 0
         }
@@ -167,13 +167,13 @@ struct TransferRun {
             case .append: mode = .append
             case .restart:
                 if resumedFile != nil { isRestarted = true }
-                note("the server cannot go on at byte \(offset): \(transfer.url) comes from the start")
+                note("the server cannot resume at byte \(offset): downloading \(transfer.url) from the start")
             case .complete: return await response.body.discard()
             case .mismatch(let what): throw CommandFailure(.rangeFailed, what)
             case .refused(let status):
                 throw CommandFailure(
                     .httpError,
-                    "the server answered \(status): what is there already was left as it is"
+                    "the server answered \(status): the existing file was left unchanged"
                 )
             }
         }

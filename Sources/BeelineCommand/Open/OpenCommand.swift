@@ -10,12 +10,12 @@ import Dispatch
 struct OpenCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "open",
-        abstract: "Open a page in a browser that goes through a proxy and has the jar's cookies.",
+        abstract: "Open a page in a browser that uses Beeline's proxy and the jar's cookies.",
         usage: "beeline open [<options>] <url>",
         discussion: """
-            The browser has a profile of its own, which is thrown away. The cookies of the URL's site go from the jar into it \
-            before the first load; while it is open, cookies of its pages come back into the jar, which is written when its \
-            last window closes, at Ctrl-C, or when the terminal is closed. --cacert holds for the pages, too; Chromium and Firefox need certutil for it.
+            The browser uses a temporary profile. The cookies of the URL's site are copied from the jar into the browser \
+            before the first load. While it is open, cookies of its pages are copied into the jar, which is written when the \
+            last window closes, at Ctrl-C, or when the terminal is closed. --cacert also applies to the pages; Chromium and Firefox need certutil for it.
 
             """ + NameArguments.specs
     )
@@ -25,25 +25,25 @@ struct OpenCommand: AsyncParsableCommand {
         case chromium, firefox, webkit
     }
 
-    @Option(help: "The browser; default the first of these that is installed")
+    @Option(help: "The browser (default: the first one that is installed)")
     var browser: BrowserName?
 
     @Option(
         help: ArgumentHelp(
-            "The jar: .txt is Netscape's form, .json JSON, .sqlite a store; default $BEELINE_JAR",
+            "The jar: .txt (Netscape format), .json or .sqlite (default: $BEELINE_JAR)",
             valueName: "file"
         )
     )
     var jar: String?
 
-    @Flag(name: [.customShort("v"), .customLong("verbose")], help: "Print a line a tunnel")
+    @Flag(name: [.customShort("v"), .customLong("verbose")], help: "Print one line for each tunnel")
     var verbose = false
 
     @OptionGroup var bound: JarBoundArguments
     @OptionGroup var proxy: ProxyArguments
     @OptionGroup(title: "Names and trust") var names: NameArguments
 
-    @Argument(help: "What is opened; https:// may be left out")
+    @Argument(help: "The URL to open; https:// may be omitted")
     var url: String
 
     func run() async throws {

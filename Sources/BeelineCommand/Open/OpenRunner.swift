@@ -72,12 +72,12 @@ struct OpenRunner: Sendable {
     /// Hands over the cookies, loads the page and syncs cookies until the browser closes.
     private func visit(_ browser: Browser, with jar: CookieJar) async {
         if browser.kind == .webKit, !self.browser.rootPEMs.isEmpty {
-            tell("\(browser.kind.title) trusts the system's roots alone: --cacert does not hold for its pages")
+            tell("\(browser.kind.title) trusts only the system's CAs: --cacert has no effect on its pages")
         }
         let store = browser.cookieStore
         do throws(WebViewError) {
             let report = try await store.handOver(from: jar, for: url)
-            for cookie in report.unsupported { tell("\(browser.kind.title) cannot hold the cookie \(cookie.name)") }
+            for cookie in report.unsupported { tell("\(browser.kind.title) cannot store the cookie \(cookie.name)") }
         } catch {
             tell("the page may not be logged in: \(error)")
         }

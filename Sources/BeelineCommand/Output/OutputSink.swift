@@ -37,7 +37,7 @@ struct OutputSink {
         {
             throw CommandFailure(
                 .writeFailed,
-                "the body is no text: write it to a file with -o FILE, or with -o - all the same"
+                "the body is binary: write it to a file with -o FILE, or to the terminal with -o -"
             )
         }
         let result = piece.withUnsafeReadableBytes { bytes in

@@ -16,14 +16,14 @@ enum VerboseLog {
 
     private static func connection(_ hop: Hop) -> [String] {
         let origin = hop.url.origin
-        guard !hop.isReused else { return ["Using the connection to \(hop.endpoint) for \(origin) again"] }
+        guard !hop.isReused else { return ["Reusing the connection to \(hop.endpoint) for \(origin)"] }
         var lines: [String] = []
         if let resolution = hop.resolution {
             let addresses = resolution.addresses.map(\.description).joined(separator: ", ")
-            lines.append("\(resolution.host) is at \(addresses), says \(resolution.sourceText)")
+            lines.append("Resolved \(resolution.host) to \(addresses) by \(resolution.sourceText)")
             lines += resolution.failures.map { "No answer from \($0)" }
         }
-        if let proxy = hop.proxy { lines.append("Through the proxy \(proxy)") }
+        if let proxy = hop.proxy { lines.append("Using the proxy \(proxy)") }
         lines += hop.attempts.filter { $0.outcome != .connected }.map(\.description)
         let timings = hop.timings
         let phases = [("resolved", timings.resolve), ("connected", timings.connect), ("secured", timings.handshake)]

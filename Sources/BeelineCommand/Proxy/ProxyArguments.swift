@@ -6,19 +6,19 @@ import BeelineProxy
 
 /// Options for the proxy's targets and its upstream proxy.
 struct ProxyArguments: ParsableArguments {
-    @Option(help: ArgumentHelp("Let tunnels go to these ports (default: 443,80,8443)", valueName: "list"))
+    @Option(help: ArgumentHelp("Allow tunnels to these ports (default: 443,80,8443)", valueName: "list"))
     var allowPorts: String?
 
-    @Flag(help: "Leave names to the system's resolver")
+    @Flag(help: "Resolve names with the system's resolver only")
     var noHttpdns = false
 
     @Option(
         name: [.customShort("x"), .customLong("proxy")],
-        help: ArgumentHelp("Go through this upstream proxy, \"\" for none", valueName: "url")
+        help: ArgumentHelp("Use this upstream proxy; \"\" for none", valueName: "url")
     )
     var proxy: String?
 
-    @Option(help: ArgumentHelp("Hosts that are reached without the upstream proxy", valueName: "list"))
+    @Option(help: ArgumentHelp("List of hosts that do not use the upstream proxy", valueName: "list"))
     var noproxy: String?
 
     /// Makes the client, whose resolver the proxy uses.

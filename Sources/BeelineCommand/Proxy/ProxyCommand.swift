@@ -8,28 +8,28 @@ import BeelineProxy
 struct ProxyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "proxy",
-        abstract: "Run a proxy (HTTP and SOCKS5 on one port) that finds servers by HTTPDNS.",
+        abstract: "Run a proxy (HTTP and SOCKS5 on one port) that resolves names with HTTPDNS.",
         usage: "beeline proxy [<options>]",
         discussion: """
-            The first line of output says where it listens. Refusals are answered 403 with one line why, unknown names \
+            The first line of output says where it listens. Refused requests get status 403 and the reason, unknown names \
             502.
 
             """ + NameArguments.specs
     )
 
-    @Option(help: ArgumentHelp("Listen here; port 0: the system picks", valueName: "addr:port"))
+    @Option(help: ArgumentHelp("Listen at this address; port 0 selects a free port", valueName: "addr:port"))
     var listen = "127.0.0.1:8118"
 
-    @Option(help: ArgumentHelp("Ask for this user and the password in this file", valueName: "user:passfile"))
+    @Option(help: ArgumentHelp("Require this user and the password in this file", valueName: "user:passfile"))
     var auth: String?
 
-    @Option(help: ArgumentHelp("Carry this host at a URL of this machine, and print it; repeat it", valueName: "host"))
+    @Option(help: ArgumentHelp("Serve this host at a local URL and print the URL; may be repeated", valueName: "host"))
     var gateway: [String] = []
 
-    @Flag(help: "Serve a PAC file, and print its URL")
+    @Flag(help: "Serve a PAC file and print its URL")
     var pac = false
 
-    @Flag(name: [.customShort("v"), .customLong("verbose")], help: "Print a line a tunnel")
+    @Flag(name: [.customShort("v"), .customLong("verbose")], help: "Print one line for each tunnel")
     var verbose = false
 
     @OptionGroup var proxy: ProxyArguments

@@ -9,11 +9,11 @@ import BeelineWebDriver
 struct RunCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "run",
-        abstract: "Run a program whose requests go through a proxy that lives as long as it does.",
+        abstract: "Run a program through a proxy that ends with the program.",
         usage: "beeline run [<options>] -- <command> ...",
         discussion: """
-            The program finds http_proxy, https_proxy, all_proxy and no_proxy in its environment, in small and in capital \
-            letters. Exits with the program's code; with 127 where there is no such program.
+            Sets http_proxy, https_proxy, all_proxy and no_proxy for the program, in lower and upper case. The exit code is \
+            the program's, or 127 if there is no such program.
 
             """ + NameArguments.specs
     )
@@ -21,7 +21,7 @@ struct RunCommand: AsyncParsableCommand {
     @OptionGroup var proxy: ProxyArguments
     @OptionGroup(title: "Names and trust") var names: NameArguments
 
-    @Argument(parsing: .postTerminator, help: "The program and its arguments, behind --")
+    @Argument(parsing: .postTerminator, help: "The program and its arguments, after --")
     var command: [String]
 
     func run() async throws {

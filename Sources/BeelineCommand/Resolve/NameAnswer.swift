@@ -77,7 +77,7 @@ struct NameAnswer: Hashable, Sendable {
         let isName = settings.families.members.contains { answer[$0].map(\.isNoName) ?? false }
         error = Failure(
             code: isName ? "noSuchName" : "noAddress",
-            message: isName ? "\(name): there is no name \(host)" : "\(name): \(host) has no address",
+            message: isName ? "\(name): the name \(host) does not exist" : "\(name): \(host) has no address",
             upstreams: []
         )
     }

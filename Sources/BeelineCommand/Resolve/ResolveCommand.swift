@@ -7,23 +7,23 @@ import Beeline
 struct ResolveCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "resolve",
-        abstract: "Print the addresses of names: HOST ADDRESS TTL SOURCE, a line an address.",
+        abstract: "Print the addresses of hosts, one per line: HOST ADDRESS TTL SOURCE.",
         usage: "beeline resolve [<options>] <host> ...",
-        discussion: NameArguments.specs + " Exits with 6 if a name was not resolved."
+        discussion: NameArguments.specs + " The exit code is 6 if a host was not resolved."
     )
 
-    @Argument(help: "The names")
+    @Argument(help: "The hosts to resolve")
     var host: [String]
 
     @OptionGroup var names: NameArguments
 
-    @Flag(help: "Ask every upstream, and print each one's answer")
+    @Flag(help: "Ask every upstream and print each answer")
     var all = false
 
-    @Flag(help: "Ask the upstreams although an answer is kept")
+    @Flag(help: "Ignore cached answers")
     var fresh = false
 
-    @Flag(help: "Print one JSON document")
+    @Flag(help: "Print the answers as JSON")
     var json = false
 
     func run() async throws {

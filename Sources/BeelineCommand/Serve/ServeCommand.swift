@@ -16,10 +16,10 @@ import Glibc
 struct ServeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "serve",
-        abstract: "Answer names over HTTP: RFC 8484, DNS in JSON, DNSPod's form and Aliyun's.",
+        abstract: "Run an HTTPDNS server: DNS over HTTPS (RFC 8484), DNS in JSON, DNSPod's and Aliyun's forms.",
         discussion: """
-            Its first line of output says where it listens. SIGHUP reads zones, certificate and accounts again and opens the access log anew; SIGTERM \
-            finishes what is under way. Paths: /dns-query, /resolve?name=, /d?dn=, /ACCOUNT/d?host= and its signed forms, \
+            The first line of output says where it listens. SIGHUP reloads zones, certificate and accounts and reopens the access log; SIGTERM \
+            finishes the answers in progress and ends. Paths: /dns-query, /resolve?name=, /d?dn=, /ACCOUNT/d?host= and its signed forms, \
             /ACCOUNT/ss, /v2/d, /metrics, /health.
             """ + " " + NameArguments.specs
     )
@@ -54,21 +54,21 @@ struct ServeCommand: AsyncParsableCommand {
 
 /// Options of `serve` besides those for upstreams.
 struct ServeArguments: ParsableArguments {
-    @Option(help: ArgumentHelp("Listen here; port 0: the system picks", valueName: "addr:port"))
+    @Option(help: ArgumentHelp("Listen at this address; port 0 selects a free port", valueName: "addr:port"))
     var listen = "127.0.0.1:8053"
 
-    @Option(help: ArgumentHelp("Serve this zone (RFC 1035 master file); repeat it", valueName: "file"))
+    @Option(help: ArgumentHelp("Serve this zone (RFC 1035 master file); may be repeated", valueName: "file"))
     var zone: [String] = []
 
-    @Option(help: ArgumentHelp("The certificate chain, for TLS (PEM)", valueName: "file"))
+    @Option(help: ArgumentHelp("Use TLS with this certificate chain (PEM)", valueName: "file"))
     var cert: String?
 
-    @Option(help: ArgumentHelp("The certificate's key (PEM)", valueName: "file"))
+    @Option(help: ArgumentHelp("The private key of the certificate (PEM)", valueName: "file"))
     var key: String?
 
     @Option(
         help: ArgumentHelp(
-            "Let this account ask in signed and encrypted forms; repeat it",
+            "Accept signed and encrypted queries of this account; may be repeated",
             valueName: "id:secretfile[:aesfile]"
         )
     )
@@ -76,7 +76,7 @@ struct ServeArguments: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Tell Aliyun's clients to ask here, for instance at a load balancer; repeat it",
+            "Tell Aliyun's clients to use this address, such as a load balancer's; may be repeated",
             valueName: "addr:port"
         )
     )
@@ -84,28 +84,28 @@ struct ServeArguments: ParsableArguments {
 
     #if Redis
     @Option(
-        help: ArgumentHelp("Share answers with other servers by this Redis or Valkey server", valueName: "host[:port]")
+        help: ArgumentHelp("Share answers with other servers through this Redis or Valkey", valueName: "host[:port]")
     )
     var redis: String?
 
-    @Option(help: ArgumentHelp("Log in to it with the password in this file", valueName: "file"))
+    @Option(help: ArgumentHelp("Log in to Redis with the password in this file", valueName: "file"))
     var redisSecret: String?
     #endif
 
-    @Flag(help: "Refuse the forms that have no accounts")
+    @Flag(help: "Refuse queries in forms without accounts")
     var requireAccount = false
 
-    @Option(help: ArgumentHelp("Questions a second of one client; 0 is no limit", valueName: "number"))
+    @Option(help: ArgumentHelp("Maximum queries per second of one client; 0 for no limit", valueName: "number"))
     var rate = 200.0
 
     @Option(
         help: ArgumentHelp(
-            "Believe X-Forwarded-For of proxies and load balancers here; repeat it",
+            "Trust X-Forwarded-For of these proxies and load balancers; may be repeated",
             valueName: "addr[/bits]"
         )
     )
     var trustProxy: [String] = []
 
-    @Option(help: ArgumentHelp("Write a line a question to this file, - for standard error", valueName: "file"))
+    @Option(help: ArgumentHelp("Log one line for each query to this file; - is standard error", valueName: "file"))
     var accessLog: String?
 }

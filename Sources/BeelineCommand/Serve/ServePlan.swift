@@ -37,7 +37,7 @@ struct ServePlan: Sendable {
         switch (arguments.cert, arguments.key) {
         case (let certificate?, let key?): configuration.tls = .init(certificate: certificate, key: key)
         case (nil, nil): break
-        default: throw CommandFailure(.usage, "--cert and --key go together")
+        default: throw CommandFailure(.usage, "--cert and --key go together: give both")
         }
         guard arguments.rate >= 0, arguments.rate.isFinite else {
             throw CommandFailure(.usage, "--rate: write 0 or more")
@@ -53,7 +53,7 @@ struct ServePlan: Sendable {
         var configuration = configuration
         configuration.accessLog = log
         configuration.reloadFailed = { error in
-            Terminal.standardError.writeLine("beeline: the zones are served as they were: \(error)".singleLine)
+            Terminal.standardError.writeLine("beeline: the previous zones stay in use: \(error)".singleLine)
         }
         return configuration
     }

@@ -69,11 +69,11 @@ struct ServeRunner: Sendable {
             do {
                 try log?.reopen()
             } catch {
-                Terminal.standardError.writeLine("beeline: the log stays where it was: \(error)".singleLine)
+                Terminal.standardError.writeLine("beeline: the access log was not reopened: \(error)".singleLine)
             }
             do {
                 try server.reload(accounts: try plan.accounts())
-                Terminal.standardError.writeLine("beeline: zones, certificate and accounts were read again")
+                Terminal.standardError.writeLine("beeline: zones, certificate and accounts were reloaded")
             } catch {
                 Terminal.standardError.writeLine("beeline: nothing was changed: \(error)".singleLine)
             }

@@ -51,7 +51,7 @@ struct GatewayCarrier: Sendable {
                 for name in [HTTPField.Name.acceptEncoding, .range, .ifRange] { coded.headerFields[name] = nil }
                 response = try await client.send(coded, to: url, body: body, options: options)
                 guard response.status == .ok, client.configuration.decodesContent, Self.isDecoded(response) else {
-                    throw Refusal(502, "\(url): its links cannot be mapped, since its Content-Encoding is unknown")
+                    throw Refusal(502, "\(url): its links cannot be mapped because its Content-Encoding is unknown")
                 }
             }
             if let kind, isDocument, response.status == .ok {

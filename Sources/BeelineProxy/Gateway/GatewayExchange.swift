@@ -45,7 +45,7 @@ final class GatewayExchange: WireOwner {
     func begin(_ rest: ByteBuffer) {
         client.owner = self
         input = rest
-        guard let method = HTTPRequest.Method(head.method) else { return fail(.malformed("the method is none")) }
+        guard let method = HTTPRequest.Method(head.method) else { return fail(.malformed("the method is malformed")) }
         let loop = server.loop
         let me = NIOLoopBound(self, eventLoop: loop)
         var body = RequestBody.none
@@ -168,7 +168,7 @@ final class GatewayExchange: WireOwner {
         if awaitsBody, let limit = limits.body, now - client.lastRead >= TimeAmount(limit) { return fail(.timedOut) }
         guard let limit = limits.idle else { return }
         if now - max(client.lastActivity, lastSent) >= TimeAmount(limit) {
-            fail(Refusal(504, "nothing was heard for too long"))
+            fail(Refusal(504, "the connection was silent for too long"))
         }
     }
 }

@@ -174,7 +174,7 @@ struct MessageFields {
 
     private static func number(_ value: Bytes, of field: StaticString) throws(Fault) -> Int64 {
         let isNumber = value.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
-        guard !value.isEmpty, value.count <= 18, isNumber else { throw Fault("\(field) is no number") }
+        guard !value.isEmpty, value.count <= 18, isNumber else { throw Fault("\(field) is not a number") }
         return value.reduce(0) { $0 * 10 + Int64($1 - UInt8(ascii: "0")) }
     }
 

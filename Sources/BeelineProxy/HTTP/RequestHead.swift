@@ -53,14 +53,14 @@ struct RequestHead {
         } catch {
             throw .malformed(error.message)
         }
-        if isOld, fields.isChunked { throw .malformed("HTTP/1.0 knows no Transfer-Encoding") }
+        if isOld, fields.isChunked { throw .malformed("HTTP/1.0 has no Transfer-Encoding") }
         switch target {
         case .tunnel:
             guard framing == .none || framing == .length(0) else { throw .malformed("CONNECT has a body") }
         case .resource, .own:
             guard isOld || fields.host != nil else { throw .malformed("it has no Host field") }
         }
-        if let host = fields.host, !Self.isAuthority(host) { throw .malformed("the Host field is no host") }
+        if let host = fields.host, !Self.isAuthority(host) { throw .malformed("the Host field is not a host") }
     }
 
     /// The same request for another resource, with other end-to-end fields.
@@ -100,7 +100,7 @@ struct RequestHead {
     private static func target(_ bytes: Bytes, method: String) throws(Refusal) -> Target {
         if method == "CONNECT" {
             guard let destination = Destination(bytes, defaultPort: nil) else {
-                throw .malformed("CONNECT takes host:port")
+                throw .malformed("CONNECT needs host:port")
             }
             return .tunnel(destination)
         }
@@ -110,12 +110,12 @@ struct RequestHead {
         let scheme = Array("http://".utf8)
         guard bytes.count > scheme.count,
             bytes.prefix(scheme.count).elementsEqual(scheme, by: { Characters.lowercased($0) == $1 })
-        else { throw .malformed("the target is no http:// URL: ask for a tunnel to https") }
+        else { throw .malformed("the target is not an http:// URL: use CONNECT for https") }
         let rest = bytes.dropFirst(scheme.count)
         guard !rest.contains(UInt8(ascii: "#")) else { throw .malformed("the target has a fragment") }
         let authority = rest.prefix { $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") }
         guard let destination = Destination(authority, defaultPort: 80) else {
-            throw .malformed("the target names no host")
+            throw .malformed("the target has no host")
         }
         let tail = rest[authority.endIndex...]
         let hasSlash = tail.first == UInt8(ascii: "/")

@@ -25,14 +25,14 @@ struct ResponseHead {
         var lines = HeadLines(head)
         // HTTP/1.x SP 3DIGIT [SP reason]
         guard let line = lines.next(), line.count >= 12, line.prefix(7).elementsEqual("HTTP/1.".utf8) else {
-            throw .badOrigin("its first line is no status line")
+            throw .badOrigin("its first line is not a status line")
         }
         let bytes = UnsafeRawBufferPointer(rebasing: line)
         let digits = bytes[9..<12].map { Int($0) - 48 }
         guard bytes[7] == UInt8(ascii: "1") || bytes[7] == UInt8(ascii: "0"), bytes[8] == 0x20,
             digits.allSatisfy({ (0...9).contains($0) }), digits[0] > 0, bytes.count == 12 || bytes[12] == 0x20,
             bytes.dropFirst(12).allSatisfy(Characters.isFieldValue)
-        else { throw .badOrigin("its first line is no status line") }
+        else { throw .badOrigin("its first line is not a status line") }
         status = digits[0] * 100 + digits[1] * 10 + digits[2]
         reason = ByteBuffer(bytes: bytes.dropFirst(13))
         do throws(MessageFields.Fault) {

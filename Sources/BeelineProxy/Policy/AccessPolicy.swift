@@ -34,7 +34,7 @@ public struct AccessPolicy: Hashable, Sendable {
     public func refusal(ofTunnelTo destination: Destination) -> Refusal? {
         guard !tunnelPorts.isEmpty, !tunnelPorts.contains(destination.port) else { return nil }
         let ports = tunnelPorts.sorted().map(String.init).joined(separator: ", ")
-        return Refusal(403, "tunnels go to the ports \(ports), not to \(destination.port): allow it if it is meant")
+        return Refusal(403, "tunnels may go to the ports \(ports), not to \(destination.port): allow it if intended")
     }
 
     /// The endpoints that may be dialled for a destination, in order.
@@ -74,7 +74,7 @@ public struct AccessPolicy: Hashable, Sendable {
         let address = prefixes.lazy.compactMap { $0.extract(endpoint.address) }.first ?? endpoint.address
         if own.contains(endpoint) { return "that is this proxy" }
         if address.isUnspecified || address.isMulticast || address.isBroadcast {
-            return "\(address) is no address of one machine"
+            return "\(address) is not the address of one machine"
         }
         if allowsLocalAnswers || source == .trusted || address.isGloballyReachable { return nil }
         switch source {
@@ -83,9 +83,9 @@ public struct AccessPolicy: Hashable, Sendable {
             && !address.isMetadata:
             return nil
         case .literal:
-            return "\(address) is an address of this machine or its network: allow local answers if it is meant"
+            return "\(address) is an address of this machine or its network: allow local answers if intended"
         default:
-            return "a public name leads to \(address), which is no public address: allow local answers if it is meant"
+            return "a public name leads to \(address), which is not a public address: allow local answers if intended"
         }
     }
 }

@@ -17,9 +17,9 @@ public struct Refusal: Error, Hashable, Sendable, CustomStringConvertible {
     /// The message.
     public var description: String { message }
 
-    static func malformed(_ what: String) -> Refusal { Refusal(400, "this is no request for a proxy: \(what)") }
-    static func badOrigin(_ what: String) -> Refusal { Refusal(502, "what the server sent is not HTTP: \(what)") }
-    static let timedOut = Refusal(408, "the request did not come in time")
-    static let ended = Refusal(503, "the proxy is ending")
-    static let unauthenticated = Refusal(407, "the proxy wants user and password")
+    static func malformed(_ what: String) -> Refusal { Refusal(400, "this is not a valid proxy request: \(what)") }
+    static func badOrigin(_ what: String) -> Refusal { Refusal(502, "the server's response is not HTTP: \(what)") }
+    static let timedOut = Refusal(408, "the request did not arrive in time")
+    static let ended = Refusal(503, "the proxy is shutting down")
+    static let unauthenticated = Refusal(407, "the proxy requires user and password")
 }

@@ -115,12 +115,12 @@ struct SOCKSReader {
             }
             host = Destination(name + Array(":1".utf8), defaultPort: nil)?.host
         default:
-            return refuse(Reply.addressUnsupported.bytes, "the kind of address \(kind) is unknown")
+            return refuse(Reply.addressUnsupported.bytes, "the type of address \(kind) is unknown")
         }
         guard let port = rest.readInteger(as: UInt16.self) else { return nil }
         bytes = rest
         guard command == 1 else {
-            return refuse(Reply.commandUnsupported.bytes, "only CONNECT is served, not command \(command)")
+            return refuse(Reply.commandUnsupported.bytes, "only CONNECT is supported, not command \(command)")
         }
         guard let host, port > 0 else { return refuse(Reply.failure.bytes, "the address is malformed") }
         state = .ended

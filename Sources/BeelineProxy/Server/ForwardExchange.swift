@@ -200,21 +200,21 @@ final class ForwardExchange: WireOwner {
     private func responded(_ received: ResponseHead, _ rest: inout ByteBuffer) {
         if received.status == 407, let proxy, gateway == nil {
             // The client cannot supply the credentials for our upstream proxy.
-            return fail(Refusal(502, "the proxy \(proxy) wants user and password, or others: give them with its URL"))
+            return fail(Refusal(502, "the proxy \(proxy) requires a valid user and password: put them into its URL"))
         }
         let response = gateway?.mapped(received) ?? received
         let addsVia = server.configuration.addsVia
         if response.isInterim {
             self.response = .head(HeadScanner(limit: ResponseHead.lengthLimit, isLenient: true))
             interims += 1
-            guard interims <= Self.maxInterims else { return fail(.badOrigin("interim responses without an end")) }
+            guard interims <= Self.maxInterims else { return fail(.badOrigin("too many interim responses")) }
             // HTTP/1.0 has no interim responses (RFC 9110 §15.2).
             if !head.isOld { client.write(response.forwarded(closes: false, saysKeepAlive: false, addsVia: addsVia)) }
             return
         }
         if response.status == 101 {
             guard head.wantsUpgrade, received.changesProtocol(asAskedBy: head.fields) else {
-                return fail(.badOrigin("it changes the protocol unasked"))
+                return fail(.badOrigin("it switches protocols without being asked"))
             }
             client.write(response.forwarded(closes: false, saysKeepAlive: false, addsVia: addsVia))
             return upgrade(&rest)
@@ -308,7 +308,7 @@ final class ForwardExchange: WireOwner {
             origin = nil
             return dial()
         }
-        fail(.badOrigin("it closed the connection before its response was whole"))
+        fail(.badOrigin("it closed the connection before the response was complete"))
     }
 
     // MARK: Socket events
@@ -373,6 +373,6 @@ final class ForwardExchange: WireOwner {
         }
         guard let limit = client.isInputEnded ? limits.halfClosed : limits.idle else { return }
         let last = max(client.lastActivity, origin?.lastActivity ?? start)
-        if now - last >= TimeAmount(limit) { fail(Refusal(504, "nothing was heard for too long")) }
+        if now - last >= TimeAmount(limit) { fail(Refusal(504, "the connection was silent for too long")) }
     }
 }

@@ -113,7 +113,7 @@ final class ProxyServer {
         }
         let client = ClientTally.client(at: address)
         guard tally.add(client, limit: configuration.limits.connectionsPerClient(at: address)) else {
-            tell(.refused(nil, Refusal(503, "\(client) has as many connections as one client may")))
+            tell(.refused(nil, Refusal(503, "\(client) has reached the limit of connections of one client")))
             throw Self.tooMany
         }
         let wire = Wire(now: loop.now, of: self, client: client)
@@ -133,7 +133,7 @@ final class ProxyServer {
         startTicker()
     }
 
-    private static let tooMany = Refusal(503, "the proxy has as many connections as it may: try again later")
+    private static let tooMany = Refusal(503, "the proxy has reached its limit of connections: try again later")
 
     /// Adds the proxy's handler to a channel to an origin.
     func wire(on channel: any Channel, halfCloses: Bool) throws -> Wire {

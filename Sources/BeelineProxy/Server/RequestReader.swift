@@ -196,7 +196,7 @@ final class RequestReader: WireOwner {
     private static func explain(_ fault: HeadScanner.Fault) -> String {
         switch fault {
         case .bareLineFeed: "a line ends in LF without CR"
-        case .bareCarriageReturn: "a CR stands alone"
+        case .bareCarriageReturn: "a CR is not followed by LF"
         case .tooLong: "its head is larger than \(RequestHead.lengthLimit) bytes"
         }
     }

@@ -54,7 +54,7 @@ final class ServerListener: Sendable {
         } catch {
             throw ServerError(
                 .badCertificate,
-                "\(files.certificate) and \(files.key) are no certificate with its key in PEM: \(error)"
+                "\(files.certificate) and \(files.key) are not a certificate and its key in PEM: \(error)"
             )
         }
     }
@@ -81,7 +81,7 @@ final class ServerListener: Sendable {
             let port = channel.localAddress?.port.flatMap { UInt16(exactly: $0) } ?? configuration.listen.port
             return Endpoint(configuration.listen.address, port: port)
         } catch {
-            throw ServerError(.cannotListen, "\(configuration.listen) cannot be listened at: \(error)")
+            throw ServerError(.cannotListen, "cannot listen on \(configuration.listen): \(error)")
         }
     }
 

@@ -21,7 +21,7 @@ extension ServerService {
         let start = NIODeadline.now()
         let handling =
             isTooLarge
-            ? .reply(.text("a question has \(ServerRequest.maxBody) octets at the most", status: 413))
+            ? .reply(.text("a question has at most \(ServerRequest.maxBody) octets", status: 413))
             : handle(request, now: start)
         let finish = { (reply: ServerReply) in
             done(reply)

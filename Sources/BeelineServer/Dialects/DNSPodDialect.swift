@@ -24,11 +24,11 @@ struct DNSPodDialect: Sendable {
         var account: String?
         if let id = fields["id"], fields["alg"] == "aes" {
             guard let known = accounts[id], let key = known.dnspodCipher else {
-                return .reply(Self.refusal("the account is not known", 401))
+                return .reply(Self.refusal("the account is unknown", 401))
             }
             (cipher, account) = (key, id)
         } else if let token = fields["token"] {
-            guard accounts.hasToken(token) else { return .reply(Self.refusal("the token is not known", 401)) }
+            guard accounts.hasToken(token) else { return .reply(Self.refusal("the token is unknown", 401)) }
             account = "token"
         } else if requiresAccount || fields["alg"] != nil {
             return .reply(Self.refusal("the question needs an account, and alg=aes", 401))
@@ -54,12 +54,12 @@ struct DNSPodDialect: Sendable {
         let areNames = !names.isEmpty && names.count <= Self.maxNames && !names.contains(nil)
         if cipher != nil {
             guard isReadable, areNames, !hasExpired else {
-                return .reply(Self.refusal("dn is no question encrypted under the account's key, or has expired", 401))
+                return .reply(Self.refusal("dn is not encrypted with the account's key, or has expired", 401))
             }
         }
         guard !hasExpired else { return .reply(Self.refusal("the question has expired", 401)) }
         guard areNames else {
-            return .reply(Self.refusal("dn holds 1 to \(Self.maxNames) names, parted by commas", 400))
+            return .reply(Self.refusal("dn must have 1 to \(Self.maxNames) names, separated by commas", 400))
         }
         let hosts = names.compactMap(\.self)
         let options = Options(fields, client: request.client, names: hosts.count)
@@ -131,7 +131,7 @@ struct DNSPodDialect: Sendable {
     }
 
     private static func failure(_ answers: [HostAnswer], _ account: String?) -> ServerReply {
-        var reply = refusal("no upstream could say", 502)
+        var reply = refusal("no upstream gave an answer", 502)
         reply.account = account
         reply.names = answers.map(\.name)
         return reply

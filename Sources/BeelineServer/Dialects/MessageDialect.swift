@@ -20,7 +20,7 @@ struct MessageDialect: Sendable {
         case .get: octets = request.rawField("dns").flatMap { Base64.decode($0) }
         case .post:
             guard request.contentType == Self.mediaType else {
-                return .reply(Self.refusal("write a DNS message of type \(Self.mediaType)", 415))
+                return .reply(Self.refusal("send a DNS message of type \(Self.mediaType)", 415))
             }
             octets = request.body
         case .other: octets = nil
@@ -31,9 +31,9 @@ struct MessageDialect: Sendable {
         } catch .questionCount(_, let id) {
             return .reply(reply(DNSMessage(id: id, questions: []), nil, ServerAnswer(.formatError)))
         } catch {
-            return .reply(Self.refusal("the request holds no DNS query", 400))
+            return .reply(Self.refusal("the request has no DNS query", 400))
         }
-        guard !query.flags.isResponse else { return .reply(Self.refusal("the request holds no DNS query", 400)) }
+        guard !query.flags.isResponse else { return .reply(Self.refusal("the request has no DNS query", 400)) }
         let options = QueryOptions(query)
         guard query.flags.opcode == 0 else { return .reply(reply(query, options, ServerAnswer(.notImplemented))) }
         // RFC 6891 §6.1.1 and §6.1.3.
@@ -71,7 +71,7 @@ struct MessageDialect: Sendable {
         }
         let octets = message.encoded() ?? []
         var reply = ServerReply(200, Self.mediaType, octets)
-        if octets.isEmpty { reply = Self.refusal("the answer is larger than a message can be", 500) }
+        if octets.isEmpty { reply = Self.refusal("the answer is too large for a message", 500) }
         reply.maxAge = answer.ttl
         reply.form = .doh
         reply.names = query.questions.map(\.name)

@@ -27,7 +27,7 @@ final class Router: Sendable {
 
     func handle(_ request: ServerRequest) -> Handling {
         guard request.method != .other else {
-            var reply = ServerReply.text("GET, HEAD and POST are served", status: 405)
+            var reply = ServerReply.text("only GET, HEAD and POST are supported", status: 405)
             reply.allow = "GET, HEAD, POST"
             return .reply(reply)
         }
@@ -55,7 +55,7 @@ final class Router: Sendable {
     }
 
     private static func accountNeeded(_ form: AccessRecord.Form) -> ServerReply {
-        var reply = ServerReply.text("this server asks for an account, which this form cannot show", status: 403)
+        var reply = ServerReply.text("this server requires an account, which this form does not support", status: 403)
         reply.form = form
         return reply
     }

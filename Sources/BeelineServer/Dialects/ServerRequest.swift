@@ -131,14 +131,14 @@ struct ServerReply: Sendable {
     /// The reply to a request for a host name that is not ours (RFC 9110 §15.5.20).
     static var misdirected: ServerReply {
         text(
-            "on a loopback address, ask for an address or localhost, or name the proxy that sent this as trusted",
+            "on a loopback address, use an IP address or localhost as host, or trust the proxy that sent this",
             status: 421
         )
     }
 
     /// The reply to a client that exceeds a limit.
     static var limited: ServerReply {
-        var reply = text("too many questions: ask again in a second", status: 429)
+        var reply = text("too many questions: try again in a second", status: 429)
         reply.retryAfter = 1
         reply.outcome = "limited"
         return reply

@@ -25,18 +25,18 @@ enum ServiceParameters {
         for word in words {
             let mark = word.octets.firstIndex(of: 0x3d) ?? word.octets.endIndex
             let name = String(decoding: word.octets[..<mark].map { UInt8(truncatingIfNeeded: $0) }, as: UTF8.self)
-            guard let number = number(of: name) else { throw Fault(message: "\"\(name)\" is no parameter's key") }
-            guard values[number] == nil else { throw Fault(message: "\(name) stands here twice") }
+            guard let number = number(of: name) else { throw Fault(message: "\"\(name)\" is not a parameter's key") }
+            guard values[number] == nil else { throw Fault(message: "\(name) is given twice") }
             // The value of a generic key (`key3=…`) is taken as octets, without interpretation.
             let key = name.hasPrefix("key") ? nil : Key(rawValue: number)
             let text = word.octets[mark...].dropFirst().map { UInt8(truncatingIfNeeded: $0) }
             guard let value = value(of: key, text), value.count <= 65_535 else {
-                throw Fault(message: "\"\(String(decoding: text, as: UTF8.self))\" is no value of \(name)")
+                throw Fault(message: "\"\(String(decoding: text, as: UTF8.self))\" is not a value of \(name)")
             }
             values[number] = value
         }
         for number in pairs(values[0] ?? []) where values[number] == nil {
-            throw Fault(message: "\(name(of: number)) is mandatory and is not there")
+            throw Fault(message: "\(name(of: number)) is mandatory, but missing")
         }
         if values[Key.noDefaultALPN.rawValue] != nil, values[Key.alpn.rawValue] == nil {
             throw Fault(message: "no-default-alpn needs alpn")

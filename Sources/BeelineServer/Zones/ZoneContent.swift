@@ -17,7 +17,7 @@ struct ZoneContent {
         case (1, 1), (28, 1):
             let family: IPAddress.Family = type == .a ? .v4 : .v6
             guard let address = IPAddress(words[0].text), address.family == family else {
-                throw wrong("\"\(words[0].text)\" is no \(Families(family)) address")
+                throw wrong("\"\(words[0].text)\" is not an \(Families(family)) address")
             }
             return .address(address)
         case (5, 1): return .alias(try name(0))
@@ -41,8 +41,8 @@ struct ZoneContent {
                 )
             )
         case (1, _), (2, _), (5, _), (6, _), (12, _), (15, _), (16, _), (28, _), (33, _), (64, _), (65, _), (257, _):
-            throw wrong("the record's content is not that of \(type.label)")
-        default: throw wrong("\(type.label) has no text form here: write \\# LENGTH HEX")
+            throw wrong("the content is not valid for the type \(type.label)")
+        default: throw wrong("\(type.label) has no supported text form: write \\# LENGTH HEX")
         }
     }
 
@@ -51,7 +51,7 @@ struct ZoneContent {
     private func texts() throws(ServerError) -> [UInt8] {
         var octets: [UInt8] = []
         for word in words {
-            guard word.octets.count <= 255 else { throw wrong("a text of more than 255 octets: part it") }
+            guard word.octets.count <= 255 else { throw wrong("a text of more than 255 octets: split it") }
             octets.append(UInt8(word.octets.count))
             octets += word.plain
         }
@@ -74,7 +74,7 @@ struct ZoneContent {
             return character.isASCII && (character.isLetter || character.isNumber)
         }
         guard (1...255).contains(tag.count), isTag else {
-            throw wrong("\"\(words[1].text)\" is no tag of CAA: letters and digits, such as issue")
+            throw wrong("\"\(words[1].text)\" is not a tag of CAA: use letters and digits, such as issue")
         }
         return try bounded([UInt8(try number(0, upTo: 255)), UInt8(tag.count)] + tag + words[2].plain)
     }
@@ -85,7 +85,7 @@ struct ZoneContent {
         guard words.count >= 2, let length = Int(words[1].text), let octets = Hex.decode(digits),
             octets.count == length, length <= 65_535
         else {
-            throw wrong("after \\# comes the length, and as many octets in hexadecimal")
+            throw wrong("after \\# write the length and that many octets in hexadecimal")
         }
         let content: DNSRecord.Content?
         switch type.rawValue {
@@ -98,7 +98,7 @@ struct ZoneContent {
         case 6: content = Self.authority(octets[...]).map { .authority($0) }
         default: content = .other(type, octets)
         }
-        guard let content else { throw wrong("the octets are no record of \(type.label)") }
+        guard let content else { throw wrong("the octets are not a record of the type \(type.label)") }
         return content
     }
 
@@ -132,7 +132,7 @@ struct ZoneContent {
 
     private func number(_ index: Int, upTo limit: UInt32) throws(ServerError) -> UInt32 {
         guard let value = UInt32(words[index].text), value <= limit else {
-            throw wrong("\"\(words[index].text)\" is no number up to \(limit)")
+            throw wrong("\"\(words[index].text)\" is not a number up to \(limit)")
         }
         return value
     }
@@ -148,7 +148,7 @@ struct ZoneContent {
     }
 
     private func time(_ index: Int) throws(ServerError) -> UInt32 {
-        guard let value = words[index].seconds else { throw wrong("\"\(words[index].text)\" is no time") }
+        guard let value = words[index].seconds else { throw wrong("\"\(words[index].text)\" is not a time") }
         return value
     }
 
@@ -161,7 +161,7 @@ extension ZoneText.Word {
         let isRelative = octets.last != 0x2e
         let base = isRelative ? origin : .root
         guard let base else {
-            throw ZoneText.error(line, "\"\(text)\" is relative: write $ORIGIN first, or a dot behind it")
+            throw ZoneText.error(line, "\"\(text)\" is relative: write $ORIGIN first, or add a dot at its end")
         }
         if octets == [0x40] { return base }
         if octets == [0x2e] { return .root }
@@ -177,7 +177,7 @@ extension ZoneText.Word {
         }
         wire += base.wire
         guard wire.count <= DNSName.maxOctets else {
-            throw ZoneText.error(line, "\"\(text)\" is longer than a name can be")
+            throw ZoneText.error(line, "\"\(text)\" is too long for a name")
         }
         return DNSName(wire: wire)
     }

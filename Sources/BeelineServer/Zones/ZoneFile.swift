@@ -33,7 +33,7 @@ struct ZoneFile {
         var reader = ZoneReader(open: open)
         try reader.read(octets, path, depth: 0)
         guard let apex = reader.apex else {
-            throw ServerError(.badZone, "there is no SOA record: it says which zone the file is")
+            throw ServerError(.badZone, "there is no SOA record, which names the zone")
         }
         self.apex = apex
         records = Self.distinct(reader.records)
@@ -43,7 +43,7 @@ struct ZoneFile {
         if let name = Self.badAlias(records) {
             throw ServerError(
                 .badZone,
-                "\(name) has a CNAME and other records beside it: an alias has nothing of its own"
+                "\(name) has a CNAME and other records: an alias has no other records"
             )
         }
     }
@@ -99,7 +99,7 @@ private struct ZoneReader {
             }
             let record = try record(entry)
             if case .authority = record.data {
-                guard apex == nil else { throw ZoneText.error(entry.line, "a second SOA: a file is one zone") }
+                guard apex == nil else { throw ZoneText.error(entry.line, "a second SOA: a file holds one zone") }
                 apex = record.name
             }
             records.append(record)
@@ -124,7 +124,7 @@ private struct ZoneReader {
             } else {
                 throw ZoneText.error(
                     entry.line,
-                    "\"\(word.text)\" is no type that is known here: write it by its number, TYPEnn \\# LENGTH HEX"
+                    "the type \"\(word.text)\" is unknown: write it as TYPEnn \\# LENGTH HEX"
                 )
             }
         }
@@ -153,11 +153,11 @@ private struct ZoneReader {
         case ("$ORIGIN", 2): origin = try words[1].name(from: origin, entry.line)
         case ("$TTL", 2):
             guard let time = words[1].seconds else {
-                throw ZoneText.error(entry.line, "\"\(words[1].text)\" is no time")
+                throw ZoneText.error(entry.line, "\"\(words[1].text)\" is not a time")
             }
             defaultTTL = time
         case ("$INCLUDE", 2), ("$INCLUDE", 3): try include(entry, path, depth)
-        default: throw ZoneText.error(entry.line, "\(words[0].text) is not taken here")
+        default: throw ZoneText.error(entry.line, "\(words[0].text) is not supported")
         }
     }
 

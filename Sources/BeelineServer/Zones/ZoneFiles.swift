@@ -142,7 +142,7 @@ final class ZoneFiles: Sendable {
     }
 
     private static func twice(_ zone: Zone, _ first: String, _ second: String) -> ServerError {
-        ServerError(.badZone, "\(second), the zone \(zone.apex) is in \(first) already")
+        ServerError(.badZone, "\(second): the zone \(zone.apex) is already in \(first)")
     }
 
     fileprivate static func stamp(_ path: String) -> Stamp? {

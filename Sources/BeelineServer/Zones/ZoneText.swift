@@ -72,7 +72,7 @@ struct ZoneText {
                 word = nil
                 while true {
                     guard index < octets.count, octets[index] != UInt8(ascii: "\n") else {
-                        throw Self.error(line, "a \" without its second")
+                        throw Self.error(line, "a \" without a closing one")
                     }
                     if octets[index] == UInt8(ascii: "\"") { break }
                     text.octets.append(try Self.octet(octets, &index, line))
@@ -98,7 +98,7 @@ struct ZoneText {
         index += 1
         guard octet == UInt8(ascii: "\\") else { return UInt16(octet) }
         guard index < octets.count, octets[index] != UInt8(ascii: "\n") else {
-            throw error(line, "a \\ before nothing")
+            throw error(line, "a \\ at the end")
         }
         let first = octets[index]
         guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(first) else {
@@ -107,7 +107,7 @@ struct ZoneText {
         }
         guard index + 3 <= octets.count,
             let number = Int(String(decoding: octets[index..<(index + 3)], as: UTF8.self)), number <= 255
-        else { throw error(line, "after \\ three digits up to 255") }
+        else { throw error(line, "after \\ write three digits up to 255") }
         index += 3
         return 0x100 | UInt16(number)
     }

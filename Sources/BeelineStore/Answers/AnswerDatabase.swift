@@ -124,10 +124,10 @@ public struct AnswerDatabase: AnswerStore {
         case .database(Self.applicationID): return true
         case .database:
             throw StoreError(.notOurs, path: path, "\(path) is another program's database; name another file")
-        case .unknown(Self.applicationID): throw StoreError(.damaged, path: path, "\(path) is no database")
+        case .unknown(Self.applicationID): throw StoreError(.damaged, path: path, "\(path) is not a database")
         case .unknown:
             let message =
-                "\(path) is no database, and nothing shows that it was one; name another file, or move it away"
+                "\(path) is not a database, and does not look like a damaged one; name another file, or move it away"
             throw StoreError(.notOurs, path: path, message)
         }
     }

@@ -112,7 +112,7 @@ extension Database {
             throw DatabaseError(resultCode: .SQLITE_CORRUPT, message: "the table \(name) is missing")
         }
         if let trigger = try String.fetchOne(self, sql: "SELECT name FROM sqlite_master WHERE type = 'trigger'") {
-            throw DatabaseError(resultCode: .SQLITE_CORRUPT, message: "the trigger \(trigger) is none of its own")
+            throw DatabaseError(resultCode: .SQLITE_CORRUPT, message: "the trigger \(trigger) does not belong to it")
         }
     }
 }

@@ -192,7 +192,7 @@ final class Exchange: Sendable {
     /// A moved file can still be written, but its data would be lost to later readers of the path.
     private func checkPlace() throws {
         guard let identity, FileIdentity(path: path) == identity else {
-            let message = "\(path) was moved, deleted or replaced while it was open; close it and open it anew"
+            let message = "\(path) was moved, deleted or replaced while it was open; close it and open it again"
             throw StoreError(.moved, path: path, message)
         }
     }

@@ -83,7 +83,7 @@ struct DatabaseFile: Sendable {
         }
         defer { LockedFiles.close(descriptor) }
         guard let identity = FileIdentity(descriptor: descriptor), identity.isRegular else {
-            throw StoreError(.notAccessible, path: path, "\(path) is not a file; name another")
+            throw StoreError(.notAccessible, path: path, "\(path) is not a regular file; name another one")
         }
         guard identity.size > 0 else { return .absent }
         var head = [UInt8](repeating: 0, count: 100)
@@ -108,7 +108,7 @@ struct DatabaseFile: Sendable {
         unlink(draft)
         let descriptor = open(draft, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else {
-            throw .system(path: path, "cannot be made; its directory must be writable", errno: errno)
+            throw .system(path: path, "cannot be created; its directory must be writable", errno: errno)
         }
         close(descriptor)
         do {
@@ -118,7 +118,7 @@ struct DatabaseFile: Sendable {
             throw error
         }
         guard rename(draft, path) == 0 else {
-            throw .system(path: path, "cannot be made; its directory must be writable", errno: errno)
+            throw .system(path: path, "cannot be created; its directory must be writable", errno: errno)
         }
         synchronizeDirectory()
     }
@@ -127,7 +127,7 @@ struct DatabaseFile: Sendable {
     func restrictMode() throws(StoreError) {
         for name in [path] + Self.companions.map({ path + $0 }) where chmod(name, 0o600) != 0 {
             guard errno == ENOENT else {
-                throw .system(path: path, "its mode cannot be made 0600; this user must own it", errno: errno)
+                throw .system(path: path, "its mode cannot be set to 0600; this user must own it", errno: errno)
             }
         }
     }

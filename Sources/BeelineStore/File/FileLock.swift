@@ -35,7 +35,7 @@ struct FileLock: Sendable {
         while true {
             let descriptor = open(path, O_CREAT | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0o600)
             guard descriptor >= 0 else {
-                throw .system(path: path, "the lock file cannot be made; its directory must be writable", errno: errno)
+                throw .system(path: path, "cannot create the lock file; its directory must be writable", errno: errno)
             }
             let lock = FileLock(path: path, descriptor: descriptor)
             do {
@@ -86,7 +86,7 @@ struct FileLock: Sendable {
 
     private func pause(until deadline: ContinuousClock.Instant) throws(StoreError) {
         guard ContinuousClock.now < deadline else {
-            let message = "\(path): another process has been opening the database for long; end it, or try again"
+            let message = "\(path): another process has been opening the database for too long; end it, or try again"
             throw StoreError(.busy, path: path, message)
         }
         // flock(2) has no timeout. This thread of the database may block.

@@ -52,7 +52,7 @@ public enum BrowserProfile {
                 if let table = try BrowserTable(db, named: "cookies"), table.columns.contains("host_key") {
                     return try ChromiumCookies(table).read(db)
                 }
-                let message = "\(file) has no table of cookies that Firefox or Chromium has; name a profile's folder"
+                let message = "\(file) has no cookie table of Firefox or Chromium; name a profile's folder"
                 throw StoreError(.unknownProfile, path: file, message)
             }
         } catch {
@@ -63,7 +63,7 @@ public enum BrowserProfile {
 
     private static func file(_ path: String) throws(StoreError) -> String {
         guard let identity = FileIdentity(path: path) else {
-            throw StoreError(.notAccessible, path: path, "\(path) is not there; name a profile's folder or its file")
+            throw StoreError(.notAccessible, path: path, "\(path) does not exist; name a profile's folder or its file")
         }
         if identity.isRegular { return path }
         for place in places where FileIdentity(path: "\(path)/\(place)")?.isRegular == true {

@@ -122,7 +122,7 @@ struct FileOpening: Sendable {
             if version < Schema.current {
                 try connection.perform { try Schema.migrate($0) }
                 report.migratedFrom = version
-                report.messages.append("\(file.path) was brought from version \(version) to \(Schema.current)")
+                report.messages.append("\(file.path) was upgraded from version \(version) to \(Schema.current)")
             }
             try connection.perform { try Schema.check($0) }
             let (restoresSession, now) = (configuration.restoresSession, clock())
@@ -153,7 +153,7 @@ struct FileOpening: Sendable {
             try checkVersion(version, file)
             guard version == Schema.current else {
                 let message =
-                    "\(file.path) has the older version \(version) and is in use; end the programs that have it open"
+                    "\(file.path) has the older version \(version) and is in use; close the programs that have it open"
                 throw StoreError(.inUse, path: file.path, message)
             }
             try connection.useLog()
@@ -216,12 +216,12 @@ struct FileOpening: Sendable {
         report.dropped = addition.dropped
         if report.dropped > 0 {
             report.messages.append(
-                "\(connection.path): \(report.dropped) cookies are more than this jar holds, and go from the file; "
+                "\(connection.path): \(report.dropped) cookies exceed the limits of this jar and are removed from the file; "
                     + "open it with a larger maximumCookies or maximumCookiesPerDomain"
             )
         }
         if report.skipped > 0 {
-            report.messages.append("\(connection.path): \(report.skipped) rows are no cookies that this jar can hold")
+            report.messages.append("\(connection.path): \(report.skipped) rows are not cookies that this jar can hold")
         }
         let exchange = Exchange(
             jar: jar,
@@ -249,7 +249,7 @@ struct FileOpening: Sendable {
 
     private func unknown(_ file: DatabaseFile) -> StoreError {
         let message =
-            "\(file.path) is no database, and nothing shows that it was one of this library; it was not touched: "
+            "\(file.path) is not a database, and does not look like a damaged one of this library; it was not touched: "
             + "name another file, or move it away"
         return StoreError(.notOurs, path: file.path, message)
     }

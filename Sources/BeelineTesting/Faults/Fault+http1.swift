@@ -18,8 +18,8 @@ extension Fault {
         http("chunk-close", "half of a chunk, then the end", .truncated, chunked + "4\r\nok"),
         http("chunk-no-last", "chunks without the last one", .truncated, chunked + "2\r\nok\r\n"),
         http("trailer-close", "the last chunk, and then half a trailer", .truncated, chunked + "2\r\nok\r\n0\r\nX: "),
-        http("idle-close", "answers, and closes without having said so", .success, goodResponse),
-        http("idle-reset", "answers, and resets upon the next request", .success) { connection, _ in
+        http("idle-close", "answers, and closes without announcing it", .success, goodResponse),
+        http("idle-reset", "answers, and resets at the next request", .success) { connection, _ in
             try await connection.send(goodResponse)
             _ = try await connection.receiveRequest()
             await connection.reset()
@@ -29,7 +29,7 @@ extension Fault {
         },
         http(
             "request-timeout",
-            "408 upon the request, and the end (RFC 9110 §15.5.9)",
+            "408 at the request, and the end (RFC 9110 §15.5.9)",
             .status,
             "HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
         ),
@@ -49,7 +49,7 @@ extension Fault {
         ),
         http(
             "interim",
-            "103 and 100 that nobody asked for, then the response",
+            "unsolicited 103 and 100, then the response",
             .success,
             "HTTP/1.1 103 Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 100 Continue\r\n\r\n" + goodResponse,
             then: .next
@@ -59,14 +59,14 @@ extension Fault {
         },
         http(
             "poison",
-            "a second response that nobody asked for: no request may be given it",
+            "an unsolicited second response: no request may receive it",
             .success,
             goodResponse + "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\npoison",
             then: .next
         ),
         http(
             "body-too-long",
-            "more bytes than Content-Length: the rest is no response",
+            "more bytes than Content-Length: the rest is not a response",
             .success,
             goodResponse + "and more",
             then: .next

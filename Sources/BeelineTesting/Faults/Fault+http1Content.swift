@@ -16,7 +16,7 @@ extension Fault {
         },
         http(
             "encoding-unknown",
-            "a content coding that nobody knows: the body as it is, or an error",
+            "an unknown content coding: the body unchanged, or an error",
             .malformed,
             encoded("smoke", "ok")
         ),
@@ -30,7 +30,7 @@ extension Fault {
             "HTTP/1.1 302 Found\r\nContent-Length: 0\r\n\r\n",
             then: .next
         ),
-        http("redirect-invalid", "a Location that is no URL", .malformed, redirect("http://[::1"), then: .next),
+        http("redirect-invalid", "a Location that is not a URL", .malformed, redirect("http://[::1"), then: .next),
         http(
             "redirect-injection",
             "a Location with an encoded line end",
@@ -40,14 +40,14 @@ extension Fault {
         ),
         http(
             "switch-unasked",
-            "101 to a request that asked for no other protocol",
+            "101 to a request without Upgrade",
             .malformed,
             "HTTP/1.1 101 Switching Protocols\r\nUpgrade: smoke\r\nConnection: Upgrade\r\n\r\n",
             then: .hold
         ),
         http(
             "no-content-body",
-            "204, and bytes behind it: they are no body and no response",
+            "204, and bytes after it: they are neither a body nor a response",
             .status,
             "HTTP/1.1 204 No Content\r\nContent-Length: 2\r\n\r\nok",
             then: .next

@@ -3,11 +3,11 @@
 extension Fault {
     /// HTTP/1.1 faults of framing: malformed heads, contradictory lengths, exceeded limits.
     public static let http1Framing: [Fault] = [
-        http("garbage", "bytes that are no HTTP", .malformed, String((0..<300).map { noise($0) })),
+        http("garbage", "bytes that are not HTTP", .malformed, String((0..<300).map { noise($0) })),
         http("http-0.9", "a body without a status line", .malformed, "<html>hello</html>\n"),
         http(
             "status-word",
-            "a status that is no number",
+            "a status that is not a number",
             .malformed,
             "HTTP/1.1 twohundred OK\r\nContent-Length: 0\r\n\r\n"
         ),
@@ -17,7 +17,7 @@ extension Fault {
             .malformed,
             "HTTP/1.1 2000 OK\r\nContent-Length: 0\r\n\r\n"
         ),
-        http("version-9", "a version that nobody speaks", .malformed, "HTTP/9.9 200 OK\r\nContent-Length: 0\r\n\r\n"),
+        http("version-9", "an unknown version", .malformed, "HTTP/9.9 200 OK\r\nContent-Length: 0\r\n\r\n"),
         http("header-no-colon", "a header line without a colon", .malformed, ok("nonsense")),
         http("header-space", "a space before the colon (RFC 9112 §5.1)", .malformed, ok("X : y")),
         http("header-nul", "a NUL in a value", .malformed, ok("X: a\0b")),
@@ -32,7 +32,7 @@ extension Fault {
         http("length-negative", "a length below zero", .malformed, "HTTP/1.1 200 OK\r\nContent-Length: -2\r\n\r\nok"),
         http(
             "length-word",
-            "a length that is no number",
+            "a length that is not a number",
             .malformed,
             "HTTP/1.1 200 OK\r\nContent-Length: two\r\n\r\nok"
         ),
@@ -52,13 +52,13 @@ extension Fault {
         ),
         http(
             "coding-unknown",
-            "a transfer coding that nobody knows",
+            "an unknown transfer coding",
             .malformed,
             "HTTP/1.1 200 OK\r\nTransfer-Encoding: smoke\r\n\r\nok"
         ),
         http(
             "chunk-word",
-            "a chunk size that is no number",
+            "a chunk size that is not a number",
             .malformed,
             chunked + "zz\r\nok\r\n0\r\n\r\n",
             then: .hold

@@ -6,11 +6,11 @@ extension Fault {
         h2("h2-silent", "never sends SETTINGS, nothing at all", .timeout, answers: .silent) { _ in [] },
         h2("h2-http1", "chooses h2 and speaks HTTP/1.1", .malformed, answers: .silent) { _ in Array(goodResponse.utf8)
         },
-        h2("h2-close", "closes upon the request", .closed, answers: .once) { _ in [] },
+        h2("h2-close", "closes at the request", .closed, answers: .once) { _ in [] },
         h2("h2-stall", "settings, and no response", .timeout) { _ in [] },
         h2(
             "h2-goaway-unprocessed",
-            "GOAWAY that says no request was looked at, and the end",
+            "GOAWAY that says no request was processed, and the end",
             .refusedStream,
             answers: .once
         ) {
@@ -25,7 +25,7 @@ extension Fault {
         },
         h2(
             "h2-goaway-error",
-            "GOAWAY with PROTOCOL_ERROR after the request was taken, and the end",
+            "GOAWAY with PROTOCOL_ERROR after the request was accepted, and the end",
             .closed,
             answers: .once
         ) {
@@ -69,7 +69,7 @@ extension Fault {
         h2("h2-line-end", "a line end in a value", .malformed) {
             head($0, [("x", "a\r\nb")]) + data($0, "ok", flags: 1)
         },
-        h2("h2-late-pseudo", "a pseudo header field behind a field", .malformed) {
+        h2("h2-late-pseudo", "a pseudo header field after a field", .malformed) {
             RawFrame.headers([("x", "y"), (":status", "200")], stream: $0).bytes + data($0, "ok", flags: 1)
         },
         h2("h2-data-first", "DATA before HEADERS", .malformed) { data($0, "ok") + response($0) },
@@ -93,12 +93,12 @@ extension Fault {
             RawFrame(.settings, payload: [0, 1, 0, 0, 0, 0, 0]).bytes
         },
         h2("h2-settings-value", "a frame size that is not allowed", .malformed, settings: [(5, 1)]) { response($0) },
-        h2("h2-push", "PUSH_PROMISE to a client that takes none", .malformed) {
+        h2("h2-push", "PUSH_PROMISE to a client that allows none", .malformed) {
             let promise = RawFrame.big(2) + RawFrame.literal(":method", "GET") + RawFrame.literal(":path", "/pushed")
             return RawFrame(.pushPromise, flags: RawFrame.endHeaders, stream: $0, payload: promise).bytes + response($0)
         },
-        h2("h2-unknown-stream", "a frame for a stream that nobody opened", .malformed) { response($0 + 100) },
-        h2("h2-unknown-frame", "a frame of a type that nobody knows, which is to be ignored", .success) {
+        h2("h2-unknown-stream", "a frame for a stream that is not open", .malformed) { response($0 + 100) },
+        h2("h2-unknown-frame", "a frame of an unknown type, which must be ignored", .success) {
             var frame = RawFrame(.data, stream: $0, payload: [1, 2, 3])
             frame.kind = nil
             return frame.bytes + response($0)

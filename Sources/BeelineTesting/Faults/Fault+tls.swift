@@ -35,7 +35,7 @@ extension Fault {
         },
         ok(
             "tls-address-only",
-            "a trusted certificate for the address that is dialled, not for the name",
+            "a trusted certificate for the dialled address, not for the name",
             .badCertificate
         ) {
             ServerTLS(try $0.authority.certificate(for: "127.0.0.1", "::1"))
@@ -54,7 +54,7 @@ extension Fault {
         },
         ok(
             "tls-client-certificate",
-            "asks for a client certificate of an authority that the client has none of",
+            "asks for a client certificate of an authority that issued none to the client",
             .closed
         ) {
             var tls = ServerTLS($0.good)

@@ -8,14 +8,14 @@ extension Fault {
     public static let webSocket: [Fault] = [
         handshake("ws-refused", "403 in place of the handshake", .status) { _ in .text("no", status: .forbidden) },
         handshake("ws-http", "200 in place of the handshake", .malformed) { _ in .text("hello") },
-        handshake("ws-accept-wrong", "another Sec-WebSocket-Accept than the key's", .malformed) { _ in
+        handshake("ws-accept-wrong", "a Sec-WebSocket-Accept that does not match the key", .malformed) { _ in
             switching("Sec-WebSocket-Accept: AAAAAAAAAAAAAAAAAAAAAAAAAAA=\r\n")
         },
         handshake("ws-accept-none", "no Sec-WebSocket-Accept", .malformed) { _ in switching("") },
-        handshake("ws-extension", "an extension that nobody offered", .malformed) {
+        handshake("ws-extension", "an extension that was not offered", .malformed) {
             .webSocket(for: $0, fields: [.secWebSocketExtensions: "smoke"]) { try await $0.hold() }
         },
-        handshake("ws-subprotocol", "a subprotocol that nobody offered", .malformed) {
+        handshake("ws-subprotocol", "a subprotocol that was not offered", .malformed) {
             .webSocket(for: $0, fields: [.secWebSocketProtocol: "smoke"]) { try await $0.hold() }
         },
         frames("ws-close-1006", "the end without a close frame", .closed, []),
@@ -31,7 +31,7 @@ extension Fault {
             .malformed,
             RawWebSocketFrame(.text, ok, reserved: 4).bytes
         ),
-        frames("ws-opcode", "an opcode that nobody knows", .malformed, [0x83, 2] + ok),
+        frames("ws-opcode", "an unknown opcode", .malformed, [0x83, 2] + ok),
         frames("ws-continuation", "a continuation of nothing", .malformed, RawWebSocketFrame(.continuation, ok).bytes),
         frames(
             "ws-interleaved",
@@ -56,7 +56,7 @@ extension Fault {
         frames("ws-close-short", "a close frame of one byte", .malformed, RawWebSocketFrame(.close, [3]).bytes),
         frames(
             "ws-huge",
-            "a frame that says it has 2^63 bytes",
+            "a frame that claims to have 2^63 bytes",
             .limit,
             [0x82, 127, 0x7f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff]
         ),

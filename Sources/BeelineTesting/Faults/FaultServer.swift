@@ -109,7 +109,7 @@ public final class FaultServer: Sendable {
     }
 
     private static func named(_ id: String) throws -> Fault {
-        guard let fault = Fault.named(id) else { throw TestingError(.unscripted, "there is no fault \"\(id)\"") }
+        guard let fault = Fault.named(id) else { throw TestingError(.unscripted, "unknown fault \"\(id)\"") }
         return fault
     }
 

@@ -117,6 +117,6 @@ extension RawConnection {
             frame.stream = header[5...].reduce(0) { $0 << 8 | UInt32($1) } & 0x7fff_ffff
             if condition(frame) { return frame }
         }
-        throw TestingError(.badInput, "10,000 frames, and none of them the one that was awaited")
+        throw TestingError(.badInput, "the expected frame is not among 10,000 frames")
     }
 }

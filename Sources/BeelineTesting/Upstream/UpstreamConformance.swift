@@ -58,7 +58,7 @@ public struct UpstreamConformance: Sendable {
                 "\(known) has the addresses \(expected), and the upstream says \(addresses)"
             )
             let other = answer[family == .v4 ? .v6 : .v4]
-            try require(other?.addresses.isEmpty ?? true, "a question for \(family) is answered for \(family) alone")
+            try require(other?.addresses.isEmpty ?? true, "a question for \(family) is answered for \(family) only")
             try require(answer[family]?.ttl ?? .zero >= .zero, "a TTL is not negative")
         }
     }

@@ -37,7 +37,7 @@ struct UpstreamResponder: Sendable {
         case ("dns-query", 1):
             return try await answerMessage(request)
         default:
-            return .text("no such form of question: \(request.target)\n", status: .notFound)
+            return .text("unknown form of question: \(request.target)\n", status: .notFound)
         }
     }
 

@@ -85,7 +85,7 @@ extension URLRequest {
         guard let url, let named = try? HTTPURL(url) else {
             throw BeelineError(
                 .malformedURL,
-                "\(url?.absoluteString ?? "the request") is nothing that HTTP can be asked for"
+                "\(url?.absoluteString ?? "the request") is not a valid http or https request"
             )
         }
         let resolution = try await resolver.resolve(named.origin)

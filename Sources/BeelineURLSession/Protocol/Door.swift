@@ -47,7 +47,7 @@ final class Door: Sendable {
     }
 
     private func reasonToDecline(_ request: URLRequest, _ url: URL) -> String? {
-        guard let url = try? HTTPURL(url) else { return "its URL is none that HTTP can be asked for" }
+        guard let url = try? HTTPURL(url) else { return "its URL is not a valid http or https URL" }
         if request.bypassesBeeline { return "the request says so" }
         if let hosts = settings.hosts, !hosts.contains(url.host) { return "the settings name other hosts" }
         if !settings.accepts(request) { return "the settings do not accept the request" }

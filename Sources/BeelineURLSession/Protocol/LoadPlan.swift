@@ -125,7 +125,7 @@ struct LoadPlan: Sendable {
         if cached == nil, request.cachePolicy == .returnCacheDataDontLoad {
             throw URLError(
                 .resourceUnavailable,
-                "there is no cached response, and no other is wanted",
+                "there is no cached response, and the request allows no other",
                 for: request.url
             )
         }

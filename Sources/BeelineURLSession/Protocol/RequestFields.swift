@@ -49,17 +49,17 @@ struct RequestFields {
     func request(_ original: URLRequest, hasBody: Bool, cookie: String?) throws(URLError) -> HTTPRequest {
         let method = original.httpMethod ?? "GET"
         guard let method = HTTPRequest.Method(rawValue: method) else {
-            throw URLError(.badURL, "\"\(method)\" is no method", for: original.url)
+            throw URLError(.badURL, "\"\(method)\" is not a method", for: original.url)
         }
         var result = HTTPRequest(method: method, scheme: nil, authority: host, path: nil)
         for (name, value) in fields.values.sorted(by: { $0.name < $1.name }) {
             guard let name = HTTPField.Name(name) else {
-                throw URLError(.badURL, "\"\(name)\" is no name of a header field", for: original.url)
+                throw URLError(.badURL, "\"\(name)\" is not a name of a header field", for: original.url)
             }
             // White space around a value is not part of it (RFC 9110 §5.5).
             let value = value.trimmingCharacters(in: .whitespaces)
             guard HTTPField.isValidValue(value) else {
-                throw URLError(.badURL, "the field \(name) has a character that no field has", for: original.url)
+                throw URLError(.badURL, "the field \(name) has a forbidden character", for: original.url)
             }
             result.headerFields.append(HTTPField(name: name, value: value))
         }

@@ -26,7 +26,7 @@ struct BrowserPrograms: Hashable {
                 if let found = try? find(kind, in: folders) { return found }
             }
             let names = BrowserKind.allCases.map { $0.packages.joined(separator: " ") }.joined(separator: ", or ")
-            throw WebDriverError(.notInstalled, "no browser that can be driven is installed; apt-get install \(names)")
+            throw WebDriverError(.notInstalled, "no supported browser is installed; apt-get install \(names)")
         }
         return try find(kind, in: folders)
     }

@@ -25,7 +25,7 @@ final class ProfileFolder: Sendable {
         let parent = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
         var template = Array("\(parent)/beeline-browser-XXXXXX".utf8CString)
         guard mkdtemp(&template) != nil else {
-            throw WebDriverError(.cannotStart, "\(parent): cannot make a folder there for the profile")
+            throw WebDriverError(.cannotStart, "cannot create a folder for the profile in \(parent)")
         }
         path = template.withUnsafeBufferPointer { $0.baseAddress.map { String(cString: $0) } ?? parent }
     }
@@ -103,7 +103,7 @@ final class ProfileFolder: Sendable {
         await process.wait(atMost: patience)
         guard process.status == 0 else {
             let lines = text("certutil.log")?.split(whereSeparator: \.isNewline) ?? []
-            throw WebDriverError(.cannotStart, "certutil takes no root: \(lines.last ?? "it says nothing")")
+            throw WebDriverError(.cannotStart, "certutil rejects the root: \(lines.last ?? "it gives no reason")")
         }
     }
 }

@@ -72,7 +72,7 @@ final class ChromiumSession: BrowserSession {
     ) async throws(WebDriverError) -> BrowserConnection {
         let lines = profile.text("profile/DevToolsActivePort")?.split(separator: "\n") ?? []
         guard lines.count == 2 else {
-            throw WebDriverError(.cannotStart, "Chromium does not say where its DevTools protocol is")
+            throw WebDriverError(.cannotStart, "Chromium does not report the address of its DevTools protocol")
         }
         let connection = try await BrowserConnection(
             to: "ws://127.0.0.1:\(lines[0])\(lines[1])",
@@ -102,7 +102,7 @@ final class ChromiumSession: BrowserSession {
 
     func set(_ cookie: Cookie) async throws(WebDriverError) {
         guard let parameters = cookie.devTools else {
-            throw WebDriverError(.refused, "Chromium takes no cookie that is not UTF-8: \(cookie.name)")
+            throw WebDriverError(.refused, "Chromium refuses cookies that are not UTF-8: \(cookie.name)")
         }
         try await connection.send("Storage.setCookies", ["cookies": [parameters]])
     }

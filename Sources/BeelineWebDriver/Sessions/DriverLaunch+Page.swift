@@ -36,7 +36,7 @@ extension DriverLaunch {
         let body: JSONValue = ["script": .string(script), "args": []]
         let result = try await post("/execute/async", body).array ?? []
         guard result.count == 2, let text = result[1].string else {
-            throw WebDriverError(.refused, "the script gave nothing that is JSON")
+            throw WebDriverError(.refused, "the script's result is not JSON")
         }
         guard result[0].bool == true else { throw WebDriverError(.refused, "the script failed: \(text)") }
         return text

@@ -41,7 +41,7 @@ struct DriverLaunch {
             // If another program took the port first, the driver has ended.
             if let status = process.status { throw WebDriverError(.cannotStart, "it ended with \(status)") }
             guard let name = session["sessionId"]?.string else {
-                throw WebDriverError(.cannotStart, "\(program) started a session without a name")
+                throw WebDriverError(.cannotStart, "\(program) started a session without an ID")
             }
             return DriverLaunch(connection: connection, process: process, path: "/session/\(name)")
         } catch {

@@ -89,7 +89,7 @@ final class FirefoxSession: BrowserSession {
                 return String(line[start...])
             }
             if let status = process.status {
-                let last = log.split(separator: "\n").last ?? "it says nothing"
+                let last = log.split(separator: "\n").last ?? "it gives no reason"
                 throw WebDriverError(.cannotStart, "Firefox ended with \(status): \(last)")
             }
             do { try await clock.sleep(for: .milliseconds(50)) } catch {
@@ -121,7 +121,7 @@ final class FirefoxSession: BrowserSession {
             ["expression": .string(script), "target": ["context": try await page()], "awaitPromise": true]
         )
         guard let text = answer["result"]?["value"]?.string else {
-            let reason = answer["exceptionDetails"]?["text"]?.string ?? "it gave nothing that is JSON"
+            let reason = answer["exceptionDetails"]?["text"]?.string ?? "its result is not JSON"
             throw WebDriverError(.refused, "the script failed: \(reason)")
         }
         return text
@@ -139,7 +139,7 @@ final class FirefoxSession: BrowserSession {
 
     func set(_ cookie: Cookie) async throws(WebDriverError) {
         guard let partial = cookie.biDi else {
-            throw WebDriverError(.refused, "Firefox takes no cookie whose name is not UTF-8: \(cookie.name)")
+            throw WebDriverError(.refused, "Firefox refuses cookies whose name is not UTF-8: \(cookie.name)")
         }
         try await connection.send("storage.setCookie", Self.parameters("cookie", partial, in: cookie.partition))
         if let site = cookie.partition { partitions.withLockedValue { $0.remember(site) } }
@@ -196,7 +196,7 @@ final class FirefoxSession: BrowserSession {
 
     private func page() async throws(WebDriverError) -> JSONValue {
         guard let page = try await tabs().first?["context"] else {
-            throw WebDriverError(.ended, "Firefox has no tab any more")
+            throw WebDriverError(.ended, "Firefox has no open tab")
         }
         return page
     }

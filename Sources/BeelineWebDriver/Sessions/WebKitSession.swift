@@ -70,7 +70,7 @@ final class WebKitSession: BrowserSession {
 
     func set(_ cookie: Cookie) async throws(WebDriverError) {
         guard let parameters = cookie.webKit else {
-            throw WebDriverError(.refused, "WebKitGTK takes no cookie that is Partitioned or not UTF-8: \(cookie.name)")
+            throw WebDriverError(.refused, "WebKitGTK refuses Partitioned and non-UTF-8 cookies: \(cookie.name)")
         }
         try await alone { () async throws(WebDriverError) in
             try await onPage(of: cookie) { () async throws(WebDriverError) in

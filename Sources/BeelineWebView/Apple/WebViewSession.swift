@@ -93,7 +93,7 @@ public final class WebViewSession {
         do {
             page = try HTTPURL(url.absoluteString)
         } catch {
-            throw WebViewError(.failed, "\(url) is no page that has cookies: \(error)", underlyingError: error)
+            throw WebViewError(.failed, "\(url) is not a page with cookies: \(error)", underlyingError: error)
         }
         var request = URLRequest(url: url)
         do {

@@ -57,7 +57,7 @@ extension WebCookieStore {
         } catch is CancellationError {
             throw CancellationError()
         } catch {
-            let what = "the store does not take the cookie \(cookie.name) of \(cookie.domain): \(error)"
+            let what = "the store rejects the cookie \(cookie.name) of \(cookie.domain): \(error)"
             let code = (error as? WebViewError)?.code ?? .refused
             let named = WebViewError(code, what, underlyingError: error)
             if code == .timedOut || code == .cancelled || code == .stopped { throw named }

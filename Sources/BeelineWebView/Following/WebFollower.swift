@@ -124,7 +124,7 @@ final class WebFollower: Sendable {
             return .failure(Task.isCancelled ? Self.stopped : WebViewError(error))
         }
         bell.yield()
-        return .failure(WebViewError(.timedOut, "the jar or the page changes without end: both sides never agreed"))
+        return .failure(WebViewError(.timedOut, "the jar or the page changes all the time: the two sides never agreed"))
     }
 
     /// Performs one round: reads both sides, plans the changes and writes them.

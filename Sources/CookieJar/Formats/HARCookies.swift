@@ -118,7 +118,7 @@ struct HARCookies: Decodable {
                 // Pages load many `data:` URLs and similar ones, which have no cookies.
                 let scheme = entry?.url.prefix { $0 != ":" } ?? ""
                 if scheme.isEmpty || scheme == entry?.url[...] || Scheme(scheme) != nil {
-                    result.skip(line: line, "the request has no URL of http or https")
+                    result.skip(line: line, "the request has no http or https URL")
                 }
                 continue
             }
@@ -151,7 +151,7 @@ struct HARCookies: Decodable {
             result.skip(line: line, CookieRejection.noRoom.description)
         }
         if lines.isEmpty, result.problems.isEmpty {
-            result.skip(line: 1, "no entry has a cookie; browsers leave them out unless told to save sensitive data")
+            result.skip(line: 1, "no entry has a cookie; browsers omit cookies unless sensitive data is included")
         }
         return result
     }

@@ -29,7 +29,7 @@ public enum NetscapeCookieFile {
         }
         guard fields.count >= 6 else {
             if line.allSatisfy(\.isWhitespace) { return }
-            return result.skip(line: number, "\(fields.count) fields where a cookie has 7, separated by tabs")
+            return result.skip(line: number, "\(fields.count) fields instead of 7, separated by tabs")
         }
         let text = { (index: Int) in String(decoding: fields[index], as: UTF8.self) }
         guard let isForSubdomains = boolean(text(1)), let isSecure = boolean(text(3)) else {

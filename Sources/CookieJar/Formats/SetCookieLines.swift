@@ -38,7 +38,7 @@ public enum SetCookieLines {
             }
             let value = Array(line.dropFirst(field.utf8.count).drop(while: \.isWhitespace))
             guard let url = ownURL(of: value, unless: url, now: now) else {
-                return result.skip(line: number, "neither a Domain attribute nor a line # URL says whose it is")
+                return result.skip(line: number, "neither a Domain attribute nor a line # URL names its host")
             }
             do throws(CookieRejection) {
                 var cookie = try Cookie(setCookieOctets: value, from: url, now: now)

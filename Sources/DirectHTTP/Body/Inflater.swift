@@ -90,7 +90,7 @@ final class Inflater {
             }
             silence += before - input.readableBytes
             guard silence <= Self.maximumSilence else {
-                throw DirectHTTPError(.undecodableBody, "the coded body goes on without a byte of content")
+                throw DirectHTTPError(.undecodableBody, "the compressed body continues without content")
             }
             // Input was consumed without output, e.g. a header or an empty member: go on. If nothing was consumed, wait for
             // input.

@@ -18,7 +18,7 @@ extension RequestBody {
                     guard let length = try body.contentLength() else { return nil }
                     let (total, overflows) = sum.addingReportingOverflow(length)
                     guard !overflows else {
-                        throw DirectHTTPError(.bodySourceFailed, "the lengths of the body's parts have no sum")
+                        throw DirectHTTPError(.bodySourceFailed, "the lengths of the body's parts are too large")
                     }
                     sum = total
                 }

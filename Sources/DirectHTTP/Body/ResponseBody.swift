@@ -58,7 +58,7 @@ public struct ResponseBody: AsyncSequence, Sendable {
                 if let plain = try decoder.next() { return plain }
                 guard let coded = try await source.nextPiece() else {
                     guard decoder.isFinished else {
-                        throw DirectHTTPError(.undecodableBody, "the coded body is cut short")
+                        throw DirectHTTPError(.undecodableBody, "the compressed body is truncated")
                     }
                     return nil
                 }

@@ -68,12 +68,12 @@ final class ProxyTunnelHandler: ChannelInboundHandler, RemovableChannelHandler {
                 case .informational:
                     informationalCount += 1
                     guard informationalCount <= HTTP1Handler.maximumInformational else {
-                        throw DirectHTTPError.malformed("informational responses without an end")
+                        throw DirectHTTPError.malformed("too many informational responses")
                     }
                 case .body(let piece):
                     challengeBytes += piece.readableBytes
                     guard challengeBytes <= Self.maximumChallengeBytes else {
-                        throw DirectHTTPError.malformed("a challenge without an end")
+                        throw DirectHTTPError.malformed("too many bytes in the body of a challenge")
                     }
                 case .head(let response, let keepAlive):
                     guard isChallenge(response) else { return finish(response, context) }
@@ -113,7 +113,7 @@ final class ProxyTunnelHandler: ChannelInboundHandler, RemovableChannelHandler {
 
     private func finish(_ response: HTTPResponse, isChallenge: Bool = false, _ context: ChannelHandlerContext) {
         guard response.status.kind == .successful else {
-            let remedy = proxy.user == nil ? ": give it user and password" : ": it wants another user or password"
+            let remedy = proxy.user == nil ? ": set its user and password" : ": its user or password is wrong"
             var error = DirectHTTPError(
                 .proxyRefused,
                 "the proxy \(proxy) answered \(response.status) to CONNECT \(origin.authority)"
@@ -126,7 +126,7 @@ final class ProxyTunnelHandler: ChannelInboundHandler, RemovableChannelHandler {
         // In TLS the client speaks first. Bytes that arrive before that are refused.
         guard parser.takeRest().readableBytes == 0 else {
             return fail(
-                DirectHTTPError(.proxyRefused, "the proxy \(proxy) sent bytes before the tunnel stood"),
+                DirectHTTPError(.proxyRefused, "the proxy \(proxy) sent bytes before the tunnel was established"),
                 context
             )
         }

@@ -35,7 +35,7 @@ struct SOCKSHandshake {
         self.user = user
         self.password = password ?? ""
         guard host.text.utf8.count <= 255, (user ?? "").utf8.count <= 255, self.password.utf8.count <= 255 else {
-            throw DirectHTTPError(.proxyRefused, "SOCKS5 has no room for names and passwords of more than 255 bytes")
+            throw DirectHTTPError(.proxyRefused, "SOCKS5 allows names and passwords of at most 255 bytes")
         }
     }
 
@@ -60,11 +60,11 @@ struct SOCKSHandshake {
                 let user = Array((user ?? "").utf8)
                 return .send([1, UInt8(user.count)] + user + [UInt8(password.utf8.count)] + Array(password.utf8))
             default:
-                throw .socks(user == nil ? "wants a user and password" : "takes no user and password")
+                throw .socks(user == nil ? "requires user and password" : "does not accept user and password")
             }
         case .authentication:
             guard buffer.count >= 2 else { return .wait }
-            guard try takeAnswer(version: 1) == 0 else { throw .socks("does not know this user and password") }
+            guard try takeAnswer(version: 1) == 0 else { throw .socks("rejected the user or password") }
             state = .reply
             return .send(request)
         case .reply:
@@ -93,7 +93,7 @@ struct SOCKSHandshake {
         case 1: length = 4 + 4 + 2
         case 3: length = 4 + 1 + Int(buffer[4]) + 2
         case 4: length = 4 + 16 + 2
-        default: throw .socks("answered with an address that is none")
+        default: throw .socks("answered with a malformed address")
         }
         guard buffer.count >= length else { return .wait }
         state = .done
@@ -118,9 +118,9 @@ struct SOCKSHandshake {
         case 3: "cannot reach the network"
         case 4: "cannot reach the host"
         case 5: "was refused by the host"
-        case 6: "waited for the host in vain"
-        case 7: "does not know CONNECT"
-        case 8: "does not know this kind of address"
+        case 6: "reached its time limit for the host"
+        case 7: "does not support CONNECT"
+        case 8: "does not support this type of address"
         default: "answered \(code)"
         }
     }

@@ -34,7 +34,7 @@ extension DirectHTTPError {
 
     private static func explain(_ cause: any Error) -> String {
         if let cause = cause as? NIOSSLError, case .uncleanShutdown = cause {
-            return "the server cut it off without the end that TLS demands"
+            return "the server closed it without TLS's close_notify"
         }
         // In TLS 1.3 a server rejects the client's certificate after the handshake (RFC 8446 §4.4.2.4).
         return TLSFault.explain(cause)
@@ -45,6 +45,6 @@ extension DirectHTTPError {
     }
 
     static var late: DirectHTTPError {
-        DirectHTTPError(.deadlineExceeded, "the response was not whole in time")
+        DirectHTTPError(.deadlineExceeded, "the response was not complete in time")
     }
 }

@@ -22,7 +22,7 @@ extension Exchange {
         do {
             try await request.body.forEachPiece { piece in
                 if let length, piece.readableBytes > length - sent {
-                    throw DirectHTTPError(.bodySourceFailed, "the body gives more than the \(length) bytes it said")
+                    throw DirectHTTPError(.bodySourceFailed, "the body is longer than its declared \(length) bytes")
                 }
                 var rest = piece
                 // Send a large piece in parts, so that each part the socket takes resets the idle timeout.
@@ -39,7 +39,7 @@ extension Exchange {
                 }
             }
             if let length, sent < length {
-                throw DirectHTTPError(.bodySourceFailed, "the body ended after \(sent) of the \(length) bytes it said")
+                throw DirectHTTPError(.bodySourceFailed, "the body ended after \(sent) of its declared \(length) bytes")
             }
             carrier.finishSending(self)
         } catch {

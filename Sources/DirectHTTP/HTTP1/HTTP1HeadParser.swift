@@ -129,7 +129,7 @@ enum HTTP1HeadParser {
                 throw DirectHTTPError(.responseTooLarge, "the response has more than \(limit) header fields")
             }
             guard let name = FieldNames.name(Bytes(rebasing: line[..<colon])) else {
-                throw .malformed("a header field's name has a character that no name has")
+                throw .malformed("a header field's name has a forbidden character")
             }
             let value = Bytes(rebasing: line[(colon + 1)...])
             guard lines.continues else {

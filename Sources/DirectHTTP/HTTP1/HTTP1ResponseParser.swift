@@ -194,7 +194,7 @@ struct HTTP1ResponseParser {
     /// A line without its line ending; nil until it is complete.
     private mutating func takeLine() throws(DirectHTTPError) -> ByteBuffer? {
         guard let end = buffer.withUnsafeReadableBytes({ $0.firstIndex(of: UInt8(ascii: "\n"), from: 0) }) else {
-            guard buffer.readableBytes <= 1024 else { throw .malformed("the size of a chunk has no end") }
+            guard buffer.readableBytes <= 1024 else { throw .malformed("the size of a chunk is too long") }
             return nil
         }
         var line = buffer.readSlice(length: end + 1)
@@ -238,7 +238,7 @@ struct HTTP1ResponseParser {
 
 extension DirectHTTPError {
     static func malformed(_ what: String) -> DirectHTTPError {
-        DirectHTTPError(.malformedResponse, "what the server sent is not HTTP: \(what)")
+        DirectHTTPError(.malformedResponse, "the server's response is not HTTP: \(what)")
     }
 }
 

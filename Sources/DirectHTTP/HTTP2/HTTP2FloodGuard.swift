@@ -33,7 +33,7 @@ struct HTTP2FloodGuard {
     mutating func waste(now: NIODeadline) throws(HTTP2ConnectionError) {
         wasted.add(now: now)
         guard wasted.count <= Self.limit else {
-            throw HTTP2ConnectionError(.enhanceYourCalm, "a flood of frames that bring nothing")
+            throw HTTP2ConnectionError(.enhanceYourCalm, "a flood of frames without content")
         }
     }
 
@@ -43,7 +43,7 @@ struct HTTP2FloodGuard {
     mutating func cancellation(now: NIODeadline) throws(HTTP2ConnectionError) {
         cancelled.add(now: now)
         guard cancelled.count <= Self.cancellationLimit else {
-            throw HTTP2ConnectionError(.enhanceYourCalm, "a flood of requests that are taken back")
+            throw HTTP2ConnectionError(.enhanceYourCalm, "a flood of cancelled requests")
         }
     }
 

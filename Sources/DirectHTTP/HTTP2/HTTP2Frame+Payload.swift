@@ -8,7 +8,7 @@ extension HTTP2Frame.Header {
     /// The eight bytes of a PING (RFC 9113 §6.7).
     func ping(_ payload: ByteBuffer) throws(HTTP2ConnectionError) -> UInt64 {
         guard length == 8, stream == 0, let value = payload.getInteger(at: payload.readerIndex, as: UInt64.self) else {
-            throw HTTP2ConnectionError(.frameSize, "PING is not of eight bytes")
+            throw HTTP2ConnectionError(.frameSize, "PING does not have eight bytes")
         }
         return value
     }
@@ -16,14 +16,14 @@ extension HTTP2Frame.Header {
     /// The error code of an RST_STREAM (RFC 9113 §6.4).
     func resetCode(_ payload: ByteBuffer) throws(HTTP2ConnectionError) -> HTTP2ErrorCode {
         guard length == 4, let code = payload.getInteger(at: payload.readerIndex, as: UInt32.self) else {
-            throw HTTP2ConnectionError(.frameSize, "RST_STREAM is not of four bytes")
+            throw HTTP2ConnectionError(.frameSize, "RST_STREAM does not have four bytes")
         }
         return HTTP2ErrorCode(rawValue: code)
     }
 
     /// The last stream and the error code of a GOAWAY (RFC 9113 §6.8).
     func goAway(_ payload: ByteBuffer) throws(HTTP2ConnectionError) -> (last: UInt32, HTTP2ErrorCode) {
-        guard stream == 0 else { throw HTTP2ConnectionError(.protocolError, "GOAWAY of a stream") }
+        guard stream == 0 else { throw HTTP2ConnectionError(.protocolError, "GOAWAY on a stream") }
         var payload = payload
         guard let (last, code) = payload.readMultipleIntegers(endianness: .big, as: (UInt32, UInt32).self) else {
             throw HTTP2ConnectionError(.frameSize, "GOAWAY is too short")
@@ -33,8 +33,8 @@ extension HTTP2Frame.Header {
 
     /// Validates a PRIORITY frame. Its content is deprecated and ignored (RFC 9113 §5.3.2, §6.3).
     func checkPriority(_ payload: ByteBuffer) throws(HTTP2ConnectionError) {
-        guard stream != 0 else { throw HTTP2ConnectionError(.protocolError, "PRIORITY of no stream") }
-        guard length == 5 else { throw HTTP2ConnectionError(.frameSize, "PRIORITY is not of five bytes") }
+        guard stream != 0 else { throw HTTP2ConnectionError(.protocolError, "PRIORITY on stream 0") }
+        guard length == 5 else { throw HTTP2ConnectionError(.frameSize, "PRIORITY does not have five bytes") }
         try checkDependency(payload)
     }
 
@@ -47,7 +47,7 @@ extension HTTP2Frame.Header {
     /// The increment of a WINDOW_UPDATE (RFC 9113 §6.9), without its reserved bit.
     func windowIncrement(_ payload: ByteBuffer) throws(HTTP2ConnectionError) -> Int {
         guard length == 4, let value = payload.getInteger(at: payload.readerIndex, as: UInt32.self) else {
-            throw HTTP2ConnectionError(.frameSize, "WINDOW_UPDATE is not of four bytes")
+            throw HTTP2ConnectionError(.frameSize, "WINDOW_UPDATE does not have four bytes")
         }
         return Int(value & 0x7fff_ffff)
     }
@@ -60,7 +60,7 @@ extension HPACKDecoder {
         do {
             try block.withUnsafeReadableBytes { try decode($0, body) }
         } catch HPACKDecoder.Failure.tooLarge {
-            throw HTTP2ConnectionError(.enhanceYourCalm, "the fields of a header block are too many or too large")
+            throw HTTP2ConnectionError(.enhanceYourCalm, "a header block has too many or too large fields")
         } catch {
             throw HTTP2ConnectionError(.compression, "a header block cannot be decoded")
         }

@@ -102,7 +102,7 @@ struct HTTP2FrameReader {
         }
         hasBegun = true
         if let block, header.kind != .continuation || header.stream != block.stream {
-            throw HTTP2ConnectionError(.protocolError, "a header block is broken by another frame")
+            throw HTTP2ConnectionError(.protocolError, "another frame interrupts a header block")
         }
         return header
     }
@@ -127,7 +127,7 @@ struct HTTP2FrameReader {
             return try finishBlock(header)
         case .continuation:
             guard block != nil else {
-                throw HTTP2ConnectionError(.protocolError, "CONTINUATION continues nothing")
+                throw HTTP2ConnectionError(.protocolError, "CONTINUATION does not follow a header block")
             }
             block?.bytes.writeBuffer(&payload)
             block?.frames += 1

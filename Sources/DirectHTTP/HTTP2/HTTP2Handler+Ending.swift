@@ -46,7 +46,7 @@ extension HTTP2Handler {
         connection.goAway(error.code)
         hasSaidGoAway = true
         let code: DirectHTTPError.Code = error.code == .enhanceYourCalm ? .responseTooLarge : .malformedResponse
-        let ruin = DirectHTTPError(code, "what the server sent is not HTTP/2: \(error.message) (\(error.code))")
+        let ruin = DirectHTTPError(code, "the server broke HTTP/2: \(error.message) (\(error.code))")
         self.ruin = ruin
         failAll(ruin)
         flush(context)

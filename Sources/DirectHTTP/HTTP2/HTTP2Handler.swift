@@ -87,7 +87,7 @@ final class HTTP2Handler: ChannelDuplexHandler, ConnectionHandler {
             check(now, context)
         else {
             notify(.free(now))
-            var error = ruin ?? .unprocessed("the connection takes no further request")
+            var error = ruin ?? .unprocessed("the connection accepts no further requests")
             error.isBeforeResponse = true
             error.isUnprocessed = true
             return exchange.fail(error)

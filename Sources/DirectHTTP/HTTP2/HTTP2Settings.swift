@@ -14,7 +14,7 @@ struct HTTP2Settings: Equatable {
     /// - Parameter mayAllowPush: whether ENABLE_PUSH may be 1, as a client may send it.
     init(_ payload: ByteBuffer, mayAllowPush: Bool = false) throws(HTTP2ConnectionError) {
         guard payload.readableBytes % 6 == 0 else {
-            throw HTTP2ConnectionError(.frameSize, "SETTINGS is not made of parameters")
+            throw HTTP2ConnectionError(.frameSize, "the length of SETTINGS is not a multiple of six")
         }
         var payload = payload
         while let (id, value) = payload.readMultipleIntegers(endianness: .big, as: (UInt16, UInt32).self) {

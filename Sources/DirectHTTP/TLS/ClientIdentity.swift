@@ -48,7 +48,7 @@ public struct ClientIdentity: Hashable, Sendable, CustomStringConvertible {
         let secret = Array((passphrase ?? "").utf8)
         // Without a passphrase BoringSSL would prompt for one on the terminal.
         let callback: NIOSSLPassphraseCallback<[UInt8]> = { $0(secret) }
-        let remedy = "write PEM or DER, and give the right passphrase of one that is encrypted"
+        let remedy = "write PEM or DER, and give the passphrase of an encrypted key"
         let key = try Self.read(key, "the client certificate's key", remedy) {
             switch $0 {
             case .pemFile(let path): try NIOSSLPrivateKey(file: path, format: .pem, passphraseCallback: callback)
@@ -82,8 +82,8 @@ public struct ClientIdentity: Hashable, Sendable, CustomStringConvertible {
     func mismatch(_ cause: any Error) -> DirectHTTPError {
         DirectHTTPError(
             .tlsFailed,
-            "the client certificate's key\(key.place) is not that of the first certificate\(chain.place): "
-                + "a chain begins with the own one",
+            "the client certificate's key\(key.place) does not match the first certificate\(chain.place): "
+                + "the chain must begin with the client's own certificate",
             underlyingError: cause
         )
     }

@@ -45,7 +45,7 @@ struct WebSocketAssembler {
             return .message(isText: isText, frame.payload, isCompressed: frame.isCompressed)
         case .continuation:
             guard var whole = partial, !frame.isCompressed else {
-                throw WebSocketViolation("it went on with a message that it had not begun")
+                throw WebSocketViolation("it continued a message that it had not begun")
             }
             guard whole.bytes.readableBytes + frame.payload.readableBytes <= maximumBytes,
                 whole.fragments < Self.maximumFragments

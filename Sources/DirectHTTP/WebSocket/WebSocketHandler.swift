@@ -80,7 +80,7 @@ final class WebSocketHandler: ChannelDuplexHandler {
 
     func send(_ message: WebSocketMessage, done: OneShot<Void>) {
         guard let context, !hasSentClose, !isGone else {
-            done.resolve(.failure(DirectHTTPError(.webSocketClosed, "the WebSocket is closed: open another")))
+            done.resolve(.failure(DirectHTTPError(.webSocketClosed, "the WebSocket is closed: open a new one")))
             return
         }
         let opcode: WebSocketFrame.Opcode
@@ -139,11 +139,11 @@ final class WebSocketHandler: ChannelDuplexHandler {
 
     func ping(_ answered: OneShot<Void>) {
         guard let context, !hasSentClose, !isGone else {
-            answered.resolve(.failure(DirectHTTPError(.webSocketClosed, "the WebSocket is closed: open another")))
+            answered.resolve(.failure(DirectHTTPError(.webSocketClosed, "the WebSocket is closed: open a new one")))
             return
         }
         guard pings.count < Self.maximumPings else {
-            answered.resolve(.failure(DirectHTTPError(.idleTimeout, "\(pings.count) PINGs are without an answer")))
+            answered.resolve(.failure(DirectHTTPError(.idleTimeout, "\(pings.count) PINGs were not answered")))
             return
         }
         nextPing += 1
@@ -317,7 +317,7 @@ final class WebSocketHandler: ChannelDuplexHandler {
     private func fail(_ violation: WebSocketViolation) {
         isDone = true
         let code: DirectHTTPError.Code = violation.code == .messageTooBig ? .responseTooLarge : .malformedResponse
-        inbox.finish(.failure(DirectHTTPError(code, "what the server sent is no WebSocket: \(violation.what)")))
+        inbox.finish(.failure(DirectHTTPError(code, "the server broke the WebSocket protocol: \(violation.what)")))
         guard let context, !isGone else { return }
         sendClose(WebSocketClosure(code: violation.code), context)
         closeNow()

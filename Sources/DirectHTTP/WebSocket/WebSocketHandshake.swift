@@ -100,6 +100,6 @@ extension DirectHTTPError {
     }
 
     fileprivate static func noWebSocket(_ what: String) -> DirectHTTPError {
-        DirectHTTPError(.malformedResponse, "the server's answer opens no WebSocket: \(what)")
+        DirectHTTPError(.malformedResponse, "the server did not open a WebSocket: \(what)")
     }
 }

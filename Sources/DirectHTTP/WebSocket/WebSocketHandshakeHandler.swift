@@ -45,7 +45,7 @@ final class WebSocketHandshakeHandler: ChannelInboundHandler, RemovableChannelHa
                 case .informational:
                     informationalCount += 1
                     guard informationalCount <= HTTP1Handler.maximumInformational else {
-                        throw DirectHTTPError.malformed("informational responses without end")
+                        throw DirectHTTPError.malformed("too many informational responses")
                     }
                 case .head(let response, _):
                     let agreement = try handshake.check(response)

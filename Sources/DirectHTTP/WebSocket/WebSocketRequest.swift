@@ -32,7 +32,7 @@ public struct WebSocketRequest: Sendable {
     /// - Throws: ``DirectHTTPError`` with code `invalidRequest`.
     package init(_ request: PreparedRequest, subprotocols: [String]) throws(DirectHTTPError) {
         guard request.method == .get, request.body.isNone else {
-            throw DirectHTTPError(.invalidRequest, "what opens a WebSocket is a GET without a body")
+            throw DirectHTTPError(.invalidRequest, "a WebSocket is opened by a GET without a body")
         }
         for field in request.fields where field.name.canonicalName.hasPrefix("sec-websocket-") {
             throw DirectHTTPError(.invalidRequest, "the field \(field.name) belongs to the handshake: leave it out")
@@ -40,7 +40,7 @@ public struct WebSocketRequest: Sendable {
         // A subprotocol is a token (RFC 9110 §5.6.2), as a field name is.
         guard Set(subprotocols).count == subprotocols.count, subprotocols.allSatisfy({ HTTPField.Name($0) != nil })
         else {
-            throw DirectHTTPError(.invalidRequest, "subprotocols are tokens, each once: \(subprotocols)")
+            throw DirectHTTPError(.invalidRequest, "subprotocols must be distinct tokens: \(subprotocols)")
         }
         self.subprotocols = subprotocols
         self.request = request

@@ -63,9 +63,9 @@ public struct AnswerCheck: Hashable, Sendable {
         if let network = refusedNetworks.first(where: { $0.contains(bare) }) {
             refusal = "is in \(network), which the configuration refuses"
         } else if !allowLocalAnswers, Self.localNetworks.contains(where: { $0.contains(bare) }) {
-            refusal = "is no address of a public name; allow local answers if it is meant"
+            refusal = "is not a public address; allow local answers if this is intended"
         } else if !allowPrivateAnswers, Self.privateNetworks.contains(where: { $0.contains(bare) }) {
-            refusal = "is a private address; allow private answers if it is meant"
+            refusal = "is a private address; allow private answers if this is intended"
         } else {
             return
         }

@@ -47,12 +47,12 @@ struct RemoteDocument: Hashable {
             guard let wrapper = JSONValue(octets, limit: Self.maxSize), let text = wrapper["document"]?.string,
                 let signature = wrapper["signature"]?.string.flatMap({ Base64.decode($0) }),
                 key.isValidSignature(signature, for: Array(text.utf8))
-            else { throw UpstreamError(.untrusted, "the switch is not signed by the key that we know") }
+            else { throw UpstreamError(.untrusted, "the switch is not signed with the configured key") }
             octets = Array(text.utf8)
         }
         guard let body = JSONValue(octets, limit: Self.maxSize), case .bool(let isEnabled)? = body["enabled"],
             let expires = body["expires"]?.integer
-        else { throw UpstreamError(.malformedAnswer, "the switch says neither whether nor until when") }
+        else { throw UpstreamError(.malformedAnswer, "the switch has no valid \"enabled\" and \"expires\"") }
         self.isEnabled = isEnabled
         self.expires = expires
         issued = body["issued"]?.integer ?? 0

@@ -41,7 +41,7 @@ public struct RemoteSwitch: Sendable {
         var key: Curve25519.Signing.PublicKey?
         if let publicKey {
             key = try? Curve25519.Signing.PublicKey(rawRepresentation: publicKey)
-            guard key != nil else { throw UpstreamError(.misconfigured, "the switch's public key is none") }
+            guard key != nil else { throw UpstreamError(.misconfigured, "the switch's public key is not valid") }
         }
         var request = UpstreamRequest(
             origin: url.origin,

@@ -214,7 +214,7 @@ struct Inquiry {
         if let failure = one.failure {
             outcome.failures.append((upstream, failure))
         } else if one.answer.families.isEmpty {
-            outcome.failures.append((upstream, UpstreamError(.malformedAnswer, "the answer says nothing of the name")))
+            outcome.failures.append((upstream, UpstreamError(.malformedAnswer, "the answer does not contain the name")))
         } else if denial == nil {
             denial = (upstream, one.answer)
         }

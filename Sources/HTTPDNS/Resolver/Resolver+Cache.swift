@@ -207,12 +207,12 @@ extension AnswerCache.Entry {
         return hasNoName
             ? ResolutionError(
                 .noSuchName,
-                "\(host): there is no such name, says \(provenance.upstream); check its spelling",
+                "\(host): there is no such name, according to \(provenance.upstream); check the spelling",
                 failures: provenance.failures
             )
             : ResolutionError(
                 .noAddress,
-                "\(host): the name has no \(families) address, says \(provenance.upstream)",
+                "\(host): the name has no \(families) address, according to \(provenance.upstream)",
                 failures: provenance.failures
             )
     }
@@ -236,7 +236,7 @@ extension ResolutionError {
         let list = failures.map(\.description).joined(separator: "; ")
         return ResolutionError(
             isBogus ? .bogusAnswer : .allUpstreamsFailed,
-            "\(host): no upstream has an answer that can be used: \(list)",
+            "\(host): no upstream gave a usable answer: \(list)",
             failures: failures
         )
     }

@@ -53,7 +53,7 @@ public struct EngineTransport: UpstreamTransport {
         } catch let error as DirectHTTPError {
             throw UpstreamError(error)
         } catch {
-            throw UpstreamError(.misconfigured, "\(request.origin)\(request.target) is no URL: \(error)")
+            throw UpstreamError(.misconfigured, "\(request.origin)\(request.target) is not a URL: \(error)")
         }
     }
 

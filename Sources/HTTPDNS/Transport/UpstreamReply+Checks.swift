@@ -14,10 +14,10 @@ extension UpstreamReply {
         case 401 where !hasAccount, 403 where !hasAccount, 407 where !hasAccount:
             throw UpstreamError(
                 .serverFailure,
-                "HTTP status \(status): the upstream, or a portal on the way, refuses us"
+                "HTTP status \(status): the upstream, or a portal on the way, refuses the request"
             )
-        case 401, 403, 407: throw UpstreamError(.accountRefused, "HTTP status \(status): the upstream refuses us")
-        case 429: throw UpstreamError(.rateLimited, "HTTP status 429: we asked too often")
+        case 401, 403, 407: throw UpstreamError(.accountRefused, "HTTP status \(status): the account is refused")
+        case 429: throw UpstreamError(.rateLimited, "HTTP status 429: too many requests")
         case 400..<500: throw UpstreamError(.questionRefused, "HTTP status \(status): the question is refused")
         default: throw UpstreamError(.serverFailure, "HTTP status \(status)")
         }
@@ -45,7 +45,7 @@ extension Origin {
     func endpoints(_ addresses: [IPAddress]) throws(UpstreamError) -> [Endpoint] {
         let known = addresses.isEmpty ? [host.address].compactMap { $0 } : addresses
         guard !known.isEmpty else {
-            throw UpstreamError(.misconfigured, "\(self): say at which addresses to find \(host)")
+            throw UpstreamError(.misconfigured, "\(self): the addresses of \(host) are missing")
         }
         return known.map { Endpoint($0, port: port) }
     }

@@ -20,7 +20,7 @@ extension DNSMessage {
         case .serverFailure:
             throw UpstreamError(
                 .lookupFailed,
-                "the upstream could not find out (SERVFAIL): the name's servers are away, or its signatures or aliases wrong"
+                "the upstream cannot resolve the name (SERVFAIL): its servers do not answer, or its signatures or aliases are wrong"
             )
         case .notImplemented, .formatError, .refused:
             throw UpstreamError(.questionRefused, "the upstream refuses the question (\(flags.responseCode))")
@@ -29,7 +29,7 @@ extension DNSMessage {
         guard questions.count == 1, questions[0] == question else {
             throw UpstreamError(.wrongAnswer, "the response is for another question")
         }
-        guard !flags.isTruncated else { throw UpstreamError(.truncatedAnswer, "the response is not whole (TC)") }
+        guard !flags.isTruncated else { throw UpstreamError(.truncatedAnswer, "the response is truncated (TC)") }
         let found = try follow(question)
         if !found.addresses.isEmpty {
             return .addresses(found.addresses, ttl: .seconds(found.ttl))
@@ -62,7 +62,7 @@ extension DNSMessage {
             guard addresses.isEmpty, let alias else { return (addresses, ttl, name) }
             name = alias
         }
-        throw UpstreamError(.malformedAnswer, "the aliases of \(question.name) do not end")
+        throw UpstreamError(.malformedAnswer, "the chain of aliases of \(question.name) is too long")
     }
 
     /// The TTL of a negative answer: the lower of the SOA's TTL and its MINIMUM (RFC 2308 §5). Nil without the SOA of a
@@ -107,7 +107,7 @@ extension Host {
     /// The name in wire format.
     func dnsName() throws(UpstreamError) -> DNSName {
         guard address == nil, let name = DNSName(text), name.wire.count > 1 else {
-            throw UpstreamError(.questionRefused, "\"\(text)\" is not a name that DNS can be asked for")
+            throw UpstreamError(.questionRefused, "\"\(text)\" is not a valid name for DNS")
         }
         return name
     }

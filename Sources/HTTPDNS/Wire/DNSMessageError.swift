@@ -28,9 +28,9 @@ package enum DNSMessageError: Error, Hashable, Sendable, CustomStringConvertible
         switch self {
         case .truncated(let offset): "the message ends early, at octet \(offset)"
         case .trailingOctets(let count): "\(count) octets follow the last record"
-        case .oversized(let count): "\(count) octets are more than a DNS message may have"
+        case .oversized(let count): "\(count) octets exceed the maximum of a DNS message"
         case .badPointer(let offset): "the compression pointer at octet \(offset) does not point backwards"
-        case .badLabel(let offset): "the label at octet \(offset) is of no known kind"
+        case .badLabel(let offset): "the label at octet \(offset) has an unknown type"
         case .longName(let offset): "the name at octet \(offset) is longer than 255 octets"
         case .questionCount(let count, _): "the message has \(count) questions"
         case .costlyNames(let offset): "the names up to octet \(offset) take too many compression pointers"

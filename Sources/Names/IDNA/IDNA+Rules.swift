@@ -14,10 +14,10 @@ extension IDNA {
             // Decoded labels are not mapped, so every scalar must be valid by itself; a scalar that mapping would change is
             // also an error.
             guard case .valid = IDNATables.mapping(of: scalar) else {
-                throw Failure("\(name(scalar)) cannot stand in a domain")
+                throw Failure("\(name(scalar)) is not allowed in a domain")
             }
             if scalar == 0x200c || scalar == 0x200d, !isJoinerAllowed(label, at: index) {
-                throw Failure("its label \(quoted(label)) has an invisible joiner (\(name(scalar))) where none may be")
+                throw Failure("its label \(quoted(label)) has a misplaced invisible joiner (\(name(scalar)))")
             }
         }
     }

@@ -55,7 +55,7 @@ package enum IDNA {
             case .ignored: break
             case .mapped(let text): result += text
             case .scalar(let one): result.append(one)
-            case .disallowed: throw Failure("\(name(scalar.value)) cannot stand in a domain")
+            case .disallowed: throw Failure("\(name(scalar.value)) is not allowed in a domain")
             }
         }
         return result
@@ -67,7 +67,7 @@ package enum IDNA {
         let decoded = try Punycode.decode(label.dropFirst(prefix.count))
         // A plain ASCII A-label would be a second spelling of a name (UTS #46 §4 step 4.1).
         guard decoded.contains(where: { $0 >= 0x80 }) else {
-            throw Failure("its label \(quoted(label)) encodes nothing that needs xn--")
+            throw Failure("its label \(quoted(label)) does not need xn--")
         }
         guard normalized(decoded) == decoded else {
             throw Failure("its label \(quoted(label)) is not in Unicode's form C")

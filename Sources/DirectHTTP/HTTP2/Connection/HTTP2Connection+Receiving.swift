@@ -11,7 +11,7 @@ extension HTTP2Connection {
         if length > 0 {
             // RFC 9113 §3.4.
             guard let start = bytes.readBytes(length: length), preface.starts(with: start) else {
-                throw HTTP2ConnectionError(.protocolError, "it does not begin as HTTP/2 does")
+                throw HTTP2ConnectionError(.protocolError, "it does not begin with the preface of HTTP/2")
             }
             preface = preface.dropFirst(length)
         }
@@ -109,7 +109,7 @@ extension HTTP2Connection {
         }
         guard !streams.values[index].hasHead else {
             try guardian.waste(now: now)
-            guard endStream else { return try fail(id, .protocolError, "a second head stands in the body", now: now) }
+            guard endStream else { return try fail(id, .protocolError, "a second header block in the body", now: now) }
             if let fault = rules.trailerFault { return try fail(id, .protocolError, fault, now: now) }
             if let fault: Event = try end(id, at: index, now: now) { return fault }
             return .trailers(stream: id, fields)
@@ -120,7 +120,7 @@ extension HTTP2Connection {
             streams.values[index].informationalCount += 1
             guard streams.values[index].informationalCount <= Self.maximumInformational, !endStream, status != 101
             else {
-                return try fail(id, .protocolError, "informational responses without an end", now: now)
+                return try fail(id, .protocolError, "too many informational responses", now: now)
             }
             return .informational(stream: id, status: status)
         }
@@ -141,7 +141,7 @@ extension HTTP2Connection {
         endStream: Bool,
         now: NIODeadline
     ) throws(HTTP2ConnectionError) -> Event? {
-        guard id != 0 else { throw HTTP2ConnectionError(.protocolError, "DATA of no stream") }
+        guard id != 0 else { throw HTTP2ConnectionError(.protocolError, "DATA on stream 0") }
         guard charged <= receiveWindow else { throw HTTP2ConnectionError(.flowControl, "more DATA than was allowed") }
         receiveWindow -= charged
         uncredited += charged
@@ -156,7 +156,7 @@ extension HTTP2Connection {
             return try fail(id, .streamClosed, "DATA follows the end of the stream", now: now)
         }
         guard streams.values[index].hasHead else {
-            return try fail(id, .protocolError, "a body stands before its head", now: now)
+            return try fail(id, .protocolError, "DATA comes before the header block", now: now)
         }
         guard streams.values[index].receiveWindow.take(charged) else {
             throw HTTP2ConnectionError(.flowControl, "more DATA than was allowed for a stream")
@@ -276,7 +276,7 @@ extension HTTP2Connection {
         _ header: HTTP2Frame.Header,
         _ payload: ByteBuffer
     ) throws(HTTP2ConnectionError) -> Event? {
-        guard header.stream == 0 else { throw HTTP2ConnectionError(.protocolError, "SETTINGS of a stream") }
+        guard header.stream == 0 else { throw HTTP2ConnectionError(.protocolError, "SETTINGS on a stream") }
         guard !header.has(HTTP2Frame.Flags.acknowledgement) else {
             guard header.length == 0 else {
                 throw HTTP2ConnectionError(.frameSize, "an acknowledgement of SETTINGS has a payload")
@@ -310,18 +310,18 @@ extension HTTP2Connection {
         now: NIODeadline
     ) throws(HTTP2ConnectionError) -> Event? {
         guard id != 0 else {
-            guard increment > 0 else { throw HTTP2ConnectionError(.protocolError, "a window is opened by nothing") }
+            guard increment > 0 else { throw HTTP2ConnectionError(.protocolError, "WINDOW_UPDATE increments by 0") }
             guard let window = HTTP2Frame.window(sendWindow, changedBy: increment) else {
-                throw HTTP2ConnectionError(.flowControl, "a window that cannot be")
+                throw HTTP2ConnectionError(.flowControl, "a window is larger than 2^31-1 octets")
             }
             sendWindow = window
             return .window(stream: 0)
         }
         try checkOpened(id)
         guard let index = streams.index(forKey: id) else { return nil }
-        guard increment > 0 else { return try fail(id, .protocolError, "a window is opened by nothing", now: now) }
+        guard increment > 0 else { return try fail(id, .protocolError, "WINDOW_UPDATE increments by 0", now: now) }
         guard let window = HTTP2Frame.window(streams.values[index].sendWindow, changedBy: increment) else {
-            return try fail(id, .flowControl, "a window that cannot be", now: now)
+            return try fail(id, .flowControl, "a window is larger than 2^31-1 octets", now: now)
         }
         streams.values[index].sendWindow = window
         queue(at: index)

@@ -22,21 +22,21 @@ struct HTTP2HeaderRules {
             break
         case .status(let code):
             guard !isRequest, status == nil, !hasFields else {
-                return note("a pseudo header field stands where none belongs")
+                return note("a pseudo header field is in the wrong place")
             }
             status = code
             return
         case .pseudo(let name):
             guard isRequest, !hasFields, let name, !field.field.value.isEmpty, pseudo.insert(name).inserted else {
-                return note("a pseudo header field stands where none belongs")
+                return note("a pseudo header field is in the wrong place")
             }
             return
         case .malformed:
-            note("a header field's name or value has a character that none has")
+            note("a header field's name or value has a forbidden character")
         case .connection:
             note("the field \(field.field.name) belongs to HTTP/1.1")
         case .te(let isAllowed):
-            if isRequest, !isAllowed { note("TE may only say trailers") }
+            if isRequest, !isAllowed { note("TE has a value other than trailers") }
         case .contentLength(let length):
             guard let length, contentLength ?? length == length else {
                 return note("Content-Length \"\(field.field.value)\" is not one number")

@@ -170,7 +170,7 @@ public final class Aliyun2Upstream: BatchUpstream, ScheduledUpstream {
         guard let sealed = data.string.flatMap({ Base64.decode($0) }), let text = cipher.open(sealed),
             let content = JSONValue(text)
         else {
-            throw UpstreamError(.malformedAnswer, "the reply is not encrypted under our key")
+            throw UpstreamError(.malformedAnswer, "the reply is not encrypted with the account's key")
         }
         return content
     }

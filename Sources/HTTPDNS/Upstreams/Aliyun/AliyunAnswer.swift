@@ -94,7 +94,7 @@ enum AliyunAnswer {
         var addresses: [IPAddress] = []
         for text in texts {
             guard let address = text.string.flatMap({ IPAddress($0) }), address.family == family else {
-                throw UpstreamError(.malformedAnswer, "the answer holds what is no \(Families(family)) address")
+                throw UpstreamError(.malformedAnswer, "an entry of the answer is not an \(Families(family)) address")
             }
             addresses.append(address)
         }

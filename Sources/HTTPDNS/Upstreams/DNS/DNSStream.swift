@@ -226,7 +226,7 @@ final class DNSStream: Sendable {
         switch error {
         case let error as UpstreamError: error
         case is NIOSSLError, is NIOSSLExtraError, is BoringSSLError:
-            UpstreamError(.untrusted, "\(endpoint) does not prove who it is: \(TLSFault.explain(error))")
+            UpstreamError(.untrusted, "\(endpoint) did not prove its identity: \(TLSFault.explain(error))")
         default: UpstreamError(.unreachable, "no connection to \(endpoint): \(words(for: error))")
         }
     }

@@ -33,7 +33,7 @@ public final class DNSUpstream: Upstream, NetworkAware {
         group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton
     ) throws(UpstreamError) {
         guard let first = servers.first else {
-            throw UpstreamError(.misconfigured, "say at which address to find the DNS server")
+            throw UpstreamError(.misconfigured, "the address of the DNS server is missing")
         }
         self.servers = servers
         self.randomizesCase = randomizesCase

@@ -59,7 +59,7 @@ final class UDPExchange {
     private func tryNext() {
         guard !isOver else { return }
         guard tries < Self.maxTries else {
-            return promise.fail(UpstreamError(.timeLimit, "no DNS server has answered \(tries) queries"))
+            return promise.fail(UpstreamError(.timeLimit, "no DNS server answered \(tries) queries"))
         }
         let server = servers[tries % servers.count]
         tries += 1

@@ -86,6 +86,6 @@ struct DNSPodAnswer: Hashable {
     }
 
     private static func malformed(_ item: Substring) -> UpstreamError {
-        UpstreamError(.malformedAnswer, "\"\(item.prefix(40))\" in the answer is no address and no TTL of its family")
+        UpstreamError(.malformedAnswer, "\"\(item.prefix(40))\" is neither an address of its family nor a TTL")
     }
 }

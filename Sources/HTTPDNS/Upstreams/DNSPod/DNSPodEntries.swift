@@ -21,7 +21,7 @@ struct DNSPodEntries: Hashable {
         var addresses: [IPAddress] = []
         for item in (fields["ip"] ?? "").split(separator: ";").prefix(Self.maxAddresses) {
             guard let address = IPAddress(String(item)), address.family == .v4 else {
-                throw UpstreamError(.malformedAnswer, "\"\(item.prefix(40))\" in the list of addresses is none")
+                throw UpstreamError(.malformedAnswer, "\"\(item.prefix(40))\" in the address list is not an address")
             }
             addresses.append(address)
         }

@@ -70,7 +70,7 @@ struct DNSPodCipher: Sendable {
         case .plain, .token: kind = .none
         case .aes(_, let key):
             guard let cipher = AESCipher(.cbc, key: key) else {
-                throw UpstreamError(.misconfigured, "an AES key has 16 characters")
+                throw UpstreamError(.misconfigured, "the AES key must have 16 characters")
             }
             kind = .aes(cipher)
         }
@@ -97,7 +97,7 @@ struct DNSPodCipher: Sendable {
         case .aes(let cipher): octets = Hex.decode(text[...].trimmingSpace).flatMap(cipher.open)
         }
         guard let octets, let text = String(validating: octets, as: UTF8.self) else {
-            throw UpstreamError(.malformedAnswer, "the reply is not encrypted under our key")
+            throw UpstreamError(.malformedAnswer, "the reply is not encrypted with the account's key")
         }
         return text
     }

@@ -146,7 +146,7 @@ extension Answer.Records {
         var addresses: [IPAddress] = []
         for text in texts where text != .null && text.string != "" {
             guard let address = text.string.flatMap({ IPAddress($0) }), address.family == family else {
-                throw UpstreamError(.malformedAnswer, "the answer holds what is no \(Families(family)) address")
+                throw UpstreamError(.malformedAnswer, "an entry of the answer is not an \(Families(family)) address")
             }
             addresses.append(address)
         }

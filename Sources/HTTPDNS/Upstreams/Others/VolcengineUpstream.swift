@@ -51,7 +51,7 @@ public final class VolcengineUpstream: Upstream {
         _ clock: SigningClock
     ) throws(UpstreamError) {
         guard let first = endpoints.first else {
-            throw UpstreamError(.misconfigured, "say at which addresses to find the upstream")
+            throw UpstreamError(.misconfigured, "the addresses of the upstream are missing")
         }
         self.account = account
         self.secret = secret

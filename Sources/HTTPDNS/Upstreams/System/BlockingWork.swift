@@ -59,7 +59,7 @@ final class BlockingWork: Sendable {
             return true
         }
         guard isTaken else {
-            return ticket.end(.failure(UpstreamError(.busy, "\(maxWaiting) look-ups wait for the system already")))
+            return ticket.end(.failure(UpstreamError(.busy, "\(maxWaiting) look-ups already wait for the system")))
         }
         // Work that is submitted before the threads run is returned as cancelled, on the caller's thread.
         start()
@@ -75,7 +75,7 @@ final class BlockingWork: Sendable {
         in state: NIOThreadPool.WorkItemState
     ) -> Result<Value, UpstreamError> {
         guard state == .active else {
-            return .failure(UpstreamError(.unreachable, "the threads for look-ups of the system do not run"))
+            return .failure(UpstreamError(.unreachable, "the threads for the system's resolver could not be started"))
         }
         return work()
     }
