@@ -25,7 +25,7 @@ struct DemoStory {
         Step(title: "Another name on the same address has its own certificate and connection", run: neighbour),
         Step(title: "A login by POST keeps its body, and its cookie is stored for the domain", run: login),
         Step(title: "The site moves to another address: still logged in", run: move),
-        Step(title: "The other name on that address gets none of its cookies", run: isolation),
+        Step(title: "The other name on that address does not get its cookies", run: isolation),
         Step(title: "A dead first address delays a request by less than half a second", run: deadAddress),
         Step(title: "Switched off, HTTPDNS is not used; switched on, it is used again", run: theSwitch),
     ]

@@ -135,7 +135,7 @@ public struct AnswerDatabase: AnswerStore {
     private func check(_ db: Database) throws {
         let version = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
         guard version <= Self.version else {
-            let message = "\(path) has version \(version), and this library knows \(Self.version); update the program"
+            let message = "\(path) has version \(version), this library supports \(Self.version); update the program"
             throw StoreError(.newerSchema, path: path, message)
         }
         try db.checkIntegrity()

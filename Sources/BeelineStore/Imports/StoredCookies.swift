@@ -15,7 +15,7 @@ enum StoredCookies {
     static func read(_ db: Database, of path: String) throws -> CookieImport {
         let version = try Schema.version(db)
         guard version <= Schema.current else {
-            let message = "\(path) has version \(version), and this library knows \(Schema.current); update the program"
+            let message = "\(path) has version \(version), this library supports \(Schema.current); update the program"
             throw StoreError(.newerSchema, path: path, message)
         }
         try Schema.migrate(db)

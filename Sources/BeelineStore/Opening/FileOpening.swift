@@ -237,7 +237,7 @@ struct FileOpening: Sendable {
     private func checkVersion(_ version: Int, _ file: DatabaseFile) throws(StoreError) {
         guard version > Schema.current else { return }
         let message =
-            "\(file.path) has version \(version), and this library knows \(Schema.current); update the program"
+            "\(file.path) has version \(version), this library supports \(Schema.current); update the program"
         throw StoreError(.newerSchema, path: file.path, message)
     }
 

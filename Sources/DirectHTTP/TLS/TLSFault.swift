@@ -51,13 +51,13 @@ package enum TLSFault {
         case "TLSV1_ALERT_PROTOCOL_VERSION", "UNSUPPORTED_PROTOCOL":
             "no version of TLS is accepted by both sides, see TLSSettings.minimumVersion"
         case "SSLV3_ALERT_HANDSHAKE_FAILURE":
-            "the server wants other ciphers, or a client certificate: set TLSSettings.identity"
+            "the server requires other ciphers, or a client certificate: set TLSSettings.identity"
         case "TLSV1_ALERT_CERTIFICATE_REQUIRED":
-            "the server wants a client certificate: set TLSSettings.identity"
+            "the server requires a client certificate: set TLSSettings.identity"
         case "SSLV3_ALERT_BAD_CERTIFICATE":
-            "the server wants a client certificate, or another one: set TLSSettings.identity"
+            "the server requires a client certificate, or another one: set TLSSettings.identity"
         case "TLSV1_ALERT_UNKNOWN_CA":
-            "the server does not know who signed the client certificate: its intermediates belong into the chain"
+            "the server does not trust the client certificate's issuer: add its intermediates to the chain"
         case "SSLV3_ALERT_CERTIFICATE_EXPIRED":
             "the client certificate has expired"
         case "SSLV3_ALERT_CERTIFICATE_REVOKED":
