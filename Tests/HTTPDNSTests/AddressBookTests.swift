@@ -5,11 +5,11 @@ import Testing
 
 @testable import HTTPDNS
 
-@Suite("Whom addresses belong to")
+@Suite("Address book: the hosts of an address")
 struct AddressBookTests {
     static func address(_ number: UInt32) -> IPAddress { IPAddress(v4: 0xc000_0200 + number) }
 
-    @Test("hosts are named once, in the order in which they came, and at most eight")
+    @Test("an address lists each of its hosts once, in order of arrival, up to eight hosts")
     func hosts() throws {
         var book = AddressBook(maxAddresses: 10)
         let names = try (0..<10).map { try Host("\($0).test") }
@@ -18,7 +18,7 @@ struct AddressBookTests {
         #expect(book.hosts(of: Self.address(2)) == [])
     }
 
-    @Test("an address for which there is no room is not known, rather than known by half")
+    @Test("a full book does not add new addresses")
     func full() throws {
         var book = AddressBook(maxAddresses: 1)
         book.note([Self.address(1), Self.address(2)], of: try Host("a.test"))
@@ -27,7 +27,7 @@ struct AddressBookTests {
         #expect(book.hosts(of: Self.address(2)) == [])
     }
 
-    @Test("a resolver notes each answer that it hands out, of both families")
+    @Test("the resolver records the IPv4 and IPv6 addresses of each answer that it returns")
     func resolver() async throws {
         let table = HostsTable(parsing: "192.0.2.1 a.test\n2001:db8::1 a.test\n192.0.2.1 b.test")
         let resolver = Resolver(ResolverConfiguration(upstreams: [FixedUpstream(table)], system: nil))

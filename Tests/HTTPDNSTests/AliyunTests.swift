@@ -47,7 +47,7 @@ struct AliyunTests {
 
     // MARK: Version 1
 
-    @Test("the first version, unsigned and signed, for each family, with parameters and a subnet")
+    @Test("version 1 requests carry the families, the signature, the parameters and the subnet")
     func requests() async throws {
         let question = { (families: Families) in Question(host("www.aliyun.com"), families: families) }
         var transport = ScriptedTransport(.text(Self.single), .text(Self.single))
@@ -71,7 +71,7 @@ struct AliyunTests {
         )
     }
 
-    @Test("the answer: addresses of both families, one TTL, the client's address, and what comes besides")
+    @Test("a version 1 answer holds both families, one TTL, the client's address and the extra data")
     func answer() async throws {
         let answer = try await Self.upstream(ScriptedTransport(.text(Self.single)))
             .answer(Question(host("www.aliyun.com")))
@@ -90,7 +90,7 @@ struct AliyunTests {
         #expect(none.extra == #"{"a":1 &lt;}"#)
     }
 
-    @Test("several names in one question, in both forms of the answer")
+    @Test("one question asks for several names, and both forms of its answer are read")
     func batch() async throws {
         let body = #"""
             {"dns":[{"host":"a.example","client_ip":"203.0.113.9","ips":["192.0.2.1"],"type":1,"ttl":106},
@@ -108,7 +108,7 @@ struct AliyunTests {
         #expect(target.hasPrefix("/100000/sign_resolve?host=a.example%2Cb.example%2Cc.example&t=1700000600&s="))
     }
 
-    @Test("several names are asked for IPv4 alone, so that nothing is taken for \"no IPv6\" that was never asked")
+    @Test("a question for several names and both families is not sent, so that no name loses its IPv6 addresses")
     func batchOfBothFamilies() async throws {
         let transport = ScriptedTransport()
         #expect(try await Self.upstream(transport).answers([host("a.example")], families: .both).isEmpty)
@@ -116,7 +116,7 @@ struct AliyunTests {
     }
 
     @Test(
-        "error codes by what they ask for",
+        "each error code of the service has its own error",
         arguments: [
             ("SignatureExpired", 403, UpstreamError.Code.signatureExpired), ("InvalidSignature", 403, .accountRefused),
             ("InvalidDuration", 403, .signatureExpired), ("UnsignedInterfaceDisabled", 403, .accountRefused),
@@ -130,7 +130,7 @@ struct AliyunTests {
     func errors(_ code: String, _ status: Int, _ meaning: UpstreamError.Code) async throws {
         let reply = ScriptedTransport.Reply.text("{\"code\":\"\(code)\"}", status: status)
         for version in [1, 2] {
-            // Where another address may do better, it is asked: all of them say the same here.
+            // The service may be asked at another address after some errors; here that address replies the same.
             let transport = ScriptedTransport(reply, reply)
             let upstream: any Upstream =
                 version == 1 ? Self.upstream(transport) : try Self.upstream2(nil, nil, transport)
@@ -143,7 +143,7 @@ struct AliyunTests {
     }
 
     @Test(
-        "replies that are no answer",
+        "invalid replies are refused",
         arguments: [
             "", "<html>", "[]", "{}", #"{"host":"evil.example","ips":["192.0.2.1"],"ttl":1}"#,
             #"{"host":"www.aliyun.com","ips":["not an address"]}"#, #"{"host":"www.aliyun.com","ips":["2001:db8::1"]}"#,
@@ -158,7 +158,7 @@ struct AliyunTests {
         #expect(error?.code == .malformedAnswer || error?.code == .wrongAnswer)
     }
 
-    @Test("an address that does badly is followed by the next, which then stays in use")
+    @Test("when one address fails, the next address is asked and stays in use")
     func failover() async throws {
         let transport = ScriptedTransport(
             .failure(UpstreamError(.unreachable, "refused")),
@@ -175,7 +175,7 @@ struct AliyunTests {
         #expect(transport.requests.map { $0.timeLimit == nil } == [false, true, false])
     }
 
-    @Test("over TLS the certificate may be for any of the known names")
+    @Test("the TLS certificate may match any of the service's known names")
     func certificateNames() async throws {
         let transport = ScriptedTransport(
             .failure(UpstreamError(.untrusted, "another name")),
@@ -192,7 +192,7 @@ struct AliyunTests {
         #expect(transport.requests.allSatisfy { $0.endpoints.map(\.description) == ["192.0.2.101:443"] })
     }
 
-    @Test("an expired signature sets the clock by the service's, and the question is sent once more")
+    @Test("after an expired signature, the clock is set by the reply and the question is sent again")
     func clockIsCorrected() async throws {
         let expired = UpstreamReply(
             status: 403,
@@ -206,7 +206,7 @@ struct AliyunTests {
         #expect(times == ["t=1700000600", "t=784112377", "t=784112377"])
     }
 
-    @Test("when the clocks agree an expired signature is not sent again")
+    @Test("a question whose signature expired is not sent again when the clocks agree")
     func clockIsRight() async {
         let expired = UpstreamReply(
             status: 403,
@@ -228,7 +228,7 @@ struct AliyunTests {
          "v6":{"ips":[],"ttl":30,"no_ip_code":"RRNotExist"}}]}
         """#
 
-    @Test("the second version in the clear, signed")
+    @Test("a signed version 2 question is sent unencrypted, and its answer is read")
     func version2() async throws {
         let transport = ScriptedTransport(.text(#"{"code":"success","mode":0,"data":\#(Self.content)}"#))
         let upstream = try Self.upstream2("000102030405060708090a0b0c0d0e0f", nil, transport)
@@ -249,14 +249,14 @@ struct AliyunTests {
         )
     }
 
-    @Test("unsigned, no expiry is sent")
+    @Test("an unsigned version 2 question has no expiry time")
     func unsigned() async throws {
         let transport = ScriptedTransport(.text(#"{"code":"success","data":\#(Self.content)}"#))
         _ = try await Self.upstream2(nil, nil, transport).answer(Question(host("www.example.com")))
         #expect(transport.requests.first?.target == "/v2/d?dn=www.example.com&id=100000&m=0&q=4%2C6&v=1.0")
     }
 
-    @Test("encrypted: hexadecimal in the question, base64 in the answer", arguments: [1, 2])
+    @Test("an encrypted question is hexadecimal, and its encrypted answer is base64", arguments: [1, 2])
     func encrypted(_ mode: Int) async throws {
         let key = SigningTests.key
         let cipher = try #require(AESCipher(mode == 1 ? .cbc : .gcm, key: key))
@@ -271,7 +271,7 @@ struct AliyunTests {
         #expect(transport.requests.first?.target == "/v2/d?enc=\(enc)&id=100000&m=\(mode)&v=1.0")
     }
 
-    @Test("an answer in the clear to an encrypted question is refused")
+    @Test("an unencrypted answer to an encrypted question is refused")
     func downgrade() async throws {
         for body in [
             #"{"code":"success","mode":0,"data":\#(Self.content)}"#, #"{"code":"success","data":"AAAA"}"#,
@@ -287,7 +287,7 @@ struct AliyunTests {
     }
 
     @Test(
-        "\"no address\" is vouched for by its code alone",
+        "a missing address counts as a denial only with a denial code",
         arguments: [
             ("RRNotExist", Answer.Records.absent(.noRecord, ttl: .seconds(30))),
             ("DomainNotExist", .absent(.noName, ttl: .seconds(30))), ("Other", .absent(.noRecord, ttl: nil)),
@@ -308,7 +308,7 @@ struct AliyunTests {
 
     // MARK: Scheduling
 
-    @Test("scheduling names nearer addresses, and its call is signed")
+    @Test("the schedule request is signed, and later questions go to the address that it returns")
     func schedule() async throws {
         let transport = ScriptedTransport(
             .text(#"{"service_ip":["192.0.2.7"],"service_ip_port":[8080],"service_ipv6":["2001:db8::7"]}"#),
@@ -327,7 +327,7 @@ struct AliyunTests {
         )
     }
 
-    @Test("a service that says it is off is not asked, until it says otherwise")
+    @Test("a service that reports itself disabled is not asked until it reports itself enabled")
     func switchedOff() async throws {
         let transport = ScriptedTransport(
             .text(#"{"service_ip":[],"service_status":"disable"}"#),
@@ -344,7 +344,7 @@ struct AliyunTests {
         _ = try await upstream.answer(Question(host("www.aliyun.com"), families: .v4))
     }
 
-    @Test("failed scheduling is repeated ever more rarely, and changes nothing")
+    @Test("a failed schedule request is retried after longer pauses and keeps the old addresses")
     func scheduleFails() async throws {
         let broken = ScriptedTransport.Reply.text(#"{"service_ip":["x"]}"#)
         let transport = ScriptedTransport(broken, broken, broken, broken, .text(Self.single))
@@ -355,7 +355,7 @@ struct AliyunTests {
         #expect(transport.requests.last?.origin.description == "http://192.0.2.101")
     }
 
-    @Test("any answer is read without a trap")
+    @Test("no answer makes the reader trap")
     func fuzz() {
         var fuzz = Fuzz(seed: 203)
         let seeds = [Self.single, Self.content, #"{"service_ip":["192.0.2.7"],"service_ip_port":[80]}"#]

@@ -5,7 +5,7 @@ import Testing
 
 @testable import HTTPDNS
 
-@Suite("The answer cache")
+@Suite("Answer cache")
 struct AnswerCacheTests {
     static func key(_ name: String, realm: UInt32 = 1) -> AnswerCache.Key {
         AnswerCache.Key(name, realm: realm, hash: AnswerCache.Key.hash(of: name))
@@ -26,7 +26,7 @@ struct AnswerCacheTests {
         cache.find(key(name, realm: realm)) { Int($0.provenance.upstream) } ?? nil
     }
 
-    @Test("the entry that was used longest ago goes first")
+    @Test("a full cache removes the least recently used entry")
     func evictsOldest() {
         var cache = AnswerCache(maxEntries: 3, maxOctets: .max)
         for (index, name) in ["a", "b", "c"].enumerated() { cache.store(Self.key(name), Self.entry(index)) }
@@ -39,7 +39,7 @@ struct AnswerCacheTests {
         #expect(Self.marker(&cache, "c") == 9)
     }
 
-    @Test("names in use stay, however many others come")
+    @Test("names in use stay in the cache during a flood of other names")
     func flood() {
         var cache = AnswerCache(maxEntries: 800, maxOctets: .max)
         let used = (0..<10).map { "used\($0)" }
@@ -52,7 +52,7 @@ struct AnswerCacheTests {
         #expect(cache.count == 800)
     }
 
-    @Test("the same name in two realms is two entries")
+    @Test("the cache keeps one entry for each name and realm")
     func realms() {
         var cache = AnswerCache(maxEntries: 9, maxOctets: .max)
         cache.store(Self.key("a", realm: 0), Self.entry(0))
@@ -62,7 +62,7 @@ struct AnswerCacheTests {
         #expect(Self.marker(&cache, "a", realm: 2) == nil)
     }
 
-    @Test("octets bound it too, and long answers count for more")
+    @Test("the cache has a bound in octets, and long answers take more of it")
     func boundsOctets() {
         var cache = AnswerCache(maxEntries: 1_000, maxOctets: 10_000)
         for index in 0..<1_000 { cache.store(Self.key("name\(index)"), Self.entry(index)) }
@@ -74,13 +74,13 @@ struct AnswerCacheTests {
         #expect(cache.count > 0)
     }
 
-    @Test("it does what a dictionary and a list would do")
+    @Test("the cache behaves like a dictionary with a list of recent use")
     func model() {
         var fuzz = Fuzz(seed: 1)
         var cache = AnswerCache(maxEntries: 50, maxOctets: .max)
         var order: [String] = []
         var markers: [String: Int] = [:]
-        // Who was among the last six to become the newest stays where it is when it is found.
+        // A lookup does not move an entry that is among the six most recently used.
         var links = 0
         var linkedAt: [String: Int] = [:]
         func link(_ name: String) {

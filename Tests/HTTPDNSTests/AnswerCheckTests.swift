@@ -8,7 +8,7 @@ import Testing
 @Suite("Checks of answers")
 struct AnswerCheckTests {
     @Test(
-        "addresses that no public name has",
+        "an address that no public name can have is refused",
         arguments: [
             "0.0.0.0", "0.1.2.3", "127.0.0.1", "127.255.255.255", "169.254.10.1", "224.0.0.1", "239.1.1.1", "240.0.0.1",
             "255.255.255.255", "::", "::1", "fe80::1", "febf::1", "ff02::1", "::ffff:127.0.0.1", "::ffff:0.0.0.0",
@@ -28,7 +28,7 @@ struct AnswerCheckTests {
     }
 
     @Test(
-        "addresses that are taken",
+        "an ordinary address is accepted",
         arguments: [
             "1.1.1.1", "126.255.255.255", "128.0.0.1", "169.253.1.1", "223.255.255.255", "10.0.0.1", "192.168.1.1",
             "::2", "2001:db8::1", "fec0::1", "fd00::1", "::ffff:192.0.2.1",
@@ -41,12 +41,12 @@ struct AnswerCheckTests {
         #expect(try AnswerCheck().checked(answer) == answer)
     }
 
-    @Test("one bogus address among good ones spoils the answer")
+    @Test("one bogus address makes the whole answer invalid")
     func oneIsEnough() {
         #expect(throws: UpstreamError.self) { try AnswerCheck().checked(v4("192.0.2.1 127.0.0.1")) }
     }
 
-    @Test("private addresses can be refused")
+    @Test("private addresses can be refused by configuration")
     func privateAddresses() throws {
         var check = AnswerCheck()
         check.allowPrivateAnswers = false
@@ -56,7 +56,7 @@ struct AnswerCheckTests {
         #expect(try check.checked(v4("172.32.0.1")) == v4("172.32.0.1"))
     }
 
-    @Test("networks of the user's own can be refused")
+    @Test("networks of the user's choice can be refused by configuration")
     func refusedNetworks() throws {
         var check = AnswerCheck()
         check.refusedNetworks = [try #require(IPNetwork("198.51.100.0/24"))]
@@ -64,7 +64,7 @@ struct AnswerCheckTests {
         #expect(try check.checked(v4("198.51.101.7")) == v4("198.51.101.7"))
     }
 
-    @Test("repeated addresses, those of the other family and those too many are left out")
+    @Test("the check drops repeated addresses, addresses of the other family and addresses above the limit")
     func cleans() throws {
         var check = AnswerCheck()
         check.maxAddresses = 2
@@ -74,7 +74,7 @@ struct AnswerCheckTests {
         #expect(try check.checked(v4("2001:db8::1")) == Answer(v4: .absent(.noRecord, ttl: nil)))
     }
 
-    @Test("an answer is a value: what is changed in a copy is not in the other, and what one lacks the other adds")
+    @Test("an answer is a value: a copy changes independently, and adding an answer fills in what is missing")
     func values() {
         let addresses = [IPAddress("192.0.2.1")].compactMap(\.self)
         let first = Answer(v4: .addresses(addresses, ttl: .seconds(60)), extra: "first")

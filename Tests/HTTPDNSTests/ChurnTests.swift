@@ -6,13 +6,13 @@ import Testing
 
 @testable import HTTPDNS
 
-/// Random insertions, deletions and look-ups of absent keys, against a plain model.
+/// Random insertions, removals and lookups of absent keys, compared with a plain model.
 @Suite("Tables that lose entries", .timeLimit(.minutes(10)))
 struct ChurnTests {
     struct Size: Sendable, CustomTestStringConvertible {
         var keys: Int
         var bound: Int
-        /// How many hashes the keys share; nil: each has its own.
+        /// The number of hashes that the keys share. nil gives each key its own hash.
         var hashes: Int?
         var testDescription: String { "\(keys) keys, room for \(bound), \(hashes.map(String.init) ?? "all") hashes" }
     }
@@ -24,7 +24,7 @@ struct ChurnTests {
     }
 
     @Test(
-        "the answer cache",
+        "the answer cache matches the model",
         arguments: [
             Size(keys: 12, bound: 12), Size(keys: 40, bound: 9), Size(keys: 40, bound: 40, hashes: 3),
             Size(keys: 64, bound: 20, hashes: 1), Size(keys: 6_000, bound: 6_000), Size(keys: 6_000, bound: 2_000),
@@ -34,7 +34,7 @@ struct ChurnTests {
     func answers(_ size: Size) async {
         var random = SeededRandom(seed: UInt64(size.keys))
         var cache = AnswerCache(maxEntries: size.bound, maxOctets: .max)
-        // Neighbouring hashes make long runs in the table, the last ones wrap around its end.
+        // Adjacent hashes make long runs in the table, and the last runs wrap around its end.
         let keys = (0..<size.keys).map { index in
             AnswerCache.Key(
                 "n\(index)",
@@ -81,7 +81,7 @@ struct ChurnTests {
         }
     }
 
-    @Test("the look-ups under way", arguments: [5, 2_000])
+    @Test("the table of lookups in flight matches the model", arguments: [5, 2_000])
     func flights(_ names: Int) async throws {
         var random = SeededRandom(seed: UInt64(names))
         let hosts = try (0..<names).map { try Host("n\($0).test") }
@@ -118,11 +118,11 @@ struct ChurnTests {
         }
     }
 
-    @Test("the networks and their realms", arguments: [10, 100])
+    @Test("the table of networks and realms matches the model", arguments: [10, 100])
     func realms(_ networks: Int) async {
         var random = SeededRandom(seed: UInt64(networks))
         var table = RealmTable()
-        // The least recently entered first.
+        // The least recently entered network comes first.
         var model: [(id: String, realm: Realm)] = [("", 1)]
         for round in 0..<ChurnRounds.count {
             if round % 256 == 0 { await Task.yield() }
@@ -139,7 +139,7 @@ struct ChurnTests {
         #expect(Set(model.map(\.realm)).count == model.count)
     }
 
-    @Test("the endpoints that attempts failed at", arguments: [(8, 16), (400, 1_000), (400, 100)])
+    @Test("the ranking remembers the endpoints that failed", arguments: [(8, 16), (400, 1_000), (400, 100)])
     func ranking(_ endpoints: Int, _ bound: Int) async {
         var random = SeededRandom(seed: UInt64(endpoints + bound))
         var limits = EndpointRanking.Limits()
@@ -163,7 +163,7 @@ struct ChurnTests {
             default:
                 let isDemoted = ranking.isDemoted(endpoint, now: now)
                 let expected = model[index].map { $0.until > now } ?? false
-                // Where there is no room for all of them, a failure may be forgotten.
+                // A table that is too small may forget a failure.
                 #expect(bound < endpoints ? !isDemoted || expected : isDemoted == expected)
                 #expect(!ranking.isDemoted(Endpoint(endpoint.address, port: 80), now: now))
             }

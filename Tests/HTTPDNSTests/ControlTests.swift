@@ -8,12 +8,12 @@ import Testing
 
 @testable import HTTPDNS
 
-@Suite("Control")
+@Suite("Name rules, canary and remote switch")
 struct ControlTests {
     // MARK: Names
 
     @Test(
-        "private names belong to the system",
+        "private names are left to the system's resolver",
         arguments: [
             ("printer", false), ("printer.local", false), ("a.b.local", false), ("local", false), ("nas.lan", false),
             ("router.home.arpa", false), ("db.internal", false), ("a.corp.test", false), ("example.com", true),
@@ -26,7 +26,7 @@ struct ControlTests {
         #expect(policy.isForUpstreams(host(text)) == isForUpstreams)
     }
 
-    @Test("allowed and denied domains, by whole labels; denied counts more")
+    @Test("name rules match whole labels, and a denied domain wins over an allowed one")
     func rules() {
         var policy = NamePolicy()
         policy.allowed = ["example.com"]
@@ -39,7 +39,7 @@ struct ControlTests {
         }
     }
 
-    @Test("a private name is never sent to an upstream; tables of the user's own are asked, then the system")
+    @Test("a private name goes to the user's tables and then to the system, never to a remote upstream")
     func privateRoute() async throws {
         let service = ScriptedUpstream("service")
         let table = FixedUpstream(HostsTable(parsing: "127.0.0.9 db.internal"))
@@ -54,7 +54,7 @@ struct ControlTests {
 
     // MARK: Canary
 
-    @Test("a canary's share is what it says, stable, and grows without losing anybody")
+    @Test("a canary includes the configured share of installations, and a larger share keeps all of them")
     func canary() {
         let all = (0..<5_000).map { Canary(percentage: 25, installation: "device-\($0)") }
         let quarter = all.filter(\.isIncluded)
@@ -72,7 +72,7 @@ struct ControlTests {
         #expect(Set(salted.map(\.installation)) != Set(quarter.map(\.installation)))
     }
 
-    @Test("an installation outside the canary stays with the system")
+    @Test("an installation outside the canary uses the system's resolver")
     func outsideCanary() async throws {
         let system = ScriptedUpstream("system", kind: .system, .answer(v4("192.0.2.9", ttl: nil)))
         var configuration = ResolverConfiguration(upstreams: [ScriptedUpstream("one")], system: system)
@@ -91,7 +91,7 @@ struct ControlTests {
         return Array(#"{"document":\#(JSONText.quoted(text)),"signature":"\#(signature)"}"#.utf8)
     }
 
-    @Test("a document in the clear, and a signed one")
+    @Test("an unsigned document and a signed document are read")
     func document() throws {
         let text =
             #"{"enabled":false,"issued":5,"expires":9,"denied":["a.example"],"allowed":["b.example"],"canary":25}"#
@@ -105,7 +105,7 @@ struct ControlTests {
         #expect(try RemoteDocument(Self.signed(text), signedBy: Self.key.publicKey) == plain)
     }
 
-    @Test("documents that are not signed by the key we know, or say nothing, are refused")
+    @Test("a document without a valid signature or without content is refused")
     func badDocuments() throws {
         let text = #"{"enabled":false,"expires":9}"#
         let stranger = Curve25519.Signing.PrivateKey()
@@ -127,7 +127,7 @@ struct ControlTests {
         return try RemoteDocument(Array(text.utf8), signedBy: nil)
     }
 
-    @Test("the last good document counts until it expires; older ones and expired ones are not taken")
+    @Test("a document applies until it expires, and older or expired documents are refused")
     func remoteState() throws {
         var state = RemoteState()
         #expect(state.received(try Self.document(false, issued: 10, expires: 100), now: 20))
@@ -142,12 +142,12 @@ struct ControlTests {
         #expect(!tooSoon)
         #expect(inTime)
         #expect(state.document == nil)
-        // Nothing counts for ever, whatever it says.
+        // Each document expires after the longest lifetime at the latest.
         #expect(state.received(try Self.document(false, issued: 12, expires: .max), now: 0))
         #expect(state.document?.expires == RemoteDocument.longestLife)
     }
 
-    @Test("a document from the future counts, and so does the next one")
+    @Test("a document from the future applies, and so does the next document")
     func documentFromTheFuture() throws {
         var state = RemoteState()
         #expect(state.received(try Self.document(false, issued: 900, expires: 1_000), now: 20))
@@ -156,7 +156,7 @@ struct ControlTests {
         #expect(state.document?.isEnabled == true)
     }
 
-    @Test("the remote switch turns off and on again, fails open, and ends with its document's time")
+    @Test("the remote switch turns the resolver off and on, survives a failed download, and expires")
     func remoteSwitch() async throws {
         let clock = ManualClock()
         let wall = NIOLockedValueBox<Int64>(1_000)
@@ -182,7 +182,7 @@ struct ControlTests {
         #expect(resolver.isEnabled, "the switch of this program is where it was")
         #expect(try await resolver.resolve(host("a.example")).upstream == "system")
         try await clock.sleepers(atLeast: 1)
-        // It cannot be had: the last good document goes on to count.
+        // The download fails: the last valid document still applies.
         wall.withLockedValue { $0 = 1_600 }
         clock.advance(by: .seconds(600))
         await until { transport.requests.count == 2 }
@@ -196,7 +196,7 @@ struct ControlTests {
         await running.value
     }
 
-    @Test("rules that come from far away take effect on what is kept")
+    @Test("remote name rules apply to cached answers too")
     func remoteRules() async throws {
         let upstream = ScriptedUpstream("one") { _ in .answer(v4("192.0.2.1")) }
         let system = ScriptedUpstream("system", kind: .system) { _ in .answer(v4("192.0.2.9")) }

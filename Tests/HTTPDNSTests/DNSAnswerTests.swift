@@ -158,7 +158,7 @@ struct DNSAnswerTests {
         ),
     ]
 
-    @Test("a response is read as a stub resolver must", arguments: rows)
+    @Test("a DNS response is read by the rules for stub resolvers", arguments: rows)
     func reads(_ row: Row) throws {
         let message = DNSMessage(
             id: row.id,

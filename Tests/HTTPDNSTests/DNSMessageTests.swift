@@ -7,7 +7,7 @@ import Testing
 
 @Suite("DNS messages")
 struct DNSMessageTests {
-    /// `example.com A`, ID 0, as RFC 8484 wants it.
+    /// `example.com A` with ID 0, as in RFC 8484.
     static let query: [UInt8] =
         [0, 0, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0] + [7] + "example".utf8 + [3] + "com".utf8 + [0, 0, 1, 0, 1]
 
@@ -40,14 +40,14 @@ struct DNSMessageTests {
         additionals: [DNSRecord(.root, ttl: 0, .other(.opt, [0, 12, 0, 2, 0, 0]), recordClass: 1_232)]
     )
 
-    @Test("a query has the octets that RFC 8484 shows")
+    @Test("a query has the octets of the example in RFC 8484")
     func encodesQuery() {
         #expect(DNSMessage.query(DNSQuestion(name("example.com"), .a)) == Self.query)
         #expect(Base64.urlSafe(Self.query) == "AAABAAABAAAAAAAAB2V4YW1wbGUDY29tAAABAAE")
         #expect(DNSMessage(questions: [DNSQuestion(name("example.com"), .a)]).encoded() == Self.query)
     }
 
-    @Test("what is written is read back, names compressed")
+    @Test("a written message is read back, with compressed names")
     func roundTrip() throws {
         let octets = try #require(Self.example.encoded())
         #expect(try DNSMessage(octets: octets) == Self.example)
@@ -62,11 +62,11 @@ struct DNSMessageTests {
     }
 
     static let header: [UInt8] = [0, 0, 0x81, 0x80, 0, 1, 0, 0, 0, 0, 0, 0]
-    /// Of a failure, which may have no question.
+    /// The header of a failure, which may have no question.
     static let answerHeader: [UInt8] = [0, 0, 0x81, 0x81, 0, 0, 0, 1, 0, 0, 0, 0]
 
     @Test(
-        "broken messages are refused",
+        "malformed messages are refused",
         arguments: [
             Broken(what: "nothing", octets: [], error: .truncated(offset: 0)),
             Broken(what: "half a header", octets: [0, 0, 1], error: .truncated(offset: 2)),
@@ -127,14 +127,14 @@ struct DNSMessageTests {
         #expect(throws: row.error) { try DNSMessage(octets: row.octets) }
     }
 
-    @Test("a count in the header reserves nothing")
+    @Test("a large count in the header does not reserve memory")
     func countsAreNotBelieved() {
         #expect(throws: DNSMessageError.truncated(offset: 12)) {
             try DNSMessage(octets: [0, 0, 0x81, 0x81, 0, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff])
         }
     }
 
-    /// A message whose TXT record holds `content`, at 28 octets from the beginning, and then `count` empty records with
+    /// A message whose TXT record holds `content`, 28 octets from the start, followed by `count` empty records with
     /// owners.
     private static func hiding(_ content: [UInt8], _ count: Int, _ owner: (Int) -> [UInt8]) -> [UInt8] {
         let records = 1 + count
@@ -147,14 +147,14 @@ struct DNSMessageTests {
 
     private static func pointer(_ place: Int) -> [UInt8] { [0xc0 | UInt8(place >> 8), UInt8(place & 0xff)] }
 
-    /// The root, at 28 octets, and pointers, each to the one before it.
+    /// The root name, 28 octets from the start, followed by pointers, each of which points to the one before it.
     private static func chain(_ count: Int) -> [UInt8] {
         var octets: [UInt8] = [0]
         for index in 0..<count { octets += pointer(index == 0 ? 28 : 27 + 2 * index) }
         return octets
     }
 
-    @Test("a chain of more pointers than a name's limit is refused, one at the limit is read")
+    @Test("a name with more pointers than the limit is refused, and a name at the limit is read")
     func pointerChains() throws {
         let chain = Self.chain(7_000)
         let at = { (hops: Int) in Self.pointer(27 + 2 * hops) }
@@ -163,16 +163,16 @@ struct DNSMessageTests {
         #expect(throws: DNSMessageError.costlyNames(offset: 29 + 14_000)) { try DNSMessage(octets: long) }
     }
 
-    @Test("the pointers of all names together are bounded")
+    @Test("a message has a limit for the pointers of all its names")
     func pointersOfAMessage() throws {
         let chain = Self.chain(40)
-        // Two owners in turn, so that none repeats the one before it: 30 and 31 pointers.
+        // Two owners alternate, so that no owner repeats the one before it: 30 and 31 pointers.
         let message = { (count: Int) in Self.hiding(chain, count) { Self.pointer(27 + 2 * (29 + $0 % 2)) } }
         #expect(try DNSMessage(octets: message(60)).answers.count == 61)
         #expect(throws: DNSMessageError.self) { try DNSMessage(octets: message(80)) }
     }
 
-    @Test("names that pointers make long are bounded together, and a long honest answer is read")
+    @Test("a message has a limit for the expanded length of its names, and a long valid answer is within it")
     func namesWrittenOut() throws {
         let label = [63] + [UInt8](repeating: 97, count: 63)
         let name = label + label + label + [61] + [UInt8](repeating: 98, count: 61) + [0]
@@ -188,7 +188,7 @@ struct DNSMessageTests {
         #expect(try DNSMessage(octets: try #require(honest.encoded())) == honest)
     }
 
-    @Test("a message has one question; a failure may lack it", arguments: [0, 2, 65_535])
+    @Test("a query with any number of questions but one is refused", arguments: [0, 2, 65_535])
     func questionCount(_ count: Int) throws {
         var octets = Self.query
         (octets[4], octets[5]) = (UInt8(count >> 8), UInt8(count & 0xff))
@@ -197,7 +197,7 @@ struct DNSMessageTests {
         #expect(try DNSMessage(octets: formatError).flags.responseCode == .formatError)
     }
 
-    @Test("512 addresses fit")
+    @Test("a message holds 512 addresses")
     func manyAnswers() throws {
         var message = Self.example
         message.answers = (0..<512).map { index in
@@ -207,7 +207,7 @@ struct DNSMessageTests {
         #expect(try DNSMessage(octets: octets).answers.count == 512)
     }
 
-    @Test("whatever is read can be written and read again")
+    @Test("each message that can be read can be written and read again")
     func fuzz() throws {
         var fuzz = Fuzz(seed: 1_035)
         let seeds = [Self.query, try #require(Self.example.encoded()), Self.answerHeader + [0, 0, 1, 0, 1]]
@@ -216,7 +216,7 @@ struct DNSMessageTests {
             guard let message = try? DNSMessage(octets: fuzz.mutate(seeds)) else { continue }
             read += 1
             _ = try? message.records(answering: DNSQuestion(name("www.example.com"), .a), id: 7)
-            // Names may grow when what points to them is written out.
+            // Names can grow when their pointers are expanded.
             guard let octets = message.encoded() else { continue }
             #expect(try DNSMessage(octets: octets) == message)
         }

@@ -7,7 +7,7 @@ import Testing
 @Suite("DNS names")
 struct DNSNameTests {
     @Test(
-        "texts that are names",
+        "valid names are read",
         arguments: [
             ("www.example.com", "www.example.com"), ("www.example.com.", "www.example.com"), (".", "."),
             ("_sip._tcp.example", "_sip._tcp.example"), ("a b.example", "a\\032b.example"),
@@ -18,7 +18,7 @@ struct DNSNameTests {
     }
 
     @Test(
-        "texts that are none",
+        "invalid names are refused",
         arguments: [
             "a..b", ".a", "..", String(repeating: "a", count: 64), String(repeating: "a.", count: 128) + "a",
         ]
@@ -27,7 +27,7 @@ struct DNSNameTests {
         #expect(DNSName(text) == nil)
     }
 
-    @Test("the longest label and the longest name")
+    @Test("the longest label and the longest name are accepted")
     func longest() {
         let label = String(repeating: "a", count: 63)
         #expect(
@@ -36,7 +36,7 @@ struct DNSNameTests {
         #expect(DNSName([label, label, label, String(repeating: "b", count: 62)].joined(separator: ".")) == nil)
     }
 
-    @Test("case does not count, and is kept")
+    @Test("names compare without letter case, and keep the case they were written in")
     func ignoresCase() {
         #expect(name("WwW.eXample.COM") == name("www.example.com"))
         #expect(name("WwW.eXample.COM").hashValue == name("www.example.com").hashValue)
@@ -44,7 +44,7 @@ struct DNSNameTests {
         #expect(name("www.example") != name("wwwxexample"))
     }
 
-    @Test("ancestors by whole labels")
+    @Test("a domain contains a name by whole labels")
     func ancestors() {
         #expect(name("a.Example.com").isAtOrBelow(name("example.com")))
         #expect(name("example.com").isAtOrBelow(name("example.com")))

@@ -119,7 +119,7 @@ struct DNSPodTests {
         Row(what: "the other family", text: "192.0.2.1,60", families: .v6),
     ]
 
-    @Test("answers", arguments: rows)
+    @Test("each form of answer is read or refused as its row says", arguments: rows)
     func parses(_ row: Row) throws {
         if let says = row.says {
             #expect(try DNSPodAnswer.parse(row.text, families: row.families, named: row.named) == says)
@@ -131,7 +131,7 @@ struct DNSPodTests {
         }
     }
 
-    @Test("any text is read without a trap")
+    @Test("no text makes the reader trap")
     func fuzz() {
         var fuzz = Fuzz(seed: 119)
         let seeds = Self.rows.map { Array($0.text.utf8) }
@@ -147,7 +147,7 @@ struct DNSPodTests {
     }
 
     @Test(
-        "the request",
+        "the request asks for the families of the question",
         arguments: [
             (Families.v4, "192.0.2.1,60", "/d?dn=www.example.com&ttl=1"),
             (.v6, "2001:db8::1,60", "/d?dn=www.example.com&ttl=1&type=aaaa"),
@@ -164,7 +164,7 @@ struct DNSPodTests {
     }
 
     @Test(
-        "replies that are no answer",
+        "invalid replies are refused",
         arguments: [
             (ScriptedTransport.Reply.text("", status: 500), UpstreamError.Code.serverFailure),
             (.text("", status: 403), .serverFailure), (.text("", status: 429), .rateLimited),
@@ -194,7 +194,7 @@ struct DNSPodTests {
         return DNSPodUpstream(form, try DNSPodCipher(form), [], options, transport, SigningClock { time })
     }
 
-    @Test("AES: the client's own address comes with the answer")
+    @Test("an AES answer includes the client's own address")
     func clientAddress() async throws {
         let form = DNSPodForm.aes(id: "7", key: "0123456789abcdef")
         let cipher = try DNSPodCipher(form)
@@ -210,7 +210,7 @@ struct DNSPodTests {
         #expect(request.origin.description == "http://119.29.29.98")
     }
 
-    @Test("AES: the vector is new each time, and the answer has its own")
+    @Test("each AES question has a new initialization vector, and the answer has its own")
     func aes() async throws {
         let form = DNSPodForm.aes(id: "7", key: "0123456789abcdef")
         let cipher = try DNSPodCipher(form)
@@ -226,12 +226,12 @@ struct DNSPodTests {
         #expect(transport.requests[0].target.hasSuffix("&id=7&alg=aes&ttl=1&type=addrs"))
     }
 
-    @Test("a short AES key is filled with zeros")
+    @Test("a short AES key is padded with zeros")
     func shortKey() {
         #expect(DNSPodForm.aes(id: "1", key: "ab") == .aes(id: "1", key: "ab00000000000000"))
     }
 
-    @Test("HTTPS with a token: the name is in the clear within TLS")
+    @Test("an HTTPS question with a token has the name unencrypted inside TLS")
     func token() async throws {
         let transport = ScriptedTransport(.text("192.0.2.1,60"))
         let upstream = try Self.upstream(.token("123"), transport) { $0.validity = .seconds(600) }
@@ -243,7 +243,7 @@ struct DNSPodTests {
         #expect(request.origin.description == "https://119.29.29.99")
     }
 
-    @Test("an answer that is not encrypted under our key is refused")
+    @Test("an answer that is not encrypted with the account's key is refused")
     func notOurs() async throws {
         let transport = ScriptedTransport(.text("192.0.2.1,60"))
         let error = await #expect(throws: UpstreamError.self) {
@@ -253,7 +253,7 @@ struct DNSPodTests {
         #expect(error?.code == .malformedAnswer)
     }
 
-    @Test("several names in one question")
+    @Test("one question asks for several names")
     func batch() async throws {
         let transport = ScriptedTransport(.text("a.example.:192.0.2.1,60\nb.example.:0\n"))
         let hosts = [host("a.example"), host("b.example")]
@@ -262,7 +262,7 @@ struct DNSPodTests {
         #expect(transport.requests.first?.target == "/d?dn=a.example%2Cb.example&ttl=1")
     }
 
-    @Test("an answer for a name that was not asked for spoils the batch")
+    @Test("an answer for a name that was not asked invalidates the whole batch")
     func batchForOthers() async {
         let transport = ScriptedTransport(.text("a.example.:192.0.2.1,60\nevil.example.:192.0.2.66,60\n"))
         let error = await #expect(throws: UpstreamError.self) {
@@ -273,7 +273,7 @@ struct DNSPodTests {
     }
 
     @Test(
-        "the list of entries",
+        "a list of entries is read with its lifetime",
         arguments: [
             ("log:1|domain:0|ip:192.0.2.1;192.0.2.2|ttl:60", "192.0.2.1 192.0.2.2", 3_600),
             ("ip:192.0.2.1", "192.0.2.1", 3_600),
@@ -287,12 +287,12 @@ struct DNSPodTests {
         #expect(entries.lifetime == .seconds(seconds))
     }
 
-    @Test("lists of entries that are none", arguments: ["", "ip:", "ip:x", "ip:2001:db8::1", "ttl:60", "<html>"])
+    @Test("an invalid list of entries is refused", arguments: ["", "ip:", "ip:x", "ip:2001:db8::1", "ttl:60", "<html>"])
     func noEntries(_ text: String) {
         #expect(throws: UpstreamError.self) { try DNSPodEntries(text) }
     }
 
-    @Test("entries that were fetched are used from then on; a failure changes nothing")
+    @Test("downloaded entries are used for later questions, and a failed download keeps them")
     func reschedule() async throws {
         let boot = Endpoint(address("192.0.2.200"), port: 80)
         let transport = ScriptedTransport(

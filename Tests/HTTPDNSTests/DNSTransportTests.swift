@@ -14,7 +14,7 @@ import Testing
 struct DNSTransportTests {
     static let www = Question(host("www.example.com"), families: .v4)
 
-    @Test("an answer over UDP")
+    @Test("a question is answered over UDP")
     func udp() async throws {
         let server = try await DNSServer.start(udp: { [DNSServer.answer($0, "192.0.2.1")] })
         let upstream = try DNSUpstream(at: [server.endpoint])
@@ -23,7 +23,7 @@ struct DNSTransportTests {
         await server.stop()
     }
 
-    @Test("names are sent in random letter case, and queries under random IDs")
+    @Test("queries have random IDs, and their names have random letter case")
     func randomness() async throws {
         let queries = NIOLockedValueBox<[DNSMessage]>([])
         let server = try await DNSServer.start(udp: { query in
@@ -40,7 +40,7 @@ struct DNSTransportTests {
     }
 
     @Test(
-        "forged answers are left lying, and the true one waited for",
+        "a forged answer is ignored, and the real answer is used",
         arguments: ["ID", "port", "name", "letter case", "type", "not a response", "broken", "cut short"]
     )
     func forged(_ what: String) async throws {
@@ -71,7 +71,7 @@ struct DNSTransportTests {
         await server.stop()
     }
 
-    @Test("a server that does not keep the letter case can be used when told so")
+    @Test("a server that changes the letter case works when the check is turned off")
     func lowerCase() async throws {
         let server = try await DNSServer.start(udp: { query in
             var query = query
@@ -83,7 +83,7 @@ struct DNSTransportTests {
         await server.stop()
     }
 
-    @Test("an answer that does not fit is fetched over TCP")
+    @Test("a truncated answer is fetched over TCP")
     func truncated() async throws {
         let many = (0..<512).map { IPAddress(v4: 0xc633_6400 + $0) }
         let server = try await DNSServer.start(
@@ -101,7 +101,7 @@ struct DNSTransportTests {
         await server.stop()
     }
 
-    @Test("what the server says of failure is its answer")
+    @Test("a SERVFAIL response is a failed lookup")
     func serverFailure() async throws {
         let server = try await DNSServer.start(udp: {
             [DNSServer.Datagram(octets: DNSServer.reply(to: $0, [], bits: 0x8182).encoded() ?? [])]
@@ -113,7 +113,7 @@ struct DNSTransportTests {
         await server.stop()
     }
 
-    @Test("a server from before EDNS is asked without it")
+    @Test("a server that does not support EDNS is asked without it")
     func withoutEDNS() async throws {
         let server = try await DNSServer.start(udp: { query in
             guard query.additionals.isEmpty else {
@@ -125,7 +125,7 @@ struct DNSTransportTests {
         await server.stop()
     }
 
-    @Test("a lost datagram is sent again, a dead server followed by the next")
+    @Test("a lost query is sent again, and a dead server is replaced by the next one")
     func retransmission() async throws {
         let count = NIOLockedValueBox(0)
         let server = try await DNSServer.start(udp: { query in
@@ -145,7 +145,7 @@ struct DNSTransportTests {
         await server.stop()
     }
 
-    @Test("a server that answers with more than it was told to is understood; one that is silent is given up")
+    @Test("an answer larger than the announced size is read, and a silent server runs out of time")
     func largeAndSilent() async throws {
         let large = try await DNSServer.start(udp: { query in
             let records = (0..<300).map {
@@ -179,7 +179,7 @@ struct DNSTransportTests {
         await server.stop()
     }
 
-    @Test("without a server there is no upstream")
+    @Test("an upstream without servers cannot be made")
     func noServer() {
         #expect(throws: UpstreamError.self) { try DNSUpstream(at: []) }
         #expect(throws: UpstreamError.self) { try DoTUpstream(host("dns.test")) }
@@ -232,7 +232,7 @@ struct DNSTransportTests {
         DNSServer.reply(to: query, [DNSRecord(query.questions[0].name, ttl: 60, .address(address("192.0.2.1")))])
     }
 
-    @Test("questions over TLS share a connection, padded to one length")
+    @Test("questions over TLS share a connection and are padded to one length")
     func tls() async throws {
         let lengths = NIOLockedValueBox<Set<Int>>([])
         let lab = try await TLSLab { connection in
@@ -254,7 +254,7 @@ struct DNSTransportTests {
         await lab.server.stop()
     }
 
-    @Test("answers in another order find their questions")
+    @Test("answers in a different order reach their own questions")
     func outOfOrder() async throws {
         let lab = try await TLSLab { connection in
             var queries: [DNSMessage] = []
@@ -279,7 +279,7 @@ struct DNSTransportTests {
         await lab.server.stop()
     }
 
-    @Test("a connection that the server closed is opened anew")
+    @Test("a connection that the server closed is opened again")
     func reconnects() async throws {
         let lab = try await TLSLab { connection in
             let length = try await connection.receive(count: 2)
@@ -293,7 +293,7 @@ struct DNSTransportTests {
         await lab.server.stop()
     }
 
-    @Test("a certificate for another name is refused, and no query leaves")
+    @Test("a certificate for another name is refused, and no query is sent")
     func wrongName() async throws {
         let queries = NIOLockedValueBox(0)
         let lab = try await TLSLab(name: "other.test") { connection in
@@ -308,7 +308,7 @@ struct DNSTransportTests {
         await lab.server.stop()
     }
 
-    @Test("a server that takes the connection and never speaks TLS is followed by the next, which is then the first")
+    @Test("a server that accepts the connection but never starts TLS is followed by the next, which then comes first")
     func silentHandshake() async throws {
         let silent = try await RawServer.start { try await $0.hold() }
         let lab = try await TLSLab { connection in
@@ -328,7 +328,7 @@ struct DNSTransportTests {
         await lab.server.stop()
     }
 
-    @Test("a connection on which nothing comes any more is given up with the query that waited on it in vain")
+    @Test("a connection that answers nothing is closed when its query is given up")
     func deadConnection() async throws {
         let connections = NIOLockedValueBox(0)
         let queries = NIOLockedValueBox(0)
@@ -353,7 +353,7 @@ struct DNSTransportTests {
         await lab.server.stop()
     }
 
-    @Test("in another network the connection is given up")
+    @Test("a change of network closes the connection")
     func networkChange() async throws {
         let lab = try await TLSLab { try await DNSServer.serve($0, Self.answered) }
         let upstream = try lab.upstream()

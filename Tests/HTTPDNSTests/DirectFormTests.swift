@@ -5,7 +5,7 @@ import HTTPTypes
 import Names
 import Testing
 
-@Suite("The old form, the address in the URL")
+@Suite("Direct form: the address in the URL")
 struct DirectFormTests {
     static func request(
         _ url: String,
@@ -23,7 +23,7 @@ struct DirectFormTests {
     }
 
     @Test(
-        "only the authority is replaced",
+        "only the authority of the URL is replaced",
         arguments: [
             (
                 "https://a.example/p?q=a.example#a.example", "192.0.2.1:443",
@@ -43,7 +43,7 @@ struct DirectFormTests {
         #expect(request.fields.first { $0.name.canonicalName == "host" }?.value == host)
     }
 
-    @Test("fields that hold the address as a URL or an origin get the name; others are left alone")
+    @Test("Referer and Origin with the address get the host's name, and other fields stay unchanged")
     func linkFields() throws {
         let request = try Self.request(
             "https://a.example/x",
@@ -62,7 +62,7 @@ struct DirectFormTests {
         }
     }
 
-    @Test("fields of the program's own hold the name")
+    @Test("fields that the program chooses hold the host's name")
     func hostFields() throws {
         let name = try #require(HTTPField.Name("X-Online-Host"))
         let request = try Self.request("http://a.example:81/", at: "192.0.2.1:81") { $0.hostFields = [name] }
@@ -70,7 +70,7 @@ struct DirectFormTests {
     }
 
     @Test(
-        "a parameter of the query holds the name, once",
+        "a query parameter holds the host's name exactly once",
         arguments: [
             ("https://a.example/p", "/p?host=a.example"), ("https://a.example/p?x=1", "/p?x=1&host=a.example"),
             ("https://a.example/p?host=evil&x=1&host", "/p?x=1&host=a.example"),

@@ -11,13 +11,13 @@ import Testing
 private typealias Host = Names.Host
 private let dnsdist = "/usr/bin/dnsdist"
 
-/// Our clients against dnsdist, as Debian has it: another reading of the same standards than unbound's.
+/// Our clients against dnsdist as packaged by Debian, whose reading of the standards differs from unbound's.
 @Suite(
-    "Against dnsdist",
+    "Interoperability with dnsdist",
     .enabled(if: FileManager.default.isExecutableFile(atPath: dnsdist), "dnsdist is not installed")
 )
 struct DnsdistTests {
-    /// It answers by its rules alone, and asks nobody.
+    /// The server answers by its own rules and has no upstreams.
     private static func configuration(_ ports: [UInt16], _ files: (chain: String, key: String)) -> String {
         let many = (1...200).map { "\"10.9.0.\($0)\"" }.joined(separator: ",")
         return """
@@ -42,7 +42,7 @@ struct DnsdistTests {
             """
     }
 
-    /// Runs `body` with an upstream for each way to ask the server.
+    /// Runs `body` with one upstream for each transport.
     private static func each(_ body: (any Upstream) async throws -> Void) async throws {
         let authority = try TestAuthority()
         let ports = try freePorts(3)
@@ -70,7 +70,7 @@ struct DnsdistTests {
         daemon.stop()
     }
 
-    @Test("addresses, denials, failures, and what UDP cannot hold")
+    @Test("each transport gives the same addresses, denials and failures, and large answers arrive complete")
     func answers() async throws {
         try await Self.each { upstream in
             let name = upstream.name
@@ -78,7 +78,7 @@ struct DnsdistTests {
             #expect(www.v4 == .addresses([IPAddress(v4: 0xc000_020a)], ttl: .seconds(300)), "\(name)")
             #expect(www.v6?.addresses.map(\.description) == ["2001:db8::10"] && www.v6?.ttl == .seconds(120), "\(name)")
             let none = try await upstream.answer(Question(try Host("v4.corp.test"), families: .v6))
-            // It puts the SOA where nothing vouches by it (RFC 2308 §3 asks for the authority section).
+            // dnsdist puts the SOA in the wrong section. RFC 2308 §3 requires the authority section.
             #expect(none.v6 == .absent(.noRecord, ttl: nil), "\(name)")
             let nobody = try await upstream.answer(Question(try Host("nobody.corp.test"), families: .v4))
             #expect(nobody.v4 == .absent(.noName, ttl: nil), "\(name)")

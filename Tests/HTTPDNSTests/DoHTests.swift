@@ -36,7 +36,7 @@ struct DoHTests {
     }
 
     @Test(
-        "a GET has the query in the URL, ID 0, base64url without padding",
+        "a GET carries the query in the URL, with ID 0 and base64url without padding",
         arguments: [
             (
                 "https://dns.example/dns-query",
@@ -63,7 +63,7 @@ struct DoHTests {
         #expect(request.body.isEmpty)
     }
 
-    @Test("a POST has it in the body")
+    @Test("a POST carries the query in its body")
     func post() async throws {
         let transport = ScriptedTransport(.octets(Self.good))
         let upstream = try Self.upstream(method: .post, through: transport)
@@ -75,7 +75,7 @@ struct DoHTests {
         #expect(request.body == DNSMessageTests.query)
     }
 
-    @Test("padded queries are all of one length (RFC 8467)")
+    @Test("padded queries all have one length (RFC 8467)")
     func padding() async throws {
         for name in ["a.example", "a-much-longer-name.sub-domain.example.com"] {
             let reply = UpstreamReply(status: 200, body: Self.response(name, [DNSAnswerTests.a(name, "192.0.2.1", 60)]))
@@ -91,7 +91,7 @@ struct DoHTests {
     }
 
     @Test(
-        "a client's subnet travels as an EDNS option (RFC 7871 §6)",
+        "the client's subnet is sent as an EDNS option (RFC 7871 §6)",
         arguments: [
             ("203.0.113.0/24", [0, 8, 0, 7, 0, 1, 24, 0, 203, 0, 113] as [UInt8]),
             ("203.0.112.0/20", [0, 8, 0, 7, 0, 1, 20, 0, 203, 0, 112]),
@@ -109,7 +109,7 @@ struct DoHTests {
         #expect(message.additionals.map(\.recordClass) == [1_232])
     }
 
-    @Test("an address that takes the connection and says nothing is followed by the next, which is then the first")
+    @Test("an address that accepts the connection but stays silent is replaced by the next one, which then comes first")
     func silentAddress() async throws {
         let silence = ScriptedTransport.Reply.failure(UpstreamError(.timeLimit, "silent"))
         let transport = ScriptedTransport(silence, .octets(Self.good), .octets(Self.good))
@@ -124,7 +124,7 @@ struct DoHTests {
         #expect(transport.requests[0].timeLimit == .milliseconds(1_200))
     }
 
-    @Test("a URL whose host is an address needs no other")
+    @Test("a URL whose host is an address needs no further addresses")
     func addressURL() async throws {
         let transport = ScriptedTransport(.octets(Self.good))
         let upstream = try Self.upstream("https://[2001:db8::53]:8443/dns-query", at: "", through: transport)
@@ -133,7 +133,7 @@ struct DoHTests {
         #expect(upstream.name == "doh:[2001:db8::53]:8443")
     }
 
-    @Test("configurations that cannot work are refused at once")
+    @Test("invalid configurations are refused at once")
     func misconfigured() {
         for url in ["http://192.0.2.1/dns-query", "https://dns.example/dns-query"] {
             let error = #expect(throws: UpstreamError.self) {
@@ -143,7 +143,7 @@ struct DoHTests {
         }
     }
 
-    @Test("the time in caches on the way is taken off the TTL")
+    @Test("the time that an answer spent in HTTP caches is subtracted from its TTL")
     func age() async throws {
         for (age, ttl) in [("10", 50), ("60", 0), ("999", 0), ("-5", 60), ("x", 60)] {
             let reply = UpstreamReply(status: 200, fields: [.age: age], body: Self.good)
@@ -154,7 +154,7 @@ struct DoHTests {
     }
 
     @Test(
-        "replies that are no answer",
+        "invalid replies are refused",
         arguments: [
             (ScriptedTransport.Reply.octets([]), UpstreamError.Code.malformedAnswer),
             (.text("<html>200 with garbage</html>"), .malformedAnswer),
@@ -190,7 +190,7 @@ struct DoHTests {
         #expect(error?.code == .questionRefused)
     }
 
-    @Test("base64 is read in both alphabets, and nothing else is")
+    @Test("base64 is read in both alphabets, and other text is refused")
     func base64() {
         var fuzz = Fuzz(seed: 64)
         for length in 0..<100 {

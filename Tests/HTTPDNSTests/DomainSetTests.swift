@@ -10,7 +10,7 @@ struct DomainSetTests {
     ]
 
     @Test(
-        "whole labels count",
+        "a set matches names by whole labels",
         arguments: [
             ("example.com", true), ("www.example.com", true), ("a.b.example.com", true), ("notexample.com", false),
             ("example.com.evil.test", false), ("com", false), ("corp.example", true), ("x.corp.example", true),
@@ -22,7 +22,7 @@ struct DomainSetTests {
         #expect(Self.set.contains(host(text)) == isInside)
     }
 
-    @Test("names of any length are found, those of a set that was added too")
+    @Test("a set finds names of any length, including the names of a set that was added")
     func lengths() {
         let long = (0..<20).map { "label\($0)" }.joined(separator: ".")
         var set: DomainSet = ["a.b"]
@@ -31,7 +31,7 @@ struct DomainSetTests {
         #expect(!set.contains(host("other.\(long.dropFirst())")))
     }
 
-    @Test("an empty set holds nothing")
+    @Test("an empty set contains no names")
     func empty() {
         #expect(!DomainSet().contains(host("example.com")))
         #expect(DomainSet(["", "..", "a b"]).isEmpty)

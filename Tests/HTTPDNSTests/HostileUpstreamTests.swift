@@ -13,13 +13,13 @@ import Testing
 struct HostileUpstreamTests {
     static let www = Question(host("www.example.com"), families: .v4)
 
-    @Test("an old server that refuses EDNS and leaves the question out is asked without EDNS")
+    @Test("an old server that rejects EDNS and omits the question is asked again without EDNS")
     func formatErrorWithoutQuestion() async throws {
         let server = try await DNSServer.start(udp: { query in
             guard query.additionals.contains(where: { $0.type == .opt }) else {
                 return [DNSServer.answer(query, "192.0.2.1")]
             }
-            // FORMERR, and nothing but the header.
+            // FORMERR with a header only.
             let refusal = DNSMessage(id: query.id, flags: DNSMessage.Flags(bits: 0x8181), questions: [], answers: [])
             return [DNSServer.Datagram(octets: refusal.encoded() ?? [])]
         })
@@ -28,7 +28,7 @@ struct HostileUpstreamTests {
         await server.stop()
     }
 
-    @Test("a connection that is being opened across a change of the network is not waited for")
+    @Test("a question after a change of network does not wait for the old network's connection attempt")
     func dialAcrossNetworks() async throws {
         let hole = try await RawServer.start { connection in try await connection.hold() }
         let upstream = try DoTUpstream(host("dns.test"), at: [hole.endpoint.address], port: hole.port)
@@ -44,7 +44,7 @@ struct HostileUpstreamTests {
         await hole.stop()
     }
 
-    @Test("a 403 of DNSPod's plain form, which names no account, does not rest the upstream for long")
+    @Test("a 403 to DNSPod's plain form, which has no account, pauses the upstream only briefly")
     func portal() async throws {
         let transport = ScriptedTransport(.text("log in", status: 403))
         let upstream = DNSPodUpstream(at: [Endpoint(IPAddress(v4: 0xc000_0201), port: 80)], transport: transport)
@@ -52,7 +52,7 @@ struct HostileUpstreamTests {
         #expect(error?.code == .serverFailure)
     }
 
-    @Test("a 407 of Aliyun's unsigned form does not rest the upstream for long")
+    @Test("a 407 to Aliyun's unsigned form pauses the upstream only briefly")
     func aliyunPortal() async throws {
         let transport = ScriptedTransport(.text("log in", status: 407))
         let service = AliyunService(at: addresses("192.0.2.101"), isSecure: false)
@@ -61,13 +61,13 @@ struct HostileUpstreamTests {
         #expect(error?.code == .serverFailure)
     }
 
-    @Test("what a server says is cut in errors, which are kept and logged")
+    @Test("errors, which are kept and logged, shorten the text of a server")
     func longMessage() {
         let error = UpstreamError(.malformedAnswer, String(repeating: "x", count: 100_000))
         #expect(error.message.utf8.count < 500)
     }
 
-    @Test("what an upstream says besides addresses counts in the octets of the cache")
+    @Test("extra data of an answer counts towards the size of the cache")
     func extraIsCounted() {
         var cache = AnswerCache(maxEntries: 1_000, maxOctets: 100_000)
         let now = Moment(nanoseconds: 0)
@@ -81,7 +81,7 @@ struct HostileUpstreamTests {
         #expect(cache.count < 10)
     }
 
-    @Test("no time that a program reports makes the ranking trap")
+    @Test("no reported time makes the ranking trap")
     func reportedTimes() {
         var ranking = EndpointRanking(limits: .init())
         let endpoint = Endpoint(IPAddress(v4: 0xc000_0201), port: 443)
@@ -92,10 +92,10 @@ struct HostileUpstreamTests {
         #expect(ranking.roundTrip(endpoint, now: now).map { $0 >= .zero } ?? false)
     }
 
-    /// Is set where a look-up would run on its caller's thread, as part of the caller's task.
+    /// True while code runs in the caller's task, and so on the caller's thread.
     @TaskLocal private static var isCaller = false
 
-    @Test("however many ask the system at once before its threads run, none looks up on its own thread")
+    @Test("system lookups never run on a caller's thread, even before the thread pool has started")
     func lookUpsOnOwnThreads() async throws {
         let inline = NIOLockedValueBox(0)
         for _ in 0..<300 {
@@ -112,9 +112,9 @@ struct HostileUpstreamTests {
         #expect(inline.withLockedValue { $0 } == 0)
     }
 
-    @Test("work that the threads hand back is not done on its caller's thread")
+    @Test("work that the thread pool rejects is not done on the caller's thread")
     func handedBack() {
-        // Its threads were never started.
+        // The threads of this pool are never started.
         let pool = NIOThreadPool(numberOfThreads: 1)
         let outcome = NIOLockedValueBox<Result<[IPAddress], UpstreamError>?>(nil)
         pool.submit { state in
@@ -124,7 +124,7 @@ struct HostileUpstreamTests {
         #expect(outcome.withLockedValue { $0 }.map { (try? $0.get()) == nil } ?? false)
     }
 
-    @Test("a hosts file that is a pipe without a writer holds no caller that is cancelled")
+    @Test("a cancelled caller does not wait for a hosts file that is a pipe without a writer")
     func silentPipe() async throws {
         let path = NSTemporaryDirectory() + "/beeline-pipe-\(UUID().uuidString)"
         try #require(mkfifo(path, 0o600) == 0)
@@ -136,7 +136,7 @@ struct HostileUpstreamTests {
         asked.cancel()
         let error = await #expect(throws: UpstreamError.self) { try await asked.value }
         #expect(error?.code == .cancelled)
-        // Lets the thread go: a writer comes, and is gone.
+        // A writer that opens and closes the pipe releases the thread.
         let writer = open(path, O_RDWR | O_NONBLOCK)
         close(writer)
         await until { upstream.waiting == 0 }

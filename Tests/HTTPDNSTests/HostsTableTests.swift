@@ -3,10 +3,10 @@
 import HTTPDNS
 import Testing
 
-@Suite("hosts(5) tables")
+@Suite("Hosts tables (hosts(5))")
 struct HostsTableTests {
     @Test(
-        "lines",
+        "each line of a hosts file is read or skipped as its row says",
         arguments: [
             ("192.0.2.1 www.example.com", "www.example.com", "192.0.2.1"),
             ("192.0.2.1\twww.example.com  alias # comment", "alias", "192.0.2.1"),
@@ -26,7 +26,7 @@ struct HostsTableTests {
         #expect(HostsTable(parsing: text)[host(name)] == expected.map { addresses($0) })
     }
 
-    @Test("any octets are read without a trap, and what is read is read again")
+    @Test("no octets make the reader trap, and each table is read again from its own text")
     func fuzz() {
         var fuzz = Fuzz(seed: 5)
         let seeds = ["192.0.2.1 www.example.com a\n::1 b # c\n", "\u{0}\r\n\t 10.0.0.1\tx"].map { Array($0.utf8) }
@@ -37,7 +37,7 @@ struct HostsTableTests {
         }
     }
 
-    @Test("a fixed upstream answers for its names alone")
+    @Test("a fixed upstream answers only for the names in its table")
     func fixedUpstream() async throws {
         let upstream = FixedUpstream(HostsTable(parsing: "192.0.2.1 a"))
         let answer = try await upstream.answer(Question(host("a")))

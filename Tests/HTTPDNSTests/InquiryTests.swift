@@ -5,13 +5,13 @@ import Testing
 
 @testable import HTTPDNS
 
-@Suite("Inquiries")
+@Suite("Inquiry: which upstream is asked when")
 struct InquiryTests {
     static func candidate(_ index: Int, oneFamily: Bool = false, hedge: Duration? = nil) -> Inquiry.Candidate {
         Inquiry.Candidate(upstream: index, answersOneFamily: oneFamily, budget: .seconds(2), hedgeAfter: hedge)
     }
 
-    /// An inquiry on time that the test moves, with what it did as words.
+    /// An inquiry whose clock the test sets, with a log of its actions as text.
     struct Run {
         var inquiry: Inquiry
         var log: [String] = []
@@ -33,7 +33,7 @@ struct InquiryTests {
             note(inquiry.event(event, now: now).actions)
         }
 
-        /// Ticks whenever a tick is due, until the time given.
+        /// Sends each tick at the time it is due, until the given time.
         mutating func ticks(until milliseconds: Int) {
             let end = Moment(nanoseconds: Int64(milliseconds) * 1_000_000)
             while inquiry.nextTick <= end {
@@ -75,7 +75,7 @@ struct InquiryTests {
     static let noName = Answer(v4: .absent(.noName, ttl: .seconds(9)), v6: .absent(.noName, ttl: .seconds(9)))
     static let unvouched = Answer(v4: .absent(.noRecord, ttl: nil), v6: .absent(.noRecord, ttl: nil))
 
-    @Test("a look that comes much too late, as after a sleep of the machine, blames no upstream")
+    @Test("a very late tick, for example after the machine slept, does not count against an upstream")
     func lateLook() {
         for (time, words) in [(2_500, "drop"), (10_000, "cancel")] {
             var run = Run([Self.candidate(0)], families: .v4)
@@ -84,7 +84,7 @@ struct InquiryTests {
         }
     }
 
-    @Test("the first that answers is the only one asked")
+    @Test("when the first upstream answers, no other upstream is asked")
     func first() {
         var run = Run([Self.candidate(0), Self.candidate(1)])
         run.at(20, .answered(upstream: 0, .both, .both("192.0.2.1", "2001:db8::1")))
@@ -92,7 +92,7 @@ struct InquiryTests {
         #expect(run.inquiry.nextTick == .never)
     }
 
-    @Test("one that fails is followed by the next at once")
+    @Test("when an upstream fails, the next one is asked at once")
     func fallback() {
         var run = Run([Self.candidate(0), Self.candidate(1)], families: .v4)
         run.at(20, .failed(upstream: 0, .v4, Self.failure))
@@ -100,7 +100,7 @@ struct InquiryTests {
         #expect(run.log == ["0 ask 0 IPv4", "20 ask 1 IPv4", "30 end 1 192.0.2.1 0:unreachable"])
     }
 
-    @Test("one that is silent has its budget, then the next is asked; the whole has its limit")
+    @Test("a silent upstream is replaced after its time budget, and the whole inquiry has a time limit")
     func budget() {
         var run = Run([Self.candidate(0), Self.candidate(1), Self.candidate(2)], families: .v4)
         run.ticks(until: 10_000)
@@ -112,7 +112,7 @@ struct InquiryTests {
         )
     }
 
-    @Test("when all have failed, all failures are told")
+    @Test("when all upstreams fail, the result lists each failure")
     func allFail() {
         var run = Run([Self.candidate(0), Self.candidate(1)], families: .v4)
         run.at(1, .failed(upstream: 0, .v4, Self.failure))
@@ -120,12 +120,12 @@ struct InquiryTests {
         #expect(run.log == ["0 ask 0 IPv4", "1 ask 1 IPv4", "2 end nobody 0:unreachable 1:lookupFailed"])
     }
 
-    @Test("nobody to ask")
+    @Test("without upstreams the inquiry ends at once")
     func nobody() {
         #expect(Run([]).log == ["0 end nobody"])
     }
 
-    @Test("upstreams of one family are asked for both at once; both in time come together")
+    @Test("an upstream of one family per question is asked for both at once, and the answers are combined")
     func bothFamilies() {
         var run = Run([Self.candidate(0, oneFamily: true)])
         run.at(10, .answered(upstream: 0, .v4, Self.four))
@@ -133,7 +133,7 @@ struct InquiryTests {
         #expect(run.log == ["0 ask 0 IPv6", "0 ask 0 IPv4", "20 end 0 192.0.2.1 2001:db8::1"])
     }
 
-    @Test("a slow family is not waited for longer than the resolution delay, and still completes the answer")
+    @Test("a slow family delays the answer by the resolution delay at most, and still completes it later")
     func resolutionDelay() {
         var run = Run([Self.candidate(0, oneFamily: true), Self.candidate(1)])
         run.at(10, .answered(upstream: 0, .v4, Self.four))
@@ -146,7 +146,7 @@ struct InquiryTests {
         )
     }
 
-    @Test("a family that never comes ends with the budget")
+    @Test("a family that never answers ends with the upstream's time budget")
     func neverComes() {
         var run = Run([Self.candidate(0, oneFamily: true)])
         run.at(10, .answered(upstream: 0, .v6, Self.six))
@@ -159,7 +159,7 @@ struct InquiryTests {
         )
     }
 
-    @Test("one family fails, the other has addresses: that is an answer")
+    @Test("a failure for one family and addresses for the other give an answer")
     func halfFails() {
         var run = Run([Self.candidate(0, oneFamily: true), Self.candidate(1)])
         run.at(5, .failed(upstream: 0, .v6, UpstreamError(.lookupFailed, "no")))
@@ -167,7 +167,7 @@ struct InquiryTests {
         #expect(run.log.last == "10 end 0 192.0.2.1 0:lookupFailed")
     }
 
-    @Test("one family fails, the other has none: the next is asked")
+    @Test("a failure for one family and no addresses for the other lead to the next upstream")
     func halfFailsWithoutAddress() {
         var run = Run([Self.candidate(0, oneFamily: true), Self.candidate(1)])
         run.at(5, .failed(upstream: 0, .v4, UpstreamError(.lookupFailed, "no")))
@@ -175,14 +175,14 @@ struct InquiryTests {
         #expect(run.log.last == "10 ask 1 IPv4 and IPv6")
     }
 
-    @Test("\"no such name\" for one family is an answer for both")
+    @Test("\"no such name\" for one family answers both families")
     func noSuchName() {
         var run = Run([Self.candidate(0, oneFamily: true), Self.candidate(1)])
         run.at(10, .answered(upstream: 0, .v4, Answer(v4: .absent(.noName, ttl: .seconds(9)))))
         #expect(run.log == ["0 ask 0 IPv6", "0 ask 0 IPv4", "10 cancel 0", "10 end 0 noName noName"])
     }
 
-    @Test("a denial that nobody vouches for is believed only when nobody knows better")
+    @Test("a denial without a TTL is used only when no other upstream has an answer")
     func unvouchedDenial() {
         var run = Run([Self.candidate(0), Self.candidate(1)])
         run.at(1, .answered(upstream: 0, .both, Self.unvouched))
@@ -194,14 +194,14 @@ struct InquiryTests {
         #expect(lone.log.last == "2 end 0 noRecord? noRecord? 1:unreachable")
     }
 
-    @Test("an answer that says nothing is a failure")
+    @Test("an empty answer is a failure")
     func saysNothing() {
         var run = Run([Self.candidate(0)])
         run.at(1, .answered(upstream: 0, .both, Answer()))
         #expect(run.log.last == "1 end nobody 0:malformedAnswer")
     }
 
-    @Test("a race asks several at once; the first good answer ends the others")
+    @Test("a race asks several upstreams at once, and the first good answer cancels the others")
     func race() {
         var run = Run((0..<3).map { Self.candidate($0) }, atOnce: 2, families: .v4)
         run.at(10, .failed(upstream: 1, .v4, Self.failure))
@@ -213,7 +213,7 @@ struct InquiryTests {
         )
     }
 
-    @Test("a hedge asks the next after the usual time, and keeps the first")
+    @Test("a hedge asks the next upstream after the usual time and keeps the first question open")
     func hedge() {
         var run = Run([Self.candidate(0, hedge: .milliseconds(30)), Self.candidate(1)], families: .v4)
         run.ticks(until: 40)
@@ -221,7 +221,7 @@ struct InquiryTests {
         #expect(run.log == ["0 ask 0 IPv4", "30 ask 1 IPv4", "45 cancel 1", "45 end 0 192.0.2.1"])
     }
 
-    @Test("what comes after the end is not minded")
+    @Test("events after the end are ignored")
     func afterTheEnd() {
         var run = Run([Self.candidate(0)], families: .v4)
         run.at(1, .answered(upstream: 0, .v4, Self.four))

@@ -7,7 +7,7 @@ import Testing
 @Suite("JSON of upstreams")
 struct JSONValueTests {
     @Test(
-        "texts that are JSON",
+        "valid JSON texts are read",
         arguments: [
             ("null", JSONValue.null), (" true ", .bool(true)), ("false", .bool(false)), ("0", .number("0")),
             ("-12.5e+3", .number("-12500")), (#""a\"b\\\/\n\u00e9\ud83d\ude00""#, .string("a\"b\\/\né😀")),
@@ -20,7 +20,7 @@ struct JSONValueTests {
     }
 
     @Test(
-        "texts that are not",
+        "invalid JSON texts are refused",
         arguments: [
             "", " ", "nul", "nullx", "01", "1.", ".5", "1e", "+1", "-", "\"", "\"\\x\"", "\"\\u12\"", "\"\\ud83d\"",
             "\"\\udc00\"", "\"\n\"", "[", "[1", "[1 2]", "{", "{1:2}", "{\"a\"}", "{\"a\":}", "1e999",
@@ -33,19 +33,19 @@ struct JSONValueTests {
         #expect(JSONValue(Array(text.utf8)) == nil)
     }
 
-    @Test("octets that are not UTF-8 are refused")
+    @Test("text that is not UTF-8 is refused")
     func notUnicode() {
         #expect(JSONValue([0x22, 0xff, 0x22]) == nil)
     }
 
-    @Test("strings are written so that they are read back")
+    @Test("a quoted string is read back unchanged")
     func quotes() {
         for text in ["", "a\"b\\c", "\u{0}\u{1f}\n", "é😀"] {
             #expect(JSONValue(Array(JSONText.quoted(text).utf8)) == .string(text))
         }
     }
 
-    @Test("a whole number is one however it is written", arguments: ["60", "6e1", "60.0", "6.0E+1"])
+    @Test("a whole number is an integer in any notation", arguments: ["60", "6e1", "60.0", "6.0E+1"])
     func wholeNumbers(_ text: String) throws {
         let value = try #require(JSONValue(Array("[\(text)]".utf8)))
         #expect(value.array?.first?.integer == 60)
@@ -53,7 +53,7 @@ struct JSONValueTests {
         #expect(JSONValue(Array(large.text.utf8)) == large)
     }
 
-    @Test("any octets are read without a trap, and what is read is read again from its own text")
+    @Test("no octets make the reader trap, and each value is read again from its own text")
     func fuzz() {
         var fuzz = Fuzz(seed: 8_259)
         let seeds = [

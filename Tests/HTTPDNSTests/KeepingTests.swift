@@ -7,7 +7,7 @@ import Testing
 
 @testable import HTTPDNS
 
-@Suite("What is kept, and for how long")
+@Suite("How long answers are kept")
 struct KeepingTests {
     static let www = host("www.example.com")
 
@@ -25,7 +25,7 @@ struct KeepingTests {
     }
 
     @Test(
-        "rules of keeping",
+        "each kind of answer is kept for the time in its row",
         arguments: [
             ("an address, its TTL", v4("192.0.2.1", ttl: 60), 60),
             ("without TTL, the default", v4("192.0.2.1", ttl: nil), 60),
@@ -42,7 +42,7 @@ struct KeepingTests {
         #expect(kept.v6 == nil)
     }
 
-    @Test("what is unknown of one family is kept as none while the other has addresses, a minute at most")
+    @Test("a family missing from the answer is kept as absent for a minute at most, while the other has addresses")
     func partner() {
         let now = Moment(nanoseconds: 0)
         for (ttl, seconds) in [(30, 30), (600, 60)] {
@@ -59,7 +59,7 @@ struct KeepingTests {
         }
     }
 
-    @Test("TTLs of some domains have bounds of their own")
+    @Test("some domains have their own bounds for TTLs")
     func overrides() async throws {
         let upstream = ScriptedUpstream("one") { _ in .answer(v4("192.0.2.1", ttl: 60)) }
         let resolver = Self.resolver([upstream], clock: ManualClock()) {
@@ -72,7 +72,7 @@ struct KeepingTests {
         #expect(try await resolver.resolve(host("example.org")).ttl == .seconds(60))
     }
 
-    @Test("stale while refresh: an answer just past its TTL is used at once, the new one comes behind")
+    @Test("with staleWhileRefresh, an expired answer is returned at once and a new one is fetched in the background")
     func staleWhileRefresh() async throws {
         let clock = ManualClock()
         let upstream = ScriptedUpstream("one", .answer(v4("192.0.2.1")), .answer(v4("192.0.2.2")))
@@ -88,8 +88,8 @@ struct KeepingTests {
         #expect(try await resolver.resolve(Self.www).source == .fresh)
     }
 
-    /// A caller that found what was past its TTL just before the new answer came began another look-up behind it.
-    @Test("who is given what is past its TTL just as the new answer lands has nobody asked again")
+    /// Once, a caller that read an expired answer just before the new answer arrived started a second lookup.
+    @Test("a caller that reads an expired answer while the new one arrives starts no further lookup")
     func refreshesOnce() async throws {
         let clock = ManualClock()
         let resolver = Self.resolver([ScriptedUpstream("one") { _ in .answer(v4("192.0.2.1")) }], clock: clock)
@@ -106,7 +106,7 @@ struct KeepingTests {
         #expect(resolver.questionsSent == 2 * names.count)
     }
 
-    @Test("callers do not wait for slow upstreams for ever when something past its TTL is at hand (RFC 8767)")
+    @Test("callers get an expired answer when upstreams are slow (RFC 8767)")
     func staleAnswerDelay() async throws {
         let clock = ManualClock()
         let gate = Gate()
@@ -123,7 +123,7 @@ struct KeepingTests {
         await until { resolver.cached(Self.www)?.addresses == addresses("192.0.2.2") }
     }
 
-    @Test("after a failure, an answer past its TTL is used without asking, for half a minute")
+    @Test("after a failure, an expired answer is used for half a minute before upstreams are asked again")
     func staleRecheck() async throws {
         let clock = ManualClock()
         let failure = ScriptedUpstream.Step.fail(UpstreamError(.lookupFailed, "no"))
@@ -139,7 +139,7 @@ struct KeepingTests {
         #expect(try await resolver.resolve(Self.www).source == .fresh)
     }
 
-    @Test("a denial that nobody vouches for does not displace an answer past its TTL")
+    @Test("a denial without a TTL does not replace an expired answer")
     func unvouchedDenial() async throws {
         let clock = ManualClock()
         let upstream = ScriptedUpstream(
@@ -153,7 +153,7 @@ struct KeepingTests {
         #expect(try await resolver.resolve(Self.www).source == .stale)
     }
 
-    @Test("a name in use is asked for again in the last tenth of its TTL, once, and nobody waits")
+    @Test("a name in use is refreshed once in the last tenth of its TTL, and callers do not wait for it")
     func refreshAhead() async throws {
         let clock = ManualClock()
         let upstream = ScriptedUpstream("one") { _ in .answer(v4("192.0.2.1", ttl: 100)) }
@@ -169,7 +169,7 @@ struct KeepingTests {
         #expect(try await resolver.resolve(Self.www).ttl == .seconds(100))
     }
 
-    @Test("a name that is not in use is not asked for again")
+    @Test("a name that is not in use is not refreshed")
     func coldNames() async throws {
         let clock = ManualClock()
         let upstream = ScriptedUpstream("one") { _ in .answer(v4("192.0.2.1", ttl: 100)) }
@@ -181,7 +181,7 @@ struct KeepingTests {
         #expect(upstream.questions.count == 1)
     }
 
-    @Test("names that are to be kept fresh are, used or not")
+    @Test("names in the list keptFresh are refreshed without being used")
     func keptFresh() async throws {
         let clock = ManualClock()
         let upstream = ScriptedUpstream("one") { _ in .answer(v4("192.0.2.1", ttl: 100)) }
@@ -190,7 +190,7 @@ struct KeepingTests {
         for round in 1...3 {
             await until { upstream.questions.count == round }
             await resolver.settled()
-            // Who keeps the name fresh, and who looks at the time of its last question.
+            // Two sleepers: the task that keeps the name fresh and the time limit of its last question.
             try await clock.sleepers { $0 > 1 }
             clock.advance(by: .seconds(76))
         }
@@ -198,7 +198,7 @@ struct KeepingTests {
         await running.value
     }
 
-    @Test("answers for subnets are kept apart, and the question carries the subnet")
+    @Test("the question carries the subnet, and each subnet has its own answers")
     func subnets() async throws {
         let upstream = ScriptedUpstream("one", .answer(v4("192.0.2.1")), .answer(v4("192.0.2.2")))
         let resolver = Self.resolver([upstream], clock: ManualClock())
@@ -212,7 +212,7 @@ struct KeepingTests {
 
     // MARK: Order and speed
 
-    @Test("a race takes the first good answer and cancels the other")
+    @Test("a race uses the first good answer and cancels the other question")
     func race() async throws {
         let slow = ScriptedUpstream("slow", .silence)
         let fast = ScriptedUpstream("fast", .answer(v4("192.0.2.2")))
@@ -221,7 +221,7 @@ struct KeepingTests {
         await until { slow.cancelled == 1 }
     }
 
-    @Test("a hedge joins the next when the first takes longer than usual")
+    @Test("a hedge asks the next upstream when the first takes longer than usual")
     func hedge() async throws {
         let clock = ManualClock()
         let slow = ScriptedUpstream("slow", .silence)
@@ -235,7 +235,7 @@ struct KeepingTests {
         #expect(try await resolution.upstream == "next")
     }
 
-    @Test("that there is no answer for one family leaves what is known of the other, and lets it be asked for")
+    @Test("a failure for one family leaves the other family's answer usable and does not prevent asking for it")
     func failureOfOneFamily() async throws {
         let failure = ScriptedUpstream.Step.fail(UpstreamError(.lookupFailed, "SERVFAIL"))
         let upstream = ScriptedUpstream("one") { $0.families == .v6 ? failure : .answer(v4("192.0.2.1")) }
@@ -245,7 +245,7 @@ struct KeepingTests {
             await #expect(throws: ResolutionError.self) { try await resolver.resolve(name, families: .v6) }
             #expect(try await resolver.resolve(name, families: .v4).addresses == addresses("192.0.2.1"))
             #expect(try await resolver.resolve(name, families: .v4).source == .cached)
-            // The failure is remembered all the same.
+            // The failure itself is remembered.
             await #expect(throws: ResolutionError.self) { try await resolver.resolve(name, families: .v6) }
         }
         #expect(upstream.questions.map(\.families) == [.v4, .v6, .v6, .v4])
@@ -253,7 +253,7 @@ struct KeepingTests {
 
     // MARK: Prefetch and comparison
 
-    /// An upstream that answers several names at once.
+    /// An upstream that answers several names in one question.
     final class Batch: BatchUpstream {
         let name = "batch"
         let maxNames = 3
@@ -271,7 +271,7 @@ struct KeepingTests {
         }
     }
 
-    @Test("prefetch asks for several names in one question; what that leaves open is asked for alone")
+    @Test("a prefetch asks for several names in one question, and asks for each missing name separately")
     func batch() async throws {
         let batch = Batch()
         let resolver = Self.resolver([batch], clock: ManualClock()) { $0.prefetchWidth = 1 }
@@ -286,7 +286,7 @@ struct KeepingTests {
         #expect(resolver.cached(host("n5.example"))?.addresses == addresses("192.0.2.1"))
     }
 
-    @Test("all upstreams are asked side by side, and each one's word is told")
+    @Test("askAll asks all upstreams at once and reports each one's result")
     func askAll() async throws {
         let one = ScriptedUpstream("one", .answer(v4("192.0.2.1")))
         let two = ScriptedUpstream("two", .answer(v4("127.0.0.1")))
@@ -300,7 +300,7 @@ struct KeepingTests {
         #expect(resolver.cachedNames == 0)
     }
 
-    @Test("services are not told of private and denied names by who asks all; the system's word on them is not doubted")
+    @Test("askAll asks only the system for private and denied names, and does not check the system's answer")
     func askAllOfPrivateNames() async throws {
         for name in ["printer.local", "intranet", "pay.example.com"] {
             let service = ScriptedUpstream("one")
@@ -326,7 +326,7 @@ struct KeepingTests {
         func save(_ answers: [StoredAnswer]) async throws { self.answers.withLockedValue { $0 = answers } }
     }
 
-    @Test("answers outlive the process, with their age, in their network")
+    @Test("stored answers are restored with their age and their network")
     func store() async throws {
         let store = MemoryStore()
         let clock = ManualClock()
@@ -350,13 +350,13 @@ struct KeepingTests {
         #expect(resolution.upstream == "one")
     }
 
-    @Test("a name of which one family is known is resolved for both, and does not end the process")
+    @Test("a name with only one family cached can be resolved for both families without a crash")
     func oneFamilyThenBoth() async throws {
         let clock = ManualClock()
         let upstream = ScriptedUpstream("one", .answer(v4("192.0.2.1", ttl: 60)), .fail(ResolverTests.failure))
         let resolver = ResolverTests.resolver([upstream], clock: clock, families: .both)
         _ = try await resolver.resolve(ResolverTests.www, families: .v4)
-        // Time has begun: from here to the earliest moment is more than 64 bits of nanoseconds.
+        // The clock is past zero: the span from now back to the earliest moment exceeds 64 bits of nanoseconds.
         clock.advance(by: .seconds(1))
         _ = resolver.cached(ResolverTests.www)
         let both = try await resolver.resolve(ResolverTests.www)
@@ -364,7 +364,7 @@ struct KeepingTests {
         #expect(both.ttl == .seconds(59))
     }
 
-    @Test("a host's own bound for TTLs holds for what is restored too")
+    @Test("TTL bounds of a domain also apply to restored answers")
     func restoreUnderOverride() async throws {
         let store = MemoryStore()
         let part = StoredAnswer.Part(addresses: ["192.0.2.1"], storedAt: 1_000, expiresAt: 1_600)
@@ -382,7 +382,7 @@ struct KeepingTests {
         #expect(resolver.cached(host("www.other.example"))?.ttl == .seconds(600))
     }
 
-    @Test("what is too old, from the future, bogus, or of an upstream that is gone is not restored")
+    @Test("answers that are too old, from the future, bogus or from a removed upstream are not restored")
     func restoreRefuses() async throws {
         let part = { (text: String, stored: Int64) in
             StoredAnswer.Part(addresses: [text], storedAt: stored, expiresAt: stored + 60)
@@ -391,7 +391,7 @@ struct KeepingTests {
         store.answers.withLockedValue {
             $0 = [
                 StoredAnswer(name: "old.example", network: "", upstream: "one", v4: part("192.0.2.1", 0)),
-                // A damaged file may hold any number.
+                // A damaged file can hold any number.
                 StoredAnswer(name: "damaged.example", network: "", upstream: "one", v4: part("192.0.2.1", .min)),
                 StoredAnswer(name: "future.example", network: "", upstream: "one", v4: part("192.0.2.1", 200_000)),
                 StoredAnswer(name: "bogus.example", network: "", upstream: "one", v4: part("127.0.0.1", 99_990)),
@@ -416,7 +416,7 @@ struct KeepingTests {
         await resolver.shutdown()
     }
 
-    @Test("what the system and tables say is not stored")
+    @Test("answers from the system and from tables are not stored")
     func storesServicesAlone() async throws {
         let store = MemoryStore()
         let table = FixedUpstream(HostsTable(parsing: "192.0.2.1 www.example.com"))
@@ -427,7 +427,7 @@ struct KeepingTests {
     }
 
     @Test(
-        "a duration in nanoseconds, as near as 64 bits can hold it",
+        "a duration converts to the nearest number of nanoseconds that 64 bits hold",
         arguments: [
             (0, 0, 0), (0, 1_000_000_000, 1), (0, -1_000_000_000, -1), (20, 5_000_000_000, 20_000_000_005),
             (0, 999_999_999, 0), (0, -999_999_999, 0), (10_000_000_000, 0, .max), (-10_000_000_000, 0, .min),

@@ -8,9 +8,9 @@ import Testing
 
 @testable import HTTPDNS
 
-@Suite("What is measured, and what is counted")
+@Suite("Probes, metrics and hosts files")
 struct MeasuringTests {
-    @Test("a prefetch that probes puts endpoints that take no connection last", .timeLimit(.minutes(1)))
+    @Test("a prefetch with probes puts endpoints that refuse connections last", .timeLimit(.minutes(1)))
     func probing() async throws {
         let dead = try RefusedEndpoint(address: "127.0.0.2")
         let port = dead.endpoint.port
@@ -26,7 +26,7 @@ struct MeasuringTests {
         #expect(resolver.cached(name, port: port)?.addresses == addresses("127.0.0.2 127.0.0.3"))
         await resolver.prefetch([name], probing: port)
         #expect(resolver.cached(name, port: port)?.addresses == addresses("127.0.0.3 127.0.0.2"))
-        // At another port nothing is known.
+        // The probe says nothing about other ports.
         #expect(resolver.cached(name, port: 443)?.addresses == addresses("127.0.0.2 127.0.0.3"))
         #expect(upstream.questions.count == 1)
         await resolver.shutdown()
@@ -34,7 +34,7 @@ struct MeasuringTests {
         dead.close()
     }
 
-    @Test("questions and their times go to swift-metrics, by upstream and outcome")
+    @Test("questions and their durations are reported to swift-metrics, by upstream and outcome")
     func metrics() async throws {
         let metrics = TestMetrics()
         let bad = ScriptedUpstream("bad") { _ in .fail(UpstreamError(.unreachable, "is away")) }
@@ -61,7 +61,7 @@ struct MeasuringTests {
         await resolver.shutdown()
     }
 
-    @Test("a hosts file that changes is read again, and one that is gone is a failure and no answer")
+    @Test("a changed hosts file is read again, and a missing one is a failure")
     func hostsFile() async throws {
         let path = NSTemporaryDirectory() + "/beeline-hosts-\(UUID().uuidString)"
         defer { try? FileManager.default.removeItem(atPath: path) }
@@ -77,7 +77,7 @@ struct MeasuringTests {
         await #expect(throws: UpstreamError.self) { try await upstream.answer(question) }
     }
 
-    @Test("a hosts file that is a pipe is read once, and kept", .timeLimit(.minutes(1)))
+    @Test("a hosts file that is a pipe is read only once, and its content is kept", .timeLimit(.minutes(1)))
     func hostsPipe() async throws {
         let pipe = Pipe()
         try pipe.fileHandleForWriting.write(contentsOf: Data("192.0.2.7 pipe.test\n".utf8))
@@ -87,7 +87,7 @@ struct MeasuringTests {
         for _ in 0..<2 { #expect(try await upstream.answer(question).v4?.addresses == addresses("192.0.2.7")) }
     }
 
-    @Test("what comes with an answer besides addresses reaches the caller")
+    @Test("the extra data of an answer reaches the caller")
     func extra() async throws {
         let upstream = ScriptedUpstream(
             "one",

@@ -11,7 +11,7 @@ import Testing
 @Suite("NAT64 prefixes")
 struct NAT64PrefixTests {
     @Test(
-        "the examples of RFC 6052 §2.4",
+        "the examples of RFC 6052 §2.4 are translated both ways",
         arguments: [
             ("2001:db8::/32", "2001:db8:c000:221::"), ("2001:db8:100::/40", "2001:db8:1c0:2:21::"),
             ("2001:db8:122::/48", "2001:db8:122:c000:2:2100::"), ("2001:db8:122:300::/56", "2001:db8:122:3c0:0:221::"),
@@ -27,7 +27,7 @@ struct NAT64PrefixTests {
     }
 
     @Test(
-        "blocks that are no prefix",
+        "networks that cannot be NAT64 prefixes are refused",
         arguments: ["10.0.0.0/8", "2001:db8::/33", "2001:db8::/128", "2001:db8:0:0:ff00::/96"]
     )
     func none(_ text: String) throws {
@@ -35,7 +35,7 @@ struct NAT64PrefixTests {
     }
 
     @Test(
-        "discovery finds each length by the name's own addresses (RFC 7050)",
+        "discovery finds a prefix of each length (RFC 7050)",
         arguments: [
             "2001:db8::/32", "2001:db8:100::/40", "2001:db8:122::/48", "2001:db8:122:300::/56", "2001:db8:122:344::/64",
             "2001:db8:122:344::/96", "64:ff9b::/96",
@@ -47,12 +47,12 @@ struct NAT64PrefixTests {
         #expect(NAT64Prefix.discovered(in: records) == [prefix])
     }
 
-    @Test("records that hold none of the addresses betray no prefix")
+    @Test("records without the well-known addresses give no prefix")
     func noDiscovery() {
         #expect(NAT64Prefix.discovered(in: addresses("2001:db8::1 192.0.0.170")).isEmpty)
     }
 
-    @Test("private addresses have no place under the well-known prefix (RFC 6052 §3.1)")
+    @Test("private addresses are not translated with the well-known prefix (RFC 6052 §3.1)")
     func privateAddresses() throws {
         let wellKnown = try #require(IPNetwork("64:ff9b::/96").flatMap { NAT64Prefix($0) })
         let own = try #require(IPNetwork("2001:db8::/96").flatMap { NAT64Prefix($0) })
@@ -78,7 +78,7 @@ struct NetworkTests {
         return Resolver(configuration, clock: ManualClock())
     }
 
-    @Test("answers are kept apart by network, and found again when one comes back")
+    @Test("each network has its own answers, which are used again when the network returns")
     func answersByNetwork() async throws {
         let upstream = ScriptedUpstream("one", .answer(v4("192.0.2.1")), .answer(v4("192.0.2.2")))
         let resolver = Self.resolver([upstream]) { $0.refreshedOnChange = 0 }
@@ -96,7 +96,7 @@ struct NetworkTests {
         #expect(upstream.questions.count == 2)
     }
 
-    @Test("names in use are asked for again in the new network, connections are given up")
+    @Test("a change of network closes connections and refreshes the names in use")
     func refreshesHotNames() async throws {
         let seen = NIOLockedValueBox<[Network]>([])
         let upstream = ScriptedUpstream("one") { _ in .answer(v4("192.0.2.1")) }
@@ -112,7 +112,7 @@ struct NetworkTests {
         #expect(seen.withLockedValue { $0 } == [work])
     }
 
-    @Test("an upstream that was down has another chance in another network")
+    @Test("an upstream that was down is asked again after a change of network")
     func health() async throws {
         let failure = ScriptedUpstream.Step.fail(UpstreamError(.unreachable, "no"))
         let first = ScriptedUpstream("one", failure, failure, failure, .answer(v4("192.0.2.1")))
@@ -124,7 +124,7 @@ struct NetworkTests {
         #expect(try await resolver.resolve(host("a.example")).upstream == "one")
     }
 
-    @Test("addresses that the network does not lead to are left out, unless there are no others")
+    @Test("addresses that the network cannot reach are left out unless there are no others")
     func families() async throws {
         let upstream = ScriptedUpstream("one") { _ in .answer(.both("192.0.2.1", "2001:db8::1")) }
         let resolver = Self.resolver([upstream], families: .both) { $0.refreshedOnChange = 0 }
@@ -133,7 +133,7 @@ struct NetworkTests {
         #expect(try await resolver.resolve(host("a.example"), families: .v6).addresses == addresses("2001:db8::1"))
     }
 
-    @Test("without IPv4, IPv4 hosts and addresses are reached under the prefix that the network's resolver betrays")
+    @Test("on an IPv6-only network, IPv4 hosts and addresses get the discovered NAT64 prefix")
     func nat64() async throws {
         let upstream = ScriptedUpstream("one") { _ in .answer(v4("192.0.2.33")) }
         let probe = Answer(v6: .addresses(addresses("64:ff9b::c000:aa 64:ff9b::c000:ab"), ttl: nil))
@@ -149,7 +149,7 @@ struct NetworkTests {
     }
 
     @Test(
-        "in a network of one family, all that it leads to having failed forces a refresh: the others are never dialled",
+        "when all endpoints that the network can reach have failed, the name is refreshed",
         arguments: [
             Network(id: "v4", families: .v4),
             Network(
@@ -172,13 +172,13 @@ struct NetworkTests {
         #expect(upstream.questions.count == 2)
     }
 
-    @Test("without IPv4, a service that is known by an IPv4 address is asked through the network's NAT64")
+    @Test("on an IPv6-only network, a service with an IPv4 address is reached through NAT64")
     func upstreamsByNAT64() async throws {
         let origin = try await LoopbackOrigin.start(addresses: ["::1"]) { _ in .text("reached") }
         let engine = Engine()
         let transport = EngineTransport(engine: engine)
         var configuration = ResolverConfiguration(
-            // 0.0.0.1 is ::1 under this prefix.
+            // With this prefix, 0.0.0.1 becomes ::1.
             system: FixedUpstream(HostsTable(parsing: "::c000:aa ipv4only.arpa"))
         )
         configuration.networkDidChange = { transport.networkChanged(to: $0) }
@@ -198,7 +198,7 @@ struct NetworkTests {
         await origin.stop()
     }
 
-    /// A network of IPv6 alone under whose prefix 0.0.0.1 is ::1.
+    /// An IPv6-only network with a prefix that turns 0.0.0.1 into ::1.
     static let loopbackNAT64 = Network(
         id: "v6",
         families: .v6,
@@ -206,7 +206,7 @@ struct NetworkTests {
     )
 
     @Test(
-        "without IPv4, plain DNS is asked through the network's NAT64, over UDP and TCP, and without it where there is IPv4"
+        "plain DNS over UDP and TCP goes through NAT64 on an IPv6-only network, and directly where there is IPv4"
     )
     func plainDNSByNAT64() async throws {
         let server = try await DNSServer.start(
@@ -223,7 +223,7 @@ struct NetworkTests {
         #expect(server.tcpConnections == 1)
         await resolver.networkChanged(to: Network(id: "v4", families: .v4))
         let error = await #expect(throws: UpstreamError.self) { try await upstream.answer(DNSTransportTests.www) }
-        // What becomes of a datagram to such an address depends on the machine.
+        // The error for a datagram to such an address depends on the machine.
         #expect(error?.code == .unreachable || error?.code == .timeLimit)
         #expect(server.tcpConnections == 1)
         await resolver.shutdown()
@@ -231,7 +231,7 @@ struct NetworkTests {
     }
 
     @Test(
-        "without IPv4, DNS over TLS is asked through the network's NAT64, with a certificate for the name or the IPv4 address",
+        "on an IPv6-only network, DNS over TLS goes through NAT64 and checks the name or the IPv4 address",
         arguments: ["dns.test", "0.0.0.1"]
     )
     func tlsByNAT64(_ name: String) async throws {
@@ -247,7 +247,7 @@ struct NetworkTests {
         let upstream = try DoTUpstream(host(name), at: [IPAddress(v4: 1)], port: listener.port, tls: tls)
         upstream.networkChanged(to: Self.loopbackNAT64)
         #expect(try await upstream.answer(DNSTransportTests.www) == v4("192.0.2.1"))
-        // The dialled address is nobody's name.
+        // The certificate is not valid for the address that is dialled.
         let other = try DoTUpstream(host("0.0.0.2"), at: [IPAddress(v4: 1)], port: listener.port, tls: tls)
         other.networkChanged(to: Self.loopbackNAT64)
         let error = await #expect(throws: UpstreamError.self) { try await other.answer(DNSTransportTests.www) }
@@ -255,7 +255,7 @@ struct NetworkTests {
         await listener.stop()
     }
 
-    @Test("real IPv6 addresses come before translated ones")
+    @Test("native IPv6 addresses come before translated ones")
     func nativeFirst() {
         var ranking = EndpointRanking(limits: .init())
         let prefix = IPNetwork("64:ff9b::/96").flatMap { NAT64Prefix($0) }
@@ -269,7 +269,7 @@ struct NetworkTests {
         #expect(order.addresses == addresses("2001:db8::1 64:ff9b::c000:201"))
     }
 
-    @Test("seventeen networks: the first is forgotten")
+    @Test("the table holds sixteen networks and forgets the oldest one")
     func realms() {
         var table = RealmTable()
         #expect(table.current == 1)
@@ -283,7 +283,7 @@ struct NetworkTests {
         #expect(table.current == current)
     }
 
-    @Test("this machine's network can be read, and sends nothing")
+    @Test("the monitor reads this machine's network without sending anything")
     func systemMonitor() {
         let monitor = SystemNetworkMonitor()
         let network = monitor.current()
@@ -291,7 +291,7 @@ struct NetworkTests {
         #expect(SystemNetworkMonitor.localAddress(towards: address("127.0.0.1")) == address("127.0.0.1"))
     }
 
-    /// A network that the test changes.
+    /// A monitor whose network the test changes.
     final class ScriptedMonitor: NetworkMonitor {
         let network = NIOLockedValueBox(Network(id: "home", families: .both))
         let signs = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
@@ -305,7 +305,7 @@ struct NetworkTests {
         }
     }
 
-    @Test("while it runs, the resolver follows the network, when that has come to rest")
+    @Test("the running resolver follows the network once its changes have settled")
     func follows() async throws {
         let clock = ManualClock()
         let monitor = ScriptedMonitor()
@@ -323,7 +323,7 @@ struct NetworkTests {
         await running.value
     }
 
-    @Test("the system's resolver away at a change: the prefix is asked for until it answers, and then no more")
+    @Test("when the system's resolver fails after a change, NAT64 discovery is retried until it answers")
     func nat64Later() async throws {
         let probe = Answer(v6: .addresses(addresses("64:ff9b::c000:aa"), ttl: nil))
         let away = ScriptedUpstream.Step.fail(UpstreamError(.unreachable, "the network is not up yet"))
@@ -331,7 +331,7 @@ struct NetworkTests {
         let clock = ManualClock()
         let monitor = ScriptedMonitor()
         var configuration = ResolverConfiguration(upstreams: [ScriptedUpstream("one")], system: system)
-        // So that nobody but the one who waits for the next time sleeps for so short a time.
+        // A long budget, so that the retry is the only short sleep.
         configuration.upstreamBudget = .seconds(60)
         configuration.networkMonitor = monitor
         monitor.network.withLockedValue { $0 = Network(id: "v6", families: .v6) }
@@ -350,7 +350,7 @@ struct NetworkTests {
     }
 
     @Test(
-        "a service that tells its clients where to ask is asked again in another network, its last word being for hours"
+        "a change of network fetches the service's schedule again before it expires"
     )
     func scheduleOfAnotherNetwork() async throws {
         let schedule = { (address: String) -> ScriptedTransport.Reply in .text(#"{"service_ip":["\#(address)"]}"#) }
@@ -378,7 +378,7 @@ struct NetworkTests {
 }
 
 extension ManualClock {
-    /// Whether somebody sleeps who wakes in this time.
+    /// Whether a sleeper wakes up within this time.
     fileprivate func hasSleeper(within duration: Duration) -> Bool {
         nextDeadline.map { $0 <= now.advanced(by: duration) } ?? false
     }

@@ -21,7 +21,7 @@ struct OtherServicesTests {
          "ipv6":{"ip":["2001:db8::1"],"ttl":200}}},"clientip":"203.0.113.9","timestamp":1513602734}
         """#
 
-    @Test("Baidu: question and answer")
+    @Test("Baidu: the question is signed, and the answer is read")
     func baidu() async throws {
         let transport = ScriptedTransport(.text(Self.baiduAnswer))
         let answer = try await Self.baidu(transport).answer(Question(Self.www))
@@ -43,7 +43,7 @@ struct OtherServicesTests {
     }
 
     @Test(
-        "Baidu: replies that are no answer",
+        "Baidu: invalid replies are refused",
         arguments: [
             (#"{"msg":"sign expired"}"#, UpstreamError.Code.accountRefused),
             (#"{"msg":"no domain"}"#, .questionRefused),
@@ -68,7 +68,7 @@ struct OtherServicesTests {
         return try VolcengineUpstream("1023", "QlgAuFMwNUwN", host("dns.test"), [endpoint], true, transport, clock)
     }
 
-    @Test("Volcengine: one family a question, expiry in milliseconds")
+    @Test("Volcengine: each question asks for one family and expires after milliseconds")
     func volcengine() async throws {
         let transport = ScriptedTransport(
             .text(#"{"dns":[{"domain":"www.example.com","ips":["192.0.2.1"],"ttl":60}]}"#)
@@ -90,7 +90,7 @@ struct OtherServicesTests {
     }
 
     @Test(
-        "Volcengine: shapes of answers",
+        "Volcengine: each shape of answer is read or refused as its row says",
         arguments: [
             (#"[{"host":"www.example.com","ips":["192.0.2.1","2001:db8::1"],"ttl":60}]"#, Optional(v4("192.0.2.1").v4)),
             (#"{"data":[{"dn":"www.example.com","ip":"192.0.2.1","ttl":"60"}]}"#, v4("192.0.2.1").v4),
@@ -124,7 +124,7 @@ struct OtherServicesTests {
          "Comment":"Response from 192.0.2.99."}
         """#
 
-    @Test("JSON: question and answer, aliases followed")
+    @Test("JSON: the question is sent, and aliases in the answer are followed")
     func json() async throws {
         let transport = ScriptedTransport(.text(Self.google))
         var question = Question(Self.www, families: .v4)
@@ -135,7 +135,7 @@ struct OtherServicesTests {
         #expect(request.fields[.accept] == "application/dns-json")
     }
 
-    @Test("JSON: no such name, for the lower of the SOA's TTL and its last number")
+    @Test("JSON: a denial lasts for the lower of the SOA's TTL and its last number")
     func jsonNegative() async throws {
         let body = #"""
             {"Status":3,"Question":[{"name":"www.example.com.","type":1}],
@@ -145,7 +145,7 @@ struct OtherServicesTests {
         #expect(answer.v4 == .absent(.noName, ttl: .seconds(300)))
     }
 
-    @Test("JSON: a question that is an object, as Alibaba's public service writes it")
+    @Test("JSON: a question in the form of Alibaba's public service, an object, is accepted")
     func jsonObject() async throws {
         let body = #"""
             {"Status":0,"Question":{"name":"www.example.com.","type":28},
@@ -156,7 +156,7 @@ struct OtherServicesTests {
     }
 
     @Test(
-        "JSON: replies that are no answer",
+        "JSON: invalid replies are refused",
         arguments: [
             ("", UpstreamError.Code.malformedAnswer), ("{}", .malformedAnswer), (#"{"Status":2}"#, .lookupFailed),
             (#"{"Status":0,"Question":[{"name":"evil.example.","type":1}]}"#, .wrongAnswer),
@@ -171,7 +171,7 @@ struct OtherServicesTests {
         #expect(error?.code == code)
     }
 
-    @Test("JSON: only over TLS, and only where its address is known")
+    @Test("JSON: an upstream needs TLS and a known address")
     func jsonMisconfigured() throws {
         let transport = ScriptedTransport()
         #expect(throws: UpstreamError.self) { try Self.json(transport, "http://192.0.2.1/resolve") }
@@ -180,7 +180,7 @@ struct OtherServicesTests {
         }
     }
 
-    @Test("any answer is read without a trap")
+    @Test("no answer makes a reader trap")
     func fuzz() {
         var fuzz = Fuzz(seed: 76)
         let seeds = [
@@ -192,7 +192,7 @@ struct OtherServicesTests {
             _ = try? BaiduUpstream.read(UpstreamReply(status: 200, body: octets), [Self.www], .both)
             guard let json = JSONValue(octets) else { continue }
             _ = try? VolcengineUpstream.read(json, Self.www, .v4)
-            // A message with several questions is written, but never read.
+            // A message with several questions can be written but not read.
             if let message = try? DNSMessage(json), message.questions.count == 1, let encoded = message.encoded() {
                 #expect((try? DNSMessage(octets: encoded)) != nil)
             }

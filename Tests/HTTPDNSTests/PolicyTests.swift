@@ -17,7 +17,7 @@ struct UpstreamHealthTests {
         return health
     }
 
-    @Test("three failures in a row put an upstream out; a probe every 30 s looks whether it is back")
+    @Test("three failures in a row take an upstream out of use, and a probe every 30 s checks whether it is back")
     func down() {
         var health = Self.health(down: [0])
         #expect(health.choose(among: [0, 1, 2], now: Self.at(1)) == .init(upstreams: [1, 2]))
@@ -28,7 +28,7 @@ struct UpstreamHealthTests {
         #expect(health.choose(among: [0, 1, 2], now: Self.at(61)) == .init(upstreams: [0, 1, 2]))
     }
 
-    @Test("two failures and a success put nobody out")
+    @Test("two failures and a success leave an upstream in use")
     func notDown() {
         var health = Self.health()
         for _ in 0..<2 {
@@ -39,7 +39,7 @@ struct UpstreamHealthTests {
         #expect(health.choose(among: [0], now: Self.at(0)).upstreams == [0])
     }
 
-    @Test("while all are down, each of them is asked one question in 30 s")
+    @Test("while all upstreams are down, each one is asked one question per 30 s")
     func allDown() {
         var health = Self.health(down: [0, 1, 2])
         #expect(health.choose(among: [0, 1, 2], now: Self.at(10)) == .init(upstreams: []))
@@ -50,7 +50,7 @@ struct UpstreamHealthTests {
         #expect(health.choose(among: [0, 1, 2], now: Self.at(60)) == .init(upstreams: [0]))
     }
 
-    @Test("an upstream that recovered is asked although the first one stays dead")
+    @Test("an upstream that recovered is asked even though the first one is still down")
     func recoveredBehindADeadOne() {
         var health = Self.health(down: [0, 1])
         #expect(health.choose(among: [0, 1], now: Self.at(30)) == .init(upstreams: [0]))
@@ -60,7 +60,7 @@ struct UpstreamHealthTests {
         #expect(health.choose(among: [0, 1], now: Self.at(32)).upstreams == [1])
     }
 
-    @Test("a question that is refused says nothing against the upstream")
+    @Test("a refused question does not count against the upstream")
     func refusedQuestion() {
         var health = Self.health()
         for _ in 0..<9 { health.failed(0, .doNotRepeat, now: Self.at(0)) }
@@ -68,7 +68,7 @@ struct UpstreamHealthTests {
     }
 
     @Test(
-        "a 403 rests an upstream that was told an account, and no other: it may be a captive portal's",
+        "a 403 pauses an upstream only if the question carried an account, since a captive portal may send it",
         arguments: [401, 403, 407]
     )
     func refusalWithoutAnAccount(_ status: Int) {
@@ -79,7 +79,7 @@ struct UpstreamHealthTests {
         #expect { try reply.requireSuccess() } throws: { ($0 as? UpstreamError)?.code == .accountRefused }
     }
 
-    @Test("an account that is refused leaves the upstream alone for a while")
+    @Test("a refused account pauses its upstream for ten minutes")
     func refusedAccount() {
         var health = Self.health()
         health.failed(0, .leaveAlone, now: Self.at(0))
@@ -87,10 +87,10 @@ struct UpstreamHealthTests {
         #expect(health.choose(among: [0, 1], now: Self.at(600)) == .init(upstreams: [0, 1]))
     }
 
-    @Test("another network is another chance")
+    @Test("a change of network clears the failures of all upstreams")
     func networkChanged() {
         var health = Self.health(down: [0, 1])
-        // A captive portal may have refused the account.
+        // The account may have been refused by a captive portal.
         health.failed(2, .leaveAlone, now: Self.at(0))
         health.networkChanged()
         #expect(health.choose(among: [0, 1, 2], now: Self.at(1)).upstreams == [0, 1, 2])
@@ -109,7 +109,7 @@ struct EndpointRankingTests {
     }
 
     @Test(
-        "families take turns, IPv6 first; within a family the upstream's order stays",
+        "families alternate with IPv6 first, and each family keeps the upstream's order",
         arguments: [
             ("192.0.2.1 192.0.2.2", "2001:db8::1", "2001:db8::1 192.0.2.1 192.0.2.2"),
             ("192.0.2.1", "2001:db8::2 2001:db8::1", "2001:db8::2 192.0.2.1 2001:db8::1"),
@@ -122,7 +122,7 @@ struct EndpointRankingTests {
         #expect(Self.order(EndpointRanking(limits: .init()), v4, v6) == expected)
     }
 
-    @Test("an endpoint that failed is last for a while, longer each time, and a success clears it")
+    @Test("a failed endpoint moves to the end for a growing time, until it succeeds")
     func demotes() {
         var ranking = EndpointRanking(limits: .init())
         ranking.failed(Self.endpoint("192.0.2.1"), now: Self.at(0))
@@ -136,7 +136,7 @@ struct EndpointRankingTests {
         #expect(Self.order(ranking, "192.0.2.1 192.0.2.2", at: 91) == "192.0.2.1 192.0.2.2")
     }
 
-    @Test("the demotion stops growing at its upper bound")
+    @Test("the time at the end has an upper bound")
     func longestDemotion() {
         var ranking = EndpointRanking(limits: .init())
         for _ in 0..<100 { ranking.failed(Self.endpoint("192.0.2.1"), now: Self.at(0)) }
@@ -144,14 +144,14 @@ struct EndpointRankingTests {
         #expect(!ranking.isDemoted(Self.endpoint("192.0.2.1"), now: Self.at(600)))
     }
 
-    @Test("another port of the address is another endpoint")
+    @Test("each port of an address is its own endpoint")
     func ports() {
         var ranking = EndpointRanking(limits: .init())
         ranking.failed(Self.endpoint("192.0.2.1", port: 8_443), now: Self.at(0))
         #expect(Self.order(ranking, "192.0.2.1 192.0.2.2") == "192.0.2.1 192.0.2.2")
     }
 
-    @Test("of several that failed, the one that is forgiven first is tried first")
+    @Test("among failed endpoints, the one with the shortest remaining time comes first")
     func amongDemoted() {
         var ranking = EndpointRanking(limits: .init())
         ranking.failed(Self.endpoint("192.0.2.1"), now: Self.at(0))
@@ -160,7 +160,7 @@ struct EndpointRankingTests {
         #expect(Self.order(ranking, "192.0.2.1 192.0.2.2", "2001:db8::1") == "192.0.2.2 2001:db8::1 192.0.2.1")
     }
 
-    @Test("measured endpoints change places among themselves; the others stay, and so come to be measured")
+    @Test("measured endpoints are sorted among themselves, and unmeasured ones keep their places")
     func measured() {
         var ranking = EndpointRanking(limits: .init())
         let list = "192.0.2.1 192.0.2.2 192.0.2.3 192.0.2.4"
@@ -173,7 +173,7 @@ struct EndpointRankingTests {
         #expect(Self.order(ranking, list, at: 600) == list, "what was measured long ago is forgotten")
     }
 
-    @Test("times that differ little leave the upstream's order alone")
+    @Test("small differences in time do not change the upstream's order")
     func equals() {
         var ranking = EndpointRanking(limits: .init())
         ranking.succeeded(Self.endpoint("192.0.2.1"), after: .milliseconds(7), now: Self.at(0))
@@ -181,7 +181,7 @@ struct EndpointRankingTests {
         #expect(Self.order(ranking, "192.0.2.1 192.0.2.2") == "192.0.2.1 192.0.2.2")
     }
 
-    @Test("times are smoothed over attempts")
+    @Test("times are averaged over several attempts")
     func smoothed() {
         var ranking = EndpointRanking(limits: .init())
         for milliseconds in [100, 20, 20] {
@@ -191,7 +191,7 @@ struct EndpointRankingTests {
     }
 
     @Test(
-        "RFC 6724: native IPv6, then IPv4, then what is tunnelled or local",
+        "native IPv6 comes first, then IPv4, then tunnelled and local addresses (RFC 6724)",
         arguments: [
             ("192.0.2.1", "2002:c000:201::1", "192.0.2.1 2002:c000:201::1"),
             ("192.0.2.1", "2001::1", "192.0.2.1 2001::1"), ("192.0.2.1", "fd00::1", "192.0.2.1 fd00::1"),
@@ -202,14 +202,14 @@ struct EndpointRankingTests {
         #expect(Self.order(EndpointRanking(limits: .init()), v4, v6) == expected)
     }
 
-    @Test("a unique local destination is as good as native for a machine with such an address")
+    @Test("a unique local address counts as native for a machine that has one")
     func uniqueLocal() {
         var ranking = EndpointRanking(limits: .init())
         ranking.networkChanged(to: Network(id: "x", families: .both, localV6: address("fd00::99")))
         #expect(Self.order(ranking, "192.0.2.1", "fd00::1") == "fd00::1 192.0.2.1")
     }
 
-    @Test("a machine whose only IPv6 address is a unique local one tries IPv4 first for native IPv6 (RFC 6724 rule 5)")
+    @Test("a machine with only a unique local IPv6 address prefers IPv4 to native IPv6 (RFC 6724 rule 5)")
     func uniqueLocalSource() {
         var ranking = EndpointRanking(limits: .init())
         ranking.networkChanged(to: Network(id: "x", families: .both, localV6: address("fd00::99")))
@@ -218,7 +218,7 @@ struct EndpointRankingTests {
         #expect(Self.order(ranking, "192.0.2.1", "2001:db8::1") == "2001:db8::1 192.0.2.1")
     }
 
-    @Test("it remembers no more endpoints than it may")
+    @Test("the ranking has a bound for the endpoints that it remembers")
     func bounded() {
         var limits = EndpointRanking.Limits()
         limits.maxEndpoints = 100
@@ -233,12 +233,12 @@ struct EndpointRankingTests {
 
 @Suite("Order of upstreams")
 struct UpstreamOrderTests {
-    @Test("the declared order, whatever was measured", arguments: [UpstreamOrder.sequence, .race(2), .hedge])
+    @Test("the declared order ignores measurements", arguments: [UpstreamOrder.sequence, .race(2), .hedge])
     func declared(_ order: UpstreamOrder) {
         #expect(order.arrange(3, roundTrip: { .milliseconds(30 - $0 * 10) }, random: { 0.5 }) == [0, 1, 2])
     }
 
-    @Test("weighted: the unmeasured first, then by chance, the fast more often")
+    @Test("the weighted order puts unmeasured upstreams first, then faster ones more often")
     func weighted() {
         #expect(
             UpstreamOrder.weighted.arrange(3, roundTrip: { $0 == 1 ? nil : .milliseconds(9) }, random: { 0 }) == [

@@ -9,11 +9,11 @@ import Testing
 
 @testable import HTTPDNS
 
-@Suite("What two threads do at once in the resolver", .timeLimit(.minutes(2)))
+@Suite("Concurrent changes in the resolver", .timeLimit(.minutes(2)))
 struct RaceTests {
     static let www = host("www.example.com")
 
-    /// An upstream that does something once when it is asked for its name.
+    /// An upstream that runs a closure once, when its name is read.
     final class NamedUpstream: Upstream {
         let onName = NIOLockedValueBox<(@Sendable () -> Void)?>(nil)
 
@@ -25,7 +25,7 @@ struct RaceTests {
         func answer(_ question: Question) async throws(UpstreamError) -> Answer { v4("192.0.2.1") }
     }
 
-    @Test("the switch set in the middle of a change of the network leaves every part of the cache in the state's realm")
+    @Test("turning the resolver off during a change of network leaves all cache shards in the same realm")
     func switchDuringNetworkChange() async {
         let upstream = NamedUpstream()
         let resolver = KeepingTests.resolver([upstream], clock: ManualClock())
@@ -36,7 +36,7 @@ struct RaceTests {
         #expect(resolver.shards.allSatisfy { $0.withLockedValue { $0.realm } == realm })
     }
 
-    /// A resolver whose upstream has said what it knows of IPv4, and the look-up that waits for IPv6.
+    /// A resolver whose upstream has answered for IPv4, and a lookup that waits for IPv6.
     private static func half(
         _ gate: Gate,
         _ clock: ManualClock,
@@ -54,7 +54,7 @@ struct RaceTests {
         return (resolver, flight, waiting)
     }
 
-    @Test("a hedge that was decided before an answer came, and is carried out after it, asks no upstream")
+    @Test("a hedge that was chosen before an answer arrived is not sent after it")
     func hedgeBehindAnswer() async throws {
         let (gate, clock, other) = (Gate(), ManualClock(), ScriptedUpstream("two", .silence))
         let (resolver, flight, waiting) = try await Self.half(gate, clock, other)
@@ -67,7 +67,7 @@ struct RaceTests {
         #expect(other.questions.isEmpty)
     }
 
-    @Test("half an answer that is handed out behind the end of its look-up does not take the place of the whole one")
+    @Test("a partial answer that is delivered after its lookup ended does not replace the complete one")
     func deliveryBehindEnd() async throws {
         let (gate, clock) = (Gate(), ManualClock())
         let (resolver, flight, waiting) = try await Self.half(gate, clock, ScriptedUpstream("two"))
@@ -77,7 +77,7 @@ struct RaceTests {
         let half = Inquiry.Outcome(answer: v4("192.0.2.1"), upstream: 0)
         resolver.deliver(half, flight, Moment(nanoseconds: 0))
         #expect(resolver.cached(Self.www)?.addresses == whole.addresses)
-        // The same where the end comes between the look and the store.
+        // The same for an end between the check and the store.
         var entry = AnswerCache.Entry(provenance: Provenance(upstream: "one", kind: .service))
         let now = Moment(nanoseconds: 0)
         (entry.v4, entry.v6) = KeepingRules().kept(v4("192.0.2.1"), asked: .both, now: now)
@@ -86,7 +86,7 @@ struct RaceTests {
         await resolver.shutdown()
     }
 
-    @Test("what becomes of questions of the last network says nothing of upstreams in this one")
+    @Test("failures of questions from the previous network do not count against an upstream")
     func healthOfAnotherNetwork() async throws {
         let clock = ManualClock()
         let upstream = ScriptedUpstream("one", .silence, .answer(v4("192.0.2.1")))
@@ -99,7 +99,7 @@ struct RaceTests {
         #expect(try await resolver.resolve(host("other.example")).source == .fresh)
     }
 
-    @Test("a question that ran out of time says nothing against an upstream that has answered another one since")
+    @Test("a timeout does not count against an upstream that has answered another question since")
     func slowNameOfAGoodUpstream() async throws {
         let clock = ManualClock()
         let slow = host("slow.example")
@@ -114,7 +114,7 @@ struct RaceTests {
         #expect(try await resolver.resolve(host("other.example")).source == .fresh)
     }
 
-    @Test("names in use are asked for in the network that follows a moment without any")
+    @Test("names in use are refreshed in the next network after a moment without a network")
     func namesAcrossNoNetwork() async throws {
         let upstream = ScriptedUpstream("one") { _ in .answer(v4("192.0.2.1")) }
         let resolver = KeepingTests.resolver([upstream], clock: ManualClock())
@@ -126,7 +126,7 @@ struct RaceTests {
         #expect(upstream.questions.count == 2)
     }
 
-    @Test("names in use are asked for again in the network that follows one which answers nothing")
+    @Test("names in use are refreshed in the network that follows an unreachable one")
     func namesAcrossPortal() async throws {
         let answers = NIOLockedValueBox(true)
         let upstream = ScriptedUpstream("one") { _ in
@@ -143,7 +143,7 @@ struct RaceTests {
         #expect(resolver.cached(Self.www) != nil)
     }
 
-    @Test("a failure for want of room for the question is not kept: nothing was asked")
+    @Test("a failure because of too many open questions is not kept")
     func busyIsNotKept() async throws {
         let isBusy = NIOLockedValueBox(true)
         let upstream = ScriptedUpstream("one") { _ in
@@ -155,7 +155,7 @@ struct RaceTests {
         #expect(try await resolver.resolve(Self.www).addresses == addresses("192.0.2.1"))
     }
 
-    @Test("unanswered questions do not take an upstream's connection from the others")
+    @Test("unanswered questions do not block an upstream's connection")
     func manyPending() throws {
         let channel = EmbeddedChannel()
         let handler = DNSStreamHandler(secured: nil, silence: .seconds(1))
@@ -170,13 +170,13 @@ struct RaceTests {
         _ = try channel.finish(acceptAlreadyClosed: true)
     }
 
-    @Test("a message of an upstream's words has a bound in octets, not in letters with any number of marks")
+    @Test("an error message is bounded in octets, even when one letter has many combining marks")
     func longMessage() {
         let error = UpstreamError(.malformedAnswer, "e" + String(repeating: "\u{301}", count: 60_000))
         #expect(error.message.utf8.count <= UpstreamError.maxMessage + 8)
     }
 
-    @Test("that we have too many questions under way is no fault of the upstream")
+    @Test("too many open questions of our own do not count against the upstream")
     func busyIsOurs() {
         var health = UpstreamHealth(count: 1, limits: .init())
         let busy = Inquiry.Event.failed(upstream: 0, .v4, UpstreamError(.busy, "100 queries wait"))
@@ -198,10 +198,10 @@ struct RaceTests {
         }
     }
 
-    @Test("a shutdown ends a prefetch, and does not wait for its time to be over")
+    @Test("a shutdown ends a running prefetch without waiting for its time limit")
     func shutdownInPrefetch() async throws {
         let upstream = HeldBatch()
-        // On a clock that stands still no time is ever over.
+        // The clock stands still, so no time limit expires.
         let resolver = KeepingTests.resolver([upstream], clock: ManualClock())
         let prefetch = Task { await resolver.prefetch([host("a.test"), host("b.test")]) }
         try await upstream.gate.arrivals(atLeast: 1)
@@ -210,7 +210,7 @@ struct RaceTests {
         #expect(resolver.state.withLockedValue { $0.onClose.isEmpty })
     }
 
-    @Test("a prefetch that is cancelled says nothing against the upstream")
+    @Test("a cancelled prefetch does not count against the upstream")
     func cancelledPrefetch() async throws {
         let batch = HeldBatch()
         let resolver = KeepingTests.resolver([batch], clock: ManualClock())
@@ -221,7 +221,7 @@ struct RaceTests {
         #expect(try await resolver.resolve(Self.www).source == .fresh)
     }
 
-    @Test("what a prefetch brings belongs to the network in which it was asked for")
+    @Test("the answers of a prefetch belong to the network in which it was started")
     func prefetchAcrossNetworks() async throws {
         let batch = HeldBatch()
         let resolver = KeepingTests.resolver([batch], clock: ManualClock())
@@ -235,7 +235,7 @@ struct RaceTests {
         await resolver.shutdown()
     }
 
-    @Test("the next change of the network is seen while names are asked for again in one that does not answer")
+    @Test("a second change of network is noticed while names are still being refreshed after the first")
     func changeWhileAsking() async throws {
         let clock = ManualClock()
         let monitor = NetworkTests.ScriptedMonitor()

@@ -7,13 +7,13 @@ import Testing
 
 @testable import HTTPDNS
 
-@Suite("What is handed out while a new answer is missing", .timeLimit(.minutes(2)))
+@Suite("Expired answers and refreshes", .timeLimit(.minutes(2)))
 struct RefreshTests {
     static let www = host("www.example.com")
     static let failure = ScriptedUpstream.Step.fail(UpstreamError(.unreachable, "no"))
     static let six = addresses("2001:db8::1")
 
-    /// What an upstream that answers a family at a time says: of IPv6 as long as it works.
+    /// An upstream that answers one family per question, and answers for IPv6 only while `works` is true.
     static func halves(_ works: NIOLockedValueBox<Bool>, _ four: String) -> ScriptedUpstream {
         ScriptedUpstream("one", oneFamily: true) { question in
             if question.families == .v4 { return .answer(v4(four)) }
@@ -22,7 +22,7 @@ struct RefreshTests {
         }
     }
 
-    @Test("with maxStale = 0, callers join a refresh that is under way when the TTL ends")
+    @Test("with maxStale = 0, callers join a running refresh when the TTL ends")
     func refreshIsJoined() async throws {
         let clock = ManualClock()
         let gate = Gate()
@@ -42,7 +42,7 @@ struct RefreshTests {
         #expect(try await joined.addresses == addresses("192.0.2.2"))
     }
 
-    @Test("with maxStale = 0, a refresh that failed within the TTL keeps callers from asking no longer than the TTL")
+    @Test("with maxStale = 0, a refresh that failed within the TTL delays the next question only until the TTL ends")
     func refreshFailed() async throws {
         let clock = ManualClock()
         let upstream = ScriptedUpstream(
@@ -63,7 +63,7 @@ struct RefreshTests {
         #expect(try await resolver.resolve(Self.www).addresses == addresses("192.0.2.2"))
     }
 
-    @Test("an AAAA that failed leaves the old AAAA that can be used, and is not asked for at each use")
+    @Test("when an AAAA lookup fails, the expired AAAA stays in use and is not asked for at each use")
     func failedFamilyStays() async throws {
         let clock = ManualClock()
         let works = NIOLockedValueBox(true)
@@ -78,14 +78,14 @@ struct RefreshTests {
         #expect(try await resolver.resolve(Self.www, families: .v6).addresses == Self.six)
         #expect(try await resolver.resolve(Self.www).addresses == both.addresses)
         #expect(upstream.questions.count == 4)
-        // What is not known of IPv6 has no say over IPv4.
+        // A failure for IPv6 has no effect on IPv4.
         #expect(try await resolver.resolve(Self.www, families: .v4).source == .cached)
         works.withLockedValue { $0 = true }
         clock.advance(by: .seconds(30))
         #expect(try await resolver.resolve(Self.www).source == .fresh)
     }
 
-    @Test("each caller waits for a new answer as long as the delay says, whenever it joined the look-up")
+    @Test("each caller waits for the whole delay, even if it joined the lookup late")
     func lateJoiners() async throws {
         let clock = ManualClock()
         let gate = Gate()
@@ -113,7 +113,7 @@ struct RefreshTests {
         await resolver.shutdown()
     }
 
-    @Test("a caller who joins a refresh that began within the TTL is given the old answer after the delay, too")
+    @Test("a caller that joins a refresh started within the TTL also gets the expired answer after the delay")
     func lateRefresh() async throws {
         let clock = ManualClock()
         let gate = Gate()
@@ -138,7 +138,7 @@ struct RefreshTests {
         await resolver.shutdown()
     }
 
-    @Test("one family's answer is not handed out as an old answer for both: the other is asked for")
+    @Test("one family's answer is not returned as an expired answer for both families")
     func halfIsNotStale() async throws {
         let upstream = ScriptedUpstream("one") { question in
             .answer(question.families == .v4 ? v4("192.0.2.1") : .both("192.0.2.1", "2001:db8::1"))
@@ -149,7 +149,7 @@ struct RefreshTests {
         #expect(both.source == .fresh && both.addresses.contains(Self.six[0]))
     }
 
-    @Test("with maxStale = 0, endpoints that failed do not take away an answer whose TTL lasts")
+    @Test("with maxStale = 0, failed endpoints do not remove an answer before its TTL ends")
     func reportKeepsAnswer() async throws {
         let upstream = ScriptedUpstream("one", .answer(v4("192.0.2.1")), Self.failure)
         let resolver = KeepingTests.resolver([upstream], clock: ManualClock()) { $0.maxStale = .zero }
@@ -160,7 +160,7 @@ struct RefreshTests {
         #expect(try await resolver.resolve(Self.www).endpoints == endpoints)
     }
 
-    @Test("a failure that is kept beside another family's answer still says who failed")
+    @Test("a kept failure of one family still names the upstream that failed")
     func keptFailureSaysWho() async throws {
         let upstream = ScriptedUpstream("one", .answer(v4("192.0.2.1")), Self.failure)
         let resolver = ResolverTests.resolver([upstream], families: .both)
@@ -174,7 +174,7 @@ struct RefreshTests {
         #expect(upstream.questions.count == 2)
     }
 
-    /// A store that cannot be read at first.
+    /// A store whose first loads fail.
     final class LateStore: AnswerStore {
         let memory = KeepingTests.MemoryStore()
         let loads = NIOLockedValueBox(0)
@@ -194,7 +194,7 @@ struct RefreshTests {
         func save(_ answers: [StoredAnswer]) async throws { try await memory.save(answers) }
     }
 
-    @Test("a store that cannot be read for a while is not replaced; one that never can be is", arguments: [3, 100])
+    @Test("a store that fails to load is overwritten only after many failures", arguments: [3, 100])
     func unreadableStore(failures: Int) async {
         let store = LateStore(failures: failures)
         let part = StoredAnswer.Part(addresses: ["192.0.2.1"], storedAt: 1_000, expiresAt: 1_600)
@@ -211,7 +211,7 @@ struct RefreshTests {
         #expect(store.memory.answers.withLockedValue { $0 }.count == (failures == 3 ? 1 : 0))
     }
 
-    @Test("a store that could not be read once is not emptied by the next save")
+    @Test("a save does not empty a store that failed to load once")
     func unreadStore() async throws {
         let store = LateStore()
         let part = StoredAnswer.Part(addresses: ["192.0.2.1"], storedAt: 1_000, expiresAt: 1_600)

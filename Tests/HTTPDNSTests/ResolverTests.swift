@@ -23,7 +23,7 @@ struct ResolverTests {
         return Resolver(configuration, clock: clock)
     }
 
-    @Test("a fresh answer says who gave it, and its TTL runs down in the cache")
+    @Test("a fresh answer names its upstream, and its TTL counts down in the cache")
     func freshThenCached() async throws {
         let clock = ManualClock()
         let upstream = ScriptedUpstream("one", .answer(v4("192.0.2.1 192.0.2.2", ttl: 60)))
@@ -44,7 +44,7 @@ struct ResolverTests {
         #expect(resolver.cached(Self.www) == cached)
     }
 
-    @Test("when the TTL is over the upstream is asked again")
+    @Test("the upstream is asked again when the TTL ends")
     func expires() async throws {
         let clock = ManualClock()
         let upstream = ScriptedUpstream("one", .answer(v4("192.0.2.1", ttl: 60)), .answer(v4("192.0.2.2", ttl: 60)))
@@ -56,7 +56,7 @@ struct ResolverTests {
         #expect(second.addresses == addresses("192.0.2.2"))
     }
 
-    @Test("a forced resolution does not look into the cache, and its answer is kept")
+    @Test("a forced resolution ignores the cache and stores its answer")
     func forced() async throws {
         let upstream = ScriptedUpstream("one", .answer(v4("192.0.2.1")), .answer(v4("192.0.2.2")))
         let resolver = Self.resolver([upstream])
@@ -65,7 +65,7 @@ struct ResolverTests {
         #expect(try await resolver.resolve(Self.www).addresses == addresses("192.0.2.2"))
     }
 
-    @Test("upstreams are asked in their order, and the result says who failed before")
+    @Test("upstreams are asked in order, and the result lists the failures before it")
     func fallback() async throws {
         let first = ScriptedUpstream("one", .fail(Self.failure))
         let second = ScriptedUpstream("two", .answer(v4("127.0.0.1")))
@@ -78,7 +78,7 @@ struct ResolverTests {
         #expect(resolver.cached(Self.www)?.failures.count == 2)
     }
 
-    @Test("the error names every upstream and what it did")
+    @Test("the error names every upstream and its failure")
     func allFail() async throws {
         let resolver = Self.resolver([
             ScriptedUpstream("one", .fail(Self.failure)),
@@ -93,7 +93,7 @@ struct ResolverTests {
         )
     }
 
-    @Test("a failure is kept for a second (RFC 9520), so that a broken name is not asked for at each use")
+    @Test("a failure is kept for a second, so that a broken name is not asked for at each use (RFC 9520)")
     func failureIsKept() async throws {
         let clock = ManualClock()
         let upstream = ScriptedUpstream("one", .fail(Self.failure), .answer(v4("192.0.2.1")))
@@ -107,7 +107,7 @@ struct ResolverTests {
         #expect(try await resolver.resolve(Self.www).source == .fresh)
     }
 
-    @Test("bogus addresses are refused with an error that names upstream and address, and taken when allowed")
+    @Test("a bogus address is refused with an error that names it and its upstream, unless it is allowed")
     func bogus() async throws {
         let upstream = ScriptedUpstream("one") { _ in .answer(v4("127.0.0.1")) }
         let error = await #expect(throws: ResolutionError.self) {
@@ -119,7 +119,7 @@ struct ResolverTests {
         #expect(try await lenient.resolve(Self.www).addresses == addresses("127.0.0.1"))
     }
 
-    @Test("a silent upstream has its budget, then the next is asked")
+    @Test("a silent upstream is replaced by the next one after its time budget")
     func budget() async throws {
         let clock = ManualClock()
         let silent = ScriptedUpstream("silent", .silence)
@@ -133,8 +133,8 @@ struct ResolverTests {
         await until { silent.cancelled == 1 }
     }
 
-    /// A caller that missed the cache just before an answer came into it joined no look-up, and asked once more.
-    @Test("who looks just as the answer lands is given it, and nobody is asked again")
+    /// Once, a caller that missed the cache just before the answer arrived joined no lookup and asked again.
+    @Test("a caller that looks while the answer arrives gets it without a second question")
     func nobodyAsksTwice() async throws {
         let resolver = Self.resolver([ScriptedUpstream("one") { _ in .answer(v4("192.0.2.1")) }])
         let names = 3_000
@@ -149,7 +149,7 @@ struct ResolverTests {
         #expect(resolver.questionsSent == names)
     }
 
-    @Test("callers at the same time share one question")
+    @Test("concurrent callers share one question")
     func oneFlight() async throws {
         let gate = Gate()
         let upstream = ScriptedUpstream("one", .hold(gate, v4("192.0.2.1")))
@@ -163,7 +163,7 @@ struct ResolverTests {
         #expect(upstream.questions.count == 1)
     }
 
-    @Test("a cancelled caller leaves at once; the look-up goes on for the others")
+    @Test("a cancelled caller leaves at once, and the lookup continues for the others")
     func oneCallerLeaves() async throws {
         let gate = Gate()
         let upstream = ScriptedUpstream("one", .hold(gate, v4("192.0.2.1")))
@@ -180,7 +180,7 @@ struct ResolverTests {
         #expect(try await stayer.value.addresses == addresses("192.0.2.1"))
     }
 
-    @Test("callers that leave in any order take nobody along")
+    @Test("callers can leave in any order without ending the lookup of the others")
     func manyCallersLeave() async throws {
         let gate = Gate()
         let resolver = Self.resolver([ScriptedUpstream("one", .hold(gate, v4("192.0.2.1")))])
@@ -218,7 +218,7 @@ struct ResolverTests {
         #expect(try await resolver.resolve(Self.www).addresses == addresses("192.0.2.2"))
     }
 
-    @Test("a task that is cancelled before it asks gets its error, and nobody hangs")
+    @Test("a task that was cancelled before it asks gets an error at once")
     func cancelledBefore() async {
         let resolver = Self.resolver([ScriptedUpstream("one") { _ in .silence }])
         let task = Task {
@@ -229,7 +229,7 @@ struct ResolverTests {
         #expect(error?.code == .cancelled)
     }
 
-    @Test("cached never waits, and refreshes behind")
+    @Test("cached() returns at once and refreshes in the background")
     func cachedRefreshesBehind() async throws {
         let clock = ManualClock()
         let upstream = ScriptedUpstream("one", .answer(v4("192.0.2.1", ttl: 60)), .answer(v4("192.0.2.2", ttl: 60)))
@@ -246,7 +246,7 @@ struct ResolverTests {
         #expect(resolver.cached(Self.www)?.addresses == addresses("192.0.2.2"))
     }
 
-    @Test("when nobody answers, an answer past its TTL is used, for a bounded time")
+    @Test("when no upstream answers, an expired answer is used for a limited time")
     func staleIfError() async throws {
         let clock = ManualClock()
         let upstream = ScriptedUpstream("one", .answer(v4("192.0.2.1", ttl: 60)))
@@ -264,7 +264,7 @@ struct ResolverTests {
         #expect(resolver.cached(Self.www) == nil)
     }
 
-    @Test("\"no such name\" is an error, kept as long as the SOA says")
+    @Test("\"no such name\" is an error that is kept for the SOA's time")
     func negative() async throws {
         let clock = ManualClock()
         let none = Answer(v4: .absent(.noName, ttl: .seconds(30)))
@@ -281,7 +281,7 @@ struct ResolverTests {
         #expect(try await resolver.resolve(Self.www).source == .fresh)
     }
 
-    @Test("a name without addresses of the families asked for")
+    @Test("a name without addresses of the requested families is an error")
     func noAddress() async {
         let upstream = ScriptedUpstream("one", .answer(Answer(v6: .absent(.noRecord, ttl: .seconds(30)))))
         let error = await #expect(throws: ResolutionError.self) {
@@ -290,7 +290,7 @@ struct ResolverTests {
         #expect(error?.code == .noAddress)
     }
 
-    @Test("while the switch is off the system alone is asked; answers come back with the switch")
+    @Test("while the resolver is off only the system is asked, and cached answers return when it is on again")
     func isEnabled() async throws {
         let upstream = ScriptedUpstream("one", .answer(v4("192.0.2.1")))
         let system = ScriptedUpstream("system", kind: .system, .answer(v4("198.51.100.1", ttl: nil)))
@@ -307,7 +307,7 @@ struct ResolverTests {
         #expect(system.questions.count == 1)
     }
 
-    @Test("denied domains go to the system, by whole labels, and its word is taken")
+    @Test("denied domains are left to the system by whole labels, and its answer is not checked")
     func denied() async throws {
         let upstream = ScriptedUpstream("one", .answer(v4("192.0.2.1")))
         let system = ScriptedUpstream("system", kind: .system, .answer(v4("127.0.0.1", ttl: nil)))
@@ -317,7 +317,7 @@ struct ResolverTests {
         #expect(system.questions.map(\.host.text) == ["a.corp.example"])
     }
 
-    @Test("addresses and localhost are their own answer")
+    @Test("an address and localhost resolve to themselves")
     func literals() async throws {
         let resolver = Self.resolver([ScriptedUpstream("one")], families: .both)
         for (text, endpoints) in [
@@ -332,7 +332,7 @@ struct ResolverTests {
         #expect(resolver.questionsSent == 0)
     }
 
-    @Test("a fixed table may name any address")
+    @Test("a fixed table may contain any address")
     func fixed() async throws {
         let table = FixedUpstream(HostsTable(parsing: "127.0.0.1 www.example.com"))
         var configuration = ResolverConfiguration(upstreams: [table], system: nil)
@@ -345,7 +345,7 @@ struct ResolverTests {
         }
     }
 
-    @Test("both families are asked at once of a DNS upstream; a late AAAA is not waited for, and enters the cache")
+    @Test("a DNS upstream is asked for both families at once, and a late AAAA is added to the cache")
     func lateFamily() async throws {
         let clock = ManualClock()
         let gate = Gate()
@@ -364,7 +364,7 @@ struct ResolverTests {
         #expect(resolver.questionsSent == 2)
     }
 
-    @Test("a name of one family is not asked for again while its addresses last")
+    @Test("a name with one family is not asked for again while its addresses are valid")
     func oneFamilyOnly() async throws {
         let clock = ManualClock()
         let upstream = ScriptedUpstream(
@@ -377,7 +377,7 @@ struct ResolverTests {
         #expect(try await resolver.resolve(Self.www).source == .cached)
     }
 
-    @Test("an endpoint that failed is tried last; all failed forces a refresh")
+    @Test("a failed endpoint comes last, and a refresh follows when all endpoints have failed")
     func reports() async throws {
         let upstream = ScriptedUpstream("one", .answer(v4("192.0.2.1 192.0.2.2")), .answer(v4("192.0.2.3")))
         let resolver = Self.resolver([upstream])
@@ -391,7 +391,7 @@ struct ResolverTests {
         #expect(upstream.questions.count == 2)
     }
 
-    @Test("an upstream that is down is passed over, and a probe brings it back")
+    @Test("an upstream that is down is skipped until a probe succeeds")
     func health() async throws {
         let clock = ManualClock()
         let first = ScriptedUpstream("one", .fail(Self.failure), .fail(Self.failure), .fail(Self.failure))
@@ -410,7 +410,7 @@ struct ResolverTests {
         #expect(try await resolver.resolve(host("n6.example")).upstream == "one")
     }
 
-    @Test("prefetch asks for what is not known, a few at a time")
+    @Test("a prefetch asks only for unknown names, a few at a time")
     func prefetch() async throws {
         let upstream = ScriptedUpstream("one") { _ in .answer(v4("192.0.2.1")) }
         let resolver = Self.resolver([upstream]) { $0.prefetchWidth = 2 }
@@ -421,7 +421,7 @@ struct ResolverTests {
         #expect(resolver.cached(hosts[7])?.source == .cached)
     }
 
-    @Test("more names at once than allowed are refused")
+    @Test("names above the limit of concurrent lookups are refused")
     func tooMany() async throws {
         let gate = Gate()
         let upstream = ScriptedUpstream("one") { _ in .hold(gate, v4("192.0.2.1")) }
@@ -434,7 +434,7 @@ struct ResolverTests {
         _ = try await first
     }
 
-    @Test("what is forgotten is asked for again")
+    @Test("a forgotten name is asked for again")
     func forget() async throws {
         let upstream = ScriptedUpstream("one") { _ in .answer(v4("192.0.2.1")) }
         let resolver = Self.resolver([upstream])
@@ -447,7 +447,7 @@ struct ResolverTests {
         #expect(upstream.questions.count == 3)
     }
 
-    @Test("shutdown ends callers and questions, and returns when nothing runs")
+    @Test("a shutdown ends callers and questions, and returns when nothing runs")
     func shutdown() async throws {
         let upstream = ScriptedUpstream("one", .silence)
         let resolver = Self.resolver([upstream])
@@ -461,7 +461,7 @@ struct ResolverTests {
         #expect(late?.code == .shutDown)
     }
 
-    @Test("without upstreams the system is asked; without that too there is an error")
+    @Test("without upstreams the system is asked, and without the system there is an error")
     func nobody() async throws {
         let system = ScriptedUpstream("system", kind: .system, .answer(v4("192.0.2.1", ttl: nil)))
         #expect(try await Self.resolver([], system: system).resolve(Self.www).source == .system)
@@ -470,7 +470,7 @@ struct ResolverTests {
     }
 }
 
-/// An upstream of one family a question, of which one family waits for a gate.
+/// An upstream that answers one family per question, with a gate for one of the families.
 struct FamilyUpstream: Upstream {
     let name = "family"
     let answersOneFamily = true

@@ -7,11 +7,11 @@ import Testing
 
 @testable import HTTPDNS
 
-/// Vectors of the services' documents and programs.
+/// Test vectors from the services' documentation and programs.
 @Suite("Signatures and encryption")
 struct SigningTests {
     @Test(
-        "MD5 signatures of Aliyun's first version, and of those that took over its form",
+        "MD5 signatures match those of Aliyun's version 1 and of services with the same form",
         arguments: [
             ("www.aliyun.com", "IAmASecret", 1_534_316_400, "60c71e98b6d7fcbb366243e224eab457"),
             ("www.aliyun.com,www.taobao.com", "IAmASecret", 1_534_316_400, "12a3f6b1b14a46ca813ca6439beb59a4"),
@@ -22,7 +22,7 @@ struct SigningTests {
         #expect(AliyunUpstream.signature(names, secret: secret, expiry: expiry) == signature)
     }
 
-    @Test("MD5 signature of Baidu")
+    @Test("the MD5 signature matches Baidu's")
     func baidu() {
         #expect(
             BaiduUpstream.signature("www.baidu.com", secret: "1234567890", expiry: 1_513_602_734)
@@ -30,7 +30,7 @@ struct SigningTests {
         )
     }
 
-    @Test("MD5 signature of Volcengine: sorted values, empty ones included")
+    @Test("the MD5 signature matches Volcengine's, with sorted values and empty ones included")
     func volcengine() {
         let values = ["QlgAuFMwNUwN", "1566808387000", "1023", "www.a.com,www.b.com", "", ""]
         #expect(VolcengineUpstream.signature(values) == "4b00a808d49a334991b7e50d324a9287")
@@ -38,7 +38,7 @@ struct SigningTests {
 
     static let key = Array(UInt8(0)..<16)
 
-    @Test("HMAC-SHA256 signature of Aliyun's second version")
+    @Test("the HMAC-SHA256 signature matches that of Aliyun's version 2")
     func aliyun2() {
         let fields = [
             "id": "100000", "m": "0", "dn": "www.example.com", "q": "4,6", "exp": "1700000600", "v": "1.0",
@@ -53,7 +53,7 @@ struct SigningTests {
     static let question = Array(#"{"dn":"www.example.com","q":"4,6"}"#.utf8)
 
     @Test(
-        "AES of Aliyun's second version",
+        "AES matches that of Aliyun's version 2",
         arguments: [
             (
                 AESCipher.Mode.cbc, "101112131415161718191a1b1c1d1e1f",
@@ -79,7 +79,7 @@ struct SigningTests {
         #expect(AESCipher(mode, key: [1, 2, 3]) == nil)
     }
 
-    @Test("GCM refuses a changed ciphertext")
+    @Test("GCM refuses a modified ciphertext")
     func gcmIsAuthenticated() throws {
         let cipher = try #require(AESCipher(.gcm, key: Self.key))
         let sealed = try cipher.seal(Self.question)
@@ -90,7 +90,7 @@ struct SigningTests {
         }
     }
 
-    @Test("AES of DNSPod")
+    @Test("AES matches DNSPod's")
     func dnspodAES() throws {
         let cipher = try DNSPodCipher(.aes(id: "1", key: "0123456789abcdef"))
         let sealed = try cipher.seal(
@@ -105,7 +105,7 @@ struct SigningTests {
         #expect(try cipher.open(sealed) == "www.example.com;1700000600")
     }
 
-    @Test("what is not encrypted under our key is refused", arguments: ["", "zz", "00", "0102030405060708", "<html>"])
+    @Test("text not encrypted with our key is refused", arguments: ["", "zz", "00", "0102030405060708", "<html>"])
     func notEncrypted(_ text: String) throws {
         let cipher = try DNSPodCipher(.aes(id: "1", key: "0123456789abcdef"))
         #expect(throws: UpstreamError.self) { try cipher.open(text) }
@@ -122,7 +122,7 @@ struct SigningTests {
     }
 
     @Test(
-        "dates of HTTP",
+        "HTTP dates are read",
         arguments: [
             ("Sun, 06 Nov 1994 08:49:37 GMT", 784_111_777), ("Thu, 01 Jan 1970 00:00:00 GMT", 0),
             ("Tue, 29 Feb 2028 12:00:00 GMT", 1_835_438_400), ("Fri, 31 Dec 9999 23:59:59 GMT", 253_402_300_799),
@@ -134,13 +134,13 @@ struct SigningTests {
         #expect(HTTPDate.seconds(text) == seconds)
     }
 
-    @Test("the signing clock is set by a reply's date, when it differs")
+    @Test("the signing clock is set by the date of a reply when they differ")
     func signingClock() {
         let clock = SigningClock { 784_111_777 - 3_600 }
         let reply = { UpstreamReply(status: 403, fields: [.date: $0], body: []) }
         #expect(!clock.correct(by: UpstreamReply(status: 403, body: []), signedWith: 0))
         #expect(clock.correct(by: reply("Sun, 06 Nov 1994 08:49:37 GMT"), signedWith: 0))
-        // A second question that was signed before the clock was set is signed anew, too.
+        // A second question, signed before the clock was set, must be signed again, too.
         #expect(clock.correct(by: reply("Sun, 06 Nov 1994 08:49:37 GMT"), signedWith: 0))
         #expect(clock.now == 784_111_777)
         #expect(!clock.correct(by: reply("Sun, 06 Nov 1994 08:49:39 GMT"), signedWith: clock.correction))

@@ -9,7 +9,7 @@ import Testing
 
 @Suite("The system's resolver")
 struct SystemUpstreamTests {
-    /// A `getaddrinfo` that hangs for names below `stuck` until the test ends it.
+    /// A `getaddrinfo` that blocks for names below `stuck` until the test ends it.
     final class StuckLookUp: Sendable {
         private let semaphore = DispatchSemaphore(value: 0)
         private let count = NIOLockedValueBox(0)
@@ -27,21 +27,21 @@ struct SystemUpstreamTests {
         }
     }
 
-    @Test("localhost, as this machine has it")
+    @Test("localhost resolves to a loopback address of this machine")
     func localhost() async throws {
         let answer = try await SystemUpstream().answer(Question(host("localhost"), families: .v4))
         #expect(answer.v4 == .addresses(addresses("127.0.0.1"), ttl: nil))
         #expect(answer.v6 == nil)
     }
 
-    @Test("addresses in text are read by getaddrinfo in both families")
+    @Test("getaddrinfo reads addresses in text form, in both families")
     func bothFamilies() throws {
         for text in ["192.0.2.1", "2001:db8::1"] {
             #expect(try SystemUpstream.getAddresses(text, .both).get() == addresses(text))
         }
     }
 
-    @Test("a look-up that hangs is left as soon as its task is cancelled, and others go on")
+    @Test("a task that is cancelled leaves a blocked lookup at once, and other lookups continue")
     func stuckLookUpBlocksNobody() async throws {
         let stuck = StuckLookUp()
         defer { stuck.release() }
@@ -55,7 +55,7 @@ struct SystemUpstreamTests {
         #expect(error?.code == .cancelled)
     }
 
-    @Test("with all threads stuck, a bounded number waits and the rest is refused; whoever left is not looked up")
+    @Test("when all threads are blocked, a limited number of lookups waits, and a cancelled one is not looked up")
     func boundedQueue() async throws {
         let stuck = StuckLookUp()
         let upstream = SystemUpstream(threads: 1, maxWaiting: 2, lookUp: stuck.lookUp)

@@ -10,15 +10,15 @@ import Testing
 
 private typealias Host = Names.Host
 
-/// Our clients against unbound, as Debian has it: DNS over HTTPS, over TLS and over UDP.
+/// Our clients against unbound as packaged by Debian: DNS over HTTPS, over TLS and over UDP.
 @Suite(
-    "Against unbound",
+    "Interoperability with unbound",
     .enabled(if: FileManager.default.isExecutableFile(atPath: Unbound.program), "unbound is not installed")
 )
 struct UnboundTests {
     private static func host(_ text: String) throws -> Host { try Host(text) }
 
-    /// Runs `body` with an upstream for each way to ask the server.
+    /// Runs `body` with one upstream for each transport.
     private static func each(_ body: (any Upstream) async throws -> Void) async throws {
         let unbound = try await Unbound()
         let engine = Engine()
@@ -36,7 +36,7 @@ struct UnboundTests {
         unbound.stop()
     }
 
-    @Test("TTLs, aliases, both families, no record, no name, failure")
+    @Test("each transport gives the same TTLs, aliases, families, denials and failures")
     func answers() async throws {
         try await Self.each { upstream in
             let name = upstream.name
@@ -57,7 +57,7 @@ struct UnboundTests {
         }
     }
 
-    @Test("512 answers, which UDP cannot hold; and letters in any case")
+    @Test("each transport reads 512 addresses and accepts any letter case")
     func large() async throws {
         try await Self.each { upstream in
             let big = try await upstream.answer(Question(try Self.host("big.corp.test"), families: .v4))
@@ -71,7 +71,7 @@ struct UnboundTests {
     }
 }
 
-/// A server of its own, with a zone, until it is stopped.
+/// An unbound server with a zone, which runs until it is stopped.
 private final class Unbound: Sendable {
     static let program = "/usr/sbin/unbound"
 

@@ -9,7 +9,7 @@ import Testing
 
 @Suite("Upstreams over sockets", .timeLimit(.minutes(1)))
 struct UpstreamsOverSocketsTests {
-    @Test("each form gives the same answer", arguments: ["dnspod", "doh GET", "doh POST"])
+    @Test("each form of upstream gives the same answer", arguments: ["dnspod", "doh GET", "doh POST"])
     func answers(_ form: String) async throws {
         try await UpstreamLab.run { lab in
             let upstream: any Upstream =
@@ -26,7 +26,7 @@ struct UpstreamsOverSocketsTests {
         }
     }
 
-    @Test("\"no such name\" and \"no such record\" over DoH come with the SOA's TTL")
+    @Test("\"no such name\" and \"no such record\" over DoH have the SOA's TTL")
     func negative() async throws {
         try await UpstreamLab.run { lab in
             let doh = try lab.doh()
@@ -40,7 +40,7 @@ struct UpstreamsOverSocketsTests {
         }
     }
 
-    @Test("DoH messages that are wrong are refused", arguments: UpstreamFault.brokenMessages)
+    @Test("invalid DoH messages are refused", arguments: UpstreamFault.brokenMessages)
     func brokenMessages(_ fault: UpstreamFault) async throws {
         try await UpstreamLab.run { lab in
             lab.zone.set("www.a.test", fault: fault)
@@ -52,7 +52,7 @@ struct UpstreamsOverSocketsTests {
         }
     }
 
-    @Test("replies that are no answer are refused, in each form", arguments: UpstreamFault.brokenResponses)
+    @Test("invalid replies are refused in each form", arguments: UpstreamFault.brokenResponses)
     func brokenResponses(_ fault: UpstreamFault) async throws {
         try await UpstreamLab.run { lab in
             lab.zone.set("www.a.test", fault: fault)
@@ -66,7 +66,7 @@ struct UpstreamsOverSocketsTests {
         }
     }
 
-    @Test("more than 64 KiB are refused as too large")
+    @Test("a reply of more than 64 KiB is refused as too large")
     func oversized() async throws {
         try await UpstreamLab.run { lab in
             lab.zone.set("www.a.test", fault: .hugeBody)
@@ -77,7 +77,7 @@ struct UpstreamsOverSocketsTests {
         }
     }
 
-    @Test("an upstream that never answers has its budget, and its connection is closed with it")
+    @Test("an upstream that never answers runs out of time, and its connection is closed")
     func silence() async throws {
         try await UpstreamLab.run { lab in
             lab.zone.set("www.a.test", fault: .silence)
@@ -95,7 +95,7 @@ struct UpstreamsOverSocketsTests {
         }
     }
 
-    @Test("many answers are cut at the limit, and their order is kept")
+    @Test("a long answer is cut at the limit and keeps its order")
     func manyAddresses() async throws {
         try await UpstreamLab.run { lab in
             lab.zone.set("www.a.test", fault: .manyAddresses(512))
@@ -107,7 +107,7 @@ struct UpstreamsOverSocketsTests {
         }
     }
 
-    @Test("the time in caches on the way is taken off the TTL")
+    @Test("the time that an answer spent in HTTP caches is subtracted from its TTL")
     func age() async throws {
         try await UpstreamLab.run { lab in
             lab.zone.set("www.a.test", fault: .fields([.age: "290"]))
@@ -116,7 +116,7 @@ struct UpstreamsOverSocketsTests {
         }
     }
 
-    @Test("a certificate for another name is refused, and the question never leaves")
+    @Test("a certificate for another name is refused, and the question is not sent")
     func wrongCertificate() async throws {
         try await UpstreamLab.run { lab in
             let error = await #expect(throws: UpstreamError.self) {
@@ -128,7 +128,7 @@ struct UpstreamsOverSocketsTests {
     }
 
     @Test(
-        "loopback and unspecified addresses for a public name are refused",
+        "loopback and unspecified addresses are refused for a public name",
         arguments: ["127.0.0.1", "0.0.0.0", "::1"]
     )
     func bogus(_ text: String) async throws {
@@ -147,7 +147,7 @@ struct UpstreamsOverSocketsTests {
         }
     }
 
-    @Test("a cold name costs one round trip, and the second one no connection")
+    @Test("each new name costs one round trip, and all names share one connection")
     func roundTrips() async throws {
         try await UpstreamLab.run { lab in
             let resolver = Resolver(ResolverConfiguration(upstreams: [lab.dnspod()], system: nil))
@@ -159,7 +159,7 @@ struct UpstreamsOverSocketsTests {
         }
     }
 
-    @Test("an upstream that refuses connections is passed over at once")
+    @Test("an upstream that refuses connections is skipped at once")
     func refused() async throws {
         try await UpstreamLab.run { lab in
             let refused = try RefusedEndpoint()
@@ -179,7 +179,7 @@ struct UpstreamConformanceTests {
         "dnspod", "doh GET", "doh POST", "json", "aliyun", "aliyun2", "scripted", "fixed",
     ]
 
-    @Test("every upstream keeps the duties of the protocol", arguments: forms)
+    @Test("every upstream conforms to the protocol", arguments: forms)
     func conforms(_ form: String) async throws {
         try await UpstreamLab.run { lab in
             lab.zone.set("silent.a.test", fault: .silence)
@@ -225,7 +225,7 @@ struct UpstreamConformanceTests {
         }
     }
 
-    @Test("an upstream that does not keep them is found out")
+    @Test("the conformance suite detects an upstream that breaks a rule")
     func violations() async throws {
         var suite = UpstreamConformance(known: host("a"), v4: addresses("192.0.2.1"), unknown: host("b"))
         let wrong = ScriptedUpstream("wrong") { _ in .answer(v4("192.0.2.9")) }

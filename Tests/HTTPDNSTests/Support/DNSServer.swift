@@ -7,9 +7,9 @@ import Names
 
 @testable import HTTPDNS
 
-/// A DNS server on loopback, over UDP and TCP at one port, that does what its closures say.
+/// A DNS server on loopback that answers with closures, over UDP and TCP at one port.
 final class DNSServer: Sendable {
-    /// The datagrams that a query is answered with, in order; from another port where `fromElsewhere`.
+    /// A datagram of the answer. With `fromElsewhere` it is sent from another port.
     struct Datagram: Sendable {
         var octets: [UInt8]
         var fromElsewhere = false
@@ -30,15 +30,15 @@ final class DNSServer: Sendable {
     /// Starts a server.
     ///
     /// - Parameters:
-    ///   - udp: What a datagram is answered with.
-    ///   - stream: What a message over TCP is answered with.
+    ///   - udp: Returns the datagrams for a query, in order.
+    ///   - stream: Returns the response for a query over TCP.
     ///   - address: A loopback address.
     static func start(
         at address: String = "127.0.0.1",
         udp: @escaping @Sendable (DNSMessage) -> [Datagram],
         stream: @escaping @Sendable (DNSMessage) -> DNSMessage = { reply(to: $0, []) }
     ) async throws -> DNSServer {
-        // TCP picks the port; UDP's ports are other ones, so that it is free there.
+        // TCP picks the port. UDP has its own ports, so the same number is free there.
         let tcp = try await RawServer.start(addresses: [address]) { connection in try await serve(connection, stream) }
         let group = MultiThreadedEventLoopGroup.singleton
         let elsewhere = try await DatagramBootstrap(group: group).bind(host: address, port: 0).get()
@@ -71,12 +71,12 @@ final class DNSServer: Sendable {
 
     var tcpConnections: Int { tcp.connections.accepted }
 
-    /// A response to a query, with these records.
+    /// A response to a query, with these answers.
     static func reply(to query: DNSMessage, _ answers: [DNSRecord], bits: UInt16 = 0x8180) -> DNSMessage {
         DNSMessage(id: query.id, flags: DNSMessage.Flags(bits: bits), questions: query.questions, answers: answers)
     }
 
-    /// A datagram with a response that names one address for the name asked for.
+    /// A datagram with a response that has one address for the name of the query.
     static func answer(_ query: DNSMessage, _ text: String) -> Datagram {
         let name = query.questions.first?.name ?? .root
         let message = reply(to: query, [DNSRecord(name, ttl: 60, .address(address(text)))])

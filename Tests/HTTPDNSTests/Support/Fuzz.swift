@@ -2,7 +2,7 @@
 
 import BeelineTesting
 
-/// Random octets from seeds, the same at every run.
+/// Random numbers and inputs from a seed, the same on every run.
 struct Fuzz {
     private var random: SeededRandom
 
@@ -10,7 +10,7 @@ struct Fuzz {
         random = SeededRandom(seed: seed)
     }
 
-    /// Inputs to try: those of the ordinary suite, or `BEELINE_FUZZ`.
+    /// The number of inputs: `BEELINE_FUZZ`, or a number that suits the ordinary suite.
     static var rounds: Int { FuzzRounds.count(ordinary: 20_000) }
 
     mutating func next() -> UInt64 { random.next() }
@@ -19,7 +19,7 @@ struct Fuzz {
         Int(next() % UInt64(max(1, bound)))
     }
 
-    /// One of the seeds with a few octets changed, left out, doubled or cut off.
+    /// Returns one of the seeds with a few octets changed, removed, repeated or cut off.
     mutating func mutate(_ seeds: [[UInt8]]) -> [UInt8] {
         var octets = seeds[below(seeds.count)]
         for _ in 0...below(4) {

@@ -6,7 +6,7 @@ import NIOConcurrencyHelpers
 import Names
 import Testing
 
-/// A transport that plays a script and notes its requests.
+/// A transport that plays a script and records its requests.
 final class ScriptedTransport: UpstreamTransport {
     typealias Reply = Result<UpstreamReply, UpstreamError>
 
@@ -41,8 +41,7 @@ extension Result where Success == UpstreamReply, Failure == UpstreamError {
     }
 }
 
-/// Ends a test's wait, polling an event that has no hook, without a sleep. What has not come after 30 s will not come: the test
-/// fails, and the run goes on.
+/// Polls a condition that has no event to wait for, without sleeping. After 30 s the test fails and the run continues.
 func until(sourceLocation: SourceLocation = #_sourceLocation, _ condition: () -> Bool) async {
     let deadline = ContinuousClock.now + .seconds(30)
     while !condition() {

@@ -5,7 +5,7 @@ import DirectHTTP
 import HTTPDNS
 import Names
 
-/// An HTTPDNS service on loopback, in the clear and over TLS as `dns.test`, with an engine to reach it by.
+/// An HTTPDNS service on loopback, over HTTP and over TLS as `dns.test`, with an engine to connect to it.
 struct UpstreamLab {
     let zone = Zone()
     let plain: UpstreamServer
@@ -40,7 +40,7 @@ struct UpstreamLab {
         )
     }
 
-    /// Runs `body`, then ends everything and checks that no connection is left.
+    /// Runs `body`, then stops everything and checks that no connection is left.
     static func run(_ body: (UpstreamLab) async throws -> Void) async throws {
         let lab = try await UpstreamLab()
         try await body(lab)
