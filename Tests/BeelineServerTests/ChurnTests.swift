@@ -7,9 +7,9 @@ import Testing
 
 @testable import BeelineServer
 
-@Suite("Tables of clients that lose entries", .timeLimit(.minutes(10)))
+@Suite("Client tables that lose entries", .timeLimit(.minutes(10)))
 struct ChurnTests {
-    @Test("the connections of each client", arguments: [3, 2_000])
+    @Test("the counts of open connections per client match the model", arguments: [3, 2_000])
     func connections(_ clients: Int) async throws {
         var settings = ResolverConfiguration(system: nil)
         settings.networkMonitor = nil
@@ -35,10 +35,10 @@ struct ChurnTests {
         await resolver.shutdown()
     }
 
-    @Test("the clients whose questions are counted", arguments: [(5, 10), (3_000, 5_000), (3_000, 200)])
+    @Test("the rate limits per client match the model", arguments: [(5, 10), (3_000, 5_000), (3_000, 200)])
     func limiter(_ clients: Int, _ bound: Int) async {
         var random = SeededRandom(seed: UInt64(clients + bound))
-        // What fills in the time of a step is less than a question.
+        // The time of a step refills less than one question.
         var limiter = RateLimiter(perSecond: 1, burst: 4, maxClients: bound)
         var model: [Int: (questions: Double, seen: Int64)] = [:]
         var now: Int64 = 0
@@ -51,7 +51,7 @@ struct ChurnTests {
             let isAllowed = bucket.questions >= 1
             model[index] = (isAllowed ? bucket.questions - 1 : bucket.questions, now)
             let allows = limiter.allows(IPAddress(v4: UInt32(index)), now: now)
-            // Where there is no room for all, a client that was forgotten has a full bucket again.
+            // A table that is too small may forget a client, which then has a full bucket again.
             #expect(bound < clients ? allows || !isAllowed : allows == isAllowed)
             if allows != isAllowed { model[index] = (3, now) }
             #expect(limiter.count <= bound)

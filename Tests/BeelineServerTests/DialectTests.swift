@@ -9,7 +9,7 @@ import Testing
 
 @testable import BeelineServer
 
-@Suite("Our clients, each against our server")
+@Suite("Our clients against our server")
 struct DialectTests {
     static let secret = "000102030405060708090a0b0c0d0e0f"
     static let key = "0f0e0d0c0b0a09080706050403020100"
@@ -23,7 +23,7 @@ struct DialectTests {
         }
     }
 
-    /// What every form says of the names: from the upstream, from the zone, and of those that do not exist.
+    /// Checks the answers of each form: for names of the upstream, names of the zone, and names that do not exist.
     private static func expectAnswers(_ upstream: any Upstream, families: Families = .both) async throws {
         let name = upstream.name
         let www = try await upstream.answer(Question(try Host("www.a.test"), families: families))
@@ -40,7 +40,7 @@ struct DialectTests {
         }
     }
 
-    @Test("RFC 8484 by GET and POST, over HTTP/2")
+    @Test("DNS over HTTPS works with GET and POST, over HTTP/2")
     func messages() async throws {
         let lab = try await ServerLab()
         for method in [DoHUpstream.Method.get, .post] {
@@ -59,7 +59,7 @@ struct DialectTests {
         await lab.stop()
     }
 
-    @Test("queries whose EDNS is of another version, or there twice, are told so (RFC 6891 §6.1)")
+    @Test("a query with an unknown or a repeated EDNS option gets the error of RFC 6891 §6.1")
     func badEDNS() async throws {
         let lab = try await ServerLab()
         func said(_ options: [DNSRecord]) async throws -> DNSMessage {
@@ -79,7 +79,7 @@ struct DialectTests {
         await lab.stop()
     }
 
-    @Test("records of other types are written in JSON as master files have them")
+    @Test("JSON answers hold records of other types in the format of zone files")
     func jsonRecords() async throws {
         let lab = try await ServerLab()
         for (query, data) in [
@@ -92,7 +92,7 @@ struct DialectTests {
             #expect(text.contains(data), "\(text)")
         }
         #expect(RecordText.write(DNSType(rawValue: 16), [3, 0x22, 0x07, 0x5c]) == #""\"\007\\""#)
-        // What is not in the form of its type, and types that have none here.
+        // Octets that do not match the form of their type, and types without a form of their own.
         for (type, octets) in [(16, [5, 1]), (15, [0, 1]), (2, [1, 97, 0, 0]), (33, [0, 1]), (257, [0, 5])] {
             let text = RecordText.write(DNSType(rawValue: UInt16(type)), octets.map { UInt8($0) })
             #expect(text.hasPrefix("\\# \(octets.count) "))
@@ -100,7 +100,7 @@ struct DialectTests {
         await lab.stop()
     }
 
-    @Test("DNS in JSON")
+    @Test("DNS in JSON works on both paths")
     func json() async throws {
         let lab = try await ServerLab()
         for path in ["resolve", "dns-query"] {
@@ -112,7 +112,7 @@ struct DialectTests {
         await lab.stop()
     }
 
-    @Test("DNSPod in the clear, under AES, and with a token")
+    @Test("DNSPod works unencrypted, with AES and with a token")
     func dnspod() async throws {
         let plain = try await ServerLab { $0.tls = nil }
         let clear = DNSPodUpstream(at: [plain.endpoint], transport: plain.transport)
@@ -146,7 +146,7 @@ struct DialectTests {
         await paid.stop()
     }
 
-    @Test("Aliyun's first version, signed; who is wrong is told why")
+    @Test("Aliyun version 1 works signed and unsigned, and refused clients get the reason")
     func aliyun() async throws {
         let lab = try await Self.withAccounts()
         let service = try lab.aliyun()
@@ -159,7 +159,7 @@ struct DialectTests {
         try await Self.expectAnswers(signed)
         let batch = try await signed.answers([try Host("www.a.test"), try Host("www.corp.test")], families: .v4)
         #expect(batch[try Host("www.corp.test")]?.v4?.addresses.first?.description == "192.0.2.10")
-        // What nobody could find out is not answered by "none".
+        // A name whose lookup failed is left out. An empty answer would be a denial.
         let part = try await signed.answers([try Host("broken.test"), try Host("www.a.test")], families: .v4)
         #expect(part.keys.map(\.text) == ["www.a.test"])
         let refused: [(String, AliyunUpstream)] = [
@@ -193,13 +193,13 @@ struct DialectTests {
         await open.stop()
     }
 
-    @Test("Aliyun's clients are told where to ask, and then ask there")
+    @Test("Aliyun's clients get the server's addresses and then use them")
     func schedule() async throws {
         let account = try ServerAccount(id: "200000", secret: "another secret")
         let lab = try await ServerLab { $0.accounts = [account] }
         let eightHours = Duration.seconds(8 * 3_600)
         for secret in ["another secret", "wrong"] {
-            // The address that it begins with says that it is asked at another one of ours.
+            // The schedule from the first address names the address to ask from then on.
             let upstream = AliyunUpstream(
                 account: "200000",
                 secret: secret,
@@ -209,7 +209,7 @@ struct DialectTests {
             #expect(await upstream.reschedule() == (secret == "wrong" ? .seconds(30) : eightHours))
             if secret != "wrong" { try await Self.expectAnswers(upstream) }
         }
-        // The vendor's own programs for phones do not sign it.
+        // The vendor's own mobile clients do not sign this request.
         let unsigned = try await lab.get("/200000/ss?region=global&platform=ios&sdk_version=3.4.2")
         #expect(
             String(decoding: unsigned.body, as: UTF8.self)
@@ -237,7 +237,7 @@ struct DialectTests {
         await balanced.stop()
     }
 
-    @Test("Aliyun's second version: signed, and encrypted by CBC and GCM")
+    @Test("Aliyun version 2 works signed, and encrypted with CBC and GCM")
     func aliyun2() async throws {
         let lab = try await Self.withAccounts()
         let octets = try #require(Hex.decode(Self.key))

@@ -13,9 +13,9 @@ import Testing
 
 @testable import BeelineServer
 
-@Suite("What a client of the server may do, and for how long", .timeLimit(.minutes(1)))
+@Suite("Limits for the clients of a server", .timeLimit(.minutes(1)))
 struct LimitTests {
-    /// A server over TLS that waits for nothing for longer than a blink.
+    /// A server over TLS with timeouts of 30 s, of which each test shortens one.
     private static func hasty(_ change: (inout ServerConfiguration) -> Void) async throws -> ServerLab {
         try await ServerLab {
             $0.handshakeTimeout = .seconds(30)
@@ -26,7 +26,7 @@ struct LimitTests {
         }
     }
 
-    @Test("a client that says nothing to TLS is closed")
+    @Test("a client that never starts TLS is disconnected")
     func silentHandshake() async throws {
         let lab = try await Self.hasty { $0.handshakeTimeout = .milliseconds(50) }
         let connection = try await RawConnection.connect(to: lab.endpoint)
@@ -35,18 +35,18 @@ struct LimitTests {
         await lab.stop()
     }
 
-    @Test("a client that stops in the middle of its first TLS message is closed")
+    @Test("a client that stops within its first TLS message is disconnected")
     func haltingHandshake() async throws {
         let lab = try await Self.hasty { $0.handshakeTimeout = .milliseconds(50) }
         let connection = try await RawConnection.connect(to: lab.endpoint)
-        // The beginning of a record of 512 octets.
+        // The start of a record of 512 octets.
         try await connection.send([0x16, 0x03, 0x01, 0x02, 0x00, 0x01] as [UInt8])
         while try await connection.receive() != nil {}
         await connection.close()
         await lab.stop()
     }
 
-    @Test("half a head, half a body, nothing, and nothing behind a reply", arguments: 0..<4)
+    @Test("a client that stops before, within or after a request is disconnected", arguments: 0..<4)
     func plain(_ phase: Int) async throws {
         let lab = try await Self.hasty {
             $0.tls = nil
@@ -62,7 +62,7 @@ struct LimitTests {
         case 2: break
         default:
             try await connection.send("GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
-            // A slow machine may let the time pass before the request, too.
+            // On a slow machine the time may run out before the request.
             _ = try? await connection.receive(until: "ok\n")
         }
         while try await connection.receive() != nil {}
@@ -70,7 +70,7 @@ struct LimitTests {
         await lab.stop()
     }
 
-    @Test("the timer of a connection by its phases")
+    @Test("each phase of a connection has its own time limit")
     func timer() throws {
         let phases: [(String, (ConnectionTimer) -> Void, Int64?)] = [
             ("the handshake", { $0.beginHandshake(.seconds(7)) }, 7), ("quiet", { $0.waitForRequest() }, 60),
@@ -113,7 +113,7 @@ struct LimitTests {
         }
     }
 
-    @Test("octets one by one do not make a request's time longer")
+    @Test("a request that arrives octet by octet has no more time than others")
     func trickle() throws {
         let channel = EmbeddedChannel()
         try channel.connect(to: try SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
@@ -129,7 +129,7 @@ struct LimitTests {
         #expect(!channel.isActive)
     }
 
-    @Test("one client has no more connections than it may; a trusted proxy has", arguments: [false, true])
+    @Test("a client has a limit of connections, and a trusted proxy has none", arguments: [false, true])
     func connectionsOfAClient(_ isTrusted: Bool) async throws {
         let lab = try await ServerLab {
             $0.tls = nil
@@ -145,7 +145,7 @@ struct LimitTests {
             connections.append(connection)
         }
         await connections[0].close()
-        // Its place is free once the server has seen that.
+        // The place is free once the server has noticed the closed connection.
         try await withTimeLimit(.seconds(10), { "a place" }) {
             while true {
                 let connection = try await RawConnection.connect(to: lab.endpoint)
@@ -159,7 +159,7 @@ struct LimitTests {
         await lab.stop()
     }
 
-    @Test("a page whose name was led to this machine (DNS rebinding) reads nothing here")
+    @Test("a web page that uses DNS rebinding cannot read from a server on loopback")
     func rebinding() async throws {
         let lab = try await ServerLab { $0.tls = nil }
         for (host, status) in [
@@ -179,14 +179,14 @@ struct LimitTests {
         let ends = { (local: String, trusted: [IPNetwork]) in
             ConnectionEnds(peer: IPAddress(v4: 1), local: Endpoint(local), trusting: trusted)
         }
-        // Elsewhere, and behind a proxy of ours, names are what clients ask with.
+        // A server on another address or behind a trusted proxy accepts any name.
         #expect(ends("192.0.2.1:80", []).mayBeCalled("dns.test"))
         #expect(ends("127.0.0.1:80", [IPNetwork("0.0.0.0/8")].compactMap { $0 }).mayBeCalled("dns.test"))
         #expect(!ends("[::1]:80", []).mayBeCalled("dns.test"))
         #expect(ends("[::1]:80", []).mayBeCalled(nil))
     }
 
-    @Test("a query without a question, or with several, is refused by FORMERR under its ID", arguments: [0, 2, 65_535])
+    @Test("a query with no or several questions gets FORMERR with its ID", arguments: [0, 2, 65_535])
     func questionCount(_ count: Int) async throws {
         let lab = try await ServerLab()
         var query: [UInt8] = [7, 9, 1, 0, UInt8(count >> 8), UInt8(count & 0xff), 0, 0, 0, 0, 0, 0]
@@ -196,7 +196,7 @@ struct LimitTests {
         await lab.stop()
     }
 
-    @Test("what clients write into the access log is cut")
+    @Test("long values from clients are shortened in the access log")
     func boundedRecords() async throws {
         let lab = try await ServerLab { $0.tls = nil }
         let label = String(repeating: "%07", count: 63)
@@ -213,7 +213,7 @@ struct LimitTests {
     }
 
     @Test(
-        "one answer to all that AES does not open: bad padding, octets that are no name, names that are none, old questions"
+        "every AES question that cannot be used gets the same reply, which reveals nothing about the padding"
     )
     func paddingOracle() async throws {
         let account = try ServerAccount(id: "100000", secret: "0123456789abcdef")
@@ -229,7 +229,7 @@ struct LimitTests {
         let good = try sealed(Array("www.a.test".utf8))
         #expect(try await ask(good).status == 200)
         var replies: [UpstreamReply] = []
-        // The last octet of the vector changes the last one of the padding, whatever the key: 255 of 256 are wrong.
+        // The last octet of the vector changes the last octet of the padding: all 255 changes make it invalid.
         for change in UInt8(1)...255 {
             var octets = good
             octets[15] ^= change
@@ -248,7 +248,7 @@ struct LimitTests {
         await lab.stop()
     }
 
-    @Test("CBC's padding is checked whole, and a wrong one gives a text, too")
+    @Test("CBC padding is checked completely, and invalid padding still gives a text of full length")
     func padding() throws {
         let cipher = try #require(AESCipher(.cbc, key: [UInt8](repeating: 7, count: 16)))
         for length in 0...33 {
@@ -264,14 +264,14 @@ struct LimitTests {
         #expect(cipher.openBlocks([UInt8](repeating: 0, count: 16)) == nil)
     }
 
-    @Test("a failure beside an answer is not told as \"none\", nor kept for the answer's time")
+    @Test("a failure beside an answer is neither reported as a denial nor cached as long as the answer")
     func halfFailure() async throws {
         let lab = try await ServerLab { $0.tls = nil }
         func text(_ target: String) async throws -> (String, UpstreamReply) {
             let reply = try await lab.get(target, scheme: .http)
             return (String(decoding: reply.body, as: UTF8.self), reply)
         }
-        // AAAA of half.test fails, A has 300 s.
+        // For half.test, AAAA fails and A has a TTL of 300 s.
         let (dnspod, reply) = try await text("/d?dn=half.test&type=addrs&ttl=1")
         #expect(dnspod == "198.51.100.1;198.51.100.2,5-")
         #expect(reply.fields[.cacheControl] == "no-store")
@@ -282,7 +282,7 @@ struct LimitTests {
         #expect(
             aliyun.contains("\"ips\":[\"198.51.100.1\"") && !aliyun.contains("ipsv6") && aliyun.contains("\"ttl\":5,")
         )
-        // A name that failed is not there; where all failed, so does the question.
+        // A failed name is left out. The question fails when all its names fail.
         let (batch, _) = try await text("/d?dn=broken.test,www.a.test")
         #expect(batch == "www.a.test.:198.51.100.1;198.51.100.2")
         #expect(try await text("/d?dn=broken.test,half.test&type=aaaa").1.status == 502)

@@ -12,7 +12,7 @@ import Testing
 
 @testable import BeelineServer
 
-@Suite("Clients that ask for much at once", .timeLimit(.minutes(1)))
+@Suite("Clients with many questions at once", .timeLimit(.minutes(1)))
 struct OverloadTests {
     private static let client = IPAddress(v4: 0x7f00_0001)
 
@@ -23,7 +23,7 @@ struct OverloadTests {
     }
 
     @Test(
-        "the names of one question are looked up at the same time, and answered in their order",
+        "the names of a batch are looked up concurrently and answered in their order",
         arguments: ["dnspod", "aliyun", "aliyun2"]
     )
     func batches(_ form: String) async throws {
@@ -78,7 +78,7 @@ struct OverloadTests {
         await resolver.shutdown()
     }
 
-    @Test("one client's questions do not take all the look-ups that there can be")
+    @Test("one client cannot use all lookups of the server")
     func lookUpsOfAClient() async throws {
         let resolver = Self.resolver(ScriptedUpstream("script"))
         let service = ServerService(ServerConfiguration(), resolver, try ZoneFiles([]))
@@ -87,7 +87,7 @@ struct OverloadTests {
         #expect(service.began(IPAddress(v4: 0x7f00_0002)))
         service.ended(Self.client)
         #expect(service.began(Self.client) && !service.began(Self.client))
-        // A question for several names and families takes as many look-ups.
+        // A question for several names and families counts as several lookups.
         let other = IPAddress(v4: 0x7f00_0003)
         let batches = (0..<100).count { _ in service.began(other, lookUps: 16) }
         #expect(batches == 16 && !service.began(other))
@@ -96,7 +96,7 @@ struct OverloadTests {
         await resolver.shutdown()
     }
 
-    @Test("a question for many names takes as many from its client's bucket, and may leave it in debt")
+    @Test("a question for many names takes one token for each, and may leave the bucket in debt")
     func batchesInBucket() {
         var limiter = RateLimiter(perSecond: 1, burst: 4, maxClients: 10)
         var allowed = [limiter.allows(Self.client, now: 0)]
@@ -107,7 +107,7 @@ struct OverloadTests {
         #expect(allowed == [true, false, true, true])
     }
 
-    /// Keeps what is written, as a socket whose peer does not read.
+    /// Holds all writes, like a socket whose peer does not read.
     private final class FullSocket: ChannelOutboundHandler {
         typealias OutboundIn = HTTPServerResponsePart
 
@@ -128,7 +128,7 @@ struct OverloadTests {
         }
     }
 
-    @Test("a reply that does not leave holds the next request of its connection", arguments: [true, false])
+    @Test("the next request of a connection waits until the reply before it is sent", arguments: [true, false])
     func pipelining(_ isWritable: Bool) throws {
         let resolver = Self.resolver(ScriptedUpstream("script"))
         let service = ServerService(ServerConfiguration(), resolver, try ZoneFiles([]))
@@ -144,7 +144,7 @@ struct OverloadTests {
             HTTPServerRequestPart.head(HTTPRequestHead(version: .http1_1, method: .GET, uri: "/health"))
         )
         try channel.writeInbound(HTTPServerRequestPart.end(nil))
-        // What lets the next request in is the end of the reply.
+        // The end of a reply lets the next request in.
         #expect(socket.ends == (isWritable ? 1 : 0))
         socket.leave()
         #expect(socket.ends == 1)
@@ -153,10 +153,10 @@ struct OverloadTests {
         _ = try? channel.finish(acceptAlreadyClosed: true)
     }
 
-    @Test("the table of clients is searched seldom, however few of them are idle")
+    @Test("the table of clients is rarely searched for idle clients, even when few are idle")
     func makingRoom() {
         var limiter = RateLimiter(perSecond: 1, burst: 100, maxClients: 100)
-        // One client is full again, the others have asked much.
+        // One client has a full bucket again, and the others have used most of theirs.
         _ = limiter.allows(IPAddress(v4: 0), now: 0)
         let later: Int64 = 10_000_000_000
         for index in 1..<100 {
@@ -166,7 +166,7 @@ struct OverloadTests {
         #expect(limiter.count <= 76)
     }
 
-    @Test("a zone file that is a pipe is refused, and not waited for")
+    @Test("a zone file that is a pipe is refused without waiting")
     func pipeAsZone() throws {
         let path = NSTemporaryDirectory() + "/beeline-zone-\(UUID().uuidString)"
         try #require(mkfifo(path, 0o600) == 0)

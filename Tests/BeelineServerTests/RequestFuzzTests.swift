@@ -9,7 +9,7 @@ import Testing
 
 @testable import BeelineServer
 
-@Suite("Requests that nobody would write")
+@Suite("Malformed requests")
 struct RequestFuzzTests {
     /// A query for www.corp.test with a client subnet and padding.
     private static let query: [UInt8] =
@@ -24,7 +24,7 @@ struct RequestFuzzTests {
         "/100000/resolve?host=a.test,b.test", "/v2/d?id=100000&m=2&enc=00ff&exp=9999999999&s=00&v=1.0", "/health",
     ]
 
-    @Test("no request makes the server trap, and each gets a status")
+    @Test("no request makes the server trap, and each request gets a status")
     func requests() async throws {
         let rounds = FuzzRounds.count(ordinary: 4_000)
         var configuration = ServerConfiguration()
@@ -60,7 +60,7 @@ struct RequestFuzzTests {
             switch service.handle(request, now: .now()) {
             case .reply(let now): reply = now
             case .later(_, let wait):
-                // Upstreams are asked for a few: what follows is the resolver's, which has tests of its own.
+                // Only a few requests go on to the resolver, which has its own tests.
                 guard next(20) == 0 else { continue }
                 reply = await wait()
             }

@@ -9,10 +9,10 @@ import HTTPTypes
 import NIOConcurrencyHelpers
 import Names
 
-/// A server over TLS with a zone, in front of a scripted upstream, and what its clients need.
+/// A server over TLS with a zone and a scripted upstream, together with a transport for its clients.
 final class ServerLab: Sendable {
     let folder: String
-    /// The file of the private key; nil without TLS.
+    /// The path of the private key; nil without TLS.
     let keyPath: String?
     let authority: TestAuthority
     let upstream: ScriptedUpstream
@@ -79,7 +79,7 @@ final class ServerLab: Sendable {
         await resolver.shutdown()
     }
 
-    /// The status and body of a request for a path.
+    /// Sends a request to the server.
     func get(
         _ target: String,
         method: HTTPRequest.Method = .get,
@@ -101,7 +101,7 @@ final class ServerLab: Sendable {
         return try await transport.exchange(request)
     }
 
-    /// Where Aliyun's clients find the server.
+    /// The server as a service for Aliyun's clients.
     func aliyun() throws -> AliyunService {
         var service = AliyunService(at: [endpoint.address], port: endpoint.port, isSecure: true)
         service.certificateNames = [try Host("dns.test")]
@@ -110,7 +110,7 @@ final class ServerLab: Sendable {
 }
 
 extension ScriptedUpstream.Step {
-    /// What the upstream knows: `www.a.test` has both families, `none.test` does not exist, `broken.test` fails.
+    /// The answers of the upstream: `www.a.test` has both families, `none.test` does not exist, `broken.test` fails.
     fileprivate static func answerFor(_ question: Question) -> ScriptedUpstream.Step {
         let has = { (family: Families, records: Answer.Records) in question.families.contains(family) ? records : nil }
         switch question.host.text {

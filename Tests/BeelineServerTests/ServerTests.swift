@@ -12,7 +12,7 @@ import Testing
 
 @Suite("The server")
 struct ServerTests {
-    @Test("health, metrics, paths that are not there, methods that are not served")
+    @Test("the server has health and metrics, and rejects unknown paths and methods")
     func paths() async throws {
         let lab = try await ServerLab()
         #expect(try await lab.get("/health").body == Array("ok\n".utf8))
@@ -28,7 +28,7 @@ struct ServerTests {
         await lab.stop()
     }
 
-    @Test("a HEAD is answered as a GET without content, and the connection goes on", arguments: ["HTTP/1.1", "HTTP/2"])
+    @Test("a HEAD gets the head of a GET, and the connection stays open", arguments: ["HTTP/1.1", "HTTP/2"])
     func head(_ version: String) async throws {
         let lab = try await ServerLab { if version == "HTTP/1.1" { $0.tls = nil } }
         let scheme: Scheme = version == "HTTP/1.1" ? .http : .https
@@ -43,7 +43,7 @@ struct ServerTests {
         await lab.stop()
     }
 
-    @Test("connections leave descriptors for upstreams and files")
+    @Test("the connection limit leaves file descriptors for upstreams and files")
     func connections() {
         #expect(ServerListener.connections(allowed: 10_000, descriptors: nil) == 10_000)
         #expect(ServerListener.connections(allowed: 10_000, descriptors: 1_024) == 768)
@@ -51,7 +51,7 @@ struct ServerTests {
         #expect(ServerListener.connections(allowed: 10_000, descriptors: 2) == 2)
     }
 
-    @Test("a target may be a whole URL")
+    @Test("a request target may be a complete URL")
     func absoluteTarget() throws {
         let client = IPAddress(v4: 1)
         for (target, path, query) in [
@@ -63,14 +63,14 @@ struct ServerTests {
         }
     }
 
-    @Test("each question is logged, with where its answer was from")
+    @Test("each question is logged with the source of its answer")
     func accessLog() async throws {
         let lab = try await ServerLab()
         for target in ["/resolve?name=www.a.test", "/resolve?name=www.a.test", "/resolve?name=www.corp.test&type=AAAA"]
         {
             _ = try await lab.get(target)
         }
-        // A record is written behind its reply.
+        // A record is written after the reply has been sent.
         let records = try await withTimeLimit(.seconds(10), { "three records" }) {
             while lab.log.withLockedValue({ $0.count }) < 3 { await Task.yield() }
             return lab.log.withLockedValue { $0 }
@@ -81,7 +81,7 @@ struct ServerTests {
         await lab.stop()
     }
 
-    @Test("a client that asks too much is told to wait; health is not counted")
+    @Test("a client above the rate limit gets 429, and health checks do not count")
     func rate() async throws {
         let lab = try await ServerLab {
             $0.questionsPerSecond = 0.001
@@ -95,7 +95,7 @@ struct ServerTests {
     }
 
     @Test(
-        "who asks through proxies: the last address that a trusted one names, and nobody else's word",
+        "the client's address is the last one before the trusted proxies, and untrusted peers cannot choose it",
         arguments: [
             ("10.0.0.1", "192.0.2.7", "192.0.2.7"), ("10.0.0.1", nil, "10.0.0.1"),
             ("192.0.2.9", "192.0.2.7", "192.0.2.9"), ("10.0.0.1", "198.51.100.1, 192.0.2.7", "192.0.2.7"),
@@ -115,7 +115,7 @@ struct ServerTests {
     }
 
     @Test(
-        "clients behind a trusted proxy have a bucket each, over HTTP/1.1 and HTTP/2",
+        "each client behind a trusted proxy has its own rate limit, over HTTP/1.1 and HTTP/2",
         arguments: [Scheme.http, .https]
     )
     func rateBehindProxy(_ scheme: Scheme) async throws {
@@ -140,7 +140,7 @@ struct ServerTests {
         await lab.stop()
     }
 
-    @Test("a zone file that changes is served; one that became wrong is not")
+    @Test("a changed zone file is loaded, and an invalid one is reported while the old zone stays")
     func zoneReload() async throws {
         let told = NIOLockedValueBox<[ServerError]>([])
         let lab = try await ServerLab {
@@ -174,7 +174,7 @@ struct ServerTests {
         await lab.stop()
     }
 
-    @Test("a reload of which a part is wrong changes nothing, the parts before it included")
+    @Test("a reload with one invalid part changes nothing")
     func reloadIsWhole() async throws {
         let lab = try await ServerLab()
         let path = "\(lab.folder)/corp.zone"
@@ -191,7 +191,7 @@ struct ServerTests {
         await lab.stop()
     }
 
-    @Test("in a network without IPv4 clients are told what upstreams said, and not what stands for it there")
+    @Test("on an IPv6-only network, clients get the addresses of the upstream and not the NAT64 addresses")
     func translatedAddresses() async throws {
         let lab = try await ServerLab()
         let prefix = try #require(IPNetwork("64:ff9b::/96").flatMap { NAT64Prefix($0) })
@@ -203,7 +203,7 @@ struct ServerTests {
         await lab.stop()
     }
 
-    @Test("accounts can be asked for of everybody")
+    @Test("with requiresAccount, a client without a valid account is refused")
     func requiresAccount() async throws {
         let lab = try await ServerLab {
             $0.requiresAccount = true
@@ -220,7 +220,7 @@ struct ServerTests {
     }
 
     @Test(
-        "who stops it waits for answers under way, and so does its run when it is cancelled",
+        "stopping the server waits for open requests, and so does cancelling run()",
         arguments: [false, true]
     )
     func drain(isCancelled: Bool) async throws {
@@ -257,7 +257,7 @@ struct ServerTests {
         await other.stop()
     }
 
-    @Test("what cannot be served is refused at once")
+    @Test("an invalid configuration is refused at once")
     func refusals() async throws {
         var configuration = ServerConfiguration()
         configuration.zones = ["/does/not/exist"]

@@ -17,7 +17,7 @@ struct ZoneTests {
     private static func name(_ text: String) throws -> DNSName { try #require(DNSName(text)) }
 
     @Test(
-        "what a zone says",
+        "a zone answers each question as its row says",
         arguments: [
             ("a name's address", "www.corp.test", DNSType.a, "NOERROR 192.0.2.10/300"),
             ("whatever its case", "WWW.Corp.TEST", .a, "NOERROR 192.0.2.10/300"),
@@ -50,7 +50,7 @@ struct ZoneTests {
     }
 
     @Test(
-        "the SOA of a negative answer has the TTL of that answer (RFC 2308 §3), and that of the zone where it is asked for"
+        "a negative answer and its SOA have the same TTL (RFC 2308 §3), and a queried SOA has its own"
     )
     func negativeTTL() throws {
         let set = try Self.set()
@@ -60,7 +60,7 @@ struct ZoneTests {
     }
 
     @Test(
-        "a record without TTL: the last one that was written, the SOA's MINIMUM only where there was none",
+        "a record without a TTL gets the previous record's TTL, or the SOA's MINIMUM if there is none",
         arguments: [("7200 SOA a b 1 1 1 1 60", 7_200), ("SOA a b 1 1 1 1 60", 60)] as [(String, UInt32)]
     )
     func missingTTL(_ soa: String, _ seconds: UInt32) throws {
@@ -68,7 +68,7 @@ struct ZoneTests {
         #expect(set.lookUp(try Self.name("x.c.test"), .a)?.answer.answers.map(\.ttl) == [seconds])
     }
 
-    @Test("names of others, and those that the zone leaves to others, are not answered from it")
+    @Test("a zone does not answer for names outside it or for delegated names")
     func outside() throws {
         let set = try Self.set()
         for text in ["www.a.test", "test", "evilcorp.test", "below.corp.test", "www.below.corp.test"] {
@@ -76,7 +76,7 @@ struct ZoneTests {
         }
     }
 
-    @Test("aliases in a circle are a failure, and no endless loop")
+    @Test("a loop of aliases is a server failure")
     func circle() throws {
         let text = "$ORIGIN c.test.\n@ 60 SOA a b 1 1 1 1 1\nx 60 CNAME y\ny 60 CNAME x\n"
         let finding = try Self.set(text).lookUp(try Self.name("x.c.test"), .a)
@@ -84,7 +84,7 @@ struct ZoneTests {
     }
 
     @Test(
-        "what is wrong is told with its line",
+        "an error names the line that caused it",
         arguments: [
             ("a A 192.0.2.1", "line 1: \"a\" is relative"), ("$ORIGIN c.test.\na 60 A 192.0.2", "line 2"),
             ("$ORIGIN c.test.\n@ SOA a b 1 1 1 1 1\nx FOO 1", "line 3: \"FOO\""),
@@ -105,7 +105,7 @@ struct ZoneTests {
         }
     }
 
-    @Test("a file that is included has its own origin where one is given; behind it all is as before (RFC 1035 §5.1)")
+    @Test("an included file can have its own origin, and the origin before it is restored afterwards (RFC 1035 §5.1)")
     func include() throws {
         let files = [
             "/zones/sub/hosts": "@ A 192.0.2.1\n$ORIGIN deeper\n$INCLUDE more\n",
@@ -135,7 +135,7 @@ struct ZoneTests {
     }
 
     @Test(
-        "files that include themselves, or too many, are refused, and a fault is told with the files that lead to it",
+        "inclusion loops and too many included files are refused, and an error names the chain of files",
         arguments: [
             ("$INCLUDE itself", "$INCLUDE itself", "included, or more than 8 in one another"),
             ("$INCLUDE itself", String(repeating: "$INCLUDE empty\n", count: 1_001), "more than 1000 files"),
@@ -154,7 +154,7 @@ struct ZoneTests {
         }
     }
 
-    @Test("a file that is included is looked at for changes as the zone itself is, from when it was away")
+    @Test("a change in an included file reloads the zone, even after the file was missing")
     func includeReloads() throws {
         let folder = NSTemporaryDirectory() + "/beeline-zones-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -179,7 +179,7 @@ struct ZoneTests {
         #expect(try ttl() == 30)
     }
 
-    @Test("a zone that is wrong keeps no other from changing, and no two files are one zone")
+    @Test("an invalid zone does not prevent the reload of others, and two files cannot hold the same zone")
     func wrongBesideRight() throws {
         let folder = NSTemporaryDirectory() + "/beeline-zones-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -207,7 +207,7 @@ struct ZoneTests {
         #expect(throws: ServerError.self) { try ZoneFiles(["\(folder)/one", "\(folder)/two"]) }
     }
 
-    @Test("records that stand twice in a file are one (RFC 2181 §5)")
+    @Test("duplicate records count once (RFC 2181 §5)")
     func twice() throws {
         let text = "$ORIGIN c.test.\n@ 60 SOA a b 1 1 1 1 1\nx A 192.0.2.1\nX 30 A 192.0.2.1\nx A 192.0.2.2\n"
         let answers = try Self.set(text).lookUp(try Self.name("x.c.test"), .a)?.answer.answers
@@ -221,9 +221,9 @@ struct ZoneTests {
         return nil
     }
 
-    /// The vectors of RFC 9460 Appendix D, under another name, and CAA's; the octets behind the priority are in hexadecimal.
+    /// The test vectors of RFC 9460 Appendix D, under another name, and some for CAA. Octets are in hexadecimal.
     @Test(
-        "CAA (RFC 8659 §4) and service bindings (RFC 9460 §2.1) are read, and written again",
+        "CAA (RFC 8659 §4) and service bindings (RFC 9460 §2.1) are read and written again",
         arguments: [
             ("CAA 0 issue \"ca.test\"", "0005697373756563612e74657374", "0 issue \"ca.test\""),
             ("CAA 128 IODEF mailto:x@c.test", "8005494f4445466d61696c746f3a7840632e74657374", nil),
@@ -267,7 +267,7 @@ struct ZoneTests {
     }
 
     @Test(
-        "forms that are none",
+        "invalid record texts are refused",
         arguments: [
             "CAA 256 issue a", "CAA 0 is-sue a", "CAA 0 issue", "HTTPS 1", "HTTPS 65536 .", "HTTPS 1 . port=x",
             "HTTPS 1 . port=+53", "HTTPS 1 . port=53 port=54", "HTTPS 1 . alpn=", "HTTPS 1 . alpn=a,,b",
@@ -283,7 +283,7 @@ struct ZoneTests {
         #expect(throws: ServerError.self) { try Self.content(text) }
     }
 
-    @Test("types with a form of their own in hexadecimal are what they say (RFC 3597 §5)")
+    @Test("known types in hexadecimal are read as those types (RFC 3597 §5)")
     func generalForms() throws {
         let text = """
             $ORIGIN c.test.
@@ -298,7 +298,7 @@ struct ZoneTests {
         #expect(set.lookUp(try Self.name("none.c.test"), .a)?.answer.ttl == 5)
     }
 
-    @Test("whatever octets a record has, its text is read as the same again")
+    @Test("the text of a record with any octets reads back as the same octets")
     func fuzzForms() throws {
         var random = SeededRandom(seed: 9_460)
         let seeds = try ["HTTPS 1 dns alpn=h2,h3 port=1 ipv4hint=192.0.2.1 dohpath=/q", "CAA 0 issue \"ca.test\""].map {
@@ -320,7 +320,7 @@ struct ZoneTests {
         }
     }
 
-    @Test("no octets make the reader trap, and what it takes can be looked up")
+    @Test("no zone file makes the reader trap, and each accepted one can be queried")
     func fuzz() throws {
         let rounds = FuzzRounds.count(ordinary: 3_000)
         var random = SeededRandom(seed: 20_261_121)
@@ -351,16 +351,16 @@ struct ZoneTests {
     }
 }
 
-@Suite("Limits")
+@Suite("Rate limiter")
 struct RateLimiterTests {
     private static let one = IPAddress(v4: 0x0a00_0001)
 
-    /// What a client is told at each of these times, in nanoseconds.
+    /// Returns whether the client is allowed at each of these times, in nanoseconds.
     private static func asks(_ limiter: inout RateLimiter, _ client: IPAddress, at times: Int64...) -> [Bool] {
         times.map { limiter.allows(client, now: $0) }
     }
 
-    @Test("a client's bucket empties, and fills with time")
+    @Test("a client's bucket empties with its questions and fills with time")
     func bucket() {
         var limiter = RateLimiter(perSecond: 2, burst: 3, maxClients: 10)
         let second: Int64 = 1_000_000_000
@@ -370,7 +370,7 @@ struct RateLimiterTests {
         #expect(other == [true])
     }
 
-    @Test("IPv6 clients count by /64, and mapped addresses as IPv4")
+    @Test("IPv6 clients share a bucket per /64, and mapped addresses count as IPv4")
     func networks() {
         var limiter = RateLimiter(perSecond: 1, burst: 1, maxClients: 10)
         let clients = [
@@ -380,7 +380,7 @@ struct RateLimiterTests {
         #expect(said == [true, false, true, true, false])
     }
 
-    @Test("more clients than are told apart: the bound holds")
+    @Test("the table of clients has a bound")
     func bound() {
         var limiter = RateLimiter(perSecond: 1, burst: 2, maxClients: 100)
         for index in 0..<10_000 { _ = limiter.allows(IPAddress(v4: UInt32(index)), now: Int64(index)) }
