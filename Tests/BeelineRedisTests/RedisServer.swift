@@ -5,9 +5,9 @@ import BeelineRedis
 import BeelineTesting
 import Foundation
 
-/// A Redis or Valkey server of its own, until it is stopped.
+/// A separate Redis or Valkey server, which runs until it is stopped.
 final class RedisServer: Sendable {
-    /// Those that are installed.
+    /// The servers that are installed.
     static let programs = ["/usr/bin/redis-server", "/usr/bin/valkey-server"].filter {
         FileManager.default.isExecutableFile(atPath: $0)
     }
@@ -27,18 +27,18 @@ final class RedisServer: Sendable {
         self.process = process.processIdentifier
     }
 
-    /// Answers by this server, soon tried again where it is away.
+    /// Shared answers in this server, with short pauses between attempts to connect.
     func answers(_ change: (inout RedisConfiguration) -> Void = { _ in }) -> RedisAnswers {
         var configuration = RedisConfiguration()
         configuration.port = port
-        // A machine under load is no server that is away.
+        // A busy machine must not make the server look unavailable.
         configuration.patience = .seconds(5)
         configuration.pause = .milliseconds(5)...Duration.milliseconds(20)
         change(&configuration)
         return RedisAnswers(configuration)
     }
 
-    /// Ends it at once, and waits for its end.
+    /// Kills the server and waits until it has ended.
     func stop() {
         kill(process, SIGKILL)
         var status: Int32 = 0

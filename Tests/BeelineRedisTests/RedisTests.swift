@@ -11,7 +11,7 @@ import Testing
 @testable import BeelineRedis
 
 @Suite(
-    "Answers that servers share",
+    "Answers shared through Redis",
     .enabled(if: !RedisServer.programs.isEmpty, "neither redis-server nor valkey-server is installed"),
     .timeLimit(.minutes(2))
 )
@@ -36,7 +36,7 @@ struct RedisTests {
         return Resolver(configuration)
     }
 
-    /// Asks until the server is spoken to.
+    /// Asks until a connection to the server is open.
     private static func connect(_ redis: RedisAnswers) async throws {
         try await withTimeLimit(.seconds(30), { "the connection to the server" }) {
             while !redis.isConnected {
@@ -46,7 +46,7 @@ struct RedisTests {
         }
     }
 
-    /// A shared answer is written behind its caller.
+    /// Resolves a host and waits until the answer is in the server: it is written after the caller has returned.
     private static func share(_ host: Host, _ resolver: Resolver, _ redis: RedisAnswers, _ name: String) async throws {
         _ = try? await resolver.resolve(host)
         try await withTimeLimit(.seconds(30), { "\(host) in the server" }) {
@@ -56,7 +56,7 @@ struct RedisTests {
         }
     }
 
-    @Test("what one was told the other need not ask, with the TTL that is left", arguments: RedisServer.programs)
+    @Test("an answer of one resolver serves another resolver, with the remaining TTL", arguments: RedisServer.programs)
     func sharing(_ program: String) async throws {
         let server = try RedisServer(program)
         let (one, other) = (server.answers(), server.answers())
@@ -74,7 +74,7 @@ struct RedisTests {
         let error = await #expect(throws: ResolutionError.self) { try await resolvers[1].resolve(none) }
         #expect(error?.code == .noSuchName)
         #expect(second.questions.isEmpty && first.questions.count == 2)
-        // Who wants it from the upstream gets it from there, and what another upstream says is another answer.
+        // A fresh lookup asks the upstream, and answers of different upstreams are separate.
         #expect(try await resolvers[1].resolve(host, fresh: true).source == .fresh)
         #expect(try await resolvers[2].resolve(host).source == .fresh)
         #expect(second.questions.count == 1 && stranger.questions.count == 1)
@@ -84,15 +84,15 @@ struct RedisTests {
         server.stop()
     }
 
-    @Test("it connects by itself, and what is to be shared waits for the connection", arguments: RedisServer.programs)
+    @Test("the first use opens the connection, and shared answers wait for it", arguments: RedisServer.programs)
     func first(_ program: String) async throws {
         let server = try RedisServer(program)
-        // When one has found it, it is there.
+        // Once the scout is connected, the server is running.
         let scout = server.answers()
         try await Self.connect(scout)
         let host = try Host("first.test")
         let (writing, reading) = (server.answers(), server.answers())
-        // The connection cannot stand yet.
+        // The connection cannot be open yet.
         await writing.share(
             Answer(v4: .addresses([Self.address], ttl: .seconds(60))),
             to: Question(host, families: .v4),
@@ -108,7 +108,7 @@ struct RedisTests {
         server.stop()
     }
 
-    @Test("a server that is not there, or goes away, is no hindrance; when it is back it is used")
+    @Test("resolvers work without the server and use it again when it is back")
     func away() async throws {
         let program = try #require(RedisServer.programs.first)
         let port = try freePorts(1)[0]
@@ -135,7 +135,7 @@ struct RedisTests {
         #expect(await redis.answer(to: Question(try Host("d.test"), families: .v4), from: "one") == nil)
     }
 
-    @Test("a server that takes connections and says nothing is left alone")
+    @Test("a server that accepts connections but stays silent is not used")
     func silent() async throws {
         let hole = try await RawServer.start { _ in try await Gate().wait() }
         var configuration = RedisConfiguration()
@@ -151,7 +151,7 @@ struct RedisTests {
         await hole.stop()
     }
 
-    @Test("a connection that the server ended while it was idle costs no pause")
+    @Test("a connection that the server closed while idle is reopened without a pause")
     func endedWhileIdle() async throws {
         let program = try #require(RedisServer.programs.first)
         let port = try freePorts(1)[0]
@@ -159,7 +159,7 @@ struct RedisTests {
         let redis = first.answers { $0.pause = .seconds(60)...Duration.seconds(60) }
         let scout = first.answers()
         try await Self.connect(scout)
-        // The first try may have come before the server.
+        // The first attempt may have been too early for the server.
         guard redis.isConnected else {
             await redis.shutDown()
             await scout.shutDown()
@@ -177,7 +177,7 @@ struct RedisTests {
         second.stop()
     }
 
-    @Test("the pause grows for a server that takes connections and never answers")
+    @Test("the pause grows while a server accepts connections and never answers")
     func pauseGrows() async throws {
         let hole = try await RawServer.start { _ in try await Gate().wait() }
         var configuration = RedisConfiguration()
@@ -196,12 +196,12 @@ struct RedisTests {
         await hole.stop()
     }
 
-    @Test("a server that goes on sending one reply for ever is given up after the patience")
+    @Test("an endless reply ends when the time limit is over")
     func endlessReply() async throws {
         let server = try await RawServer.start { connection in
             _ = try await connection.receive()
             try await connection.send("$536870912\r\n")
-            // Octet by octet, so that the socket is never silent and its buffer never large.
+            // Single octets, so that the socket is never silent and its buffer stays small.
             while true { try await connection.send("x") }
         }
         var configuration = RedisConfiguration()
@@ -217,7 +217,7 @@ struct RedisTests {
         await server.stop()
     }
 
-    @Test("a reply that is an array ends the connection before memory is taken for its elements")
+    @Test("an array as a reply ends the connection without reserving memory for its elements")
     func arrayReply() async throws {
         let server = try await RawServer.start { connection in
             _ = try await connection.receive()
@@ -237,14 +237,14 @@ struct RedisTests {
         await server.stop()
     }
 
-    @Test("what waits goes out in batches of a bounded size, each with the patience of one")
+    @Test("waiting questions are sent in batches of limited size, each with the full time limit")
     func batches() async throws {
         let gate = Gate()
         let sizes = NIOLockedValueBox<[Int]>([])
         let server = try await RawServer.start { connection in
             while true {
                 var (text, count) = ("", 0)
-                // A batch is whole where it ends with a command's end.
+                // A batch is complete when it ends with a complete command.
                 repeat {
                     guard let bytes = try await connection.receive() else { return }
                     text += String(decoding: bytes, as: UTF8.self)
@@ -284,7 +284,7 @@ struct RedisTests {
         await server.stop()
     }
 
-    @Test("a password is needed where the server has one")
+    @Test("a server with a password accepts only clients that know it")
     func password() async throws {
         let program = try #require(RedisServer.programs.first)
         let server = try RedisServer(program, arguments: ["--requirepass", "s3cret"])
@@ -304,7 +304,7 @@ struct RedisTests {
         server.stop()
     }
 
-    @Test("many questions at once go out together, and each gets its own answer")
+    @Test("concurrent questions share a connection, and each gets its own answer")
     func many() async throws {
         let program = try #require(RedisServer.programs.first)
         let server = try RedisServer(program)
@@ -332,7 +332,7 @@ struct RedisTests {
 
     // MARK: Texts
 
-    @Test("what has no TTL is not shared, and what is nearly over is not taken")
+    @Test("an answer without a TTL is not shared, and one that has almost expired is not used")
     func texts() throws {
         let two = Answer.Records.addresses([Self.address, IPAddress(v4: 0xc633_6402)], ttl: .seconds(100))
         let written = try #require(AnswerText.write(two, maxTTL: .seconds(86_400)))
@@ -356,7 +356,7 @@ struct RedisTests {
         #expect(AnswerText.write(two, maxTTL: .seconds(60))?.ttl == .seconds(60))
     }
 
-    @Test("no text makes the reader trap, and what it takes is written the same again")
+    @Test("no text makes the reader trap, and each accepted text is written the same again")
     func fuzz() {
         var random = SeededRandom(seed: 6_379)
         let seeds = ["100 198.51.100.1 198.51.100.2", "7 2001:db8::1", "30 none", "5 noname"].map { Array($0.utf8) }
