@@ -10,9 +10,9 @@ import Testing
     func aRefusedEndpointRefusesAtOnce(address: String) async throws {
         let dead = try RefusedEndpoint(address: address)
         #expect(dead.endpoint.port > 0)
-        // A timeout would be another error.
+        // A timeout would be a different error.
         await #expect { try await RawConnection.connect(to: dead.endpoint) } throws: { "\($0)".contains("refused") }
-        // Nobody else can listen there meanwhile.
+        // The port is taken, so no server can listen on it.
         await #expect(throws: TestingError.self) {
             _ = try await RawServer.start(addresses: [address], port: dead.endpoint.port) { _ in }
         }

@@ -8,10 +8,10 @@ import Testing
 
 @testable import BeelineTesting
 
-/// Doubles read what the code under test sends, which may be anything: no input traps, and what is read and written
-/// again reads the same.
+/// The test doubles read arbitrary bytes from the code under test. No input traps, and a decoded value that is encoded
+/// decodes to the same value.
 @Suite(.timeLimit(.minutes(60))) struct DecoderFuzzTests {
-    /// How many inputs for each decoder; BEELINE_FUZZ raises it.
+    /// The number of inputs for each decoder; BEELINE_FUZZ raises it.
     let count = FuzzRounds.count(ordinary: 20_000)
 
     @Test func queries() {
@@ -26,7 +26,7 @@ import Testing
             finding.addresses = [IPAddress(v4: 1)]
             let answer = DNSAnswer(query, finding).bytes()
             #expect(Array(answer[12..<12 + query.question.count]) == query.question)
-            // Without QR, AA, TC and RA an answer is a query again.
+            // Without its flags QR, AA, TC and RA, an answer is a query.
             let again = DNSMessage.Query([answer[0], answer[1], 1, 0] + answer[4...])
             #expect(again?.name == query.name && again?.type == query.type && again?.id == query.id)
         }
@@ -52,7 +52,7 @@ import Testing
             RawFrame(.windowUpdate, stream: 3, payload: RawFrame.big(1)).bytes,
         ]
         try await fuzz(seeds) { connection in
-            // Types that nobody knows have one form here.
+            // Unknown types have no separate values here, so they are skipped.
             try await connection.receiveFrame().flatMap { $0.kind == nil ? nil : $0 }
         } encode: {
             $0.bytes
@@ -74,7 +74,7 @@ import Testing
         }
     }
 
-    /// What of a request must come through.
+    /// The parts of a request that must be preserved.
     private struct Essence: Hashable {
         let line: String
         let fields: [String]
@@ -111,14 +111,14 @@ import Testing
             #expect(again == value, "of the bytes \(bytes)")
             read += 1
         }
-        // Mutations that leave nothing to read would test nothing.
+        // If most inputs were unreadable, the test would check nothing.
         #expect(read > count / 20)
         _ = try? await channel.finish()
     }
 }
 
 extension RawConnection {
-    /// A connection that has received these bytes and then the end.
+    /// A connection that has received these bytes and then ended.
     fileprivate static func reading(_ bytes: [UInt8], _ channel: NIOAsyncTestingChannel) -> RawConnection {
         let inbox = Inbox<ByteBuffer>()
         inbox.push(ByteBuffer(bytes: bytes))
@@ -129,7 +129,7 @@ extension RawConnection {
     }
 }
 
-/// Seeds with a few bytes changed, put in, taken out or repeated; the same sequence in each run.
+/// Seeds with a few bytes changed, inserted, removed or repeated, in the same sequence on every run.
 private struct Mutator {
     let seeds: [[UInt8]]
     private var numbers = SeededRandom(seed: 1)

@@ -4,7 +4,7 @@ import BeelineTesting
 import Names
 import Testing
 
-/// Each fault does what its row says, seen by a client that knows nothing of protocols.
+/// Checks each fault with a client that has no protocol logic.
 @Suite(.timeLimit(.minutes(1))) struct FaultServerTests {
     let authority: TestAuthority
 
@@ -28,10 +28,10 @@ import Testing
         case (.handshakeFailure, .failed), (.handshakeTimeout, .failed): break
         case (.badCertificate, .failed(let error)):
             #expect(error.contains("CERTIFICATE_VERIFY_FAILED") || error.contains("failedToValidateHostname"))
-        // NIOSSL takes a certificate for the address in place of one for the name: the client has to see to it.
+        // NIOSSL accepts a certificate for the address instead of the name. The client has to check this.
         case (.badCertificate, .silence): #expect(fault.id == "tls-address-only")
         case (.timeout, .silence): break
-        // A reset may come while the client still connects.
+        // A reset may arrive before the client has connected.
         case (.closed, .failed(let error)): #expect(error.contains("reset"))
         case (.closed, .end(let text)): #expect(!text.contains("\r\n\r\n") || fault.layer != .http1)
         case (.truncated, .end(let text)): #expect(fault.layer == .http2 || text.contains("\r\n\r\n"))
@@ -84,16 +84,16 @@ import Testing
         case enough
     }
 
-    /// Whether the bytes that came show the fault.
+    /// Whether the received bytes show the fault.
     private func suffices(_ bytes: [UInt8], for fault: Fault) -> Bool {
-        // Faults without end are told by their number of bytes.
+        // Endless faults are recognized by the number of bytes.
         let text = fault.outcome == .limit ? "" : String(decoding: bytes.prefix(65_536), as: UTF8.self)
         switch fault.outcome {
         case .success: return fault.id == "ws-fragments" ? text.hasSuffix("k") : text.contains("ok")
         case .status: return text.hasPrefix("HTTP/1.1 ") && !text.hasPrefix("HTTP/1.1 200") && text.contains("\r\n\r\n")
         case .malformed, .refusedStream, .streamReset: return !bytes.isEmpty
         case .limit:
-            // These are endless to one who decodes or follows.
+            // These are endless only for a client that decodes or follows them.
             let isShort = ["deflate-bomb", "ws-huge", "redirect-loop", "redirect-injection"].contains(fault.id)
             return isShort ? !bytes.isEmpty : bytes.count > 2 << 20
         case .truncated where fault.layer == .http2: return text.contains("o")
@@ -122,7 +122,7 @@ import Testing
     private func talk(_ fault: Fault, _ connection: RawConnection) async -> Seen {
         try? await connection.send(request(fault.layer))
         var bytes: [UInt8] = []
-        // Only silence has to be waited for.
+        // Only silence needs a wait.
         let limit: Duration =
             fault.outcome == .timeout || fault.outcome == .badCertificate ? .milliseconds(100) : .seconds(20)
         while !suffices(bytes, for: fault) {

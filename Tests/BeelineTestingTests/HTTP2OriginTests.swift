@@ -4,7 +4,7 @@ import BeelineTesting
 import HTTPTypes
 import Testing
 
-/// The origin's HTTP/2, seen frame by frame.
+/// Checks the origin's HTTP/2 frame by frame.
 @Suite(.timeLimit(.minutes(1))) struct HTTP2OriginTests {
     let authority: TestAuthority
 

@@ -4,11 +4,11 @@ import Testing
 
 @testable import BeelineTesting
 
-@Suite("What a connection has read and nobody has taken yet")
+@Suite("Inbox of a connection")
 struct InboxTests {
-    /// A reader that looked whether the inbox was full before it took an element slept for ever where the last place was
-    /// filled in between: the socket was no longer read, and nobody knew.
-    @Test("a socket that was stopped between a reader's look and its taking is read again")
+    /// Once, a reader checked whether the inbox was full before it took an element. If the last place was filled in
+    /// between, the socket was never read again.
+    @Test("a full inbox starts reading again after an element is taken, even if it became full meanwhile")
     func stopBetweenLookAndTaking() async throws {
         let inbox = Inbox<Int>(capacity: 2)
         inbox.push(1)
@@ -21,7 +21,7 @@ struct InboxTests {
         #expect(inbox.admits())
     }
 
-    @Test("nobody reads a socket for an inbox that was never full")
+    @Test("an inbox that was never full does not ask to start reading again")
     func neverFull() async throws {
         let inbox = Inbox<Int>(capacity: 2)
         inbox.push(1)

@@ -42,7 +42,7 @@ import Glibc
     }
 
     #if os(Linux)
-    /// A list of descriptors is read entry by entry, and an entry is shorter than its type says.
+    /// A directory entry ends before the size of its type, which matters at the end of readable memory.
     @Test func anEntryOfADirectoryIsReadAtTheEndOfMemory() throws {
         let page = sysconf(CInt(_SC_PAGESIZE))
         let start = try #require(mmap(nil, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0))

@@ -19,7 +19,7 @@ import Testing
         for name in ["a.test", "b.test"] {
             #expect(try await get(origin.endpoint, as: name).hasSuffix("\r\n\r\n\(name)"))
         }
-        // The first certificate is shown for a name that none covers, and a client that checks refuses it.
+        // For an unknown name the origin presents its first certificate, which a client that verifies names refuses.
         await #expect(throws: (any Error).self) { _ = try await get(origin.endpoint, as: "c.test") }
         try await origin.connections { $0.accepted == 3 && $0.open == 0 }
         #expect(origin.requests.map(\.connection.serverName) == ["a.test", "b.test"])
@@ -177,7 +177,7 @@ import Testing
         }
     }
 
-    /// One request that asks for a close, and all that comes back.
+    /// Sends a request that asks to close the connection, and returns the complete response.
     private func get(_ endpoint: Endpoint, as name: String? = nil) async throws -> String {
         let tls = name.map { RawConnection.ClientTLS($0, trusting: authority) }
         return try await exchange(endpoint, "GET / HTTP/1.1\r\nConnection: close\r\n\r\n", tls)

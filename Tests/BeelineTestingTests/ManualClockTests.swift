@@ -12,7 +12,7 @@ import Testing
         #expect(start.duration(to: clock.now) == .seconds(3))
         #expect(clock.now.duration(to: start) == .seconds(-3))
         #expect(start < clock.now && start.advanced(by: .seconds(3)) == clock.now)
-        // The same sign as the standard library's.
+        // The standard library's clock has the same sign.
         let real = ContinuousClock.now
         #expect(real.duration(to: real.advanced(by: .seconds(3))) == .seconds(3))
     }

@@ -36,7 +36,7 @@ import Testing
         try await client.send(head + "\r\nhi")
         #expect(try await text(client.receive(until: "\r\n\r\n")).contains("407 Proxy Authentication Required"))
         _ = try await client.receive(count: "who are you?\n".utf8.count)
-        // The challenge leaves the connection as it is. dTpw is u:p.
+        // The connection stays open after the challenge. dTpw is u:p.
         try await client.send(head + "Proxy-Authorization: Basic dTpw\r\n\r\nhi")
         let answer = try await rest(client)
         #expect(answer.contains("\"target\":\"/echo?x\"") && answer.contains("\"body\":\"hi\""))

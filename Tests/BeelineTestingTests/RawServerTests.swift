@@ -51,7 +51,8 @@ import Testing
         await server.stop()
     }
 
-    /// The client once lost what came, and the connection itself, between its connecting and its first handler.
+    /// Once, data and the end of the connection were lost if they arrived before the client had added its first
+    /// handler.
     @Test func aServerThatSpeaksFirstAndClosesAtOnceIsHeard() async throws {
         let server = try await RawServer.start { try await $0.send("first") }
         for _ in 0..<200 {

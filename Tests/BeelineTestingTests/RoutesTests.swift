@@ -43,7 +43,7 @@ import Testing
         await origin.stop()
     }
 
-    /// Python's zlib reads both back.
+    /// Both were verified with Python's zlib.
     @Test(
         arguments: [
             ("nothing", "", [0x78, 0x01, 0x03, 0x00, 0x00, 0x00, 0x00, 0x01]),

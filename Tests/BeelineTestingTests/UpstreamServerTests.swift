@@ -67,7 +67,7 @@ import Testing
         await upstream.stop()
     }
 
-    /// A query for A of example.com with ID 0, and another for www.a.test.
+    /// Queries for the A records of example.com, with ID 0, and of www.a.test.
     static let exampleQuery = "AAABAAABAAAAAAAAB2V4YW1wbGUDY29tAAABAAE"
     static let aQuery = "EjQBAAABAAAAAAAAA3d3dwFhBHRlc3QAAAEAAQ"
 
@@ -108,7 +108,7 @@ import Testing
         await upstream.stop()
     }
 
-    /// Where each fault shows: bytes that are not those of the right answer, at an offset or, without one, at the end.
+    /// The bytes that show each fault, at an offset, or at the end without one.
     @Test(
         arguments: [
             (UpstreamFault.wrongID, 0, [0xed, 0xcb]),
@@ -147,7 +147,7 @@ import Testing
         let answer = try? await get(upstream, "/d?dn=four.test&ttl=1")
         #expect(answer?.status != 200 || answer.map { String(decoding: $0.body, as: UTF8.self) } != "192.0.2.4,9")
         #expect(upstream.queries.count == 1)
-        // Another name is answered well.
+        // Another name still gets its answer.
         #expect(try await get(upstream, "/d?dn=www.a.test").status == 200)
         await upstream.stop()
     }
