@@ -8,7 +8,7 @@ import HTTPDNS
 import Names
 import Testing
 
-@Suite("A resolver's answers in a file")
+@Suite("Answer database")
 struct AnswerDatabaseTests {
     private let folder: Folder
     private let store: AnswerDatabase
@@ -34,7 +34,7 @@ struct AnswerDatabaseTests {
         StoredAnswer(name: "none.example/192.0.2.0/24", network: "", upstream: "two", v4: part([]), v6: part([])),
     ]
 
-    @Test("what is saved is loaded, from a file for the owner alone, and the next save replaces it")
+    @Test("saved answers are loaded from a file that only its owner can read, and each save replaces the last")
     func roundTrip() async throws {
         #expect(try await store.load() == [])
         let old = umask(0)
@@ -46,7 +46,7 @@ struct AnswerDatabaseTests {
         #expect(try await store.load() == [Self.answers[2]])
     }
 
-    @Test("more answers than the bound: those said last")
+    @Test("a store with too many answers keeps the most recent ones")
     func bound() async throws {
         let many = (0..<50).map {
             StoredAnswer(name: "n\($0).example", network: "", upstream: "one", v4: Self.part(["192.0.2.1"], at: $0))
@@ -72,7 +72,7 @@ struct AnswerDatabaseTests {
         Answer(v4: .addresses([try #require(IPAddress(address))], ttl: .seconds(600)))
     }
 
-    @Test("a resolver that begins anew answers from the file, and asks nobody")
+    @Test("a new resolver answers from the file without asking its upstream")
     func restart() async throws {
         let host = try Host("www.example.com")
         let first = resolver(ScriptedUpstream("one", .answer(try Self.answer("192.0.2.1"))))
@@ -89,7 +89,7 @@ struct AnswerDatabaseTests {
         await second.shutdown()
     }
 
-    @Test("an answer past the stale bound is never used after a restart")
+    @Test("an answer past the stale bound is not used after a restart")
     func staleBound() async throws {
         let now = Int64(Date().timeIntervalSince1970)
         let bound = 43_200
@@ -115,13 +115,13 @@ struct AnswerDatabaseTests {
 
     // MARK: Others
 
-    @Test("two that save at the same time: the file is that of one of them, whole")
+    @Test("of concurrent saves, the file holds one complete set of answers")
     func another() async throws {
         let path = store.path
         try await withThrowingTaskGroup(of: Void.self) { group in
             for writer in 0..<4 {
                 group.addTask {
-                    // Each has its own, as each process would.
+                    // Each writer has its own store, like a process.
                     let store = AnswerDatabase(path: path)
                     for _ in 0..<5 {
                         try await store.save(
@@ -139,7 +139,7 @@ struct AnswerDatabaseTests {
         #expect(folder.names == ["answers.sqlite"])
     }
 
-    @Test("what another process saved is read: sqlite3 is one")
+    @Test("changes that another process makes to the file are loaded")
     func otherProcess() async throws {
         try await store.save(Self.answers)
         try folder.look("answers.sqlite") { db in
@@ -148,7 +148,7 @@ struct AnswerDatabaseTests {
         #expect(try await store.load().map(\.upstream) == ["three", "three"])
     }
 
-    @Test("a damaged file is set aside, and a new one made")
+    @Test("a damaged file is set aside and replaced by a new one")
     func damaged() async throws {
         try await store.save(Self.answers)
         var bytes = try Data(contentsOf: URL(fileURLWithPath: store.path))
@@ -160,7 +160,7 @@ struct AnswerDatabaseTests {
         try await store.save(Self.answers)
         #expect(try await store.load().count == 3)
 
-        // A page in the middle of a file whose head is whole.
+        // Damages pages in the middle of a file with an intact header.
         let many = (0..<500).map {
             StoredAnswer(name: "n\($0)", network: "", upstream: "one", v4: Self.part(["192.0.2.1"]))
         }
@@ -175,7 +175,7 @@ struct AnswerDatabaseTests {
     }
 
     @Test(
-        "files that are not ours are refused and left as they were",
+        "a file of another program or a newer version is refused and left unchanged",
         arguments: [
             ("another program's", "PRAGMA application_id = 7; CREATE TABLE t (a)", StoreError.Code.notOurs),
             ("a jar", "PRAGMA application_id = 1113941315; CREATE TABLE t (a)", .notOurs),
@@ -194,7 +194,7 @@ struct AnswerDatabaseTests {
         #expect(folder.names == ["answers.sqlite"])
     }
 
-    @Test("a file that is no database, and nothing shows to have been ours, is refused and left as it is")
+    @Test("a file that is not a database, with no sign that it was ours, is refused and left unchanged")
     func unknownFile() async throws {
         let bytes = Data("another program's, which is encrypted".utf8)
         try bytes.write(to: URL(fileURLWithPath: store.path))
@@ -204,7 +204,7 @@ struct AnswerDatabaseTests {
         #expect(folder.names == ["answers.sqlite"])
     }
 
-    @Test("rows that are no answers are left out")
+    @Test("rows that are not valid answers are skipped")
     func strangeRows() async throws {
         try await store.save(Self.answers)
         try folder.look("answers.sqlite") { db in

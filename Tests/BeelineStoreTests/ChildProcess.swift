@@ -4,9 +4,9 @@ import BeelineTesting
 import Foundation
 import NIOConcurrencyHelpers
 
-/// A process of `StoreCrashWriter`, whose lines can be read and which can be killed.
+/// A process of `StoreCrashWriter`. Its lines can be read, and it can be killed.
 final class ChildProcess: Sendable {
-    /// The program, beside the tests that were built with it.
+    /// The program, which is built next to the tests.
     private static let program: String = {
         let beside = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
             .appendingPathComponent("StoreCrashWriter").path
@@ -19,7 +19,7 @@ final class ChildProcess: Sendable {
     private let output: FileHandle
     private let input: FileHandle
     private let ends: AsyncStream<Void>
-    /// What was read and is not a whole line yet.
+    /// Octets that were read and do not yet make a complete line.
     private let rest = NIOLockedValueBox<[UInt8]>([])
 
     init(_ arguments: String...) throws {
@@ -38,7 +38,7 @@ final class ChildProcess: Sendable {
         self.ends = ends
     }
 
-    /// The next line; nil at the end. It waits for the child.
+    /// Waits for the next line of the child; nil at the end.
     func line() -> String? {
         rest.withLockedValue { rest in
             while true {
@@ -54,7 +54,7 @@ final class ChildProcess: Sendable {
         }
     }
 
-    /// Says a line, and returns the answer.
+    /// Sends a line and returns the answer.
     @discardableResult
     func ask(_ line: String) async throws -> String {
         try await withTimeLimit(.seconds(30), { "an answer to \(line)" }) { [self] in
@@ -65,7 +65,7 @@ final class ChildProcess: Sendable {
         }
     }
 
-    /// Ends the process as `kill -9` does.
+    /// Kills the process with `kill -9`.
     func kill() { Foundation.kill(number, SIGKILL) }
 
     /// Returns when the process has ended.

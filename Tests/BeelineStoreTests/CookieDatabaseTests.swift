@@ -6,9 +6,9 @@ import GRDB
 import Names
 import Testing
 
-@Suite("A jar in a file")
+@Suite("Cookie database")
 struct CookieDatabaseTests {
-    @Test("All of a cookie comes back: octets, attributes, times, partition")
+    @Test("a cookie is restored with its octets, attributes, times and partition")
     func roundTrip() async throws {
         let folder = try Folder()
         var cookies: [Cookie] = []
@@ -45,11 +45,11 @@ struct CookieDatabaseTests {
         #expect(second.report.skipped == 0)
         #expect(second.report.messages.isEmpty)
         try await second.close()
-        // A clean end leaves the file and nothing else.
+        // Closing the last store removes all files but the database.
         #expect(folder.names == ["jar.sqlite"])
     }
 
-    @Test("The order of a Cookie header outlives the process, for cookies of one moment too")
+    @Test("the order of the Cookie header is restored, even for cookies created at the same time")
     func order() async throws {
         let folder = try Folder()
         let url = try HTTPURL("https://example.com/")
@@ -62,7 +62,7 @@ struct CookieDatabaseTests {
         try await second.close()
     }
 
-    @Test("Session cookies come back by choice only, and are deleted otherwise")
+    @Test("session cookies are restored only if configured, and deleted otherwise")
     func sessions() async throws {
         let folder = try Folder()
         let first = try await CookieDatabase.open(folder)
@@ -72,7 +72,7 @@ struct CookieDatabaseTests {
 
         let restored = try await CookieDatabase.open(folder, .restoring)
         #expect(try restored.header == "session=1; kept=2")
-        // What came back is not of this session, which is what `clearSession` takes away.
+        // `clearSession` ignores restored cookies, which belong to an earlier session.
         #expect(restored.jar.clearSession() == 0)
         try await restored.close()
 
@@ -86,7 +86,7 @@ struct CookieDatabaseTests {
         try await again.close()
     }
 
-    @Test("Who joins a running session gets its cookies and ends nothing")
+    @Test("a store that joins a running session gets its cookies and does not end it")
     func joining() async throws {
         let folder = try Folder()
         let first = try await CookieDatabase.open(folder)
@@ -103,7 +103,7 @@ struct CookieDatabaseTests {
     }
 
     @Test(
-        "clearSession takes what this session stored, from jar and file, and nothing that was there before or came from others"
+        "clearSession removes only the cookies that this session stored, from the jar and from the file"
     )
     func clearingSession() async throws {
         let folder = try Folder()
@@ -129,13 +129,13 @@ struct CookieDatabaseTests {
 
         let third = try await CookieDatabase.open(folder, .restoring)
         #expect(Set(third.jar.allCookies().map(\.name)) == ["kept", "session", "others"])
-        // The end of a session is another thing: it takes what has no expiry, whoever stored it.
+        // In contrast, endSession removes all cookies without an expiry, from any session.
         #expect(third.jar.endSession() == 1)
         try await third.close()
         #expect(try folder.look { try Int.fetchOne($0, sql: "SELECT count(*) FROM cookie WHERE expires IS NULL") } == 0)
     }
 
-    @Test("Jars in files side by side know nothing of each other")
+    @Test("jars in different files are independent")
     func isolation() async throws {
         let folder = try Folder()
         let open = { (name: String) in
@@ -154,7 +154,7 @@ struct CookieDatabaseTests {
         try await again.close()
     }
 
-    @Test("Partitioned cookies stay those of their top-level site")
+    @Test("partitioned cookies keep their top-level site")
     func partitions() async throws {
         let folder = try Folder()
         let ad = try HTTPURL("https://ad.example/")
@@ -173,7 +173,7 @@ struct CookieDatabaseTests {
         try await second.close()
     }
 
-    @Test("Expired cookies are dropped from jar and file")
+    @Test("expired cookies are removed from the jar and from the file")
     func expiry() async throws {
         let folder = try Folder()
         let first = try await CookieDatabase.open(folder)
@@ -187,7 +187,7 @@ struct CookieDatabaseTests {
         #expect(try folder.look { try Int.fetchOne($0, sql: "SELECT count(*) FROM cookie") } == 1)
     }
 
-    @Test("Whatever way a cookie goes, it is gone from the file")
+    @Test("a cookie that leaves the jar in any way is removed from the file")
     func removals() async throws {
         let folder = try Folder()
         let url = try HTTPURL("https://example.com/")
@@ -207,7 +207,7 @@ struct CookieDatabaseTests {
         try await third.close()
     }
 
-    @Test("What a smaller jar evicts while it is filled goes from the file")
+    @Test("cookies that a smaller jar evicts on loading are removed from the file")
     func eviction() async throws {
         let folder = try Folder()
         let first = try await CookieDatabase.open(folder)
@@ -221,7 +221,7 @@ struct CookieDatabaseTests {
         #expect(try folder.look { try Int.fetchOne($0, sql: "SELECT count(*) FROM cookie") } == 20)
     }
 
-    @Test("The time of last access is written at a flush, and with it the order of eviction")
+    @Test("a flush writes the times of last access")
     func lastAccess() async throws {
         let folder = try Folder()
         let url = try HTTPURL("https://example.com/")
@@ -235,7 +235,7 @@ struct CookieDatabaseTests {
         try await second.close()
     }
 
-    @Test("After close the jar is in memory only, and the store says so")
+    @Test("a closed store keeps its jar in memory, and flush and refresh throw an error")
     func closing() async throws {
         let folder = try Folder()
         let store = try await CookieDatabase.open(folder)
@@ -251,13 +251,13 @@ struct CookieDatabaseTests {
         try await again.close()
     }
 
-    @Test("A store that is forgotten writes its last batch and lets the file go")
+    @Test("a store that is released without close writes its last batch and releases the file")
     func forgetting() async throws {
         let folder = try Folder()
         var store: CookieDatabase? = try await CookieDatabase.open(folder)
         store?.jar.put("a", "1")
         store = nil
-        // It joins as long as the forgotten one is not done, and then is alone.
+        // New stores share the file with the released one until it has finished.
         while true {
             let next = try await CookieDatabase.open(folder)
             defer { #expect(next.jar.allCookies().count <= 1) }

@@ -8,14 +8,14 @@ import Testing
 
 @testable import BeelineStore
 
-@Suite("Processes that end suddenly")
+@Suite("Killed processes")
 struct CrashTests {
-    /// What the cookies are after the writer's numbers up to one of them (`Rounds` of the writer).
+    /// Applies one of the writer's numbered changes (`Rounds` of the writer).
     private static func apply(_ number: Int, to slots: inout [String: Int]) {
         slots["slot\(number % 64)"] = number % 7 == 0 ? nil : number
     }
 
-    /// What the file holds, by SQLite alone.
+    /// The content of the file, read by SQLite alone.
     private static func slots(_ folder: Folder) throws -> [String: Int] {
         guard FileManager.default.fileExists(atPath: folder.file()) else { return [:] }
         return try folder.look { db in
@@ -31,7 +31,7 @@ struct CrashTests {
         }
     }
 
-    /// Kills a writer again and again at instants that a seed decides, and looks at the file after each.
+    /// Kills a writer repeatedly at times derived from a seed, and checks the file after each kill.
     private static func torture(kills: Int, seed: UInt64) async throws -> (acknowledged: Int, unopened: Int) {
         var random = SeededRandom(seed: seed)
         let folder = try Folder()
@@ -39,13 +39,13 @@ struct CrashTests {
         var (acknowledged, unopened) = (0, 0)
         for kill in 0..<kills {
             let child = try ChildProcess("rounds", folder.file(), String(random.next()))
-            // Some are killed while they open the file, the others after some lines.
+            // One in four is killed while it opens the file, the others after some lines.
             let lines = kill % 4 == 0 ? 0 : Int.random(in: 1...12, using: &random)
             let microseconds = UInt32.random(in: 0...(lines == 0 ? 40_000 : 3000), using: &random)
             let said = try await blocking {
                 var said: [String] = []
                 while said.count < lines, let line = child.line() { said.append(line) }
-                // Not to wait for anything: to die at an instant that nobody has chosen.
+                // Not a wait for an event: the delay makes the time of the kill arbitrary.
                 usleep(microseconds)
                 child.kill()
                 while let line = child.line() { said.append(line) }
@@ -64,8 +64,7 @@ struct CrashTests {
                 continue
             }
             acknowledged += numbers("flushed").count
-            // The file holds what was flushed and, beyond it, the changes up to some moment: never a part of them without
-            // what was before.
+            // The file holds the flushed changes and a prefix of the later ones, without gaps.
             let flushed = numbers("flushed").last ?? start
             var slots = known
             var isExplained = flushed == start && slots == found
@@ -79,7 +78,7 @@ struct CrashTests {
         return (acknowledged, unopened)
     }
 
-    @Test("kill -9 at any instant loses nothing that was flushed, and never the file", arguments: [1 as UInt64, 2])
+    @Test("a process killed at any time loses no flushed change and leaves a valid file", arguments: [1 as UInt64, 2])
     func kills(_ seed: UInt64) async throws {
         let kills = ProcessInfo.processInfo.environment["BEELINE_ROUNDS"].flatMap(Int.init) ?? 110
         let result = try await Self.torture(kills: kills, seed: seed)
@@ -87,13 +86,13 @@ struct CrashTests {
         #expect(result.unopened > 0)
     }
 
-    @Test("Two processes share a file: each sees what the other stores and deletes, in time and on demand")
+    @Test("two processes share a file, and each sees the other's changes, in time and on demand")
     func twoProcesses() async throws {
         let folder = try Folder()
         let (one, two) = (try ChildProcess("serve", folder.file()), try ChildProcess("serve", folder.file()))
         for child in [one, two] { #expect(try await blocking { child.line() } == "opened") }
         #expect(try await one.ask("set a 1") == "ok")
-        // Nobody flushes: it is written behind and looked for.
+        // Without a flush, the change is written and read in the background.
         #expect(try await two.ask("await a=1") == "ok")
         #expect(try await two.ask("remove a") == "ok")
         #expect(try await one.ask("await -") == "ok")
@@ -101,7 +100,7 @@ struct CrashTests {
         #expect(try await two.ask("flush") == "ok")
         #expect(try await one.ask("refresh") == "ok")
         #expect(try await one.ask("get") == "b=2")
-        // One is killed; the other goes on.
+        // After one process is killed, the other continues.
         two.kill()
         await two.end()
         #expect(try await one.ask("set c 3") == "ok")
@@ -110,7 +109,7 @@ struct CrashTests {
         #expect(try Self.slots(folder).keys.sorted() == ["b", "c"])
     }
 
-    @Test("Two processes that write at once corrupt nothing and lose nothing")
+    @Test("two processes that write at once lose nothing and leave a valid file")
     func writingAtOnce() async throws {
         let folder = try Folder()
         let children = try (0..<2).map { _ in try ChildProcess("serve", folder.file()) }

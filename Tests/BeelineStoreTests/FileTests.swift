@@ -7,9 +7,9 @@ import GRDB
 import Names
 import Testing
 
-@Suite("The file of a store")
+@Suite("Store files")
 struct FileTests {
-    @Test("Only the owner can read the file and what is beside it, whatever the umask")
+    @Test("only the owner can read the files of a store, with any umask")
     func modes() async throws {
         let folder = try Folder()
         let old = umask(0)
@@ -29,7 +29,7 @@ struct FileTests {
         try await again.close()
     }
 
-    /// A file that is not ours to touch.
+    /// A file that the store must not change.
     struct Refused: CustomTestStringConvertible, Sendable {
         let testDescription: String
         let code: StoreError.Code
@@ -59,7 +59,7 @@ struct FileTests {
         ),
     ]
 
-    @Test("A file that is not ours is refused and left as it is", arguments: refused)
+    @Test("a file that is not ours is refused and left unchanged", arguments: refused)
     func refusal(_ row: Refused) async throws {
         let folder = try Folder()
         try folder.makeDatabase { try $0.execute(sql: row.sql) }
@@ -76,7 +76,7 @@ struct FileTests {
         if row.code == .notOurs { #expect(folder.mode("jar.sqlite") == 0o640) }
     }
 
-    @Test("A file of version 1 is brought to the current version with all its cookies")
+    @Test("a file of version 1 is migrated with all its cookies")
     func migration() async throws {
         let folder = try Folder()
         try folder.makeDatabase { db in
@@ -112,7 +112,7 @@ struct FileTests {
         try await again.close()
     }
 
-    /// A way in which a file is damaged.
+    /// A kind of damage to a file.
     struct Damage: CustomTestStringConvertible, Sendable {
         let testDescription: String
         let damage: @Sendable (inout Data) -> Void
@@ -127,7 +127,7 @@ struct FileTests {
         Damage(testDescription: "its schema is lost") { $0.resetBytes(in: 100..<4096) },
     ]
 
-    @Test("A damaged file is set aside, and an empty one takes its place", arguments: damages)
+    @Test("a damaged file is set aside and replaced by an empty one", arguments: damages)
     func damage(_ row: Damage) async throws {
         let folder = try Folder()
         let first = try await CookieDatabase.open(folder)
@@ -148,14 +148,14 @@ struct FileTests {
         second.jar.put("new", "1")
         try await second.close()
 
-        // And again within the same second: nothing that was set aside is overwritten.
+        // Again within the same second: files that were set aside are not overwritten.
         try bytes.write(to: url)
         let third = try await CookieDatabase.open(folder)
         #expect(third.report.setAside == place + "-2")
         try await third.close()
     }
 
-    /// What has nothing of a file of ours.
+    /// Files without any trace of our format.
     static let strangeFiles = [
         Damage(testDescription: "the number in its head is lost") { $0.resetBytes(in: 0..<100) },
         Damage(testDescription: "it is noise, as an encrypted database is") {
@@ -166,7 +166,7 @@ struct FileTests {
     ]
 
     @Test(
-        "What is no database, and nothing shows to have been ours, is refused and left as it is",
+        "a file that is not a database, with no sign that it was ours, is refused and left unchanged",
         arguments: strangeFiles
     )
     func unknownFile(_ row: Damage) async throws {
@@ -176,7 +176,7 @@ struct FileTests {
         var bytes = try Data(contentsOf: url)
         row.damage(&bytes)
         try bytes.write(to: url)
-        // Another program's: what our processes left says so.
+        // Neither without a lock file nor with a lock file of another program.
         for lock in [nil, "another program's"] {
             try lock.map { try Data($0.utf8).write(to: URL(fileURLWithPath: folder.file() + "-lock")) }
             await #expect {
@@ -187,7 +187,7 @@ struct FileTests {
         }
     }
 
-    @Test("A file whose head was lost while one of our processes had it open is set aside", arguments: strangeFiles)
+    @Test("a file that lost its header while a process of ours had it open is set aside", arguments: strangeFiles)
     func unknownFileAfterCrash(_ row: Damage) async throws {
         let folder = try Folder()
         let first = try await CookieDatabase.open(folder)
@@ -197,7 +197,7 @@ struct FileTests {
         var bytes = try Data(contentsOf: url)
         row.damage(&bytes)
         try bytes.write(to: url)
-        // As a process that was killed leaves it.
+        // The lock file that a killed process leaves.
         try lock.write(to: URL(fileURLWithPath: folder.file() + "-lock"))
         let second = try await CookieDatabase.open(folder)
         #expect(second.report.setAside != nil)
@@ -205,7 +205,7 @@ struct FileTests {
         #expect(folder.names.count == 2)
     }
 
-    @Test("A lost table is damage too")
+    @Test("a file that lost a table counts as damaged")
     func lostTable() async throws {
         let folder = try Folder()
         try await CookieDatabase.open(folder).close()
@@ -215,7 +215,7 @@ struct FileTests {
         try await store.close()
     }
 
-    @Test("Rows that are no cookies are passed over and counted")
+    @Test("rows that are not valid cookies are skipped and counted")
     func strangeRows() async throws {
         let folder = try Folder()
         let first = try await CookieDatabase.open(folder)
@@ -233,7 +233,7 @@ struct FileTests {
         try await second.close()
     }
 
-    @Test("Cookies that are more than the jar holds are counted and said")
+    @Test("cookies above the jar's limit are counted and reported")
     func dropped() async throws {
         let folder = try Folder()
         let first = try await CookieDatabase.open(folder)
@@ -248,7 +248,7 @@ struct FileTests {
         try await second.close()
     }
 
-    @Test("A jar goes on where an earlier process ended, but not with the file that is made")
+    @Test("a jar is marked as restored when its file existed, and not when the file is new")
     func restored() async throws {
         let folder = try Folder()
         let first = try await CookieDatabase.open(folder)
@@ -259,7 +259,7 @@ struct FileTests {
         try await second.close()
     }
 
-    @Test("An empty file is as good as none")
+    @Test("an empty file is treated like a missing one")
     func empty() async throws {
         let folder = try Folder()
         try Data().write(to: URL(fileURLWithPath: folder.file()))
@@ -272,7 +272,7 @@ struct FileTests {
         try await again.close()
     }
 
-    @Test("A log whose database was deleted is not taken for the new database's")
+    @Test("a log left by a deleted database is not applied to the new one")
     func orphanedLog() async throws {
         let folder = try Folder()
         let first = try await CookieDatabase.open(folder)
@@ -288,7 +288,7 @@ struct FileTests {
         try await second.close()
     }
 
-    @Test("A file that is moved away while it is open is an error at the next write, not silence")
+    @Test("if an open file is moved away, the next write is an error")
     func moved() async throws {
         let folder = try Folder()
         let store = try await CookieDatabase.open(folder)
@@ -298,7 +298,7 @@ struct FileTests {
         await #expect { try await store.close() } throws: { ($0 as? StoreError)?.code == .moved }
     }
 
-    @Test("A path that cannot be a file is named, with what to do")
+    @Test("a path that cannot be a file is named in the error")
     func noPlace() async throws {
         let folder = try Folder()
         for path in [folder.path, folder.file("no/such/folder/jar.sqlite")] {
@@ -312,7 +312,7 @@ struct FileTests {
         #expect(folder.names.isEmpty)
     }
 
-    @Test("A symbolic link leads to the file and stays")
+    @Test("a symbolic link is followed and kept")
     func link() async throws {
         let folder = try Folder()
         let real = try await CookieDatabase.open(folder.file("real.sqlite"))

@@ -8,14 +8,14 @@ import Testing
 
 @testable import BeelineStore
 
-@Suite("Files that nobody has written")
+@Suite("Fuzzing of files")
 struct FuzzTests {
-    /// How many inputs: `BEELINE_FUZZ`, or what the ordinary suite has time for.
+    /// The number of inputs: `BEELINE_FUZZ`, or a number that suits the ordinary suite.
     private static func count(_ ordinary: Int) -> Int {
         FuzzRounds.count(ordinary: ordinary)
     }
 
-    /// A value of any type, of the kind that columns have.
+    /// A random value of any type that a column can have.
     private static func value(_ random: inout SeededRandom) -> DatabaseValue {
         let texts = [
             "", "/", "example.com", ".example.com", "https://example.com", "/a\u{0}b", "[::1]", "^partitionKey=%28x",
@@ -39,7 +39,7 @@ struct FuzzTests {
         }
     }
 
-    /// A row that is a cookie, but for a few columns.
+    /// The row of a cookie, with random values in a few columns.
     private static func row(_ random: inout SeededRandom) -> [DatabaseValue] {
         let cookie = Cookie(
             nameOctets: Array("n\(random.next() % 10)".utf8),
@@ -59,7 +59,7 @@ struct FuzzTests {
         return values
     }
 
-    @Test("A row is read as a cookie that is written as the same row, or it is none")
+    @Test("a row that is read as a cookie is written as the same row, and other rows are refused")
     func rows() throws {
         var random = SeededRandom(seed: 3)
         let queue = try DatabaseQueue()
@@ -77,14 +77,14 @@ struct FuzzTests {
                     CookieRow($0)
                 }
                 #expect(again == read)
-                // The jar checks what no row says; it must not trap on anything.
+                // The jar checks more than the row does, and must not trap.
                 CookieJar(clock: { noon }).insert(read.cookie)
             }
         }
         #expect(cookies > Self.count(10_000) / 5)
     }
 
-    @Test("A file with wrong octets anywhere is opened or set aside, and can be written afterwards")
+    @Test("a file with damaged octets is opened or set aside, and can be written afterwards")
     func files() async throws {
         var random = SeededRandom(seed: 4)
         let model = try Folder()
@@ -108,7 +108,7 @@ struct FuzzTests {
                 store.jar.put("new", "1")
                 try await store.close()
             } catch {
-                // The head's number or version was hit.
+                // The damage hit the application ID or the version in the header.
                 #expect(error.code == .notOurs || error.code == .newerSchema, "\(error)")
                 refused += 1
             }
@@ -117,7 +117,7 @@ struct FuzzTests {
         #expect(refused < 20)
     }
 
-    @Test("Browsers' tables with any values in them are read without a trap")
+    @Test("browser tables with random values are read without a trap")
     func browsers() async throws {
         var random = SeededRandom(seed: 5)
         for columns in [ImportTests.firefoxColumns, ImportTests.chromiumColumns] {

@@ -9,10 +9,10 @@ import Testing
 
 @testable import BeelineStore
 
-/// Files with numbers and tables that we did not write, and numbers of programs.
-@Suite("Numbers and tables of files from outside")
+/// Files with unexpected numbers and tables, and extreme numbers from programs.
+@Suite("Hostile files and extreme numbers")
 struct HostileFileTests {
-    @Test("A version below zero is damage, and ends no process", arguments: [-1, -5, Int32.min])
+    @Test("a file with a negative version counts as damaged", arguments: [-1, -5, Int32.min])
     func negativeVersion(_ version: Int32) async throws {
         let folder = try Folder()
         try await CookieDatabase.open(folder).close()
@@ -25,14 +25,14 @@ struct HostileFileTests {
         try await store.close()
     }
 
-    @Test("A number of batches that has no next one is damage, and ends no process", arguments: [Int64.max, .min])
+    @Test("a file whose revision cannot be increased counts as damaged", arguments: [Int64.max, .min])
     func lastBatch(_ revision: Int64) async throws {
         let folder = try Folder()
         try await CookieDatabase.open(folder).close()
         try folder.look { try $0.execute(sql: "UPDATE state SET revision = ?", arguments: [revision]) }
         let store = try await CookieDatabase.open(folder)
         #expect(store.report.setAside != nil)
-        // As it is written by another program while it is open.
+        // The same when another program writes the number into the open file.
         let other = try folder.openDatabase()
         try await other.writeWithoutTransaction {
             try $0.execute(sql: "UPDATE state SET revision = ?", arguments: [revision])
@@ -43,7 +43,7 @@ struct HostileFileTests {
         _ = try? await store.close()
     }
 
-    @Test("Times at both ends of 64 bits are read, stored and written")
+    @Test("times at both ends of 64 bits are read, stored and written")
     func times() async throws {
         let folder = try Folder()
         let first = try await CookieDatabase.open(folder)
@@ -63,7 +63,7 @@ struct HostileFileTests {
         #expect(try await BrowserProfile.cookies(at: folder.file()).cookies.map(\.value) == ["2", "2"])
     }
 
-    @Test("Times of browsers at both ends of 64 bits are brought to the nearest that can be held")
+    @Test("browser times at both ends of 64 bits are limited to the nearest valid time")
     func browserTimes() {
         for unit: Int64 in [1, 1000, 1_000_000] {
             for epoch: Int64 in [0, -11_644_473_600_000_000] {
@@ -73,7 +73,7 @@ struct HostileFileTests {
         }
     }
 
-    @Test("A view in the place of a browser's table is no table: its rows need not end")
+    @Test("a browser profile with a view instead of its table is refused, since its rows may be endless")
     func endlessView() async throws {
         let folder = try Folder()
         try folder.makeDatabase("cookies.sqlite") { db in
@@ -94,10 +94,10 @@ struct HostileFileTests {
         #expect(error?.code == .unknownProfile)
     }
 
-    /// Rows without an end, under the names of a file's own columns.
+    /// Endless rows with the names of the file's own columns.
     private static let endless = "WITH RECURSIVE endless (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM endless) SELECT"
 
-    @Test("A view or a trigger in a file of ours is damage", arguments: ["cookie", "deletion", "state", "trigger"])
+    @Test("a file with a view or a trigger counts as damaged", arguments: ["cookie", "deletion", "state", "trigger"])
     func strangeTables(_ name: String) async throws {
         let folder = try Folder()
         let first = try await CookieDatabase.open(folder)
@@ -130,7 +130,7 @@ struct HostileFileTests {
         try await store.close()
     }
 
-    @Test("A view in the place of the table of answers is damage")
+    @Test("an answer file with a view instead of its table counts as damaged")
     func endlessAnswers() async throws {
         let folder = try Folder()
         let answers = AnswerDatabase(path: folder.file("answers.sqlite"))
@@ -145,7 +145,7 @@ struct HostileFileTests {
         #expect(folder.names.contains { $0.hasPrefix("answers.sqlite.damaged-") })
     }
 
-    @Test("What SQLite cannot do for want of memory says nothing of the file: it is not set aside")
+    @Test("a file is not set aside because SQLite runs out of memory")
     func lackOfMemory() {
         for code in [ResultCode.SQLITE_NOMEM, .SQLITE_PROTOCOL, .SQLITE_INTERRUPT, .SQLITE_TOOBIG] {
             let error = StoreError(DatabaseError(resultCode: code), path: "jar.sqlite")
@@ -154,7 +154,7 @@ struct HostileFileTests {
         #expect(StoreError(DatabaseError(resultCode: .SQLITE_ERROR), path: "jar.sqlite").isOfSchema)
     }
 
-    @Test("Durations without an end are waited for without a trap")
+    @Test("durations of any length are accepted without a trap")
     func forever() async throws {
         let folder = try Folder()
         var configuration = CookieDatabaseConfiguration()
@@ -175,7 +175,7 @@ struct HostileFileTests {
         #expect(try await answers.load().isEmpty)
     }
 
-    @Test("A batch that fails again and again after a long delay is tried again within a minute")
+    @Test("a batch that keeps failing is retried within a minute, even with a longer write delay")
     func longDelay() {
         var configuration = CookieDatabaseConfiguration()
         configuration.writeDelay = .seconds(Int64.max)
@@ -185,7 +185,7 @@ struct HostileFileTests {
     }
 
     #if os(Linux)
-    @Test("Reading the cookies of a file that this process has open leaves SQLite's locks on it")
+    @Test("reading the cookies of a file that is open in this process keeps SQLite's locks on it")
     func locksOfThisProcess() async throws {
         let folder = try Folder()
         let store = try await CookieDatabase.open(folder)
@@ -199,7 +199,7 @@ struct HostileFileTests {
         }
         #expect(try Self.descriptors(folder.file()) <= 2)
         try await store.close()
-        // When nothing holds the file any more, nothing of ours does, either.
+        // Once the store is closed, no descriptor of this process is left.
         #expect(try await BrowserProfile.cookies(at: folder.file()).cookies.map(\.name) == ["a"])
         #expect(try Self.descriptors(folder.file()) == 0)
     }
@@ -208,7 +208,7 @@ struct HostileFileTests {
         try #require(FileManager.default.attributesOfItem(atPath: path)[.systemFileNumber] as? NSNumber).uint64Value
     }
 
-    /// The POSIX locks that this process holds on a file.
+    /// The number of POSIX locks that this process holds on a file.
     private static func locks(_ path: String) throws -> Int {
         let suffix = ":\(try number(path))"
         return try String(contentsOfFile: "/proc/locks", encoding: .utf8).split(separator: "\n").count { line in
@@ -217,7 +217,7 @@ struct HostileFileTests {
         }
     }
 
-    /// How many descriptors of this process lead to a file.
+    /// The number of this process's descriptors for a file.
     private static func descriptors(_ path: String) throws -> Int {
         try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count {
             (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\($0)")) == path

@@ -8,7 +8,7 @@ import Testing
 
 @testable import BeelineStore
 
-@Suite("Cookies of browsers")
+@Suite("Cookies from browsers")
 struct ImportTests {
     static let firefoxColumns = [
         "id", "originAttributes", "name", "value", "host", "path", "expiry", "lastAccessed", "creationTime", "isSecure",
@@ -20,7 +20,7 @@ struct ImportTests {
         "source_scheme", "source_port", "last_update_utc", "source_type", "has_cross_site_ancestor",
     ]
 
-    /// An ordinary value of a column.
+    /// A valid value for a column.
     static func ordinary(_ column: String) -> DatabaseValue {
         switch column {
         case "host", "host_key": ".example.com".databaseValue
@@ -54,7 +54,7 @@ struct ImportTests {
             has_cross_site_ancestor INTEGER NOT NULL);
         """
 
-    @Test("Firefox 142 and later: every column that means something here")
+    @Test("profiles of Firefox 142 and later are read with all relevant columns")
     func firefox() async throws {
         let folder = try Folder()
         try folder.makeDatabase("cookies.sqlite") { db in
@@ -123,14 +123,14 @@ struct ImportTests {
             ]
         )
         #expect(found.problems.map(\.line) == [7, 8])
-        // A jar accepts what the browser had.
+        // The jar accepts the browser's cookies.
         let jar = CookieJar(clock: { noon })
         for outcome in jar.insert(found.cookies) { #expect(outcome == .kept) }
         let work = try await BrowserProfile.cookies(at: folder.path, container: 2)
         #expect(work.cookies.map(\.name) == ["work"])
     }
 
-    @Test("Older Firefoxes count seconds and write an absent SameSite otherwise; libsoup has half the columns")
+    @Test("profiles of older Firefox versions and of libsoup are read")
     func older() async throws {
         let folder = try Folder()
         try folder.makeDatabase("cookies.sqlite") { db in
@@ -167,7 +167,7 @@ struct ImportTests {
         #expect(soup.cookies.first?.created == .distantPast)
     }
 
-    @Test("Chromium: times from 1601, session cookies, partitions; what is encrypted is reported")
+    @Test("profiles of Chromium are read, and encrypted cookies are reported")
     func chromium() async throws {
         let folder = try Folder()
         try FileManager.default.createDirectory(
@@ -203,7 +203,7 @@ struct ImportTests {
         for outcome in jar.insert(found.cookies) { #expect(outcome == .kept) }
     }
 
-    @Test("A live profile is read with what is only in its log, under the browser's lock, and stays as it is")
+    @Test("a profile in use is read with its log despite the browser's lock, and stays unchanged")
     func live() async throws {
         let folder = try Folder()
         let browser = try folder.openDatabase("cookies.sqlite")
@@ -217,7 +217,7 @@ struct ImportTests {
                         """
                 )
             }
-            // As Firefox holds it: nobody else gets a lock.
+            // Firefox holds an exclusive lock in the same way.
             try db.execute(
                 sql: "PRAGMA locking_mode = EXCLUSIVE; BEGIN IMMEDIATE; INSERT INTO moz_cookies (name) VALUES ('x')"
             )
@@ -232,7 +232,7 @@ struct ImportTests {
         try browser.close()
     }
 
-    @Test("A journal that a browser has left behind is heeded in the copy, and left alone in the profile")
+    @Test("a journal left by a crashed browser is applied to the copy and not to the profile")
     func journal() async throws {
         let folder = try Folder()
         let browser = try folder.openDatabase("Cookies")
@@ -244,7 +244,7 @@ struct ImportTests {
                     PRAGMA cache_size = 1; BEGIN IMMEDIATE; DELETE FROM cookies;
                     """
             )
-            // Pages go into the file before the end of the transaction.
+            // So many rows that pages reach the file before the transaction ends.
             for number in 0..<2000 {
                 try db.execute(
                     sql:
@@ -253,7 +253,7 @@ struct ImportTests {
                 )
             }
         }
-        // As after a crash: the files, and nobody who holds them.
+        // The state after a crash: the files remain, without a process that has them open.
         let crashed = try Folder()
         for name in folder.names where name.hasPrefix("Cookies") {
             try FileManager.default.copyItem(atPath: folder.file(name), toPath: crashed.file(name))
@@ -267,7 +267,7 @@ struct ImportTests {
         try browser.close()
     }
 
-    @Test("A file of ours is read as it is, while it is open and of an older version too")
+    @Test("an open store file can be imported without changing it, and a newer version is refused")
     func ownFile() async throws {
         let folder = try Folder()
         let store = try await CookieDatabase.open(folder)
@@ -287,7 +287,7 @@ struct ImportTests {
         } throws: { ($0 as? StoreError)?.code == .newerSchema }
     }
 
-    @Test("What is no profile is named, with what to do")
+    @Test("a path without a profile is named in the error")
     func noProfile() async throws {
         let folder = try Folder()
         try folder.makeDatabase("other.sqlite") { try $0.execute(sql: "CREATE TABLE cookies (id INTEGER)") }
@@ -307,7 +307,7 @@ struct ImportTests {
     }
 
     @Test(
-        "Origin attributes of Firefox",
+        "the origin attributes of Firefox are read",
         arguments: [
             ("", 0, nil as String?, true), ("^userContextId=7", 7, nil, true),
             ("^partitionKey=%28https%2Cexample.com%29", 0, "https://example.com", true),
@@ -324,7 +324,7 @@ struct ImportTests {
         #expect(attributes.isOrdinary == isOrdinary)
     }
 
-    /// The octets of each file of a folder, and when it was changed last.
+    /// The content and modification time of each file in a folder.
     private static func contents(_ folder: Folder) throws -> [String: [String]] {
         var contents: [String: [String]] = [:]
         for name in folder.names {

@@ -6,16 +6,16 @@ import Testing
 
 @testable import BeelineStore
 
-/// Where a file is, and what lies in its way.
-@Suite("The path of a store")
+/// The location of a file, and links on the way to it.
+@Suite("Store paths")
 struct PathTests {
-    /// The path of a file as it is named from the working directory.
+    /// The path of a file relative to the working directory.
     private static func relative(_ path: String) -> String {
         let depth = FileManager.default.currentDirectoryPath.split(separator: "/").count
         return String(repeating: "../", count: depth) + path.dropFirst()
     }
 
-    @Test("A store that is made by a relative path stays where it is when the working directory changes")
+    @Test("a store opened with a relative path does not depend on later changes of the working directory")
     func relativePath() async throws {
         let folder = try Folder()
         let store = try await CookieDatabase.open(
@@ -29,7 +29,7 @@ struct PathTests {
         #expect(folder.names == ["jar.sqlite"])
     }
 
-    @Test("Answers that are saved by a relative path are where they were when the working directory changes")
+    @Test("an answer store with a relative path does not depend on later changes of the working directory")
     func relativeAnswers() async throws {
         let folder = try Folder()
         let answers = AnswerDatabase(path: Self.relative(folder.file("answers.sqlite")))
@@ -38,12 +38,12 @@ struct PathTests {
         #expect(folder.names == ["answers.sqlite"])
     }
 
-    @Test("A link whose file is still to be made leads to it, and is not replaced", arguments: [true, false])
+    @Test("a link to a file that does not exist yet is followed and kept", arguments: [true, false])
     func danglingLink(_ isRelative: Bool) async throws {
         let folder = try Folder()
         try FileManager.default.createDirectory(atPath: folder.file("elsewhere"), withIntermediateDirectories: true)
         let target = isRelative ? "elsewhere/real.sqlite" : folder.file("elsewhere/real.sqlite")
-        // Over a link to the link.
+        // A link to a link.
         try FileManager.default.createSymbolicLink(atPath: folder.file("inner"), withDestinationPath: target)
         try FileManager.default.createSymbolicLink(atPath: folder.file(), withDestinationPath: "inner")
         let store = try await CookieDatabase.open(folder)
@@ -57,7 +57,7 @@ struct PathTests {
         try await again.close()
     }
 
-    @Test("A link in a circle is an error")
+    @Test("a loop of links is an error")
     func circle() async throws {
         let folder = try Folder()
         try FileManager.default.createSymbolicLink(atPath: folder.file(), withDestinationPath: "jar.sqlite")
@@ -67,7 +67,7 @@ struct PathTests {
     }
 
     @Test(
-        "A link that was planted where the draft of a new file goes is not followed",
+        "a planted link at the path of a new file's draft is not followed",
         arguments: ["-new", "-new-wal"]
     )
     func plantedDraft(_ suffix: String) async throws {
@@ -83,7 +83,7 @@ struct PathTests {
         #expect(folder.names == ["jar.sqlite", "victim"])
     }
 
-    @Test("A link that was planted where the lock file goes is an error, and is not followed")
+    @Test("a planted link at the path of the lock file is an error and is not followed")
     func plantedLock() async throws {
         let folder = try Folder()
         try FileManager.default.createSymbolicLink(
@@ -96,7 +96,7 @@ struct PathTests {
         #expect(folder.names == ["jar.sqlite-lock"])
     }
 
-    @Test("A copy that a killed process left behind is removed by the next one, and one that is in use stays")
+    @Test("the copy of a killed process is removed by the next import, and a copy in use is kept")
     func abandonedCopies() throws {
         let folder = try Folder()
         let copy = try #require(CopyFolder(in: folder.path))
@@ -121,7 +121,7 @@ struct PathTests {
         #expect(folder.names == ["beeline-copy-longer-name"])
     }
 
-    @Test("A copy that an import of an earlier version left behind is removed when it is a day old")
+    @Test("a copy left by an earlier version is removed when it is a day old")
     func oldCopies() throws {
         let folder = try Folder()
         let copies = [

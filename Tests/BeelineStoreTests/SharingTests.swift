@@ -10,7 +10,7 @@ import Testing
 
 @Suite("Several stores on one file")
 struct SharingTests {
-    /// Two stores on one file, each with a clock of its own.
+    /// Two stores on one file, each with its own clock.
     final class Pair: Sendable {
         let folder: Folder
         let one: CookieDatabase
@@ -51,7 +51,7 @@ struct SharingTests {
         }
     }
 
-    @Test("What one stores, replaces and deletes reaches the other")
+    @Test("each store gets the additions, replacements and deletions of the other")
     func followsTheOther() async throws {
         let pair = try await Pair()
         pair.one.jar.put("a", "1")
@@ -72,7 +72,7 @@ struct SharingTests {
         try await pair.close()
     }
 
-    @Test("What comes from the file is marked, and is not written back")
+    @Test("changes from the file are marked with their source and are not written back")
     func noEcho() async throws {
         let pair = try await Pair()
         let changes = pair.two.jar.changes
@@ -89,13 +89,13 @@ struct SharingTests {
         #expect(try pair.folder.look { try Int.fetchOne($0, sql: "SELECT revision FROM state") } == 1)
     }
 
-    /// Two changes of one cookie, and who has the last word.
+    /// Two changes of one cookie, and the one that wins.
     struct Conflict: CustomTestStringConvertible, Sendable {
         let testDescription: String
-        /// When each changes it.
+        /// The time of each change.
         let one: Double
         let two: Double
-        /// The new values; nil: it is deleted.
+        /// The new values; nil deletes the cookie.
         let values: (one: String?, two: String?)
         let writesFirst: Int
         let header: String?
@@ -161,7 +161,7 @@ struct SharingTests {
         ),
     ]
 
-    @Test("Of two changes that know nothing of each other the later one counts, in both jars", arguments: conflicts)
+    @Test("of two concurrent changes, the later one wins in both jars", arguments: conflicts)
     func conflict(_ row: Conflict) async throws {
         let pair = try await Pair()
         pair.one.jar.put("a", "0")
@@ -181,7 +181,7 @@ struct SharingTests {
         try await after.close()
     }
 
-    @Test("A change that is not written yet is kept or given up by its time, when the other's is seen first")
+    @Test("an unwritten change is kept or dropped by its time when the other change is read first")
     func unwritten() async throws {
         for (mine, theirs, header) in [(1.0, 2.0, "a=theirs"), (2.0, 1.0, "a=mine")] {
             let pair = try await Pair()
@@ -197,7 +197,7 @@ struct SharingTests {
         }
     }
 
-    @Test("Who has seen a change makes newer ones, even by a clock that was put back")
+    @Test("a change made after reading another one is newer, even if the clock went back")
     func clockPutBack() async throws {
         let pair = try await Pair()
         pair.set(one: 1000, two: 0)
@@ -210,7 +210,7 @@ struct SharingTests {
         try await pair.close()
     }
 
-    @Test("A cookie that one jar evicts stays when the other has changed it since")
+    @Test("a cookie that one jar evicts stays in the file if the other has changed it since")
     func evictionGivesWay() async throws {
         var jar = CookieJarConfiguration()
         jar.maximumCookiesPerDomain = 3
@@ -229,7 +229,7 @@ struct SharingTests {
         try await pair.close()
     }
 
-    @Test("A cookie that expires here and was renewed there lives on")
+    @Test("a cookie that expires in one jar stays if the other has renewed it")
     func renewal() async throws {
         let pair = try await Pair()
         pair.one.jar.put("a", "old", seconds: 10)
@@ -243,7 +243,7 @@ struct SharingTests {
         try await pair.close()
     }
 
-    @Test("Who has missed deletions that are forgotten reads the whole file")
+    @Test("a store that missed deletions which are no longer recorded reads the whole file")
     func forgottenDeletions() async throws {
         var forgetful = CookieDatabaseConfiguration.onDemand
         forgetful.maximumDeletions = 0
@@ -257,7 +257,7 @@ struct SharingTests {
         pair.one.jar.put("d", "1")
         try await pair.one.flush()
         #expect(try pair.folder.look { try Int.fetchOne($0, sql: "SELECT count(*) FROM deletion") } == 0)
-        // A change of its own that is not written yet survives.
+        // An unwritten change of the reading store is kept.
         pair.two.jar.put("mine", "1")
         try await pair.two.refresh()
         #expect(try pair.two.header == "c=1; d=1; mine=1")
@@ -266,7 +266,7 @@ struct SharingTests {
         try await pair.close()
     }
 
-    @Test("More changes than can be remembered are found by comparing, and others' changes stay")
+    @Test("with more changes than it can record, a store compares its jar with the file and keeps the other's changes")
     func overrun() async throws {
         var small = CookieDatabaseConfiguration.onDemand
         small.maximumPendingChanges = 10
@@ -290,7 +290,7 @@ struct SharingTests {
     }
 
     @Test(
-        "Changes of others that are looked at while there are too many of one's own to remember are taken over, and stay"
+        "the other's changes are also kept when they are read while too many own changes are pending"
     )
     func overrunAndRefresh() async throws {
         var small = CookieDatabaseConfiguration.onDemand
@@ -317,7 +317,7 @@ struct SharingTests {
     }
 
     @Test(
-        "New cookies that are too many to remember stay where deletions of others are forgotten",
+        "new cookies beyond the record are kept even when the other's deletions are no longer recorded",
         arguments: [true, false]
     )
     func overrunAndForgottenDeletions(_ looksFirst: Bool) async throws {
@@ -342,7 +342,7 @@ struct SharingTests {
         try await pair.close()
     }
 
-    @Test("A file that is locked for too long is an error, and nothing of the batch is lost")
+    @Test("a file that stays locked is an error, and the batch is written later")
     func locked() async throws {
         let folder = try Folder()
         var impatient = CookieDatabaseConfiguration.onDemand
@@ -362,7 +362,7 @@ struct SharingTests {
         try await again.close()
     }
 
-    @Test("Without flush and refresh, a change is in the other jar after a delay and an interval")
+    @Test("without flush and refresh, a change reaches the other jar after the write delay and the refresh interval")
     func byItself() async throws {
         var quick = CookieDatabaseConfiguration()
         quick.writeDelay = .milliseconds(5)
@@ -379,7 +379,7 @@ struct SharingTests {
         try await pair.close()
     }
 
-    @Test("Stores that open and close one file at once never fail, and all their cookies are there at the end")
+    @Test("stores that open and close one file concurrently never fail and keep all cookies")
     func openingAtOnce() async throws {
         let folder = try Folder()
         try await withThrowingTaskGroup(of: Void.self) { group in

@@ -6,7 +6,7 @@ import Testing
 
 @testable import BeelineStore
 
-@Suite("When the file is written")
+@Suite("Write schedule")
 struct WriterTests {
     private static var configuration: CookieDatabaseConfiguration {
         var configuration = CookieDatabaseConfiguration()
@@ -17,7 +17,7 @@ struct WriterTests {
         return configuration
     }
 
-    @Test("The first change of a batch decides when it is written; a full batch does not wait")
+    @Test("a batch is written a delay after its first change, and a full batch at once")
     func delay() {
         var schedule = WriteSchedule(Self.configuration)
         #expect(schedule.next(pending: 0, now: .zero) == .wait(until: .seconds(5)))
@@ -29,7 +29,7 @@ struct WriterTests {
         #expect(schedule.next(pending: 10, now: .seconds(4)) == .write(withAccess: false))
     }
 
-    @Test("The file is looked at at intervals, and the times of last access are written at longer ones")
+    @Test("the file is checked at intervals, and times of last access are written at longer intervals")
     func intervals() {
         var schedule = WriteSchedule(Self.configuration)
         #expect(schedule.next(pending: 0, now: .seconds(5)) == .look)
@@ -40,7 +40,7 @@ struct WriterTests {
         #expect(schedule.next(pending: 0, now: .seconds(60)) == .wait(until: .seconds(65)))
     }
 
-    @Test("What fails is tried again, ever later, up to a minute")
+    @Test("a failed write is retried after growing pauses of up to a minute")
     func retries() {
         var schedule = WriteSchedule(Self.configuration)
         var now = Duration.seconds(2)
@@ -56,7 +56,7 @@ struct WriterTests {
         #expect(pauses == [4, 8, 16, 32, 60, 60, 60].map { .seconds($0) })
     }
 
-    @Test("A change is written when its delay is over, by the clock of the writer")
+    @Test("a change is written when its delay is over on the writer's clock")
     func writesBehind() async throws {
         let folder = try Folder()
         let timer = ManualClock()
@@ -69,7 +69,7 @@ struct WriterTests {
         let reader = try await CookieDatabase.open(folder)
         try await timer.sleepers(atLeast: 1)
         store.jar.put("a", "1")
-        // It sleeps until the end of the delay now, and no longer until the next look.
+        // The sleep is shortened to the end of the delay.
         try await withTimeLimit(.seconds(10), { "the shorter sleep" }) {
             while timer.nextDeadline?.sinceStart != .seconds(2) { await Task.yield() }
         }
@@ -85,7 +85,7 @@ struct WriterTests {
         #expect(timer.sleeperCount == 0)
     }
 
-    @Test("A thousand changes of one cookie are one row of a batch, and it keeps its place among its likes")
+    @Test("many changes of one cookie are one row of the batch, in the place of the first change")
     func coalescing() {
         var pending = PendingChanges(capacity: 100)
         let cookie = { (name: String, value: Int) in Cookie(name, String(value), domain: "example.com") }
@@ -107,7 +107,7 @@ struct WriterTests {
         #expect(pending.count == 0)
     }
 
-    @Test("A batch that is put back gives way to what has happened since")
+    @Test("changes made since take precedence over a batch that is put back")
     func puttingBack() {
         var pending = PendingChanges(capacity: 100)
         let cookie = { (name: String, value: Int) in Cookie(name, String(value), domain: "example.com") }
