@@ -5,10 +5,10 @@ import BeelineWebView
 import CookieJar
 import Testing
 
-@Suite("Awaiting completion handlers")
+@Suite("Cookie stores with completion handlers")
 struct CompletionTests {
     @Test(
-        "a handler that is never called fails the call when its time is up",
+        "a call whose handler is never called fails after the time limit",
         arguments: [StandInStore.Call.getAll, .set]
     )
     func never(_ call: StandInStore.Call) async throws {
@@ -29,7 +29,7 @@ struct CompletionTests {
         #expect(error?.code == .timedOut)
     }
 
-    @Test("a call whose task is cancelled ends, though the handler is never called")
+    @Test("a cancelled call ends even if its handler is never called")
     func cancelled() async throws {
         var habits = StandInStore.Habits()
         habits.silent = [.getAll]
@@ -41,18 +41,18 @@ struct CompletionTests {
         #expect(error?.code == .cancelled)
     }
 
-    @Test("what is deleted is the very object that the store has, and none is no error")
+    @Test("a deletion uses the store's own object, and deleting a missing cookie is not an error")
     func deletes() async throws {
         let standIn = StandInStore()
         try await standIn.store.delete(Cookie("a", "1", domain: "a.test"))
         #expect(standIn.writes.isEmpty)
         standIn.pageSets("a", "1")
-        // The same place, though everything else differs.
+        // The same domain, path and name; everything else differs.
         try await standIn.store.delete(Cookie("a", "another", domain: "a.test"))
         #expect(standIn.pairs.isEmpty)
     }
 
-    @Test("an observer lives for as long as somebody reads the changes, although the store holds it weakly")
+    @Test("an observer lives while its changes are read, although the store holds it weakly")
     func observer() async throws {
         let standIn = StandInStore()
         let gate = Gate()
@@ -66,7 +66,7 @@ struct CompletionTests {
         #expect(standIn.observerCount == 0)
     }
 
-    @Test("a cookie that the platform cannot hold is refused by name")
+    @Test("a cookie that the platform cannot hold is refused with its name")
     func refused() async throws {
         var habits = StandInStore.Habits()
         habits.claims = { _ in nil }

@@ -13,7 +13,7 @@ struct FirstLoadTests {
     init() throws { url = try HTTPURL("https://www.a.test/start") }
 
     @Test(
-        "the header has the cookies of the page, HttpOnly ones too, and the script those of its site that scripts may set"
+        "the header has all cookies of the page, and the script has those of its site that scripts may set"
     )
     func both() throws {
         jar.store(["sid=1; HttpOnly; Secure", "theme=dark; Domain=a.test", "deep=2; Path=/deep"], from: url)
@@ -27,14 +27,14 @@ struct FirstLoadTests {
         #expect(!load.script.contains("sid") && !load.script.contains("other"))
     }
 
-    @Test("nothing for nothing")
+    @Test("without cookies there is no header and no script")
     func nothing() {
         jar.store("sid=1; HttpOnly", from: url)
         #expect(FirstLoad(of: url, from: CookieJar()).cookieHeader == nil)
         #expect(FirstLoad(of: url, from: jar).script.isEmpty)
     }
 
-    @Test("the script is the same for the same cookies, and runs anew for others")
+    @Test("the script is identical for the same cookies, and a change of cookies makes a new one")
     func mark() {
         jar.store(["a=1", "b=2", "c=3"], from: url)
         let script = FirstLoad(of: url, from: jar).script
@@ -44,7 +44,7 @@ struct FirstLoadTests {
         #expect(mark(script) != nil && mark(script) != mark(FirstLoad(of: url, from: jar).script))
     }
 
-    @Test("what a server wrote cannot leave its string")
+    @Test("a cookie value cannot break out of its string in the script")
     func literals() {
         jar.store(#"a="</script>'+alert(1)//"#, from: url)
         let script = FirstLoad(of: url, from: jar).script

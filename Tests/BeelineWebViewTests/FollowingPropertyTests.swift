@@ -6,9 +6,9 @@ import CookieJar
 import Names
 import Testing
 
-@Suite("Any order of changes on both sides")
+@Suite("Random changes on both sides")
 struct FollowingPropertyTests {
-    /// Habits of a store, each worse than the one before.
+    /// Habits of a store, in order of difficulty.
     static let habits: [StandInStore.Habits] = {
         let prompt = StandInStore.Habits()
         var forgetful = prompt
@@ -19,7 +19,7 @@ struct FollowingPropertyTests {
     }()
 
     @Test(
-        "both sides end with the same, the last change of who alone changes a cookie is never lost, and nothing echoes"
+        "both sides end equal, a cookie that one side alone changes keeps its last change, and no change is repeated"
     )
     func converges() async throws {
         let url = try HTTPURL("https://a.test/")
@@ -34,7 +34,7 @@ struct FollowingPropertyTests {
         var configuration = FollowingTests.configuration
         configuration.attempts = 100
         let following = standIn.store.follow(jar, configuration: configuration)
-        // Names that the jar alone changes, the page alone, and both.
+        // Names that only the jar changes, names that only the page changes, and names that both change.
         let (jarOnly, pageOnly, both) = (["j0", "j1"], ["p0", "p1"], ["b0", "b1", "b2"])
         var last: [String: String] = [:]
         var said: Set<String> = []
@@ -52,7 +52,7 @@ struct FollowingPropertyTests {
             }
             for _ in 0..<Int.random(in: 0..<40, using: &random) { await Task.yield() }
         }
-        // What was asked for early may still happen late: agreement is what is left when nothing is under way.
+        // Earlier calls may still take effect late, so wait until no call is open.
         var count = -1
         while count != standIn.writes.count {
             count = standIn.writes.count

@@ -18,7 +18,7 @@ struct FollowingTests {
         url = try HTTPURL("https://a.test/")
     }
 
-    /// Quick to ask again; it looks at nothing that did not tell, for an hour.
+    /// A short retry delay, and an interval so long that only notifications cause a read.
     static var configuration: WebCookieFollowing.Configuration {
         var configuration = WebCookieFollowing.Configuration()
         (configuration.retryDelay, configuration.interval) = (.milliseconds(1), .seconds(3600))
@@ -39,7 +39,7 @@ struct FollowingTests {
         return standIn.store.follow(jar, configuration: configuration)
     }
 
-    @Test("what either side has at first, the other gets")
+    @Test("at the start each side gets the cookies of the other")
     func first() async throws {
         jar.store("a=1; HttpOnly; Secure; SameSite=Strict; Max-Age=600", from: url)
         standIn.pageSets("b", "2")
@@ -53,7 +53,7 @@ struct FollowingTests {
         await following.stop()
     }
 
-    @Test("a login and a logout in the page reach the jar by themselves, without anybody asking")
+    @Test("a login and a logout in the page reach the jar without a call to sync")
     func page() async throws {
         let following = follow()
         try await following.sync()
@@ -86,7 +86,7 @@ struct FollowingTests {
         await following.stop()
     }
 
-    @Test("what was carried over does not come back: once both agree, nobody writes any more")
+    @Test("once both sides agree, no cookie is written again")
     func echo() async throws {
         let following = follow()
         jar.store(["a=1", "b=2"], from: url)
@@ -100,13 +100,13 @@ struct FollowingTests {
         await following.stop()
     }
 
-    @Test("of two changes to one cookie the newer counts", arguments: [true, false])
+    @Test("of two changes to one cookie the newer one wins", arguments: [true, false])
     func newer(_ isPageNewer: Bool) async throws {
         let following = follow()
         jar.store("a=0", from: url)
         try await following.sync()
         await following.stop()
-        // While nobody looks, both change; then somebody looks who knows what they had.
+        // Both sides change during a read of a follower that knows the old values.
         let gated = GatedStore(standIn)
         let next = gated.follow(jar, configuration: Self.configuration)
         try await next.sync()
@@ -123,7 +123,7 @@ struct FollowingTests {
         await next.stop()
     }
 
-    @Test("a deletion that does not happen is asked for again, and the cookie does not come back meanwhile")
+    @Test("a lost deletion is repeated, and the cookie does not return to the jar meanwhile")
     func lostDeletion() async throws {
         var habits = StandInStore.Habits()
         habits.lostDeletions = 70
@@ -142,7 +142,7 @@ struct FollowingTests {
         await following.stop()
     }
 
-    @Test("a deletion that never happens is given up and told; the jar's logout stays")
+    @Test("a deletion that never succeeds is given up and reported, and the cookie stays out of the jar")
     func neverDeletes() async throws {
         var habits = StandInStore.Habits()
         habits.lostDeletions = 100
@@ -157,7 +157,7 @@ struct FollowingTests {
         await following.stop()
     }
 
-    @Test("a cookie that the store does not take stays in the jar, is told, and is offered again when it changes")
+    @Test("a cookie that the store does not accept stays in the jar, is reported, and is retried when it changes")
     func notTaken() async throws {
         var habits = StandInStore.Habits()
         habits.keeps = { $0.value == "bad" ? nil : $0 }
@@ -173,7 +173,7 @@ struct FollowingTests {
         await following.stop()
     }
 
-    @Test("a store that makes something else of a cookie ends the matter: the jar takes what the store made of it")
+    @Test("when the store alters a cookie, the jar takes the altered cookie")
     func mangled() async throws {
         var habits = StandInStore.Habits()
         habits.keeps = { cookie in
@@ -189,7 +189,7 @@ struct FollowingTests {
         await following.stop()
     }
 
-    @Test("attributes that a store cannot hold stay in the jar when the page sets a new value")
+    @Test("attributes that the store cannot hold stay in the jar when the page sets a new value")
     func inheritance() async throws {
         var habits = StandInStore.Habits()
         let loses: @Sendable (Cookie) -> Cookie? = { cookie in
@@ -210,7 +210,7 @@ struct FollowingTests {
         await following.stop()
     }
 
-    @Test("a store that begins as a copy of the jar does not bring back a logout that happened while it was closed")
+    @Test("with beginsFromJar, a cookie deleted while the store was closed does not return")
     func beginsFromJar() async throws {
         jar.store("fresh=1", from: url)
         standIn.pageSets("stale", "1")
@@ -224,7 +224,7 @@ struct FollowingTests {
         await following.stop()
     }
 
-    @Test("what a full jar threw out stays in the store; what the jar's rules refuse does too, and is told")
+    @Test("cookies that a full jar evicts or its rules refuse stay in the store, and refusals are reported")
     func oneSided() async throws {
         var bounds = CookieJarConfiguration()
         bounds.maximumCookiesPerDomain = 3
@@ -246,7 +246,7 @@ struct FollowingTests {
         await following.stop()
     }
 
-    @Test("cookies that are not shared are on neither side the other's affair")
+    @Test("cookies that are not shared stay on their own side")
     func shares() async throws {
         let following = follow { $0.shares = { $0.domain == "a.test" } }
         jar.store("mine=1", from: try HTTPURL("https://b.test/"))
@@ -257,9 +257,9 @@ struct FollowingTests {
         await following.stop()
     }
 
-    // MARK: Beginning and end
+    // MARK: Start and end
 
-    @Test("after stop() nothing is touched any more, nobody observes, and who asks is told")
+    @Test("after stop() both sides stay unchanged, the observer is gone, and sync() throws an error")
     func stops() async throws {
         let following = follow()
         try await following.sync()
@@ -272,7 +272,7 @@ struct FollowingTests {
         #expect(standIn.observerCount == 0)
     }
 
-    @Test("the last reference ends it too, and the jar lives on")
+    @Test("releasing the last reference ends the following and keeps the jar")
     func lastReference() async throws {
         var following: WebCookieFollowing? = follow()
         try await following?.sync()
@@ -283,12 +283,12 @@ struct FollowingTests {
         #expect(jar.pairs == [])
     }
 
-    @Test("it may end while the store tells its observers of a change")
+    @Test("the following may end while the store notifies its observers")
     func endsDuringNotification() async throws {
         let box = NIOLockedValueBox<WebCookieFollowing?>(follow())
         try await box.withLockedValue { $0 }?.sync()
         standIn.onNotify = {
-            // The last reference, and so the observer, goes in the middle of the list.
+            // Releases the last reference, and so the observer, during the iteration over the observers.
             let last = box.withLockedValue { box in
                 defer { box = nil }
                 return box
@@ -303,7 +303,7 @@ struct FollowingTests {
         #expect(standIn.writes == [])
     }
 
-    @Test("who waits for an agreement and is cancelled leaves at once, and the others are served")
+    @Test("a cancelled sync() ends at once, and other calls continue")
     func cancelledWait() async throws {
         let gated = GatedStore(standIn)
         gated.isShut = true
@@ -318,7 +318,7 @@ struct FollowingTests {
         await following.stop()
     }
 
-    @Test("a store that fails is told, and followed again when it works")
+    @Test("a failing store is reported, and following continues when it works again")
     func fails() async throws {
         let gated = GatedStore(standIn)
         var configuration = Self.configuration
@@ -337,9 +337,9 @@ struct FollowingTests {
         await following.stop()
     }
 
-    // MARK: Several
+    // MARK: Several stores
 
-    @Test("several stores of one user follow one jar: a login in one page is a login in the other")
+    @Test("when two stores follow one jar, a login in one page is a login in the other")
     func severalViews() async throws {
         let other = StandInStore(seed: 2)
         let (first, second) = (follow(), other.store.follow(jar, configuration: Self.configuration))
@@ -355,7 +355,7 @@ struct FollowingTests {
         await second.stop()
     }
 
-    @Test("one store that is followed twice by mistake is carried over once, without an echo")
+    @Test("following one store twice copies each change once, without repetition")
     func twice() async throws {
         let (first, second) = (follow(), follow())
         standIn.pageSets("a", "1")
@@ -373,7 +373,7 @@ struct FollowingTests {
         await second.stop()
     }
 
-    @Test("profiles are kept apart: nothing of one user's jar or store reaches another's")
+    @Test("the jars and stores of different profiles never share cookies")
     func profiles() async throws {
         let (otherJar, otherStore) = (CookieJar(), StandInStore(seed: 2))
         let (mine, theirs) = (follow(), otherStore.store.follow(otherJar, configuration: Self.configuration))
@@ -387,7 +387,7 @@ struct FollowingTests {
         await theirs.stop()
     }
 
-    /// A store whose cookie is another at each look.
+    /// A store whose cookie is different on each read.
     private final class Restless: WebCookieStore {
         let looks = NIOLockedValueBox(0)
 
@@ -402,19 +402,19 @@ struct FollowingTests {
         func delete(_ cookie: Cookie) async throws {}
     }
 
-    @Test("a page that changes a cookie all the time does not make the follower run without a pause")
+    @Test("a page that changes a cookie constantly does not keep the follower running without pauses")
     func restless() async throws {
         let clock = ManualClock()
         let store = Restless()
         let following = store.follow(CookieJar(), clock: clock)
-        // The look from time to time, and the pause.
+        // Two sleepers: the regular interval and the pause.
         try await clock.sleepers(atLeast: 2)
         #expect(store.looks.withLockedValue { $0 } == 4)
         await following.stop()
     }
 }
 
-/// What was done in all.
+/// The sum of all reports.
 final class Reports: Sendable {
     private let sum = NIOLockedValueBox(WebCookieFollowing.Report())
 
@@ -434,7 +434,7 @@ final class Reports: Sendable {
     }
 }
 
-/// A store that answers nothing while it is shut, and fails while it is broken.
+/// A store that does not answer while it is shut, and fails while it is broken.
 final class GatedStore: WebCookieStore {
     private struct State {
         var isShut = false
@@ -459,7 +459,7 @@ final class GatedStore: WebCookieStore {
         set { state.withLockedValue { $0.isBroken = newValue } }
     }
 
-    /// Returns when somebody stands before the shut door.
+    /// Returns when a read waits because the store is shut.
     func blocks() async {
         while state.withLockedValue({ !$0.isBlocking }) { await Task.yield() }
     }

@@ -16,7 +16,7 @@ struct HandOverTests {
         url = try HTTPURL("https://www.a.test/start")
     }
 
-    @Test("each attribute arrives as the jar has it")
+    @Test("a cookie arrives with all attributes that it has in the jar")
     func attributes() async throws {
         let fields = [
             "sid=1; Domain=a.test; Path=/x; Secure; HttpOnly; SameSite=Strict; Max-Age=600",
@@ -33,7 +33,7 @@ struct HandOverTests {
         #expect(contents(standIn.all) == contents(jar.allCookies()))
     }
 
-    @Test("it returns only when the store shows every cookie, though the store answers before it has done anything")
+    @Test("the hand-over returns only when the store lists every cookie, even if it calls its handlers early")
     func completes() async throws {
         for number in 0..<20 { jar.store("c\(number)=\(number)", from: url) }
         for seed in 0..<20 {
@@ -45,7 +45,7 @@ struct HandOverTests {
         }
     }
 
-    /// A store that refuses cookies of a name aloud.
+    /// A store that refuses cookies with a given name by an error.
     private final class Refusing: WebCookieStore {
         let name: String
         let taken = NIOLockedValueBox<[Cookie]>([])
@@ -60,7 +60,7 @@ struct HandOverTests {
         func delete(_ cookie: Cookie) async throws {}
     }
 
-    @Test("a cookie that the store refuses keeps no other one out, and is named")
+    @Test("a refused cookie is named in the error and does not prevent the others from being stored")
     func refusedAloud() async throws {
         for name in ["first", "bad", "last"] { jar.store("\(name)=1", from: url) }
         let store = Refusing("bad")
@@ -69,7 +69,7 @@ struct HandOverTests {
         #expect(store.taken.withLockedValue { $0.map(\.name).sorted() } == ["first", "last"])
     }
 
-    @Test("times without an end are waited for without a trap")
+    @Test("time limits of any length are accepted without a trap")
     func forever() async throws {
         jar.store("a=1", from: url)
         let standIn = StandInStore()
@@ -84,7 +84,7 @@ struct HandOverTests {
         await following.stop()
     }
 
-    @Test("an empty list completes at once, and a store that never answers is not even asked")
+    @Test("a hand-over without cookies completes at once and does not call the store")
     func empty() async throws {
         var habits = StandInStore.Habits()
         habits.silent = [.getAll, .set, .delete]
@@ -93,7 +93,7 @@ struct HandOverTests {
         #expect(standIn.calls.isEmpty)
     }
 
-    @Test("they are the cookies of the site, and those that others have set within its pages")
+    @Test("a hand-over has the cookies of the site, and those set by other sites within its pages")
     func site() async throws {
         let other = try HTTPURL("https://b.test/")
         jar.store("www=1", from: url)
@@ -109,7 +109,7 @@ struct HandOverTests {
         #expect(standIn.all.map(\.name).sorted() == ["inner", "parent", "sister", "www"])
     }
 
-    @Test("what the store has already is not set again")
+    @Test("a cookie that the store already has is not set again")
     func already() async throws {
         jar.store("a=1", from: url)
         let standIn = StandInStore()
@@ -118,7 +118,7 @@ struct HandOverTests {
         #expect(standIn.writes == [.set])
     }
 
-    @Test("a cookie that such a store cannot hold is told, and keeps no other back")
+    @Test("a cookie that the store cannot hold is reported and does not prevent the others from being stored")
     func unsupported() async throws {
         var habits = StandInStore.Habits()
         habits.claims = { $0.partition == nil ? $0 : nil }
@@ -129,14 +129,13 @@ struct HandOverTests {
         #expect(standIn.pairs == ["a=1"])
     }
 
-    // MARK: Stores that do not do it
+    // MARK: Stores that fail
 
-    /// The error of a hand-over to such a store; the clock is moved on whenever there is nothing left but to wait.
+    /// Returns the error of a hand-over to a store with these habits. The clock advances whenever only waits are left.
     private func failure(_ habits: StandInStore.Habits) async throws -> WebViewError? {
         let standIn = StandInStore(habits)
         let clock = ManualClock()
-        // Who waits for the store's handlers waits by its own clock; here the time limit is one sleeper, a pause
-        // another.
+        // With a silent store, the time limit is the only sleeper on this clock. Otherwise a pause is the second one.
         let isSilent = !habits.silent.isEmpty
         return try await withThrowingTaskGroup(of: WebViewError?.self) { group in
             group.addTask { [jar, url] in
@@ -160,7 +159,7 @@ struct HandOverTests {
         }
     }
 
-    @Test("a cookie that the store drops without a word is named")
+    @Test("a cookie that the store drops silently is named in the error")
     func dropped() async throws {
         jar.store(["a=1", "evil=2"], from: url)
         var habits = StandInStore.Habits()
@@ -170,7 +169,7 @@ struct HandOverTests {
         #expect(error?.message.contains("the cookie evil of www.a.test is not stored after 3.0 seconds") == true)
     }
 
-    @Test("a cookie that loses an attribute is named, with the attribute")
+    @Test("a cookie that loses an attribute is named in the error, with the attribute")
     func altered() async throws {
         jar.store("sid=1; HttpOnly; Secure", from: url)
         var habits = StandInStore.Habits()
@@ -184,7 +183,7 @@ struct HandOverTests {
         #expect(error?.message == "the store does not keep HttpOnly of the cookie sid of www.a.test")
     }
 
-    @Test("a handler that is never called ends the hand-over in time", arguments: [StandInStore.Call.getAll, .set])
+    @Test("a handler that is never called fails the hand-over in time", arguments: [StandInStore.Call.getAll, .set])
     func silence(_ call: StandInStore.Call) async throws {
         jar.store("a=1", from: url)
         var habits = StandInStore.Habits()
@@ -193,11 +192,11 @@ struct HandOverTests {
         #expect(error?.code == .timedOut)
     }
 
-    @Test("a cookie that the page sets meanwhile is newer, and stays")
+    @Test("a cookie that the page sets meanwhile is newer and is kept")
     func newer() async throws {
         jar.store("a=1", from: url)
         var habits = StandInStore.Habits()
-        // The page is quicker each time.
+        // The page always sets its own value.
         habits.keeps = { cookie in
             var cookie = cookie
             cookie.valueOctets = Array("page".utf8)

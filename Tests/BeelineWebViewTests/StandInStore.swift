@@ -5,34 +5,33 @@ import BeelineWebView
 import CookieJar
 import NIOConcurrencyHelpers
 
-/// A store with the asynchronous habits of a platform's: what is asked for happens some time later, in the order in
-/// which it was asked for; handlers are called late and in any order; observers are held weakly and told of several
-/// changes at once.
+/// A store that is asynchronous like those of platforms. Calls take effect later, in their order. Handlers are called
+/// late and in any order. Observers are held weakly, and one notification may stand for several changes.
 final class StandInStore: CompletionStore {
     struct Habits: Sendable {
-        /// How many turns pass at most before something is done, and again before that is told.
+        /// The largest number of turns before a call takes effect, and again before it is reported.
         var lateness = 3
-        /// Whether handlers may be called before the thing is done.
+        /// Whether a handler may be called before its call has taken effect.
         var answersEarly = false
-        /// How many of a hundred deletions do not happen, though they are said to.
+        /// The percentage of deletions that are reported but do not happen.
         var lostDeletions = 0
         /// Calls whose handler is never called.
         var silent: Set<Call> = []
-        /// What the store makes of what it is given; nil: it drops it without a word.
+        /// Returns the cookie that the store keeps; nil if it drops the cookie silently.
         var keeps: @Sendable (Cookie) -> Cookie? = { $0 }
-        /// What the adapter says that the store keeps.
+        /// Returns the cookie that the adapter expects the store to keep.
         var claims: @Sendable (Cookie) -> Cookie? = { $0 }
     }
 
     enum Call: Hashable, Sendable { case getAll, set, delete }
 
-    /// What the platform calls a cookie: it knows its own again by a number.
+    /// The platform's object for a cookie, which the store identifies by a number.
     struct Object: Sendable {
         let cookie: Cookie
         let number: Int
     }
 
-    /// Who is told of changes, through a weak reference.
+    /// Gets notified of changes, through a weak reference.
     private final class Observer: Sendable {
         let changed: @Sendable () -> Void
         init(_ changed: @escaping @Sendable () -> Void) { self.changed = changed }
@@ -66,34 +65,34 @@ final class StandInStore: CompletionStore {
         state = NIOLockedValueBox(State(random: SeededRandom(seed: seed)))
     }
 
-    /// The store as the library uses it.
+    /// The store in the form that the library uses.
     var store: CompletionCookieStore<StandInStore> { CompletionCookieStore(self) }
 
-    // MARK: What a test sees
+    // MARK: Values for tests
 
-    /// The cookies as `name=value`, in the order of their text.
+    /// The cookies as `name=value`, sorted.
     var pairs: [String] {
         state.withLockedValue { $0.objects.values.map { "\($0.cookie.name)=\($0.cookie.value)" }.sorted() }
     }
     var all: [Cookie] { state.withLockedValue { $0.objects.values.map(\.cookie) } }
     func cookie(_ name: String) -> Cookie? { all.first { $0.name == name } }
-    /// The calls that change something, so far.
+    /// The calls so far that change the store.
     var writes: [Call] { state.withLockedValue { $0.calls.filter { $0 != .getAll } } }
     var calls: [Call] { state.withLockedValue { $0.calls } }
     var observerCount: Int { state.withLockedValue { $0.observers.count { $0.observer != nil } } }
 
-    /// Called while observers are being told of a change, before each of them.
+    /// Called before each observer is notified of a change.
     var onNotify: (@Sendable () -> Void)? {
         get { state.withLockedValue { $0.onNotify } }
         set { state.withLockedValue { $0.onNotify = newValue } }
     }
 
-    /// Returns when nothing that was asked for is under way any more.
+    /// Returns when no call is open.
     func rest() async {
         while state.withLockedValue({ $0.running > 0 }) { await Task.yield() }
     }
 
-    // MARK: What a page does
+    // MARK: Changes by a page
 
     func pageSets(_ cookie: Cookie) {
         var cookie = cookie
@@ -162,7 +161,7 @@ final class StandInStore: CompletionStore {
         state.withLockedValue { $0.effects.append(effect) }
         if habits.answersEarly { later(completion) }
         later { [self] in
-            // The oldest one, whosever turn it is: what happens keeps the order, what is told does not.
+            // Applies the oldest effect, not necessarily that of this call: effects keep their order, handlers do not.
             happen()
             notify()
             if !habits.answersEarly { later(completion) }
@@ -207,7 +206,7 @@ final class StandInStore: CompletionStore {
 }
 
 extension CookieJar {
-    /// The cookies as `name=value`, in the order of their text.
+    /// The cookies as `name=value`, sorted.
     var pairs: [String] { allCookies().map { "\($0.name)=\($0.value)" }.sorted() }
 
     func cookie(_ name: String) -> Cookie? { allCookies().first { $0.name == name } }

@@ -4,16 +4,16 @@ import BeelineWebView
 import CookieJar
 import Testing
 
-@Suite("What a store need not say")
+@Suite("Defaults of web cookie stores")
 struct WebCookieStoreTests {
-    /// A store that has nothing but what must be.
+    /// A store with only the required methods.
     struct Plain: WebCookieStore {
         func cookies() async throws -> [Cookie] { [] }
         func set(_ cookie: Cookie) async throws {}
         func delete(_ cookie: Cookie) async throws {}
     }
 
-    @Test("a store keeps the whole of a cookie, and hears of nothing, unless it says otherwise")
+    @Test("by default, a store keeps complete cookies and reports no changes")
     func defaults() async {
         let cookie = Cookie("a", "1", domain: "a.test")
         #expect(Plain().kept(of: cookie) == cookie)

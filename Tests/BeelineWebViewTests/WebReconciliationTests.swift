@@ -5,13 +5,13 @@ import Testing
 
 @testable import BeelineWebView
 
-/// One cookie on both sides, look after look: what each side has, and what is to be done then.
+/// A sequence of states of one cookie on both sides, each with the expected action.
 @Suite("Deciding between a jar and a web store")
 struct WebReconciliationTests {
     struct Look: Sendable {
         let jar: String?
         let store: String?
-        /// Milliseconds since the beginning.
+        /// Milliseconds since the start.
         let time: Int
         let action: String
 
@@ -94,7 +94,7 @@ struct WebReconciliationTests {
         ),
     ]
 
-    @Test("the store is late, or does not do it", arguments: stories)
+    @Test("each state of a slow or failing store leads to the action in its row", arguments: stories)
     func tells(_ story: Story) {
         var configuration = WebCookieFollowing.Configuration()
         (configuration.attempts, configuration.retryDelay) = (3, .milliseconds(100))

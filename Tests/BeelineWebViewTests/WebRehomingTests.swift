@@ -7,7 +7,7 @@ import CookieJar
 import Names
 import Testing
 
-@Suite("Cookies of a web store that were filed under an address")
+@Suite("Web store cookies stored under an address")
 struct WebRehomingTests {
     let address = IPAddress(v4: 0xc000_0201)
     let host: Host
@@ -21,7 +21,7 @@ struct WebRehomingTests {
         return cookie
     }
 
-    @Test("each moves with its attributes; the old one goes when the new one is there")
+    @Test("a cookie moves to the host with its attributes, and the old one is deleted after the new one is stored")
     func moves() async throws {
         var old = cookie("sid", "1", domain: "192.0.2.1")
         (old.path, old.isSecure, old.isHTTPOnly, old.sameSite) = ("/shop", true, true, .strict)
@@ -34,7 +34,7 @@ struct WebRehomingTests {
         #expect(standIn.writes == [.set, .delete])
     }
 
-    @Test("a newer one of the host is never overwritten, and an older one gives way", arguments: [true, false])
+    @Test("the newer of the moved cookie and the host's own cookie is kept", arguments: [true, false])
     func newer(_ isHostsNewer: Bool) async throws {
         standIn.pageSets(cookie("sid", "old", domain: "192.0.2.1"))
         standIn.pageSets(cookie("sid", "hosts", domain: "www.a.test", at: isHostsNewer ? 1 : -1))
@@ -43,7 +43,7 @@ struct WebRehomingTests {
         #expect(standIn.pairs == [isHostsNewer ? "sid=hosts" : "sid=old"])
     }
 
-    @Test("a store that does not take the new one keeps the old one")
+    @Test("a cookie stays under the address when the store refuses the new one")
     func refused() async throws {
         var habits = StandInStore.Habits()
         habits.keeps = { $0.domain == "www.a.test" ? nil : $0 }
@@ -56,14 +56,14 @@ struct WebRehomingTests {
         #expect(standIn.all.map(\.domain) == ["192.0.2.1"])
     }
 
-    @Test("one that no host may have stays under the address")
+    @Test("a cookie that no host may set stays under the address")
     func rule() async throws {
         standIn.pageSets(cookie("__Host-sid", "1", domain: "192.0.2.1"))
         #expect(try await standIn.store.rehome(from: address, to: host).refused == [.hostPrefix])
         #expect(standIn.all.map(\.domain) == ["192.0.2.1"] && standIn.writes == [])
     }
 
-    // MARK: As they come in
+    // MARK: While following
 
     func follow(_ standIn: StandInStore, _ jar: CookieJar, hosts: [String]) async throws -> WebCookieFollowing {
         let table = hosts.map { "192.0.2.1 \($0)\n" }.joined()
@@ -76,7 +76,7 @@ struct WebRehomingTests {
         return standIn.store.follow(jar, configuration: configuration)
     }
 
-    @Test("a page under an address logs in: jar and store have the login under the host")
+    @Test("a login at an address is stored under the host, in the jar and in the store")
     func asTheyComeIn() async throws {
         let jar = CookieJar()
         let following = try await follow(standIn, jar, hosts: ["www.a.test"])
@@ -89,7 +89,7 @@ struct WebRehomingTests {
         await following.stop()
     }
 
-    @Test("an address that served several hosts is not guessed")
+    @Test("a cookie of an address with several hosts is not moved")
     func several() async throws {
         let jar = CookieJar()
         let following = try await follow(standIn, jar, hosts: ["www.a.test", "b.test"])
@@ -100,7 +100,7 @@ struct WebRehomingTests {
         await following.stop()
     }
 
-    @Test("a newer one of the host stays, in the jar and in the store")
+    @Test("the host's newer cookie is kept, in the jar and in the store")
     func newerStays() async throws {
         let jar = CookieJar()
         let following = try await follow(standIn, jar, hosts: ["www.a.test"])
@@ -112,7 +112,7 @@ struct WebRehomingTests {
         await following.stop()
     }
 
-    @Test("where the store does not take the new one, it keeps the old one; the jar has it under the host")
+    @Test("when the store refuses the new cookie, it keeps the old one, and the jar has the cookie under the host")
     func kept() async throws {
         var habits = StandInStore.Habits()
         habits.keeps = { $0.domain == "www.a.test" ? nil : $0 }
