@@ -13,7 +13,7 @@ import FoundationNetworking
 
 @Suite("BeelineURLProtocol")
 struct BeelineURLProtocolTests {
-    @Test("a request goes to the address, with the name in Host, SNI and certificate, and the URL keeps the name")
+    @Test("a request connects to the resolved address and keeps the name in Host, SNI, certificate and URL")
     func nameStays() async throws {
         let lab = try await SessionLab()
         let url = try lab.url("/echo?q=1#part")
@@ -25,7 +25,7 @@ struct BeelineURLProtocolTests {
         await lab.stop()
     }
 
-    @Test("a certificate for another name is an error of its own")
+    @Test("a certificate for another name has its own error")
     func certificate() async throws {
         let lab = try await SessionLab()
         let url = try lab.url("/echo", at: "foreign.test")
@@ -39,7 +39,7 @@ struct BeelineURLProtocolTests {
     }
 
     @Test(
-        "every error of an exchange has a code of its own, so that none is unknown",
+        "each error of an exchange becomes a specific URLError",
         arguments: [
             (DirectHTTPError.Code.pinMismatch, URLError.Code.serverCertificateUntrusted),
             (.certificateRejected, .serverCertificateUntrusted), (.tlsFailed, .secureConnectionFailed),
@@ -57,7 +57,7 @@ struct BeelineURLProtocolTests {
         case httpBody, httpBodyStream, fromData, fromFile, asyncUpload, streamedRequest
     }
 
-    @Test("the body arrives, however it was handed over, and the method stays", arguments: Upload.allCases)
+    @Test("a body arrives with the right method, in whatever form the program passes it", arguments: Upload.allCases)
     func bodies(_ upload: Upload) async throws {
         let lab = try await SessionLab()
         let text = String(repeating: "secret body ", count: 20_000)
@@ -91,7 +91,7 @@ struct BeelineURLProtocolTests {
     }
 
     #if !canImport(Darwin)
-    @Test("a delegate hears how much of the body has left", arguments: Upload.allCases.filter { $0 != .asyncUpload })
+    @Test("a delegate gets the progress of an upload", arguments: Upload.allCases.filter { $0 != .asyncUpload })
     func uploadProgress(_ upload: Upload) async throws {
         let lab = try await SessionLab()
         let data = Data(repeating: 7, count: 300_000)
@@ -123,7 +123,7 @@ struct BeelineURLProtocolTests {
     }
     #endif
 
-    @Test("a stream that fails is an error, never a short body")
+    @Test("a body stream that fails is an error and never sends a short body")
     func failingStream() async throws {
         let lab = try await SessionLab()
         var request = URLRequest("POST", try lab.url("/echo"))
@@ -135,7 +135,7 @@ struct BeelineURLProtocolTests {
         await lab.stop()
     }
 
-    @Test("a POST without a body stays a POST without a body")
+    @Test("a POST without a body is sent without a body")
     func emptyPost() async throws {
         let lab = try await SessionLab()
         _ = try await lab.session().text(URLRequest("POST", try lab.url("/echo")))
@@ -144,7 +144,7 @@ struct BeelineURLProtocolTests {
         await lab.stop()
     }
 
-    @Test("fields of request and configuration arrive, the request's first; nothing of ours is among them")
+    @Test("fields of the request and the configuration are sent, the request's come first, and no others are added")
     func fields() async throws {
         let lab = try await SessionLab()
         let session = lab.session { $0.httpAdditionalHeaders = ["X-One": "configuration", "X-Two": "configuration"] }
@@ -158,7 +158,7 @@ struct BeelineURLProtocolTests {
         await lab.stop()
     }
 
-    @Test("white space around the value of a field is not part of it, and no error")
+    @Test("white space around a field value is removed")
     func spaces() async throws {
         let lab = try await SessionLab()
         _ = try await lab.session().text(URLRequest("GET", try lab.url("/echo"), ["X-One": " one\t"]))
@@ -166,7 +166,7 @@ struct BeelineURLProtocolTests {
         await lab.stop()
     }
 
-    @Test("the user's language is told as URLSession tells it, and not where the program says another")
+    @Test("the user's language is sent as by URLSession, unless the program sets another")
     func language() async throws {
         let lab = try await SessionLab()
         _ = try await lab.session().text(try lab.openURL("/echo"))
@@ -181,7 +181,7 @@ struct BeelineURLProtocolTests {
 
     // MARK: Responses
 
-    @Test("a delegate gets the pieces, a completion handler the whole body")
+    @Test("a delegate gets the pieces of a body, and a completion handler gets the whole body")
     func pieces() async throws {
         let gate = Gate()
         let lab = try await SessionLab { request in
@@ -196,7 +196,7 @@ struct BeelineURLProtocolTests {
         await lab.stop()
     }
 
-    @Test("a slow delegate holds the server back: nothing piles up")
+    @Test("a slow delegate slows the server down, and no data piles up")
     func backPressure() async throws {
         let lab = try await SessionLab()
         let gate = Gate()
@@ -225,7 +225,7 @@ struct BeelineURLProtocolTests {
         await lab.stop()
     }
 
-    @Test("a challenge of HTTP is the response, for handlers and delegates, and nothing waits for ever")
+    @Test("an HTTP authentication challenge is returned as the response, to handlers and delegates, without waiting")
     func challenge() async throws {
         let lab = try await SessionLab()
         let url = try lab.url("/basic?user=a&password=b")
@@ -238,7 +238,7 @@ struct BeelineURLProtocolTests {
         await lab.stop()
     }
 
-    @Test("several Set-Cookie fields are joined as Foundation joins them")
+    @Test("several Set-Cookie fields are joined in Foundation's format")
     func joined() async throws {
         let lab = try await SessionLab()
         let (_, response) = try await lab.session().text(try lab.url("/set-cookie?value=a%3D1&value2=b%3D2"))
@@ -246,9 +246,9 @@ struct BeelineURLProtocolTests {
         await lab.stop()
     }
 
-    // MARK: Cancelling, suspending, time
+    // MARK: Cancellation, suspension and timeouts
 
-    @Test("a cancelled task ends, and the server is left alone", arguments: ["before the head", "in the body"])
+    @Test("a cancelled task ends and closes its connection", arguments: ["before the head", "in the body"])
     func cancel(_ when: String) async throws {
         let gate = Gate()
         let lab = try await SessionLab { _ in
@@ -267,7 +267,7 @@ struct BeelineURLProtocolTests {
         await lab.stop()
     }
 
-    @Test("a task that is cancelled before it begins asks nobody")
+    @Test("a task cancelled before it starts sends no request")
     func cancelledFirst() async throws {
         let lab = try await SessionLab()
         let recorder = Recorder()
@@ -280,7 +280,7 @@ struct BeelineURLProtocolTests {
         await lab.stop()
     }
 
-    @Test("a task that is suspended gets nothing, and goes on where it was")
+    @Test("a suspended task receives nothing, and continues where it stopped")
     func suspend() async throws {
         let gate = Gate()
         let lab = try await SessionLab { _ in .chunks("one", .wait(gate), "two") }
@@ -292,7 +292,7 @@ struct BeelineURLProtocolTests {
         try await gate.arrivals(atLeast: 1)
         task.suspend()
         gate.open()
-        // Another task on the same queues has come to its end: time enough for what must not come.
+        // A later task on the same queues has ended, so an event of the suspended task would have arrived.
         _ = try await session.text(try lab.openURL("/echo"))
         #expect(recorder.story.end == nil)
         task.resume()
@@ -302,7 +302,7 @@ struct BeelineURLProtocolTests {
         await lab.stop()
     }
 
-    @Test("the timeout of the request is enforced, and that of the whole", arguments: [true, false])
+    @Test("the request timeout and the resource timeout are enforced", arguments: [true, false])
     func timeout(_ isOfRequest: Bool) async throws {
         let gate = Gate()
         let lab = try await SessionLab { _ in
@@ -318,9 +318,9 @@ struct BeelineURLProtocolTests {
         await lab.stop()
     }
 
-    // MARK: What is left to Foundation
+    // MARK: Requests left to Foundation
 
-    @Test("what is not ours is left to Foundation, with a line that says why")
+    @Test("requests that the settings exclude are left to Foundation, with a log line that gives the reason")
     func declined() async throws {
         let lab = try await SessionLab()
         let lines = NIOLockedValueBox<[String]>([])
@@ -329,7 +329,7 @@ struct BeelineURLProtocolTests {
         settings.accepts = { $0.url?.path != "/unaccepted" }
         settings.hosts = ["localhost", "a.test"]
         let session = lab.session(settings)
-        // A client's own user agent tells who carried it.
+        // The user agent shows whether the client carried the request.
         func carrier(_ request: URLRequest) async throws -> Bool {
             _ = try await session.text(request)
             return lab.open.requests.last?.fields[.userAgent]?.hasPrefix("Beeline") == true
@@ -340,7 +340,7 @@ struct BeelineURLProtocolTests {
         var request = URLRequest(url: try lab.openURL("/status/200"))
         request.bypassesBeeline = true
         #expect(try await !carrier(request))
-        // The program's name may be in Foundation's user agent; the mark of the bypass may be nowhere.
+        // Foundation's user agent may contain the program's name. No other field may contain the bypass mark.
         let fields = try #require(lab.open.requests.last?.fields)
         #expect(!fields.contains { $0.name != .userAgent && "\($0)".lowercased().contains("beeline") })
         lab.client.isHTTPDNSEnabled = false
@@ -349,7 +349,7 @@ struct BeelineURLProtocolTests {
         await lab.stop()
     }
 
-    @Test("a proxy in force leaves requests to Foundation")
+    @Test("a request for which a proxy is in force is left to Foundation")
     func proxy() throws {
         var configuration = ClientConfiguration()
         configuration.proxies = ProxySettings(environment: [
@@ -367,7 +367,7 @@ struct BeelineURLProtocolTests {
     }
 
     #if !canImport(Darwin)
-    @Test("a download, which traps Foundation on Linux when a class carries it, is an error that says what to do")
+    @Test("a download task on Linux fails with an error that names the alternative")
     func download() async throws {
         let lab = try await SessionLab()
         let recorder = Recorder()
@@ -394,7 +394,7 @@ struct BeelineURLProtocolTests {
         await two.stop()
     }
 
-    @Test("the class itself carries for the client of the process")
+    @Test("the class itself uses the client set for the process")
     func processWide() async throws {
         let lab = try await SessionLab()
         BeelineURLProtocol.use(lab.client)

@@ -21,7 +21,7 @@ struct CookieConversionTests {
     func object(_ cookie: Cookie) throws -> HTTPCookie { try #require(HTTPCookie(cookie)) }
 
     @Test(
-        "an attribute that Foundation keeps comes back",
+        "an attribute that Foundation supports survives the conversion in both directions",
         arguments: [
             ("name, value, domain and path", cookie()),
             ("a domain for the hosts below it", cookie { $0.isHostOnly = false }),
@@ -43,7 +43,7 @@ struct CookieConversionTests {
         #expect(back == cookie)
     }
 
-    @Test("Secure and HttpOnly are true for Foundation itself, not only among the properties")
+    @Test("Secure and HttpOnly are true on the HTTPCookie itself, not only in its properties")
     func flags() throws {
         let both = try object(Self.cookie { ($0.isSecure, $0.isHTTPOnly) = (true, true) })
         #expect(both.isSecure && both.isHTTPOnly)
@@ -51,14 +51,14 @@ struct CookieConversionTests {
         #expect(!none.isSecure && !none.isHTTPOnly)
     }
 
-    @Test("a cookie without Expires is a session cookie of Foundation, one with Expires is not")
+    @Test("a cookie without Expires is session-only for Foundation, and a cookie with Expires is not")
     func session() throws {
         #expect(try object(Self.cookie()).isSessionOnly)
         #expect(try !object(Self.cookie { $0.expires = .after(60) }).isSessionOnly)
     }
 
     @Test(
-        "Foundation's rule of domains is met: a host-only cookie has no dot, a wide one has",
+        "a converted domain follows Foundation's rule: no dot for a host-only cookie, a dot for others",
         arguments: [
             ("a.test", true, "a.test"), ("a.test", false, ".a.test"),
             ("192.0.2.1", true, "192.0.2.1"), ("192.0.2.1", false, "192.0.2.1"),
@@ -71,7 +71,7 @@ struct CookieConversionTests {
     }
 
     @Test(
-        "Foundation itself finds a converted cookie for the URL of its host",
+        "a storage finds a converted cookie for the URL of its host",
         arguments: [
             ("https://www.a.test/x", "www.a.test"), ("https://192.0.2.1/x", "192.0.2.1"), ("https://[::1]/x", "[::1]"),
         ]
@@ -89,14 +89,14 @@ struct CookieConversionTests {
         #expect(Cookie(try object(cookie))?.sameSite == .unspecified)
     }
 
-    @Test("the time of creation is that of the object on Linux")
+    @Test("on Linux the creation time is that of the HTTPCookie object")
     func created() throws {
         let before = CookieTime(secondsSince1970: CookieTime.now.secondsSince1970 - 1)
         let back = try #require(Cookie(try object(Self.cookie())))
         #expect(back.created > before && back.created != noon)
     }
 
-    @Test("Max-Age, which Foundation on Linux reads and does not obey, is obeyed here", arguments: [3600.0, 0, -1])
+    @Test("Max-Age is applied, although Foundation on Linux ignores it", arguments: [3600.0, 0, -1])
     func maxAge(_ age: Double) throws {
         let url = try URL(fromTest: "http://a.test/")
         let field = "a=1; Max-Age=\(Int(age)); Expires=Wed, 09 Jun 2027 10:18:14 GMT"
@@ -110,7 +110,7 @@ struct CookieConversionTests {
     #endif
 
     @Test(
-        "a cookie that Foundation would make into another has no HTTPCookie",
+        "a cookie that Foundation would alter cannot be converted",
         arguments: [
             ("a name that is not UTF-8", cookie { $0.nameOctets = [0xff] }),
             ("a value that is not UTF-8", cookie { $0.valueOctets = [0x61, 0xc3] }),
@@ -128,7 +128,7 @@ struct CookieConversionTests {
         #expect(HTTPCookie(cookie) == nil)
     }
 
-    @Test("what programs put into properties is read as Foundation means it")
+    @Test("cookie properties set by a program have Foundation's meaning")
     func properties() throws {
         let object = HTTPCookie(properties: [
             .name: "a", .value: "1", .domain: ".WWW.A.test", .path: "relative", .discard: "TRUE",
@@ -140,7 +140,7 @@ struct CookieConversionTests {
         #expect(cookie.expires == nil, "Discard ends it with the session")
     }
 
-    @Test("a domain that is no host makes no cookie", arguments: [".", "", "a b", "[::1"])
+    @Test("a cookie whose domain is not a host cannot be converted", arguments: [".", "", "a b", "[::1"])
     func noHost(_ domain: String) {
         let object = HTTPCookie(properties: [.name: "a", .value: "1", .domain: domain, .path: "/"])
         #expect(object.flatMap { Cookie($0) } == nil)

@@ -21,14 +21,14 @@ struct CookieStorageMirrorTests {
         mirror = CookieStorageMirror(jar: jar, storage: storage)
     }
 
-    /// One round, and another, in which nothing may be left to do.
+    /// Runs one sync, and checks that a second one has nothing to do.
     func syncWithoutEcho(_ location: SourceLocation = #_sourceLocation) -> CookieStorageMirror.Report {
         let report = mirror.sync()
         #expect(mirror.sync().isEmpty, "echo", sourceLocation: location)
         return report
     }
 
-    @Test("a cookie of the jar goes to the storage with what Foundation can hold")
+    @Test("a cookie of the jar reaches the storage with all attributes that Foundation supports")
     func toStorage() throws {
         try jar.set(
             "sid=1; Domain=a.test; Path=/x; Secure; HttpOnly; SameSite=Lax; Max-Age=600",
@@ -44,7 +44,7 @@ struct CookieStorageMirrorTests {
         )
     }
 
-    @Test("a cookie of the storage goes to the jar")
+    @Test("a cookie of the storage reaches the jar")
     func toJar() throws {
         try storage.set("sid=1; Domain=a.test; Path=/x; Secure; HttpOnly", from: "https://www.a.test/")
         #expect(syncWithoutEcho().intoJar == 1)
@@ -53,7 +53,7 @@ struct CookieStorageMirrorTests {
         #expect(cookie.isSecure && cookie.isHTTPOnly)
     }
 
-    @Test("replacement and deletion travel both ways, round after round")
+    @Test("replacements and deletions travel both ways in each round")
     func story() throws {
         try jar.set("a=1", from: "https://a.test/")
         try storage.set("b=1", from: "https://a.test/")
@@ -68,7 +68,7 @@ struct CookieStorageMirrorTests {
         #expect(jar.pairs == [] && storage.pairs == [])
     }
 
-    @Test("SameSite, which Foundation on Linux cannot hold, outlives a round trip in the jar")
+    @Test("SameSite, which Foundation on Linux cannot hold, stays in the jar when the storage sets a new value")
     func sameSiteStays() throws {
         try jar.set("a=1; SameSite=Strict", from: "https://a.test/")
         mirror.sync()
@@ -79,7 +79,7 @@ struct CookieStorageMirrorTests {
     }
 
     @Test(
-        "a logout of which the storage did not hear does not come back from it where the storage begins as a copy of the jar"
+        "with beginsFromJar, a cookie deleted from the jar does not return from the storage"
     )
     func beginsFromJar() throws {
         try storage.set("sid=1; Path=/", from: "https://a.test/")
@@ -92,12 +92,12 @@ struct CookieStorageMirrorTests {
         #expect(mirror.sync().isEmpty)
         #expect(jar.pairs == ["kept=new"] && storage.pairs == ["kept=new"])
         #expect(jar.cookie("kept")?.isSecure == true && jar.cookie("kept")?.isHTTPOnly == true)
-        // From then on either side's news count.
+        // After the start, changes of both sides count.
         try storage.set("sid=2; Path=/", from: "https://a.test/")
         #expect(mirror.sync() == report { $0.intoJar = 1 })
     }
 
-    @Test("an interval without an end is waited for without a trap")
+    @Test("an interval of any length is accepted without a trap")
     func foreverInterval() async throws {
         var configuration = CookieStorageMirror.Configuration()
         configuration.interval = .seconds(Int64.max)
@@ -106,7 +106,7 @@ struct CookieStorageMirrorTests {
         try storage.set("a=1", from: "https://a.test/")
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { await mirror.run() }
-            // It looks once at the beginning, and then waits.
+            // The mirror reads the storage once at the start, and then waits.
             var iterator = changes.makeAsyncIterator()
             #expect(await iterator.next() != nil)
             try jar.set("b=1", from: "https://a.test/")
@@ -117,7 +117,7 @@ struct CookieStorageMirrorTests {
         }
     }
 
-    @Test("of two changes the newer wins")
+    @Test("of two changes the newer one wins")
     func newer() throws {
         try jar.set("a=1", from: "https://a.test/")
         try jar.set("b=1", from: "https://a.test/")
@@ -130,7 +130,7 @@ struct CookieStorageMirrorTests {
         #expect(jar.pairs == ["a=storage", "b=jar"] && storage.pairs == ["a=storage", "b=jar"])
     }
 
-    @Test("a change of the jar is newer by when it came, although a replaced cookie keeps its time of creation")
+    @Test("a replaced cookie counts by the time of the change, although it keeps its creation time")
     func replacedIsNewer() throws {
         try jar.set("a=1", from: "https://a.test/")
         mirror.sync()
@@ -140,7 +140,7 @@ struct CookieStorageMirrorTests {
         #expect(storage.pairs == ["a=jar"])
     }
 
-    @Test("a storage that accepts nothing deletes nothing from the jar")
+    @Test("a storage that accepts no cookies does not delete any from the jar")
     func acceptPolicy() throws {
         storage.cookieAcceptPolicy = .never
         try jar.set("a=1", from: "https://a.test/")
@@ -148,7 +148,7 @@ struct CookieStorageMirrorTests {
         #expect(jar.pairs == ["a=1"] && storage.pairs == [])
     }
 
-    @Test("what the jar's rules refuse stays where it is, and is told once")
+    @Test("a cookie that the jar's rules refuse stays in the storage and is reported once")
     func refused() throws {
         let whole = HTTPCookie(properties: [.name: "a", .value: "1", .domain: ".com", .path: "/"])
         storage.setCookie(try #require(whole))
@@ -156,7 +156,7 @@ struct CookieStorageMirrorTests {
         #expect(jar.pairs == [] && storage.pairs == ["a=1"])
     }
 
-    @Test("cookies that Foundation has no place for stay in the jar")
+    @Test("cookies that Foundation cannot hold stay in the jar")
     func noPlace() throws {
         try jar.set("a=1; Secure; Partitioned", from: "https://a.test/")
         try jar.set("nameless", from: "https://a.test/")
@@ -164,7 +164,7 @@ struct CookieStorageMirrorTests {
         #expect(storage.pairs == [] && jar.pairs.count == 2)
     }
 
-    @Test("cookies that are not shared are on neither side the other's affair")
+    @Test("cookies that are not shared stay on their own side")
     func shares() throws {
         var configuration = CookieStorageMirror.Configuration()
         configuration.shares = { !$0.isSecure }
@@ -178,7 +178,7 @@ struct CookieStorageMirrorTests {
     }
 
     #if !canImport(Darwin)
-    @Test("Max-Age=0 deletes, although Foundation on Linux keeps such a cookie and sends it")
+    @Test("Max-Age=0 deletes a cookie, although Foundation on Linux keeps and sends it")
     func maxAgeZero() throws {
         try jar.set("a=1", from: "https://a.test/")
         mirror.sync()
@@ -188,7 +188,7 @@ struct CookieStorageMirrorTests {
         #expect(jar.pairs == [] && storage.pairs == [])
     }
 
-    @Test("Max-Age of a cookie that URLSession stored is obeyed in the jar")
+    @Test("Max-Age of a cookie that URLSession stored applies in the jar")
     func maxAge() throws {
         try storage.set("a=1; Max-Age=600", from: "https://a.test/")
         mirror.sync()
@@ -196,18 +196,18 @@ struct CookieStorageMirrorTests {
         #expect(left > 500 && left <= 600)
     }
 
-    @Test("two cookies that Foundation on Linux files under one key do not delete each other in the jar")
+    @Test("two cookies with one key in Foundation on Linux do not delete each other in the jar")
     func joinedKeys() throws {
         try jar.set("bc=1; Path=/", from: "https://a.test/")
         mirror.sync()
-        // "a.test" + "/" + "bc" is "a.test" + "/b" + "c": the storage throws bc out.
+        // "a.test" + "/" + "bc" equals "a.test" + "/b" + "c", so the storage drops bc.
         try storage.set("c=2; Path=/b", from: "https://a.test/")
         #expect(storage.pairs == ["c=2"])
         #expect(syncWithoutEcho() == report { $0.intoJar = 1 })
         #expect(jar.pairs == ["bc=1", "c=2"])
     }
 
-    @Test("the mirror's own writes to such a key settle, and the jar has both")
+    @Test("writing two cookies with one key to the storage settles, and the jar keeps both")
     func joinedKeysFromJar() throws {
         try jar.set("bc=1; Path=/", from: "https://a.test/")
         try jar.set("c=2; Path=/b", from: "https://a.test/")
@@ -217,7 +217,7 @@ struct CookieStorageMirrorTests {
     }
     #endif
 
-    @Test("while it runs, the storage follows the jar at once and the jar follows the storage at each look")
+    @Test("a running mirror updates the storage at once and the jar at each interval")
     func runs() async throws {
         let clock = ManualClock()
         let mirror = CookieStorageMirror(jar: jar, storage: storage, clock: clock)
@@ -239,7 +239,7 @@ struct CookieStorageMirrorTests {
         #expect(mirror.sync().isEmpty)
     }
 
-    @Test("no deletion and no last value is lost while four threads write to both sides")
+    @Test("concurrent writes to both sides lose no deletion and no last value")
     func threads() async throws {
         let names = (0..<4).map { "n\($0)" }
         await withTaskGroup(of: Void.self) { group in

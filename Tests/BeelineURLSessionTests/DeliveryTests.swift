@@ -11,10 +11,10 @@ import Testing
 #if canImport(FoundationNetworking)
 import FoundationNetworking
 
-/// What is told to Foundation and when, with a stand-in for it and its queue.
-@Suite("Telling Foundation of a response")
+/// Checks which calls reach Foundation and when, with a fake client and queue.
+@Suite("Delivery of a response to Foundation")
 struct DeliveryTests {
-    /// Notes what it is told.
+    /// Records its calls.
     private final class Listener: NSObject, URLProtocolClient, Sendable {
         let told = NIOLockedValueBox<[String]>([])
 
@@ -43,7 +43,7 @@ struct DeliveryTests {
 
     private var told: [String] { listener.told.withLockedValue { $0 } }
 
-    /// Does what was posted, as Foundation's queue does.
+    /// Runs the posted blocks, like Foundation's queue.
     private func work() {
         let blocks = posted.withLockedValue { posted in
             defer { posted = [] }
@@ -52,7 +52,7 @@ struct DeliveryTests {
         for block in blocks { block() }
     }
 
-    @Test("what was posted before a suspension is told after it")
+    @Test("blocks posted before a suspension are delivered after it")
     func suspendedMeanwhile() async throws {
         let delivery = try delivery()
         var unread = 0
@@ -67,14 +67,14 @@ struct DeliveryTests {
         #expect(told == ["1", "2", "end"])
     }
 
-    @Test("a piece that waits for the end of a suspension is not overtaken by what was posted behind it")
+    @Test("a piece that waits for the end of a suspension is delivered before the pieces posted later")
     func order() async throws {
         let delivery = try delivery()
         var unread = 0
         await delivery.piece(Data(count: 1), unread: &unread)
         await delivery.piece(Data(count: 2), unread: &unread)
         await delivery.end(nil)
-        // The queue comes to the first piece while the task is suspended, and to the others when it is not any more.
+        // The task is suspended for the first piece and resumed before the others.
         posted.withLockedValue { posted in
             posted.insert({ delivery.suspend() }, at: 0)
             posted.insert({ delivery.resume() }, at: 2)
@@ -84,7 +84,7 @@ struct DeliveryTests {
         #expect(told == ["1", "2", "end"])
     }
 
-    @Test("where the delegate's queue is not known, Foundation takes what it was told before more is read")
+    @Test("without a delegate queue, Foundation handles the delivered pieces before more are read")
     func window() async throws {
         let delivery = try delivery()
         let task = Task {
@@ -105,10 +105,10 @@ struct DeliveryTests {
     }
 }
 
-/// What Foundation on Linux may have written into tasks that have not begun.
-@Suite("Cookies that have left a storage")
+/// Foundation on Linux may have copied these cookies into tasks that have not started.
+@Suite("Cookies removed from a storage")
 struct CookieDepartureTests {
-    @Test("a cookie that left some time ago is the program's own where it is in a request")
+    @Test("a cookie that was removed some time ago counts as the program's own in a request")
     func forgottenAfterAWhile() throws {
         let jar = CookieJar()
         try jar.set("a=1", from: "https://a.test/")

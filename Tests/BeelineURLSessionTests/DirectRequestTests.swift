@@ -12,14 +12,14 @@ import Testing
 import FoundationNetworking
 #endif
 
-@Suite("The old form: an address in the URL")
+@Suite("Direct requests: the address in the URL")
 struct DirectRequestTests {
     static func resolver(_ hosts: String) -> Resolver {
         Resolver(ResolverConfiguration(upstreams: [FixedUpstream(HostsTable(parsing: hosts))], system: nil))
     }
 
     @Test(
-        "only the authority's host is replaced",
+        "only the host of the URL is replaced",
         arguments: [
             ("https://www.a.test/x?y=www.a.test#z", "https://192.0.2.1/x?y=www.a.test#z"),
             ("http://www.a.test:8080/", "http://192.0.2.1:8080/"),
@@ -39,7 +39,7 @@ struct DirectRequestTests {
         await resolver.shutdown()
     }
 
-    @Test("an IPv6 address is bracketed, with the port behind it")
+    @Test("an IPv6 address is written in brackets, followed by the port")
     func v6() async throws {
         let resolver = Self.resolver("2001:db8::1 www.a.test")
         let request = URLRequest(url: try URL(fromTest: "http://www.a.test:8080/x"))
@@ -49,7 +49,7 @@ struct DirectRequestTests {
         await resolver.shutdown()
     }
 
-    @Test("Host, method, body, further fields and cookies go with it")
+    @Test("Host, method, body, additional fields and cookies are part of the direct request")
     func parts() async throws {
         let resolver = Self.resolver("192.0.2.1 www.a.test")
         let cookies = HTTPDNSCookieManager()
@@ -67,7 +67,7 @@ struct DirectRequestTests {
         await resolver.shutdown()
     }
 
-    @Test("where its fields hold the address they hold the name, as do fields of the program's own and a parameter")
+    @Test("fields that contain the address get the name, and so do configured fields and a query parameter")
     func form() async throws {
         let resolver = Self.resolver("192.0.2.1 www.a.test")
         let url = try URL(fromTest: "http://www.a.test:8080/x?q=%20&host=other#host")
@@ -90,7 +90,7 @@ struct DirectRequestTests {
         await resolver.shutdown()
     }
 
-    @Test("in a network without IPv4, an IPv4 address in the URL gives way to the one that stands for it")
+    @Test("on an IPv6-only network, an IPv4 address in the URL becomes its NAT64 address")
     func translated() async throws {
         let system = FixedUpstream(HostsTable(parsing: "64:ff9b::c000:aa ipv4only.arpa"))
         let resolver = Resolver(ResolverConfiguration(upstreams: [], system: system))
@@ -102,7 +102,7 @@ struct DirectRequestTests {
         await resolver.shutdown()
     }
 
-    @Test("a request that wants no cookies gets none")
+    @Test("a request that disables cookies gets none")
     func noCookies() async throws {
         let resolver = Self.resolver("192.0.2.1 www.a.test")
         let cookies = HTTPDNSCookieManager()
@@ -126,7 +126,7 @@ struct DirectRequestTests {
         await resolver.shutdown()
     }
 
-    @Test("through URLSession: the name's cookies go out and come in, whatever the session does with the address")
+    @Test("with URLSession, the host's cookies are sent and stored, whatever the session does with the address")
     func session() async throws {
         let origin = try await LoopbackOrigin.start(handler: Routes.standard)
         let resolver = Self.resolver("127.0.0.1 www.a.test")
@@ -148,7 +148,7 @@ struct DirectRequestTests {
     }
 
     @Test(
-        "after a redirect the cookies are those of where the response comes from, not of where the request went",
+        "after a redirect, cookies are stored for the host of the response",
         arguments: [
             ("http://192.0.2.1/x", ["www.a.test /"]),
             ("http://192.0.2.1/deep/y", ["www.a.test /deep"]),
@@ -174,7 +174,7 @@ struct DirectRequestTests {
         await resolver.shutdown()
     }
 
-    @Test("the host of a protection space is the one that its address was handed out for")
+    @Test("the host of a protection space is the host that its address was resolved for")
     func protectionSpace() async throws {
         let resolver = Self.resolver("192.0.2.1 a.test\n192.0.2.2 b.test\n192.0.2.2 c.test")
         for name in ["a.test", "b.test", "c.test"] { _ = try await resolver.resolve(try Names.Host(name)) }

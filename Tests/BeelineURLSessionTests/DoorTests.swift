@@ -12,10 +12,10 @@ import Testing
 import FoundationNetworking
 #endif
 
-@Suite("What a session's class does for its client")
+@Suite("Door: a client and its session settings")
 struct DoorTests {
     @Test(
-        "the shared storage begins as a copy of a jar that goes on from a file, and other storages do not, unless they are to",
+        "by default, the storage starts as a copy of the jar only if it is shared and the jar was restored",
         arguments: [
             (isRestored: true, isShared: true, setting: nil as Bool?, expected: true), (true, false, nil, false),
             (false, true, nil, false), (true, true, false, false), (false, false, true, true),
@@ -37,7 +37,7 @@ struct DoorTests {
         await client.shutDown()
     }
 
-    @Test("a session cookie that the program set before its first request is no leftover, unless the settings say so")
+    @Test("a session cookie set before the first request is kept, unless the settings say otherwise")
     func sessionCookieBeforeTheFirstRequest() async throws {
         let jar = CookieJar()
         jar.markRestored()
@@ -61,7 +61,7 @@ struct DoorTests {
         #expect(jar.pairs == ["new=1"] && storage.pairs == ["new=1"])
     }
 
-    @Test("a head of many fields is joined by names in time linear to its size")
+    @Test("many header fields are joined in linear time")
     func manyFields() throws {
         var head = HTTPResponse(status: .ok)
         let names = try (0..<20_000).map { try #require(HTTPField.Name("x-\($0)")) }
@@ -75,7 +75,7 @@ struct DoorTests {
         let response = try #require(
             HTTPURLResponse.make(head, for: try URL(fromTest: "https://a.test/"), applicationProtocol: "h2")
         )
-        // With time that grows by the square of it, minutes.
+        // Quadratic time would take minutes.
         #expect(start.duration(to: clock.now) < .seconds(20))
         let cookies = try #require(response.value(forHTTPHeaderField: "set-cookie"))
         #expect(cookies.hasPrefix("a=0, a=1, ") && cookies.hasSuffix(", a=19999"))
@@ -83,7 +83,7 @@ struct DoorTests {
     }
 
     #if canImport(FoundationNetworking)
-    @Test("a challenge keeps the empty element before it that Foundation needs, whatever the field's letter case")
+    @Test("a challenge starts with the empty element that Foundation needs, whatever the field's letter case")
     func challenge() throws {
         let name = try #require(HTTPField.Name("www-AUTHENTICATE"))
         let head = HTTPResponse(status: .unauthorized, headerFields: [name: "Basic realm=x"])

@@ -21,7 +21,7 @@ struct HTTPDNSCookieManagerTests {
     func header(_ url: String) throws -> String? { manager.requestCookieHeader(for: try URL(fromTest: url)) }
 
     @Test(
-        "a domain's cookies go to the hosts of the domain and to no host that merely contains its name",
+        "cookies of a domain go to its hosts, and not to hosts that only contain its name",
         arguments: [
             ("https://test.com/", true), ("https://www.test.com/", true), ("https://a.b.test.com/", true),
             ("https://TEST.com/", true),
@@ -35,7 +35,7 @@ struct HTTPDNSCookieManagerTests {
     }
 
     @Test(
-        "cookies that Foundation joined by commas are parted, dates included",
+        "cookies that Foundation joined with commas are separated, even with commas in dates",
         arguments: [
             "Set-Cookie", "set-cookie", "SET-COOKIE",
         ]
@@ -48,7 +48,7 @@ struct HTTPDNSCookieManagerTests {
         #expect(manager.jar.cookie("c")?.expires == CookieTime(cookieDate: "10 Jun 2027 10:18:14"))
     }
 
-    @Test("the fields of a real HTTPURLResponse are read")
+    @Test("the fields of an HTTPURLResponse are read")
     func response() throws {
         let url = try URL(fromTest: "https://www.test.com/a/b")
         let fields = [
@@ -61,12 +61,12 @@ struct HTTPDNSCookieManagerTests {
         #expect(try header("https://www.test.com/a/c") == "b=2; a=1", "the longer path first")
     }
 
-    @Test("fields that come apart are not parted again")
+    @Test("separate fields are not split at commas")
     func apart() throws {
         #expect(try handle(["Set-Cookie": ["a=1, b=2", "c=3"]]) == ["a=1, b=2", "c=3"])
     }
 
-    @Test("only the cookies that were kept are returned, and a deletion is none of them")
+    @Test("only stored cookies are returned, and a deletion is not")
     func kept() throws {
         try handle(["Set-Cookie": "old=1"])
         let field = "ok=1, foreign=1; Domain=other.org, suffix=1; Domain=com, old=; Max-Age=0"
@@ -74,7 +74,7 @@ struct HTTPDNSCookieManagerTests {
         #expect(manager.jar.pairs == ["ok=1"])
     }
 
-    @Test("other fields, values that are no text and URLs that are none bring nothing")
+    @Test("other fields, values that are not text and URLs of other schemes have no effect")
     func nothing() throws {
         #expect(try handle(["Cookie": "a=1", "Set-Cookie": 5, 7: "a=1"]) == [])
         #expect(try handle(["Set-Cookie": "a=1"], "file:///etc/passwd") == [])
@@ -83,7 +83,7 @@ struct HTTPDNSCookieManagerTests {
         #expect(manager.deleteCookies(for: try URL(fromTest: "mailto:a@test.com")) == 0)
     }
 
-    @Test("deletion takes what a request would get, and says how much that was")
+    @Test("a deletion removes the cookies that a request would send, and returns their number")
     func deletion() throws {
         try handle(["Set-Cookie": "a=1; Domain=test.com; Path=/, b=2; Path=/a, c=3; Path=/other"])
         #expect(manager.deleteCookies(for: try URL(fromTest: "https://www.test.com/a/b")) == 2)
@@ -91,7 +91,7 @@ struct HTTPDNSCookieManagerTests {
         #expect(manager.deleteCookies(for: try URL(fromTest: "https://www.test.com/a/b")) == 0)
     }
 
-    @Test("a filter narrows what is kept, sent and deleted")
+    @Test("a filter restricts which cookies are stored, sent and deleted")
     func filter() throws {
         try handle(["Set-Cookie": "a=1; Path=/, b=2; Path=/"])
         manager.setCookieFilter { cookie, url in cookie.name != "b" && url.host == "www.test.com" }
@@ -102,7 +102,7 @@ struct HTTPDNSCookieManagerTests {
         #expect(try header("https://www.test.com/") == "b=2")
     }
 
-    @Test("a filter that says yes to everything widens nothing")
+    @Test("a filter that accepts everything does not add cookies")
     func filterCannotWiden() throws {
         manager.setCookieFilter { _, _ in true }
         try handle(["Set-Cookie": "a=1; Domain=test.com; Path=/"])
@@ -110,7 +110,7 @@ struct HTTPDNSCookieManagerTests {
         #expect(try handle(["Set-Cookie": "b=1; Domain=other.org"]) == [])
     }
 
-    @Test("the cookie of a name is sent whatever address the request goes to, and is not the address's")
+    @Test("a cookie is sent by the host's name and not by its address")
     func address() throws {
         let original = try URL(fromTest: "https://www.test.com/login")
         manager.handle(headerFields: ["Set-Cookie": "sid=1; Secure; HttpOnly"], for: original)
@@ -118,7 +118,7 @@ struct HTTPDNSCookieManagerTests {
         #expect(try header("https://203.0.113.7/login") == nil)
     }
 
-    @Test("a jar that takes SameSite=None without Secure does so here too")
+    @Test("the jar's setting for SameSite=None without Secure applies")
     func insecureNone() throws {
         var configuration = CookieJarConfiguration()
         configuration.acceptsInsecureSameSiteNone = true
@@ -130,7 +130,7 @@ struct HTTPDNSCookieManagerTests {
         }
     }
 
-    @Test("there is one shared manager")
+    @Test("the shared manager is always the same object")
     func shared() {
         #expect(HTTPDNSCookieManager.shared === HTTPDNSCookieManager.shared)
     }

@@ -10,48 +10,48 @@ import FoundationNetworking
 import NIOCore
 import Testing
 
-/// URLSession as it is, with names that only our upstream knows. The proxy is set for a whole process, so each test has one
-/// of its own.
+/// Plain URLSession with names that only our upstream knows. The proxy applies to a whole process, so each test has its
+/// own.
 @Suite("URLSession through the proxy", .timeLimit(.minutes(2)))
 struct ProcessProxyTests {
-    @Test("every method with every kind of body by every kind of task, and what it brings back")
+    @Test("every method works with every kind of body and task")
     func methodsAndBodies() async throws {
         await #expect(processExitsWith: .success) { try await URLSessionLab.run { try await $0.methodsAndBodies() } }
     }
 
-    @Test("redirects, cookies and cancelling")
+    @Test("redirects, cookies and cancellation work")
     func redirectsAndCookies() async throws {
         await #expect(processExitsWith: .success) { try await URLSessionLab.run { try await $0.redirectsAndCookies() } }
     }
 
-    @Test("tasks with a delegate: data, uploads of every kind, downloads, redirects and cancelling")
+    @Test("tasks with a delegate work: data, uploads, downloads, redirects and cancellation")
     func delegates() async throws {
         await #expect(processExitsWith: .success) { try await URLSessionLab.run { try await $0.delegates() } }
     }
 
-    /// In a process with a bundle of roots of its own, for Foundation on Linux trusts nothing else. Linux gives one to
-    /// everybody who may have a namespace, which some containers forbid.
-    @Test("over TLS and HTTP/2", .enabled(if: TrustingProcess.isPossible, "this container gives nobody a namespace"))
+    /// Runs in a process with its own root certificates, since Foundation on Linux has no other way to trust an
+    /// authority. This needs a mount namespace, which some containers forbid.
+    @Test("TLS and HTTP/2 work", .enabled(if: TrustingProcess.isPossible, "this container gives nobody a namespace"))
     func http2() async throws {
         let result = try await TrustingProcess.run(test: "ProcessProxyTests/insideTrustingProcess")
         #expect(result.status == 0 && result.output.contains("1 test"), "\(result.output)")
     }
 
     @Test(
-        "over TLS and HTTP/2, in a process that trusts us",
+        "TLS and HTTP/2 work in a process that trusts our authority",
         .enabled(if: TrustingProcess.bundle != nil, "it is not one")
     )
     func insideTrustingProcess() async throws { try await URLSessionLab.run { try await $0.http2() } }
 
     @Test(
-        "TLS is the session's own: the server name is sent, and a certificate that it does not trust is refused by it"
+        "TLS is the session's own: it sends the server name and refuses a certificate that it does not trust"
     )
     func secure() async throws {
         await #expect(processExitsWith: .success) { try await URLSessionLab.run { try await $0.secure() } }
     }
 }
 
-/// A site that only the proxy finds, in a process whose sessions use it.
+/// A site that is reachable only through the proxy, in a process whose sessions use it.
 struct URLSessionLab {
     let plain: LoopbackOrigin
     let site: LoopbackOrigin
@@ -84,7 +84,7 @@ struct URLSessionLab {
         try await withTimeLimit(.seconds(60), { "URLSession" }) { try await body(lab) }
     }
 
-    /// `METHOD size fnv`, so that a body that was changed shows.
+    /// Answers `/body` with the method, the size and the first octet of the body.
     private static func answer(_ request: ReceivedRequest) async throws -> Reply {
         switch request.path {
         case "/body":
@@ -123,16 +123,16 @@ struct URLSessionLab {
                 let expected = "\(method) \(size) \(size == 0 ? 0 : 7)"
                 var request = URLRequest(url: url)
                 request.httpMethod = method
-                // A body in the request, by a data task.
+                // A data task with a body in the request.
                 var carrying = request
                 if size > 0 { carrying.httpBody = data }
                 try await expect(session, carrying, expected)
-                // By upload tasks: from memory and from a file.
+                // Upload tasks, from memory and from a file.
                 let (uploaded, _) = try await session.upload(for: request, from: data)
                 try Self.check(String(decoding: uploaded, as: UTF8.self) == expected, "upload \(expected)")
                 let (filed, _) = try await session.upload(for: request, fromFile: file)
                 try Self.check(String(decoding: filed, as: UTF8.self) == expected, "file \(expected)")
-                // A stream whose length nobody knows.
+                // A stream of unknown length.
                 if size > 0 {
                     var streamed = request
                     streamed.httpBodyStream = InputStream(data: data)
@@ -149,7 +149,7 @@ struct URLSessionLab {
         let (location, response) = try await session.download(from: bytes)
         try Self.check(try Data(contentsOf: location).count == 3_000_000, "download")
         try Self.check((response as? HTTPURLResponse)?.statusCode == 200, "download")
-        // Sessions use the names that the system answers as they did.
+        // Names that the system resolves still work.
         try await expect(session, URLRequest(url: try URL(fromTest: "http://127.0.0.1:\(plain.port)/body")), "GET 0 0")
         try Self.check(await proxy.counts().forwarded > 40, "all of it went through the proxy")
     }
@@ -173,7 +173,7 @@ struct URLSessionLab {
             try Self.check(response.url?.host == "api.site.example", "redirect \(status)")
             try Self.check(String(decoding: data, as: UTF8.self).contains("\"GET\""), "redirect \(status)")
         }
-        // A cookie of the domain goes to the other name, one of the host does not.
+        // The domain's cookie goes to the other name, and the host's cookie does not.
         let cookies = "value=d%3D1%3B%20Domain%3Dsite.example%3B%20Path%3D%2F&value2=h%3D2%3B%20Path%3D%2F"
         _ = try await session.data(from: url("www.site.example", "/set-cookie?\(cookies)"))
         _ = try await session.data(from: url("www.site.example", "/echo/own"))
@@ -197,7 +197,7 @@ struct URLSessionLab {
         } catch let error as URLError {
             try Self.check(error.code == .cancelled, "cancelled: \(error)")
         }
-        // The origin is told by the end of its connection.
+        // The origin sees that its connection is closed.
         try await slow.connections { $0.open == 0 }
         do {
             _ = try await session.data(from: try url("nobody.example", "/"))

@@ -10,7 +10,7 @@ import Testing
 import FoundationNetworking
 #endif
 
-@Suite("Cookies of sessions that a client carries")
+@Suite("Cookies of sessions with a client")
 struct ProtocolCookieTests {
     static func settings(_ truth: CookieStorageMirror.Truth) -> BeelineURLProtocol.Settings {
         var settings = BeelineURLProtocol.Settings()
@@ -18,11 +18,11 @@ struct ProtocolCookieTests {
         return settings
     }
 
-    /// The cookies that the last request carried.
+    /// The cookies of the last request.
     static func sent(_ lab: SessionLab) -> [String: String] { lab.site.requests.last?.cookies ?? [:] }
 
     @Test(
-        "a login survives, whoever has the cookies, and both have them",
+        "a login survives and is in the storage, whether the jar or the storage is the truth",
         arguments: [
             CookieStorageMirror.Truth.jar, .storage,
         ]
@@ -40,7 +40,7 @@ struct ProtocolCookieTests {
     }
 
     @Test(
-        "what the program puts into the session's storage is sent, by the jar's rules",
+        "a cookie that the program puts into the session's storage is sent, by the jar's rules",
         arguments: [
             CookieStorageMirror.Truth.jar, .storage,
         ]
@@ -52,7 +52,7 @@ struct ProtocolCookieTests {
         try storage.set("a=1; Path=/", from: "https://a.test/")
         try storage.set("deep=1; Path=/deep", from: "https://a.test/")
         _ = try await session.text(try lab.url("/echo"))
-        // Foundation on Linux takes no notice of the path.
+        // Foundation on Linux ignores the path.
         #expect(Self.sent(lab) == ["a": "1"])
         storage.cookies?.forEach(storage.deleteCookie)
         _ = try await session.text(try lab.url("/echo"))
@@ -60,7 +60,7 @@ struct ProtocolCookieTests {
         await lab.stop()
     }
 
-    @Test("what was deleted in the jar before the first task is not taken from the session's storage again")
+    @Test("with beginsFromJar, a cookie missing from the jar is not taken from the session's storage")
     func logoutBeforeTheFirstTask() async throws {
         let lab = try await SessionLab()
         var settings = Self.settings(.jar)
@@ -74,7 +74,7 @@ struct ProtocolCookieTests {
         await lab.stop()
     }
 
-    @Test("cookies are filed and found per hop of a redirect, with its name")
+    @Test("each hop of a redirect stores and sends the cookies of its own host")
     func perHop() async throws {
         let lab = try await SessionLab()
         let session = lab.session()
@@ -87,19 +87,19 @@ struct ProtocolCookieTests {
         await lab.stop()
     }
 
-    @Test("the request's own cookies join the jar's and win by name")
+    @Test("the request's own cookies are sent")
     func explicit() async throws {
         let lab = try await SessionLab()
         let session = lab.session()
         _ = try await session.text(try lab.url("/set-cookie?value=b%3D2"))
         lab.client.configuration.jar?.store("c=3; Path=/", from: try HTTPURL("https://a.test/"))
-        // Foundation on Linux replaces the request's own field where the storage has a cookie for the host.
+        // Foundation on Linux replaces the request's field when the storage has a cookie for the host.
         _ = try await session.text(URLRequest("GET", try lab.url("/echo", at: "b.test"), ["Cookie": "own=1"]))
         #expect(Self.sent(lab) == ["own": "1"])
         await lab.stop()
     }
 
-    @Test("a cookie of the request's own is sent although another host has one of the same name and value")
+    @Test("the request's own cookie is sent even if another host has one with the same name and value")
     func explicitAsElsewhere() async throws {
         let lab = try await SessionLab()
         let session = lab.session()
@@ -109,7 +109,7 @@ struct ProtocolCookieTests {
         await lab.stop()
     }
 
-    @Test("a task that was made before a cookie changed sends the new one, not what Foundation wrote down for it")
+    @Test("a task made before a cookie changed sends the new value")
     func madeBefore() async throws {
         let lab = try await SessionLab()
         let recorder = Recorder()
@@ -123,7 +123,7 @@ struct ProtocolCookieTests {
         await lab.stop()
     }
 
-    @Test("a task that was made before a logout sends the cookie no more that Foundation wrote down for it")
+    @Test("a task made before a logout does not send the old cookie")
     func madeBeforeALogout() async throws {
         let lab = try await SessionLab()
         let recorder = Recorder()
@@ -139,7 +139,7 @@ struct ProtocolCookieTests {
     }
 
     @Test(
-        "the session's and the request's wishes mean what they mean",
+        "the cookie settings of session and request are obeyed",
         arguments: [
             ("no storage", true), ("httpShouldHandleCookies", true), ("httpShouldSetCookies", false), ("never", true),
             ("the storage's never", true),
@@ -163,7 +163,7 @@ struct ProtocolCookieTests {
         await lab.stop()
     }
 
-    @Test("only from the main document's site", arguments: [("https://a.test/page", ["a=1"]), ("https://c.test/", [])])
+    @Test("a main-document policy checks sites", arguments: [("https://a.test/page", ["a=1"]), ("https://c.test/", [])])
     func mainDocument(_ page: String, _ kept: [String]) async throws {
         let lab = try await SessionLab()
         let session = lab.session { $0.httpCookieAcceptPolicy = .onlyFromMainDocumentDomain }
@@ -174,7 +174,7 @@ struct ProtocolCookieTests {
         await lab.stop()
     }
 
-    @Test("a login by POST survives a change of the address")
+    @Test("a login survives a change of address")
     func changeOfAddress() async throws {
         let lab = try await SessionLab()
         let session = lab.session()
@@ -187,7 +187,7 @@ struct ProtocolCookieTests {
         try lab.upstream.zone.set("a.test", to: ["127.0.0.2"])
         lab.client.resolver.forgetAll()
         lab.client.retireConnections()
-        // HttpOnly, host-only, no Secure: it goes with the name, not with the address or the scheme.
+        // The cookie is HttpOnly, host-only and not Secure. It belongs to the name, not to an address or a scheme.
         let (me, _) = try await session.text(try URL(fromTest: "http://a.test:\(other.port)/me"))
         #expect(me == "ada\n")
         #expect(other.requests.count == 1)

@@ -11,10 +11,10 @@ import Testing
 import FoundationNetworking
 #endif
 
-@Suite("BeelineURLProtocol, redirects")
+@Suite("BeelineURLProtocol: redirects")
 struct ProtocolRedirectTests {
     @Test(
-        "redirects are followed, the last URL is the response's, and a body goes along where it must",
+        "a redirect is followed with the right method and body, and the response has the last URL",
         arguments: [
             (302, "GET", 0), (303, "GET", 0), (307, "POST", 4), (308, "POST", 4),
         ]
@@ -30,7 +30,7 @@ struct ProtocolRedirectTests {
         await lab.stop()
     }
 
-    @Test("a delegate is told of each redirect, with the hop's own URL")
+    @Test("a delegate gets each redirect, with the URL of its hop")
     func redirectTold() async throws {
         let lab = try await SessionLab()
         let recorder = Recorder()
@@ -43,7 +43,7 @@ struct ProtocolRedirectTests {
         await lab.stop()
     }
 
-    @Test("the delegate of one task alone is asked about redirects, too", arguments: [true, false])
+    @Test("the delegate of a single task is asked about redirects", arguments: [true, false])
     func redirectOfOwnDelegate(_ hasAnother: Bool) async throws {
         let lab = try await SessionLab()
         let (own, other) = (Recorder(redirect: { _ in nil }), Recorder())
@@ -65,7 +65,7 @@ struct ProtocolRedirectTests {
         await lab.stop()
     }
 
-    @Test("a delegate may send a redirect elsewhere, with fields of its own")
+    @Test("a delegate can change the URL and add fields to a redirect")
     func redirectChanged() async throws {
         let lab = try await SessionLab()
         let other = try lab.url("/echo?other", at: "b.test")
@@ -81,7 +81,7 @@ struct ProtocolRedirectTests {
         await lab.stop()
     }
 
-    @Test("what a delegate takes out of a redirect is not sent, and what it puts in is: fields, Host, method, body")
+    @Test("a delegate can remove and set fields, Host, method and body of a redirect")
     func redirectRewritten() async throws {
         let lab = try await SessionLab()
         let recorder = Recorder(redirect: { request in
@@ -106,7 +106,7 @@ struct ProtocolRedirectTests {
         await lab.stop()
     }
 
-    @Test("each redirect is told with what the delegate made of the one before")
+    @Test("each redirect starts from the request that the delegate returned for the one before")
     func redirectsRewritten() async throws {
         let lab = try await SessionLab()
         let recorder = Recorder(redirect: { request in
@@ -120,7 +120,7 @@ struct ProtocolRedirectTests {
         await lab.stop()
     }
 
-    @Test("a redirect that would need a spent stream is the response, where the delegate refuses it")
+    @Test("a redirect that needs a spent stream is the response when the delegate refuses it")
     func refusedWithSpentStream() async throws {
         let lab = try await SessionLab()
         let recorder = Recorder(redirect: { _ in nil })
@@ -132,7 +132,7 @@ struct ProtocolRedirectTests {
         await lab.stop()
     }
 
-    @Test("a body stream is asked for anew where a redirect needs it again")
+    @Test("a redirect that needs the body stream again asks for a new one")
     func redirectWithStream() async throws {
         let lab = try await SessionLab()
         let recorder = Recorder(newBody: { InputStream(data: Data("again".utf8)) })
@@ -144,7 +144,7 @@ struct ProtocolRedirectTests {
         await lab.stop()
     }
 
-    @Test("a stream that nobody can give again is an error, not an empty body")
+    @Test("a redirect that needs a spent stream is an error, not an empty body")
     func redirectWithSpentStream() async throws {
         let lab = try await SessionLab()
         var request = URLRequest("PUT", try lab.url("/redirect?status=307&to=/echo"))

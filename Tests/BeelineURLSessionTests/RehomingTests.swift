@@ -9,7 +9,7 @@ import Testing
 import FoundationNetworking
 #endif
 
-@Suite("Cookies that were filed under an address")
+@Suite("Cookies stored under an address")
 struct RehomingTests {
     let storage: HTTPCookieStorage
     let address = IPAddress(v4: 0xc000_0201)
@@ -25,7 +25,7 @@ struct RehomingTests {
         storage.setCookie(try #require(HTTPCookie(properties: properties.merging(more) { $1 })))
     }
 
-    @Test("they move to the host with every attribute")
+    @Test("a cookie moves to the host with every attribute")
     func attributes() throws {
         let expires = Date(timeIntervalSinceNow: 3600)
         try put(
@@ -37,7 +37,7 @@ struct RehomingTests {
                 .comment: "kept", .version: "1", .port: "80,443",
             ]
         )
-        // Foundation on Linux takes a cookie of version 1 without Max-Age for one of the session, whatever it expires at.
+        // Foundation on Linux treats a version 1 cookie without Max-Age as session-only, whatever its expiry.
         let isSessionOnly = storage.cookies?.first?.isSessionOnly
         #expect(storage.rehome(from: address, to: host).moved == 1)
         let cookie = try #require(storage.cookies?.first)
@@ -48,14 +48,14 @@ struct RehomingTests {
         #expect((cookie.comment, cookie.version, cookie.portList) == ("kept", 1, [80, 443]))
     }
 
-    @Test("a session cookie stays one")
+    @Test("a session cookie is still a session cookie afterwards")
     func session() throws {
         try put("sid", "1", domain: "192.0.2.1")
         storage.rehome(from: address, to: host)
         #expect(storage.cookies?.first?.expiresDate == nil)
     }
 
-    @Test("one that the host has got since stays, and the old one goes")
+    @Test("a newer cookie of the host is kept, and the one under the address is deleted")
     func superseded() throws {
         try put("sid", "old", domain: "192.0.2.1")
         try put("sid", "new", domain: "www.a.test")
@@ -64,7 +64,7 @@ struct RehomingTests {
         #expect(storage.pairs == ["sid=new"])
     }
 
-    @Test("one that the host had before gives way")
+    @Test("an older cookie of the host is replaced")
     func supersedes() throws {
         try put("sid", "old", domain: "www.a.test")
         try put("sid", "new", domain: "192.0.2.1")
@@ -74,7 +74,7 @@ struct RehomingTests {
     }
 
     @Test(
-        "nothing else moves: other addresses, names, and what only looks like the address",
+        "cookies of other addresses and names are not moved",
         arguments: [
             "192.0.2.2", "192.0.2.10", "1.192.0.2.1", "a.test", ".0.2.1",
         ]
@@ -86,14 +86,14 @@ struct RehomingTests {
         #expect(storage.cookies?.first?.domain == domain)
     }
 
-    @Test("an IPv6 address, with brackets or without", arguments: ["2001:db8::1", "[2001:db8::1]", "2001:DB8:0::1"])
+    @Test("a cookie of an IPv6 address moves", arguments: ["2001:db8::1", "[2001:db8::1]", "2001:DB8:0::1"])
     func v6(_ domain: String) throws {
         try put("sid", "1", domain: domain)
         #expect(storage.rehome(from: IPAddress(v6: 0x2001_0db8_0000_0000, 1), to: host).moved == 1)
         #expect(storage.cookies?.map(\.domain) == ["www.a.test"])
     }
 
-    @Test("a storage that does not take the new one keeps the old one")
+    @Test("a cookie stays under the address when the storage refuses the new one")
     func refusedByStorage() throws {
         try put("sid", "1", domain: "192.0.2.1")
         storage.cookieAcceptPolicy = .never
@@ -101,14 +101,14 @@ struct RehomingTests {
         #expect(storage.cookies?.map(\.domain) == ["192.0.2.1"])
     }
 
-    @Test("one that no host may have stays under the address")
+    @Test("a cookie that no host may set stays under the address")
     func refusedByRule() throws {
         try put("__Host-sid", "1", domain: "192.0.2.1")
         #expect(storage.rehome(from: address, to: host).refused == [.hostPrefix])
         #expect(storage.cookies?.map(\.domain) == ["192.0.2.1"])
     }
 
-    // MARK: Which host
+    // MARK: Finding the host
 
     func resolver(_ hosts: String) async throws -> Resolver {
         let names = hosts.split(separator: "\n").compactMap { $0.split(separator: " ").last }
@@ -118,7 +118,7 @@ struct RehomingTests {
         return resolver
     }
 
-    @Test("the resolver says whose the address was, for a jar and for a storage")
+    @Test("the resolver finds the host of an address, for a jar and for a storage")
     func oneHost() async throws {
         let resolver = try await resolver("192.0.2.1 www.a.test\n192.0.2.2 b.test")
         try put("sid", "1", domain: "192.0.2.1")
@@ -131,7 +131,7 @@ struct RehomingTests {
         await resolver.shutdown()
     }
 
-    @Test("an address that served several hosts is not guessed: the error lists them")
+    @Test("an address of several hosts is refused, and the error lists them")
     func severalHosts() async throws {
         let resolver = try await resolver("192.0.2.1 www.a.test\n192.0.2.1 b.test")
         try put("sid", "1", domain: "192.0.2.1")
@@ -142,7 +142,7 @@ struct RehomingTests {
         await resolver.shutdown()
     }
 
-    @Test("an address that nobody was handed is not guessed")
+    @Test("an address that was never resolved is refused")
     func noHost() async throws {
         let resolver = try await resolver("192.0.2.2 b.test")
         let error = #expect(throws: BeelineError.self) { try CookieJar().rehome(from: address, knownTo: resolver) }

@@ -11,10 +11,10 @@ import Testing
 import FoundationNetworking
 #endif
 
-/// One table, three ways: plain URLSession to a name that the system resolves, URLSession through the protocol class, and
-/// the client itself. The last two must never differ; where the first differs, Foundation on Linux is wrong, and the table
-/// says how, so that a Foundation which is right is noticed.
-@Suite("The same by URLSession, by the protocol and by the client")
+/// One table, run in three ways: plain URLSession with a name that the system resolves, URLSession with the protocol
+/// class, and the client itself. The last two must be equal. Where the first one differs, Foundation on Linux is wrong,
+/// and the table names the fault so that a corrected Foundation is noticed.
+@Suite("URLSession, the protocol class and the client compared")
 struct ScenarioTests {
     struct Scenario: CustomTestStringConvertible, Sendable {
         let testDescription: String
@@ -22,13 +22,13 @@ struct ScenarioTests {
         let path: String
         var body: String?
         var fields: [String: String] = [:]
-        /// What plain URLSession on Linux does wrong; nil: nothing.
+        /// The fault of plain URLSession on Linux; nil for none.
         var fault: String?
-        /// Plain URLSession on Linux takes the whole process down, so it is not asked.
+        /// Whether plain URLSession on Linux crashes the process. If so, it is skipped.
         var isFatal = false
     }
 
-    /// What a program sees, and what the servers saw.
+    /// The result for the program, and the requests at the servers.
     struct Outcome: Equatable, CustomStringConvertible {
         var status = 0
         var body = ""
@@ -127,7 +127,7 @@ struct ScenarioTests {
         }
     }
 
-    @Test("every way sees the same", arguments: scenarios)
+    @Test("each scenario has the same outcome in every way", arguments: scenarios)
     func scenario(_ scenario: Scenario) async throws {
         let lab = try await SessionLab(handler: Self.handler)
         let path = scenario.path.replacingOccurrences(of: "PORT", with: "\(lab.open.port)")
@@ -158,12 +158,12 @@ struct ScenarioTests {
         case asking, connecting, head, body
     }
 
-    // Plain URLSession asks the system, which nobody can keep waiting here.
+    // Plain URLSession uses the system's resolver, which cannot be delayed here.
     static let cancellations: [(Way, Phase)] = Way.allCases.flatMap { way in
         Phase.allCases.filter { way != .plain || $0 != .asking }.map { (way, $0) }
     }
 
-    @Test("a cancelled load ends the same every way, in each phase", arguments: cancellations)
+    @Test("a cancelled load ends in the same way, in each phase", arguments: cancellations)
     func cancelled(_ way: Way, _ phase: Phase) async throws {
         let gate = Gate()
         let lab = try await SessionLab { _ in
@@ -239,7 +239,7 @@ struct ScenarioTests {
             if let name = HTTPField.Name(name) { fields[name] = value }
         }
         let method = HTTPRequest.Method(rawValue: request.httpMethod ?? "") ?? .get
-        // URLSession says of the body of a POST what forms say; a client of ours says nothing.
+        // URLSession sets a form's content type for the body of a POST; the client sets none.
         if method == .post, request.httpBody != nil { fields[.contentType] = "application/x-www-form-urlencoded" }
         let response = try await client.send(
             method,

@@ -11,11 +11,11 @@ import Testing
 import FoundationNetworking
 #endif
 
-@Suite("The cache of a session that is carried")
+@Suite("The cache of a session with a client")
 struct SessionCacheTests {
     /// A cache that counts how often Foundation asks it.
     ///
-    /// `@unchecked Sendable`, as its class is: the count has a lock.
+    /// `@unchecked Sendable` like its superclass: a lock guards the count.
     final class CountingCache: URLCache, @unchecked Sendable {
         let questions = NIOLockedValueBox(0)
 
@@ -42,7 +42,7 @@ struct SessionCacheTests {
     }
 
     @Test(
-        "what is cached stands in where the request takes it, and nowhere else",
+        "a cached response is used only if the request's policy asks for it",
         arguments: [
             (URLRequest.CachePolicy.useProtocolCachePolicy, "GET 0"), (.reloadIgnoringLocalCacheData, "GET 0"),
             (.returnCacheDataElseLoad, "cached"), (.returnCacheDataDontLoad, "cached"),
@@ -68,7 +68,7 @@ struct SessionCacheTests {
     }
 
     #if !canImport(Darwin)
-    @Test("Foundation, which asks a cache on a background thread, does not ask it about requests that are carried")
+    @Test("Foundation, which asks a cache on a background thread, does not ask it about the client's requests")
     func spared() async throws {
         let lab = try await SessionLab()
         var settings = BeelineURLProtocol.Settings()
@@ -85,7 +85,7 @@ struct SessionCacheTests {
         await lab.stop()
     }
 
-    @Test("with a cache that was set later, Foundation asks it and makes its objects elsewhere: all goes on as ever")
+    @Test("requests still work when the cache is set later, and Foundation asks that cache")
     func setLater() async throws {
         let lab = try await SessionLab()
         let session = lab.session { $0.urlCache = cache }
@@ -97,7 +97,7 @@ struct SessionCacheTests {
         await lab.stop()
     }
 
-    @Test("the session's cache is the one that the configuration had")
+    @Test("the session's cache has the content of the configuration's cache")
     func same() async throws {
         let lab = try await SessionLab()
         let found = try #require(session(of: lab).configuration.urlCache)

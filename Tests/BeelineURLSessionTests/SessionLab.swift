@@ -10,11 +10,11 @@ import NIOConcurrencyHelpers
 import FoundationNetworking
 #endif
 
-/// Servers on loopback, a client whose HTTPDNS service alone knows their names, and sessions that the client carries.
+/// Servers on loopback, a client whose HTTPDNS service knows their names, and sessions that use the client.
 struct SessionLab {
-    /// What is asked for by names that no resolver but ours knows, over TLS.
+    /// The server over TLS, whose names only our upstream knows.
     let site: LoopbackOrigin
-    /// What everybody finds under `localhost`, in the clear.
+    /// The server over plain HTTP, reachable as `localhost`.
     let open: LoopbackOrigin
     let upstream: UpstreamServer
     let client: BeelineClient
@@ -40,7 +40,7 @@ struct SessionLab {
         client = try BeelineClient(configuration)
     }
 
-    /// A session that the client carries.
+    /// A session that uses the client.
     func session(
         _ settings: BeelineURLProtocol.Settings = .init(),
         delegate: (any URLSessionDelegate)? = nil,
@@ -77,7 +77,7 @@ extension URLRequest {
 }
 
 extension URLSession {
-    /// The body as text, and the response.
+    /// Returns the body as text, and the response.
     func text(_ request: URLRequest) async throws -> (String, HTTPURLResponse) {
         let (data, response) = try await data(for: request)
         guard let response = response as? HTTPURLResponse else { throw URLError(.badServerResponse) }
@@ -87,7 +87,7 @@ extension URLSession {
     func text(_ url: URL) async throws -> (String, HTTPURLResponse) { try await text(URLRequest(url: url)) }
 }
 
-/// A delegate that keeps what it is told, and lets tests wait for it.
+/// A delegate that records its calls and lets tests wait for them.
 final class Recorder: NSObject, URLSessionDataDelegate, URLSessionDownloadDelegate, Sendable {
     struct Story: Sendable {
         var responses: [HTTPURLResponse] = []
@@ -104,13 +104,13 @@ final class Recorder: NSObject, URLSessionDataDelegate, URLSessionDownloadDelega
     private let state = NIOLockedValueBox(Story())
     private let ended = Gate()
     private let began = Gate()
-    /// What becomes of a redirect.
+    /// Returns the request to follow a redirect with; nil refuses it.
     let redirect: @Sendable (URLRequest) -> URLRequest?
-    /// A body, each time that one is asked for.
+    /// Returns a new body stream.
     let newBody: @Sendable () -> InputStream?
-    /// What is to become of a response.
+    /// The answer to each response.
     let disposition: URLSession.ResponseDisposition
-    /// Runs at each piece, on the delegate queue.
+    /// Runs for each piece, on the delegate queue.
     let atPiece: @Sendable (Data) -> Void
 
     init(
@@ -127,13 +127,13 @@ final class Recorder: NSObject, URLSessionDataDelegate, URLSessionDownloadDelega
 
     var story: Story { state.withLockedValue { $0 } }
 
-    /// Returns when the task has ended.
+    /// Waits for the end of the task.
     func end() async throws -> Story {
         try await withTimeLimit(.seconds(20), { "the end of a task" }) { [ended] in try await ended.wait() }
         return story
     }
 
-    /// Returns when the head has come.
+    /// Waits for the head of the response.
     func head() async throws {
         try await withTimeLimit(.seconds(20), { "the head of a response" }) { [began] in try await began.wait() }
     }

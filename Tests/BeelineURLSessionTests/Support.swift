@@ -11,7 +11,7 @@ import FoundationNetworking
 let noon = CookieTime(secondsSince1970: 1_772_366_400)
 
 extension CookieTime {
-    /// So many seconds after `noon`.
+    /// The time a number of seconds after `noon`.
     static func after(_ seconds: Double) -> CookieTime {
         CookieTime(secondsSince1970: noon.secondsSince1970 + seconds)
     }
@@ -20,18 +20,18 @@ extension CookieTime {
 struct NoStorage: Error {}
 
 extension HTTPCookieStorage {
-    /// A storage that nobody else has, in memory.
+    /// A new storage in memory.
     static func own() throws -> HTTPCookieStorage {
         guard let storage = URLSessionConfiguration.ephemeral.httpCookieStorage else { throw NoStorage() }
         return storage
     }
 
-    /// The cookies as `name=value`, in the order of their text.
+    /// The cookies as `name=value`, sorted.
     var pairs: [String] { (cookies ?? []).map { "\($0.name)=\($0.value)" }.sorted() }
 
     func cookie(_ name: String) -> HTTPCookie? { cookies?.first { $0.name == name } }
 
-    /// Sets the cookies of a response as Foundation reads them.
+    /// Sets the cookies of a response, read by Foundation.
     func set(_ field: String, from url: String) throws {
         let url = try URL(fromTest: url)
         let cookies = HTTPCookie.cookies(withResponseHeaderFields: ["Set-Cookie": field], for: url)
@@ -49,7 +49,7 @@ extension URL {
 }
 
 extension CookieJar {
-    /// The cookies as `name=value`, in the order of their text.
+    /// The cookies as `name=value`, sorted.
     var pairs: [String] { allCookies().map { "\($0.name)=\($0.value)" }.sorted() }
 
     func cookie(_ name: String) -> Cookie? { allCookies().first { $0.name == name } }

@@ -4,13 +4,13 @@
 import BeelineTesting
 import Foundation
 
-/// A process of these tests that takes a file of ours for the system's bundle of root certificates, in a mount namespace of
-/// its own: the machine's bundle stays as it is.
+/// A process of these tests with its own file as the system's root certificates. It runs in a mount namespace, so that
+/// the machine's file stays unchanged.
 enum TrustingProcess {
     private static let variable = "BEELINE_TRUSTED_BUNDLE"
     private static let system = "/etc/ssl/certs/ca-certificates.crt"
 
-    /// The file, where this process is one.
+    /// The file, if this is such a process.
     static var bundle: URL? { ProcessInfo.processInfo.environment[variable].map { URL(fileURLWithPath: $0) } }
 
     static let isPossible: Bool = {
@@ -23,7 +23,7 @@ enum TrustingProcess {
         return probe.terminationStatus == 0
     }()
 
-    /// Runs one of these tests there.
+    /// Runs one of these tests in such a process.
     static func run(test: String) async throws -> (status: Int32, output: String) {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)

@@ -6,7 +6,7 @@ import BeelineTesting
 import Foundation
 import FoundationNetworking
 
-/// More rows of the table: tasks that tell a delegate, and HTTP/2.
+/// Further tests for `URLSessionLab`: tasks with a delegate, and HTTP/2.
 extension URLSessionLab {
     private func session(_ recorder: Recorder) -> URLSession {
         URLSession(configuration: .ephemeral, delegate: recorder, delegateQueue: nil)
@@ -47,7 +47,7 @@ extension URLSessionLab {
         try check(try await story { $0.uploadTask(with: bare, fromFile: file) }, expected)
         let streaming = Recorder(newBody: { InputStream(data: data) })
         try check(try await story(of: streaming) { $0.uploadTask(withStreamedRequest: bare) }, expected)
-        // A body comes in pieces, and a download in a file.
+        // A data task gets pieces, and a download task gets a file.
         let bytes = URLRequest(url: try url("www.site.example", "/bytes/3000000"))
         let pieces = try await story { $0.dataTask(with: bytes) }.pieces
         try Self.check(pieces.count > 1 && pieces.reduce(0, +) == 3_000_000, "pieces \(pieces.count)")
@@ -84,7 +84,7 @@ extension URLSessionLab {
         await slow.stop()
     }
 
-    /// In a process that trusts our authority.
+    /// Needs a process that trusts our authority.
     func http2() async throws {
         let session = URLSession(configuration: .ephemeral)
         let url = try url("www.site.example", "/body", secure: true)
@@ -110,7 +110,7 @@ extension URLSessionLab {
         let bytes = try self.url("www.site.example", "/bytes/3000000", secure: true)
         let (location, _) = try await session.download(from: bytes)
         try Self.check(try Data(contentsOf: location).count == 3_000_000, "download")
-        // A redirect to another name, with its own certificate, through a tunnel of its own.
+        // A redirect to another name, with its own certificate and its own tunnel.
         let to = try self.url("api.site.example", "/body", secure: true).absoluteString
             .addingPercentEncoding(withAllowedCharacters: .alphanumerics)
         let away = try self.url("www.site.example", "/redirect?to=\(to ?? "")", secure: true)

@@ -5,15 +5,15 @@ import Foundation
 import FoundationNetworking
 import Testing
 
-/// What Foundation's cookies on Linux do, each fact a test: a toolchain that changes one is noticed here, and with it what
-/// docs/COOKIES-BRIDGE.md says and what the bridge makes up for.
+/// Facts about cookies in Foundation on Linux. If a toolchain changes one, docs/COOKIES-BRIDGE.md and the bridge's
+/// workaround need an update.
 @Suite("Foundation on Linux: cookies")
 struct CookieFactsTests {
     func parse(_ field: String, from url: String = "https://www.a.test/x/y") throws -> [HTTPCookie] {
         HTTPCookie.cookies(withResponseHeaderFields: ["Set-Cookie": field], for: try URL(fromTest: url))
     }
 
-    @Test("Max-Age is read and not obeyed, and Expires beside it neither")
+    @Test("Max-Age is read and ignored, and so is Expires next to it")
     func maxAge() throws {
         let cookie = try #require(try parse("a=1; Max-Age=3600; Expires=Wed, 09 Jun 2027 10:18:14 GMT").first)
         #expect(cookie.expiresDate == nil && cookie.properties?[.maximumAge] as? String == "3600")
@@ -22,14 +22,14 @@ struct CookieFactsTests {
         #expect(storage.pairs == ["a=1"])
     }
 
-    @Test("HttpOnly is read, and not among the properties")
+    @Test("HttpOnly is read and missing from the properties")
     func httpOnly() throws {
         let cookie = try #require(try parse("a=1; HttpOnly").first)
         #expect(cookie.isHTTPOnly && cookie.properties?[HTTPCookiePropertyKey("HttpOnly")] == nil)
         #expect(HTTPCookie(properties: cookie.properties ?? [:])?.isHTTPOnly == false)
     }
 
-    @Test("Secure is text: true means no, FALSE means yes, and a copy by properties loses it")
+    @Test("Secure is text: true means no, FALSE means yes, and a copy made from the properties loses it")
     func secure() throws {
         let parts: [HTTPCookiePropertyKey: Any] = [.name: "a", .value: "1", .domain: "a.test", .path: "/"]
         #expect(HTTPCookie(properties: parts.merging([.secure: true]) { $1 })?.isSecure == false)
@@ -46,14 +46,14 @@ struct CookieFactsTests {
         #expect(try parse("a=1; Expires=09 Jun 2027 10:18:14").first?.expiresDate == nil)
     }
 
-    @Test("a value with a comma, a name and = becomes two cookies, and set-cookie in lower case none")
+    @Test("a comma in a value can split it into two cookies, and a lower-case set-cookie field is ignored")
     func joined() throws {
         #expect(try parse("a=1,b=2").map(\.name) == ["a", "b"])
         let url = try URL(fromTest: "https://a.test/")
         #expect(HTTPCookie.cookies(withResponseHeaderFields: ["set-cookie": "a=1"], for: url) == [])
     }
 
-    @Test("what is found for a URL: path, Secure, expiry and public suffixes are not looked at")
+    @Test("a storage ignores path, Secure, expiry and public suffixes when it finds cookies for a URL")
     func lookUp() throws {
         let storage = try HTTPCookieStorage.own()
         let url = try URL(fromTest: "http://www.a.test/")
@@ -63,7 +63,7 @@ struct CookieFactsTests {
         #expect(Set(storage.cookies(for: url)?.map(\.name) ?? []) == ["a", "b", "c"])
     }
 
-    @Test("cookies whose domain, path and name are the same when joined are one")
+    @Test("cookies with equal text for domain, path and name together share one place")
     func joinedKeys() throws {
         let storage = try HTTPCookieStorage.own()
         try storage.set("bc=1; Path=/", from: "https://a.test/")
@@ -71,7 +71,7 @@ struct CookieFactsTests {
         #expect(storage.pairs == ["c=2"])
     }
 
-    @Test("an address is a suffix of an address")
+    @Test("the end of an address matches as a parent domain")
     func address() throws {
         let storage = try HTTPCookieStorage.own()
         storage.setCookie(
@@ -80,7 +80,7 @@ struct CookieFactsTests {
         #expect(storage.cookies(for: try URL(fromTest: "http://127.0.0.1/"))?.count == 1)
     }
 
-    @Test("only from the main document: ads.com is taken for badads.com")
+    @Test("onlyFromMainDocumentDomain accepts ads.com for badads.com")
     func mainDocument() throws {
         let storage = try HTTPCookieStorage.own()
         storage.cookieAcceptPolicy = .onlyFromMainDocumentDomain
@@ -92,7 +92,7 @@ struct CookieFactsTests {
         #expect(storage.pairs == ["a=1"])
     }
 
-    @Test("nobody is told of changes")
+    @Test("a storage sends no notification of changes")
     func notification() throws {
         let storage = try HTTPCookieStorage.own()
         nonisolated(unsafe) var count = 0
@@ -106,7 +106,7 @@ struct CookieFactsTests {
         #expect(count == 0)
     }
 
-    @Test("the time of creation is that of the object, and nothing else is known of time")
+    @Test("the creation time is that of the object, and no other time is known")
     func created() throws {
         let key = HTTPCookiePropertyKey("Created")
         let cookie = try #require(try parse("a=1").first)

@@ -7,7 +7,7 @@ import FoundationNetworking
 import NIOConcurrencyHelpers
 import Testing
 
-/// A protocol class that does what a test says, for the URLs of that test.
+/// A protocol class that runs a test's script for the URLs of that test.
 final class ScriptedProtocol: URLProtocol {
     typealias Script = @Sendable (ScriptedProtocol, any URLProtocolClient) -> Void
 
@@ -43,8 +43,8 @@ final class ScriptedProtocol: URLProtocol {
     override func stopLoading() { Self.note("stop", request) }
 }
 
-/// What Foundation on Linux does with protocol classes, each fact a test: a toolchain that changes one is noticed here, and
-/// the part of `BeelineURLProtocol` that exists because of it can go.
+/// Facts about protocol classes in Foundation on Linux. If a toolchain changes one, `BeelineURLProtocol` can drop its
+/// workaround.
 @Suite("Foundation on Linux: URLProtocol")
 struct ProtocolFactsTests {
     let host = "h\(UInt32.random(in: 0 ... .max)).test"
@@ -65,7 +65,7 @@ struct ProtocolFactsTests {
 
     var calls: [String] { ScriptedProtocol.calls.withLockedValue { $0[host] ?? [] } }
 
-    /// Answers with pieces.
+    /// A script that answers with pieces.
     static func answer(
         _ pieces: [String] = [],
         status: Int = 200,
@@ -81,13 +81,13 @@ struct ProtocolFactsTests {
         }
     }
 
-    @Test("a class in front of the built-in ones is asked once, by its request; never by the task, and never to stop")
+    @Test("a class before the built-in ones is asked once, by request and not by task, and is never stopped")
     func asked() async throws {
         _ = try await session(Self.answer(["x"])).data(from: try url)
         #expect(calls == ["canInit", "start"])
     }
 
-    @Test("a completion handler gets the last piece alone")
+    @Test("a completion handler gets only the last piece")
     func lastPiece() async throws {
         let (data, _) = try await session(Self.answer(["one", "two", "three"])).data(from: try url)
         #expect(String(decoding: data, as: UTF8.self) == "three")
@@ -100,14 +100,14 @@ struct ProtocolFactsTests {
         #expect(try await recorder.end().pieces == [3, 3])
     }
 
-    @Test("Set-Cookie of a class's response is not stored")
+    @Test("Set-Cookie in a response of a class is not stored")
     func cookies() async throws {
         let session = session(Self.answer(["x"], ["Set-Cookie": "a=1"]))
         _ = try await session.data(from: try url)
         #expect(session.configuration.httpCookieStorage?.cookies == [])
     }
 
-    @Test("additional header fields of the configuration are not in the request that a class gets")
+    @Test("the request for a class lacks the configuration's additional header fields")
     func additionalFields() async throws {
         let found = NIOLockedValueBox<[String: String]?>(nil)
         let session = session { loader, client in
@@ -119,7 +119,7 @@ struct ProtocolFactsTests {
         #expect(found.withLockedValue { $0 }?["X-One"] == nil)
     }
 
-    @Test("the session's cookies are in the request already, Secure ones over http too")
+    @Test("the request for a class already has the session's cookies, even Secure ones over http")
     func sessionCookies() async throws {
         let found = NIOLockedValueBox<String?>(nil)
         let session = session { loader, client in
@@ -138,7 +138,7 @@ struct ProtocolFactsTests {
     }
 
     @Test(
-        "where the body of a task is for a class to see",
+        "a class can see the body of some tasks only",
         arguments: zip(
             Task.allCases,
             [
@@ -183,7 +183,7 @@ struct ProtocolFactsTests {
         #expect(found.withLockedValue { $0 } == expected && story.bodiesAsked == 0)
     }
 
-    @Test("a property of a request is lost")
+    @Test("a property set on a request is lost")
     func property() throws {
         let request = NSMutableURLRequest(url: try url)
         URLProtocol.setProperty(true, forKey: "mark", in: request)
@@ -199,7 +199,7 @@ struct ProtocolFactsTests {
         #expect(calls == [])
     }
 
-    @Test("a class behind the built-in ones is not asked")
+    @Test("a class after the built-in ones is not asked")
     func last() async throws {
         ScriptedProtocol.scripts.withLockedValue { $0["127.0.0.1"] = Self.answer() }
         let configuration = URLSessionConfiguration.ephemeral
@@ -209,13 +209,13 @@ struct ProtocolFactsTests {
         ScriptedProtocol.scripts.withLockedValue { $0["127.0.0.1"] = nil }
     }
 
-    @Test("a session's configuration is the live one")
+    @Test("a session returns its live configuration and not a copy")
     func liveConfiguration() {
         let session = URLSession(configuration: .ephemeral)
         #expect(session.configuration === session.configuration)
     }
 
-    @Test("loads of all sessions begin on one queue: one that blocks holds up the others")
+    @Test("all sessions start loads on one queue, so that a blocking load delays the others")
     func oneQueue() async throws {
         let other = DispatchSemaphore(value: 0)
         let first = session { loader, client in
@@ -230,7 +230,7 @@ struct ProtocolFactsTests {
             Self.answer()(loader, client)
         }.data(from: try second.url)
         let (text, _) = try await (String(decoding: answer.0, as: UTF8.self), nothing)
-        // The second may have been first; then there was nobody to hold up.
+        // If the second load came first, it could not be delayed.
         #expect(text == "alone" || second.calls.isEmpty == false)
     }
 
@@ -253,7 +253,7 @@ struct ProtocolFactsTests {
         #expect(calls == ["canInit", "start", "stop", "start"])
     }
 
-    @Test("a download by a class has neither file nor error")
+    @Test("a download task of a class ends without a file and without an error")
     func download() async throws {
         let session = session(Self.answer(["x"]))
         let url = try url
@@ -263,9 +263,9 @@ struct ProtocolFactsTests {
         #expect(file == nil && error == nil)
     }
 
-    // MARK: What ends the process
+    // MARK: Crashes
 
-    /// Loads once by a script, in a process of its own.
+    /// Runs a script for one load, in a separate process.
     static func run(_ script: @escaping ScriptedProtocol.Script) async {
         let session = ProtocolFactsTests().session(script)
         let hosts = ScriptedProtocol.scripts.withLockedValue { Array($0.keys) }
@@ -275,7 +275,7 @@ struct ProtocolFactsTests {
         }
     }
 
-    @Test("telling of a redirect traps")
+    @Test("reporting a redirect traps")
     func redirectTraps() async {
         await #expect(processExitsWith: .failure) {
             await ProtocolFactsTests.run { loader, client in
@@ -300,7 +300,7 @@ struct ProtocolFactsTests {
         }
     }
 
-    @Test("asking a stream for an error that it does not have traps")
+    @Test("reading a missing error of a stream traps")
     func streamErrorTraps() async {
         await #expect(processExitsWith: .failure) {
             let stream = InputStream(data: Data("x".utf8))

@@ -8,7 +8,7 @@ import FoundationNetworking
 import HTTPTypes
 import Testing
 
-/// What URLSession on Linux does over the network, each fact a test.
+/// Facts about URLSession on Linux over the network.
 @Suite("Foundation on Linux: URLSession")
 struct SessionFactsTests {
     let session = URLSession(configuration: .ephemeral)
@@ -19,7 +19,7 @@ struct SessionFactsTests {
         try URL(fromTest: "http://\(host):\(origin.port)\(path)")
     }
 
-    @Test("a Host of one's own is sent, and goes with a redirect to another host, and so do credentials")
+    @Test("a Host field and credentials are sent, and also follow a redirect to another host")
     func hostStays() async throws {
         let origin = try await origin()
         let target = try url(origin, "/echo", at: "localhost").absoluteString
@@ -30,7 +30,7 @@ struct SessionFactsTests {
         await origin.stop()
     }
 
-    @Test("307 sends the request again without its body")
+    @Test("a 307 repeats the request without its body")
     func bodyLost() async throws {
         let origin = try await origin()
         let request = URLRequest("POST", try url(origin, "/redirect?status=307&to=/echo"), body: "body")
@@ -40,7 +40,7 @@ struct SessionFactsTests {
         await origin.stop()
     }
 
-    @Test("a cookie that comes by an address is the address's, for every Host")
+    @Test("a cookie received from an address is stored for the address and sent with any Host")
     func cookieOfAddress() async throws {
         let origin = try await origin()
         _ = try await session.text(
@@ -52,7 +52,7 @@ struct SessionFactsTests {
         await origin.stop()
     }
 
-    @Test("a cookie of the name's domain that comes by an address is lost")
+    @Test("a cookie for the name's domain received from an address is lost")
     func cookieOfDomain() async throws {
         let origin = try await origin()
         let path = "/set-cookie?value=sid%3DA%3B%20Domain%3D.test.com"
@@ -62,7 +62,7 @@ struct SessionFactsTests {
     }
 
     @Test(
-        "a Cookie field set by hand is replaced once the storage has a cookie for the host, also where none are wanted"
+        "a Cookie field of the request is replaced by the storage's cookies, even if the request disables cookies"
     )
     func cookieReplaced() async throws {
         let origin = try await origin()
@@ -74,7 +74,7 @@ struct SessionFactsTests {
         await origin.stop()
     }
 
-    @Test("a certificate that nobody vouches for is error -1")
+    @Test("an untrusted certificate is error -1")
     func certificate() async throws {
         let lab = try await SessionLab(names: ["localhost"])
         let url = try lab.url("/echo", at: "localhost")
@@ -94,8 +94,8 @@ struct SessionFactsTests {
     }
 
     @Test(
-        "what a delegate wants to become of a response is ignored, of a class's response too",
-        // The last is a download, a deprecated case there; a stream is no case at all.
+        "the delegate's disposition for a response is ignored, for responses of a class, too",
+        // The last value is a download, which is deprecated; a stream has no value.
         arguments: (0...2).compactMap(URLSession.ResponseDisposition.init)
     )
     func disposition(_ disposition: URLSession.ResponseDisposition) async throws {
@@ -112,7 +112,7 @@ struct SessionFactsTests {
         await lab.stop()
     }
 
-    @Test("a cookie that is deleted between the making of a task and its resuming is sent")
+    @Test("a cookie deleted after a task was made and before it is resumed is sent")
     func cookieDeleted() async throws {
         let origin = try await origin()
         let storage = try #require(session.configuration.httpCookieStorage)
@@ -129,7 +129,7 @@ struct SessionFactsTests {
         await origin.stop()
     }
 
-    @Test("a refused connection is -1004, a GET with a body -1103")
+    @Test("a refused connection is error -1004, and a GET with a body is error -1103")
     func errors() async throws {
         let origin = try await origin()
         let refused = await #expect(throws: URLError.self) {
@@ -138,7 +138,7 @@ struct SessionFactsTests {
         #expect(refused?.code == .cannotConnectToHost)
         let request = URLRequest("GET", try url(origin, "/echo"), body: "body")
         let lab = try await SessionLab()
-        // As ours is.
+        // Our session behaves in the same way.
         for session in [session, lab.session()] {
             let error = await #expect(throws: (any Error).self) { try await session.text(request) }
             #expect(error.map { ($0 as NSError).code } == -1103)

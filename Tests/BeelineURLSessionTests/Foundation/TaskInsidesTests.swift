@@ -9,9 +9,10 @@ import Testing
 
 @testable import BeelineURLSession
 
-/// The private parts of Foundation that `TaskInsides` reads are there. If one fails, uploads through `BeelineURLProtocol`
-/// are errors (body), delegates get bodies whole (isForDelegate), or cookies and timeouts of a session are not obeyed.
-@Suite("Foundation on Linux: what a task does not tell")
+/// Checks that the private parts of Foundation that `TaskInsides` reads exist. If one is missing, uploads through
+/// `BeelineURLProtocol` fail (body), delegates get each body as a whole (isForDelegate), or cookies and timeouts of a
+/// session are ignored.
+@Suite("Foundation on Linux: private parts of a task")
 struct TaskInsidesTests {
     func insides(_ make: (URLSession, URL) throws -> URLSessionTask) async throws -> TaskInsides {
         let facts = ProtocolFactsTests()
@@ -26,18 +27,18 @@ struct TaskInsidesTests {
         return try #require(found.withLockedValue { $0 }).insides
     }
 
-    /// `@unchecked Sendable`: handed from the queue to the test, once.
+    /// `@unchecked Sendable`: passed once, from the queue to the test.
     struct Found: @unchecked Sendable {
         let insides: TaskInsides
     }
 
-    @Test("session and queue")
+    @Test("a task has a session and a work queue")
     func session() async throws {
         let insides = try await insides { $0.dataTask(with: $1) }
         #expect(insides.session?.delegate is Recorder && insides.workQueue != nil)
     }
 
-    @Test("an object without a cache to ask is made on the work queue, by who resumes the task")
+    @Test("without a cache, the protocol object is made on the work queue")
     func madeOnQueue() async throws {
         #expect(try await insides { $0.dataTask(with: $1) }.isOnWorkQueue)
         let session = URLSession(configuration: .ephemeral)
@@ -51,7 +52,7 @@ struct TaskInsidesTests {
         #expect(other.workQueue != nil)
     }
 
-    @Test("whether a delegate or a handler gets the response")
+    @Test("a task shows whether a delegate or a handler gets the response")
     func receiver() async throws {
         #expect(try await insides { $0.dataTask(with: $1) }.isForDelegate == true)
         #expect(try await insides { $0.dataTask(with: $1) { _, _, _ in } }.isForDelegate == false)
@@ -62,7 +63,7 @@ struct TaskInsidesTests {
         )
     }
 
-    @Test("the body of an upload")
+    @Test("a task shows the body of an upload")
     func body() async throws {
         let data = Data("secret".utf8)
         let file = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
