@@ -145,7 +145,7 @@ struct HostileFileTests {
         #expect(folder.names.contains { $0.hasPrefix("answers.sqlite.damaged-") })
     }
 
-    @Test("a file is not set aside because SQLite runs out of memory")
+    @Test("a file is not set aside when SQLite runs out of memory")
     func lackOfMemory() {
         for code in [ResultCode.SQLITE_NOMEM, .SQLITE_PROTOCOL, .SQLITE_INTERRUPT, .SQLITE_TOOBIG] {
             let error = StoreError(DatabaseError(resultCode: code), path: "jar.sqlite")
