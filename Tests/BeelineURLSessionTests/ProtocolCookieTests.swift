@@ -163,7 +163,7 @@ struct ProtocolCookieTests {
         await lab.stop()
     }
 
-    @Test("a main-document policy checks sites", arguments: [("https://a.test/page", ["a=1"]), ("https://c.test/", [])])
+    @Test("the cookie policy compares sites", arguments: [("https://a.test/page", ["a=1"]), ("https://c.test/", [])])
     func mainDocument(_ page: String, _ kept: [String]) async throws {
         let lab = try await SessionLab()
         let session = lab.session { $0.httpCookieAcceptPolicy = .onlyFromMainDocumentDomain }

@@ -287,7 +287,7 @@ struct DNSPodTests {
         #expect(entries.lifetime == .seconds(seconds))
     }
 
-    @Test("an invalid list of entries is refused", arguments: ["", "ip:", "ip:x", "ip:2001:db8::1", "ttl:60", "<html>"])
+    @Test("invalid entry lists are refused", arguments: ["", "ip:", "ip:x", "ip:2001:db8::1", "ttl:60", "<html>"])
     func noEntries(_ text: String) {
         #expect(throws: UpstreamError.self) { try DNSPodEntries(text) }
     }
