@@ -57,6 +57,8 @@ struct CommandRun: Sendable {
         } onCancel: {
             kill(number, SIGKILL)
         }
+        // Foundation traps if it is asked for the status of a program that is still ending.
+        try Task.checkCancellation()
         return CommandRun(
             status: process.terminationReason == .exit ? process.terminationStatus : 128 + process.terminationStatus,
             output: try Data(contentsOf: URL(fileURLWithPath: output)),
