@@ -27,14 +27,16 @@ extension ProcessTests {
                 try FileManager.default.copyItem(atPath: scripts, toPath: "\(folder.path)/Scripts")
                 // Empty lists: the scripts install no packages.
                 try folder.write("", to: "Scripts/lib/packages")
-                try folder.write("", to: "Scripts/lib/peers")
                 try program(
                     "swift",
                     """
                     case "$*" in
                         --version) echo "Swift version 6.2" ;;
                         *--show-bin-path*) echo "\(folder.path)/bin" ;;
-                        build*) printf '#!/bin/sh\\necho installed\\n' >"\(folder.path)/bin/beeline" ;;
+                        build*)
+                            printf '#!/bin/sh\\necho installed\\n' >"\(folder.path)/bin/beeline"
+                            chmod +x "\(folder.path)/bin/beeline"
+                            ;;
                         test*) echo "the tests ran" ;;
                     esac
                     """
@@ -78,6 +80,54 @@ extension ProcessTests {
                 let run = try await package.run("\(start)\(script) --help")
                 #expect(run.status == 0 && run.text.contains(word) && run.errors.isEmpty, "\(script): \(run.errors)")
             }
+        }
+
+        /// Lists a package that no system has for each of `needs`, and one that is installed. The user is not root.
+        private func packageWithMissing(_ needs: [String]) throws -> Package {
+            let package = try Package()
+            let lines = needs.map { "\($0) missing-for-\($0) program no-such-program-of-\($0)" }
+            let list = (["# A comment.", "build,tests bash program bash"] + lines).joined(separator: "\n") + "\n"
+            try package.folder.write(list, to: "Scripts/lib/packages")
+            try package.program("id", "echo 1000")
+            try package.program("apt-get", "echo called >&2; exit 1")
+            return package
+        }
+
+        @Test func demoAndInstallDoNotAskForThePackagesOfTheTests() async throws {
+            let package = try packageWithMissing(["traits", "python", "tests"])
+            for line in ["Scripts/demo", "Scripts/install --to here"] {
+                let run = try await package.run(line)
+                #expect(run.status == 0 && !run.errors.contains("missing"), "\(run.errors)")
+            }
+        }
+
+        @Test func demoRunsWithoutRootAndNamesThePackageThatIsMissing() async throws {
+            let package = try packageWithMissing(["build"])
+            let run = try await package.run("Scripts/demo")
+            #expect(run.status == 0 && run.text == "installed\n", "\(run.errors)")
+            #expect(run.errors.contains("run: sudo apt-get install -y missing-for-build\n"), "\(run.errors)")
+            #expect(run.errors.contains("debug build took ") && !run.errors.contains("called"), "\(run.errors)")
+        }
+
+        @Test func aCheckWhosePackageIsMissingFailsAndTheOthersRun() async throws {
+            let package = try packageWithMissing(["python", "tests"])
+            let run = try await package.run("Scripts/test --only format,layering,imports,tests")
+            let lines = run.text.split(separator: "\n").map { line in
+                line.split(separator: " ").prefix(2).joined(separator: " ")
+            }
+            #expect(lines == ["ok format", "FAILED layering", "ok imports", "the tests"], "\(run.text)\(run.errors)")
+            #expect(run.text.contains("missing: missing-for-python\n"), "\(run.text)")
+            let line = "run: sudo apt-get install -y missing-for-python missing-for-tests\n"
+            #expect(run.status == 1 && run.errors.contains(line), "\(run.errors)")
+            #expect(run.errors.hasSuffix("Scripts/test: failed: layering tests\n"), "\(run.errors)")
+        }
+
+        @Test func aMissingH2specIsReportedAsSkipped() async throws {
+            let package = try Package()
+            let run = try await package.run("! command -v h2spec && Scripts/test --only h2spec")
+            #expect(run.status == 0 && run.text.hasPrefix("skipped h2spec"), "\(run.text)\(run.errors)")
+            #expect(run.text.contains("CONTRIBUTING.md") && run.text.split(separator: "\n").count == 1, "\(run.text)")
+            #expect(run.errors.contains("skipped: h2spec"), "\(run.errors)")
         }
 
         @Test func theTestsRunWhereThereIsNoTimeLimiter() async throws {
