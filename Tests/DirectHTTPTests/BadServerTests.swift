@@ -7,9 +7,9 @@ import NIOCore
 import Names
 import Testing
 
-@Suite("Servers that do wrong: a code for each, and no socket left", .timeLimit(.minutes(1)))
+@Suite("Faulty servers end in a defined error and leave no socket", .timeLimit(.minutes(1)))
 struct BadServerTests {
-    /// What a server does, and how the exchange must end; nil: well.
+    /// The behaviour of a server, and the error code that the exchange ends with; nil: success.
     struct Case: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let reply: @Sendable (Gate) -> Reply
@@ -37,7 +37,7 @@ struct BadServerTests {
         Case("closes in a chunked body", .connectionLost) { _ in
             .raw("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhe", ending: .hangUp)
         },
-        // As in curl, what was promised is the response; the rest belongs to nobody and its connection is dropped.
+        // As in curl, the promised bytes are the response. The client discards the rest and closes the connection.
         Case("sends more than Content-Length", nil) { _ in Reply(fields: [.contentLength: "3"], body: ["abcdef"]) },
         Case("speaks something else", .malformedResponse) { _ in .raw("220 ready for mail\r\n\r\n", ending: .hangUp) },
         Case("gives two lengths", .malformedResponse) { _ in
@@ -66,12 +66,12 @@ struct BadServerTests {
         },
     ]
 
-    @Test("over TCP", arguments: cases)
+    @Test("a faulty response over TCP ends with its error code", arguments: cases)
     func plain(_ testCase: Case) async throws {
         try await check(testCase, tls: false)
     }
 
-    @Test("over TLS", arguments: cases)
+    @Test("a faulty response over TLS ends with its error code", arguments: cases)
     func secured(_ testCase: Case) async throws {
         try await check(testCase, tls: true)
     }
@@ -98,8 +98,8 @@ struct BadServerTests {
             #expect(!error.message.isEmpty)
         }
         #expect(code == testCase.code)
-        // Nothing waits for a shutdown: the socket of an exchange that failed is gone at once. Only a body that came whole
-        // and cannot be decoded leaves its connection in order.
+        // A failed exchange closes its socket at once, without a shutdown. Only a complete body that cannot be decoded
+        // leaves its connection reusable.
         let isKept = testCase.code == .undecodableBody
         try await server.connections { ($0.open == 0) != isKept }
         gate.open()
@@ -109,7 +109,7 @@ struct BadServerTests {
     }
 
     @Test(
-        "certificates that are not right are refused before the request leaves",
+        "an invalid certificate is rejected before the request is sent",
         arguments: [CertificateFlaw.expired, .notYetValid, .selfSigned, .incompleteChain]
     )
     func certificates(flaw: CertificateFlaw) async throws {
@@ -132,7 +132,7 @@ struct BadServerTests {
         await server.stop()
     }
 
-    @Test("a certificate for the address that was dialled is none for the name: anybody can have one for an address")
+    @Test("a certificate for the dialled address is rejected for the name")
     func addressCertificate() async throws {
         let authority = try TestAuthority()
         let certificate = try authority.certificate(for: "127.0.0.1", "127.0.0.2")
@@ -153,7 +153,7 @@ struct BadServerTests {
         await server.stop()
     }
 
-    @Test("a request that is cancelled at any phase frees its socket", arguments: ["connect", "head", "body"])
+    @Test("a cancelled request closes its socket in every phase", arguments: ["connect", "head", "body"])
     func cancellation(phase: String) async throws {
         let gate = Gate()
         let hole = try BlackHole()
@@ -179,7 +179,7 @@ struct BadServerTests {
         #expect(OpenDescriptors.sockets(connectedTo: endpoints) == 0)
     }
 
-    @Test("the whole request has one deadline, the body included")
+    @Test("one deadline covers the whole request, including its body")
     func deadline() async throws {
         let gate = Gate()
         let server = try await LoopbackOrigin.start { _ in

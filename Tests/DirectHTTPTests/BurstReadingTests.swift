@@ -17,9 +17,9 @@ import Musl
 import Glibc
 #endif
 
-@Suite("Large bodies that come fast are read in bursts", .timeLimit(.minutes(1)))
+@Suite("Fast, large bodies are read in bursts", .timeLimit(.minutes(1)))
 struct BurstReadingTests {
-    /// Bytes that came at a time, in milliseconds, while so many were still to come.
+    /// Bytes that arrive at a time, in milliseconds, and the number of bytes still expected.
     struct Arrival {
         var time: Int64
         var bytes: Int
@@ -95,7 +95,7 @@ struct BurstReadingTests {
         #expect(bursts.isOn == testCase.isOn)
     }
 
-    @Test("they go on for as long as each period brings as much, and end with the first that does not")
+    @Test("burst reading continues while each period brings enough bytes, and ends with the first that does not")
     func ends() {
         var bursts = BurstReading()
         let now = NIODeadline.uptimeNanoseconds(1_000_000)
@@ -107,7 +107,7 @@ struct BurstReadingTests {
         #expect(!bursts.isOn)
     }
 
-    @Test("the socket waits for a burst, and afterwards for nothing again")
+    @Test("burst reading raises the socket's low-water mark, and its end resets it")
     func socket() async throws {
         let origin = try await LoopbackOrigin.start { _ in .text("unused") }
         let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
@@ -122,12 +122,12 @@ struct BurstReadingTests {
     }
 
     @Test(
-        "a pause in the middle of a fast body holds nothing back of what was sent",
+        "a pause within a fast body does not delay the bytes that were sent",
         arguments: ["plain", "http/1.1", "h2"]
     )
     func pause(kind: String) async throws {
         let size = 16 << 20
-        // Not a whole number of bursts.
+        // Not a multiple of the burst's size.
         let first = size / 2 + 100_001
         let gate = Gate()
         let reply = Reply(body: [.zeros(first), .wait(gate), .zeros(size - first)])
@@ -150,7 +150,7 @@ struct BurstReadingTests {
         await plain.stop()
     }
 
-    @Test("a small body that is kept keeps no large buffer of TLS with it", arguments: ["http/1.1", "h2"])
+    @Test("a small body does not retain TLS's large buffer", arguments: ["http/1.1", "h2"])
     func retention(kind: String) async throws {
         let lab = try await Lab(protocols: [kind]) { request in
             Reply(body: [.zeros(request.path == "/large" ? 4 << 20 : 1000)])

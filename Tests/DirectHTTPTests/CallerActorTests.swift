@@ -8,10 +8,10 @@ import Testing
 
 @testable import DirectHTTP
 
-/// A caller on an actor is not sent elsewhere and back for what it can have where it is.
+/// A caller on an actor stays on it while its result is available without waiting.
 @Suite struct CallerActorTests {
-    /// Runs an actor's jobs on a thread of its own, which is no event loop's, and counts them: there is one more for each time
-    /// that the actor was left.
+    /// Runs an actor's jobs on a thread of its own, which is no event loop, and counts them. Each time the actor is
+    /// left adds one job.
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
     final class CountingExecutor: SerialExecutor {
         private let thread = NIOThreadPool(numberOfThreads: 1)

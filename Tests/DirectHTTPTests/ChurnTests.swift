@@ -7,10 +7,10 @@ import Testing
 
 @testable import DirectHTTP
 
-/// Random insertions, deletions and look-ups of absent keys, against a plain model.
-@Suite("Tables of connections that lose entries", .timeLimit(.minutes(10)))
+/// Random insertions, deletions and lookups of absent keys, compared with a plain model.
+@Suite("Connection tables under random insertions and deletions", .timeLimit(.minutes(10)))
 struct ChurnTests {
-    @Test("HPACK: both tables stay the same, whatever is put in, thrown out and resized", arguments: [8, 3_000])
+    @Test("the HPACK tables of both sides stay equal through insertions, evictions and resizes", arguments: [8, 3_000])
     func headerTables(_ names: Int) async throws {
         var random = SeededRandom(seed: UInt64(names))
         var encoder = HPACKEncoder()
@@ -42,12 +42,12 @@ struct ChurnTests {
         }
     }
 
-    @Test("TLS sessions by name", arguments: [3, 128, 1_000])
+    @Test("the table of TLS sessions agrees with its model", arguments: [3, 128, 1_000])
     func sessions(_ names: Int) async {
         typealias Table = TLSSessionTable<Int>
         var random = SeededRandom(seed: UInt64(names))
         var table = Table()
-        // The name that was used longest ago first.
+        // The least recently used name comes first.
         var model: [(name: Int, sessions: [Int])] = []
         for round in 0..<ChurnRounds.count {
             if round % 256 == 0 { await Task.yield() }
@@ -79,7 +79,7 @@ struct ChurnTests {
         }
     }
 
-    @Test("the endpoints that failed", arguments: [(6, 10), (300, 1_000), (300, 40)])
+    @Test("the memory of failed endpoints agrees with its model", arguments: [(6, 10), (300, 1_000), (300, 40)])
     func endpoints(_ count: Int, _ bound: Int) async throws {
         var random = SeededRandom(seed: UInt64(count + bound))
         var settings = DialSettings()
@@ -107,25 +107,25 @@ struct ChurnTests {
             default:
                 let isLast = memory.ordered([endpoint, good], for: origin, now: now) == [good, endpoint]
                 let rests = model[index].map { $0.until > now } ?? false
-                // Where there is no room for all of them, a failure may be forgotten.
+                // If the bound is below the number of endpoints, a failure may be forgotten.
                 #expect(bound < count ? !isLast || rests : isLast == rests)
             }
             #expect(memory.count <= bound)
         }
     }
 
-    // MARK: The pool
+    // MARK: Pool
 
     private final class Line: Sendable {}
     private typealias Pool = PoolState<Int, Line>
 
-    /// What a caller of the pool does, and what must hold of it.
+    /// The callers of a pool, and the invariants of the pool.
     private struct Play {
         var pool: Pool
         let limit: Int
-        /// Openings that callers were told to make, by origin.
+        /// The connections that callers were told to open, by origin.
         var openings: [Int] = []
-        /// Connections that serve one caller each.
+        /// The connections that serve one caller each.
         var lent: [(origin: Int, line: Line)] = []
         var waiting: [(origin: Int, waiter: Int)] = []
         var closed = 0
@@ -149,7 +149,7 @@ struct ChurnTests {
         }
     }
 
-    @Test("the pool: nothing is lent twice, no place is lost, and all who wait are woken", arguments: [1, 200])
+    @Test("the pool lends no connection twice, loses no place, and wakes all waiters", arguments: [1, 200])
     func pool(_ origins: Int) async {
         var random = SeededRandom(seed: UInt64(origins))
         var play = Play(pool: Pool(connectionsPerOrigin: 3, waitersPerOrigin: 5, maximumIdle: origins), limit: 3)
@@ -202,7 +202,7 @@ struct ChurnTests {
             let opening = play.openings.count { $0 == origin }
             let own = play.lent.count { $0.origin == origin } + opening
             #expect(own <= play.limit && play.pool.idleCount <= origins)
-            // A place that is free is kept from one who waits only until an opening has told what the origin speaks.
+            // A free place is kept from a waiter only until an opening connection shows the origin's protocol.
             #expect(own == play.limit || opening > 0 || !play.waiting.contains { $0.origin == origin })
         }
         for opening in play.openings { play.take(play.pool.openingFailed(opening), opening) }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import DirectHTTP
 
-@Suite("Expect: 100-continue, the gate", .timeLimit(.minutes(1)))
+@Suite("The gate for Expect: 100-continue", .timeLimit(.minutes(1)))
 struct ContinueGateTests {
     @Test("the first decision counts, before the wait and during it")
     func decisions() async {
@@ -22,12 +22,12 @@ struct ContinueGateTests {
         #expect(await waiting)
     }
 
-    @Test("a server that says nothing gets the body when patience ends")
+    @Test("the body is sent when the wait for 100 Continue times out")
     func patience() async {
         #expect(await ContinueGate().mayPass(within: .milliseconds(5)))
     }
 
-    @Test("whoever gives up does not send")
+    @Test("a cancelled wait does not send the body")
     func cancelled() async {
         let task = Task { await ContinueGate().mayPass(within: .seconds(600)) }
         task.cancel()

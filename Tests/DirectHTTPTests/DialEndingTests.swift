@@ -10,22 +10,22 @@ import Testing
 @testable import DirectHTTP
 
 #if os(Linux)
-/// A socket that connects has no peer yet: the kernel lists it as SYN_SENT, and goes on for two minutes.
-@Suite("Dials that have ended leave no socket behind that still connects", .timeLimit(.minutes(1)))
+/// The kernel lists a connecting socket as SYN_SENT, and keeps trying for two minutes.
+@Suite("An ended dial leaves no connecting socket open", .timeLimit(.minutes(1)))
 struct DialEndingTests {
-    /// Sockets that connect from one address of this machine, which is a test's own, to an endpoint.
+    /// The connecting sockets from one local address, which only one test uses, to an endpoint.
     private struct Connecting {
         let local: String
         let endpoint: Endpoint
 
-        /// How many there are.
+        /// The number of these sockets.
         var count: Int {
             get throws {
                 let octets = try #require(IPAddress(local)).octets
-                // The kernel writes addresses as numbers of its own byte order.
+                // The kernel prints addresses in its own byte order.
                 let address = octets.reversed().map { Self.hex(Int($0), digits: 2) }.joined()
                 let port = Self.hex(Int(endpoint.port), digits: 4)
-                // The kernel says that it is a file of no bytes.
+                // The kernel reports a size of zero for this file.
                 let file = try #require(FileHandle(forReadingAtPath: "/proc/net/tcp"))
                 defer { try? file.close() }
                 var lines: [UInt8] = []
@@ -44,7 +44,7 @@ struct DialEndingTests {
             return String(repeating: "0", count: digits - text.count) + text
         }
 
-        /// Returns when there is one.
+        /// Waits until there is such a socket.
         func begun() async throws {
             let deadline = ContinuousClock.now + .seconds(10)
             while try count == 0 {
@@ -71,7 +71,7 @@ struct DialEndingTests {
         )
     }
 
-    @Test("a dial that is cancelled")
+    @Test("a cancelled dial closes its connecting sockets")
     func cancelled() async throws {
         let hole = try BlackHole()
         let engine = try engine(from: "127.0.0.61")
@@ -86,7 +86,7 @@ struct DialEndingTests {
         await engine.shutDown()
     }
 
-    @Test("a dial that another endpoint won")
+    @Test("a dial closes its other connecting sockets when one endpoint wins")
     func lost() async throws {
         let origin = try await LoopbackOrigin.start { _ in .text("ok") }
         let hole = try BlackHole()
@@ -101,7 +101,7 @@ struct DialEndingTests {
         await origin.stop()
     }
 
-    @Test("a dial whose engine is shut down, with grace or without", arguments: [Duration.zero, .seconds(3600)])
+    @Test("a shutdown with or without grace ends a dial and its sockets", arguments: [Duration.zero, .seconds(3600)])
     func shutDown(_ grace: Duration) async throws {
         let hole = try BlackHole()
         let engine = try engine(from: "127.0.0.63")
@@ -116,7 +116,7 @@ struct DialEndingTests {
         hole.close()
     }
 
-    @Test("a question for endpoints ends with its engine, too")
+    @Test("a shutdown ends a pending lookup of endpoints")
     func questionOfAnEngineThatIsShutDown() async throws {
         struct Silent: EndpointSource {
             let gate: Gate

@@ -9,9 +9,9 @@ import Testing
 
 @testable import DirectHTTP
 
-@Suite("Dial: where connections come from, where they go, and what is remembered", .timeLimit(.minutes(1)))
+@Suite("Dialling: local addresses, endpoints and remembered failures", .timeLimit(.minutes(1)))
 struct DialTests {
-    /// Hears of attempts as they end.
+    /// Records attempts as they end.
     struct Listening: EndpointSource {
         let list: [Endpoint]
         let heard: AsyncStream<Attempt>
@@ -35,7 +35,7 @@ struct DialTests {
         try await engine.exchange(PreparedRequest(.get, HTTPURL(url)), from: source, route: route)
     }
 
-    @Test("an attempt is reported when it ends, before the dial does")
+    @Test("an attempt is reported when it ends, before the whole dial ends")
     func reportedOneByOne() async throws {
         let origin = try await LoopbackOrigin.start { _ in .text("ok") }
         let refused = try RefusedEndpoint()
@@ -45,7 +45,7 @@ struct DialTests {
         let engine = Engine(configuration: configuration)
         let source = Listening(list: [refused.endpoint, hole.endpoint])
         let task = Task { try await get("http://a.test:\(origin.port)/", engine, from: source) }
-        // The black hole keeps the dial going.
+        // The black hole keeps the dial running.
         var heard = source.heard.makeAsyncIterator()
         let first = await heard.next()
         #expect(first?.endpoint == refused.endpoint)
@@ -59,7 +59,7 @@ struct DialTests {
         await origin.stop()
     }
 
-    @Test("an endpoint that failed goes to the end of the next race, and a success forgives it")
+    @Test("an endpoint that failed is tried last in the next race, until it succeeds")
     func memory() async throws {
         let origin = try await LoopbackOrigin.start { _ in .text("ok") }
         let refused = try RefusedEndpoint()
@@ -73,7 +73,7 @@ struct DialTests {
         let second = try await get(url, engine, from: list)
         #expect(second.connection.attempts.map(\.endpoint) == [origin.endpoint])
         _ = try await second.text()
-        // After a change of network all is as in the beginning.
+        // A change of network clears the memory.
         engine.retireConnections()
         let third = try await get(url, engine, from: list)
         #expect(third.connection.attempts.map(\.endpoint) == [refused.endpoint, origin.endpoint])
@@ -82,9 +82,9 @@ struct DialTests {
         await origin.stop()
     }
 
-    /// A target without a handshake is won in the middle of the actions that its connection led to, and the last of them set
-    /// a timer that kept the race, and everybody who waited for it, for as long as a handshake may take.
-    @Test("a dial that is over keeps nothing: no timer, and nobody who waited for it")
+    /// Without a handshake, a dial ends in the middle of its connection's actions. The last action set a timer that
+    /// kept the race and its waiters in memory for the length of a handshake.
+    @Test("a dial that ended keeps no timer and no waiter")
     func nothingIsKept() async throws {
         final class Waiting {}
         let origin = try await LoopbackOrigin.start { _ in .text("ok") }
@@ -114,7 +114,7 @@ struct DialTests {
             bound.value = ({ [weak waiting] in waiting }, dial)
         }
         try await dialed.futureResult.get()
-        // What the dial itself has under way is over after some turns of the loop; its patience is two seconds.
+        // The dial's own work ends after some turns of the loop; its patience is two seconds.
         for _ in 0..<20 { try await loop.submit {}.get() }
         loop.execute { keep.yield(bound.value?.waiting() != nil) }
         #expect(await kept.first { _ in true } == false)
@@ -122,7 +122,7 @@ struct DialTests {
     }
 
     @Test(
-        "an endpoint that had less time than the next one waits for is not blamed for a limit that was short",
+        "an endpoint is not blamed for a time limit that is shorter than the stagger",
         arguments: [
             (Duration.zero, Duration.milliseconds(250), [Attempt.Outcome]()),
             (.milliseconds(30), .seconds(3600), [.abandoned]),
@@ -149,7 +149,7 @@ struct DialTests {
         await engine.shutDown()
     }
 
-    @Test("a connection that replaces a dead one has as much time to be made, however late that turned out")
+    @Test("a connection that replaces a dead one has the full time limit to connect")
     func laterRounds() async throws {
         var limits = TimeLimits()
         limits.connect = .seconds(10)
@@ -162,7 +162,7 @@ struct DialTests {
         clock.beginRound(now: begin + .seconds(55))
         #expect(clock.connectDeadline == begin + .seconds(60), "not beyond the whole")
 
-        // A kept connection whose server takes longer than that to be gone.
+        // A kept connection whose server takes longer than the limit to close it.
         let turn = Gate()
         let count = Watermark()
         let server = try await RawServer.start { connection in
@@ -193,7 +193,7 @@ struct DialTests {
         await server.stop()
     }
 
-    @Test("the address that connections come from is the one that was asked for")
+    @Test("connections come from the configured local address")
     func localAddress() async throws {
         let origin = try await LoopbackOrigin.start { .text("\($0.connection.remote.address)") }
         var configuration = EngineConfiguration()
@@ -210,7 +210,7 @@ struct DialTests {
         await origin.stop()
     }
 
-    @Test("an interface is used where it is there, and named where it is not")
+    @Test("connections use the configured interface, and an error names an unknown one")
     func interface() async throws {
         let origin = try await LoopbackOrigin.start { _ in .text("ok") }
         var configuration = EngineConfiguration()
@@ -239,7 +239,7 @@ struct DialTests {
         #endif
     }
 
-    @Test("the scope of a link-local address reaches the kernel")
+    @Test("the scope of a link-local address is passed to the kernel")
     func scope() throws {
         let endpoint = try #require(Endpoint("[fe80::1%7]:443"))
         #expect(endpoint.scope == 7)
@@ -255,7 +255,7 @@ struct DialTests {
         #expect(try SocketAddress(Endpoint(endpoint.address, port: 443)).ipAddress == "fe80::1")
     }
 
-    @Test("a Unix domain socket carries an origin's requests, and nobody is asked for endpoints")
+    @Test("a Unix domain socket carries an origin's requests, and no endpoints are looked up")
     func unixSocket() async throws {
         let origin = try await LoopbackOrigin.start { .text("\($0.authority ?? "-") \($0.target)") }
         let daemon = try await UnixSocketServer.start()
@@ -274,7 +274,7 @@ struct DialTests {
     }
 
     @Test(
-        "what keeps a socket from its endpoint is told in words: what, and what to do",
+        "an error that prevents a connection names the cause and the remedy",
         arguments: [
             ("[fe80::1]:80", nil, nil, "link-local address, which needs its interface, in a URL [fe80::1%25eth0]"),
             (

@@ -6,7 +6,7 @@ import Testing
 
 @testable import DirectHTTP
 
-@Suite("Which endpoints failed lately")
+@Suite("Memory of failed endpoints")
 struct EndpointMemoryTests {
     static let (a, b, c) = (endpoint(1), endpoint(2), endpoint(3))
     static func endpoint(_ last: UInt32) -> Endpoint { Endpoint(IPAddress(v4: 0xc000_0200 + last), port: 443) }
@@ -24,7 +24,7 @@ struct EndpointMemoryTests {
         return EndpointMemory(settings)
     }
 
-    @Test("a pause longer than any clock counts, or of less than nothing, is no trap", arguments: [Int64.max, -1])
+    @Test("a pause that overflows the clock or is negative does not trap", arguments: [Int64.max, -1])
     func extremePauses(_ seconds: Int64) throws {
         var settings = DialSettings()
         settings.failurePause = .seconds(seconds)
@@ -35,7 +35,7 @@ struct EndpointMemoryTests {
         #expect(order == (seconds > 0 ? [Self.b, Self.a] : [Self.a, Self.b]))
     }
 
-    @Test("a failure moves an endpoint to the end, for a while that doubles and is forgiven by a success")
+    @Test("a failure moves an endpoint to the end for a time that doubles, and a success clears it")
     func decays() throws {
         let (a, b, c) = (Self.a, Self.b, Self.c)
         let origin = try Self.origin("a.test")
@@ -50,7 +50,7 @@ struct EndpointMemoryTests {
         #expect(memory.count == 0)
     }
 
-    @Test("where all failed, all are tried: the one whose rest ends first before the others")
+    @Test("if all endpoints failed, all are tried, in the order in which their pauses end")
     func allFailed() throws {
         let origin = try Self.origin("a.test")
         var memory = memory()
@@ -59,7 +59,7 @@ struct EndpointMemoryTests {
         #expect(memory.ordered([Self.a, Self.b], for: origin, now: start + .seconds(2)) == [Self.b, Self.a])
     }
 
-    @Test("a wrong certificate counts against the endpoint for its origin only, a dead port for all")
+    @Test("a wrong certificate counts against the endpoint for its origin only, and a refused connection for all")
     func scopes() throws {
         var memory = memory()
         let (one, two) = (try Self.origin("a.test"), try Self.origin("b.test"))
@@ -70,7 +70,7 @@ struct EndpointMemoryTests {
         #expect(memory.ordered([Self.a, Self.b], for: two, now: start) == [Self.b, Self.a])
     }
 
-    @Test("an endpoint that was silent while another connected counts as failed, one that was merely slower does not")
+    @Test("an endpoint that stays silent while another connects counts as failed, and a slower one does not")
     func silence() throws {
         let origin = try Self.origin("a.test")
         for (winnerStart, isFailed) in [(Duration.milliseconds(250), true), (.milliseconds(249), false)] {
@@ -81,7 +81,7 @@ struct EndpointMemoryTests {
         }
     }
 
-    @Test("no more is remembered than was asked for; the failure that is over first is forgotten")
+    @Test("the memory keeps its bound, and forgets the failure that ends first")
     func bound() throws {
         let origin = try Self.origin("a.test")
         var memory = memory(bound: 2)

@@ -7,7 +7,7 @@ import NIOCore
 import Names
 import Testing
 
-/// An engine beside a server with certificates for `a.test` and `b.test` on two addresses.
+/// An engine and a server with certificates for `a.test` and `b.test` on two addresses.
 struct Lab {
     let authority: TestAuthority
     let origin: LoopbackOrigin
@@ -65,7 +65,7 @@ extension ExchangeResponse {
     func text() async throws -> String { String(buffer: try await body.collect(upTo: 1 << 20)) }
 }
 
-@Suite("Engine over real sockets and TLS", .timeLimit(.minutes(1)))
+@Suite("The engine over real sockets and TLS", .timeLimit(.minutes(1)))
 struct EngineTests {
     @Test("two names on one address each get their own certificate, SNI, Host and connection")
     func twoNamesOneAddress() async throws {
@@ -79,7 +79,7 @@ struct EngineTests {
         await lab.stop()
     }
 
-    @Test("a certificate for another name is refused, and no request leaves")
+    @Test("a certificate for another name is rejected, and no request is sent")
     func wrongName() async throws {
         let lab = try await Lab { _ in .text("never") }
         let error = await #expect(throws: DirectHTTPError.self) { _ = try await lab.get("c.test") }
@@ -89,7 +89,7 @@ struct EngineTests {
         await lab.stop()
     }
 
-    @Test("an endpoint with a wrong certificate is passed over, and the attempt says so")
+    @Test("an endpoint with a wrong certificate is skipped, and its attempt reports the reason")
     func wrongCertificateMovesOn() async throws {
         let lab = try await Lab(addresses: ["127.0.0.1"]) { _ in .text("right") }
         let stranger = try await LoopbackOrigin.start(
@@ -107,7 +107,7 @@ struct EngineTests {
         await lab.stop()
     }
 
-    @Test("a refused endpoint moves on at once, not after the stagger")
+    @Test("a refused connection starts the next attempt at once")
     func refusedEndpoint() async throws {
         var configuration = EngineConfiguration()
         configuration.dial.stagger = .seconds(3600)
@@ -118,7 +118,7 @@ struct EngineTests {
         await lab.stop()
     }
 
-    @Test("a silent endpoint costs the stagger and no more")
+    @Test("a silent endpoint delays the request by the stagger only")
     func silentEndpoint() async throws {
         let lab = try await Lab(addresses: ["127.0.0.1"]) { _ in .text("alive") }
         let hole = try BlackHole()
@@ -129,7 +129,7 @@ struct EngineTests {
         await lab.stop()
     }
 
-    @Test("a server of HTTP/1.0 is told as one, and its connection is kept where it says so")
+    @Test("an HTTP/1.0 response reports its version, and its connection is kept only with keep-alive")
     func oldServer() async throws {
         let lab = try await Lab(addresses: ["127.0.0.1"]) { request in
             let field = request.path == "/kept" ? "Connection: keep-alive\r\n" : ""
@@ -148,7 +148,7 @@ struct EngineTests {
         await lab.stop()
     }
 
-    @Test("where every endpoint fails, the error lists each with its reason")
+    @Test("if every endpoint fails, the error lists each with its reason")
     func allFail() async throws {
         let lab = try await Lab(addresses: ["127.0.0.1"]) { _ in .text("unused") }
         let refused = try RefusedEndpoint()
@@ -165,7 +165,7 @@ struct EngineTests {
         await lab.stop()
     }
 
-    @Test("bodies arrive whole: bytes, file, stream of known and of unknown length")
+    @Test("bodies of bytes, files and streams of known and unknown length arrive complete")
     func bodies() async throws {
         let lab = try await Lab { .text("\($0.bodySize) \($0.fields[.contentLength] ?? "chunked")") }
         let megabyte = ByteBuffer(repeating: 7, count: 1 << 20)
@@ -185,7 +185,7 @@ struct EngineTests {
         await lab.stop()
     }
 
-    @Test("a body source that fails or lies is an error, never a short body")
+    @Test("a body source that fails or has the wrong length is an error")
     func brokenBodies() async throws {
         let lab = try await Lab { .text("\($0.bodySize)") }
         let piece = ByteBuffer(repeating: 1, count: 100)
@@ -206,7 +206,7 @@ struct EngineTests {
         await lab.stop()
     }
 
-    @Test("an answer that comes before the body is sent is handed out, and the upload is ended")
+    @Test("a response that arrives before the body is sent is returned, and the upload ends")
     func earlyAnswer() async throws {
         let authority = try TestAuthority()
         let origin = try await LoopbackOrigin.start(head: { _ in Reply.status(.contentTooLarge) }) { _ in
@@ -224,11 +224,11 @@ struct EngineTests {
         await origin.stop()
     }
 
-    @Test("a kept connection that the server closed is replaced without the caller noticing, unless the method forbids")
+    @Test("a kept connection that the server closed is replaced without an error")
     func staleConnection() async throws {
         let lab = try await Lab(addresses: ["127.0.0.1"]) { request in
             var reply = Reply.text("ok")
-            // Says that it keeps the connection, and closes it.
+            // The server announces keep-alive, then closes the connection.
             reply.ending = request.path == "/close" ? .hangUp : .keepAlive
             return reply
         }
@@ -240,7 +240,7 @@ struct EngineTests {
         await lab.stop()
     }
 
-    @Test("a request that is cancelled between its lease and its start gives the connection back")
+    @Test("a request that is cancelled between lease and start returns its connection")
     func cancelledBeforeStart() async throws {
         var configuration = EngineConfiguration()
         configuration.connectionsPerOrigin = 1
@@ -248,7 +248,7 @@ struct EngineTests {
         #expect(try await lab.get().text() == "ok")
         let task = Task {
             withUnsafeCurrentTask { $0?.cancel() }
-            // The kept connection is lent without waiting, to a task that is over already.
+            // The pool lends the kept connection without waiting, to a cancelled task.
             return try await lab.get().text()
         }
         let error = await #expect(throws: DirectHTTPError.self) { _ = try await task.value }
@@ -258,7 +258,7 @@ struct EngineTests {
         await lab.stop()
     }
 
-    @Test("a body that nobody takes stops at the socket instead of filling memory")
+    @Test("a response body that is not read stops at the socket, and memory stays bounded")
     func backPressure() async throws {
         let sent = Watermark()
         let server = try await LoopbackOrigin.start { _ in
@@ -275,7 +275,7 @@ struct EngineTests {
         let response = try await engine.exchange(request, from: EndpointList(server.endpoints))
         var iterator = response.body.makeAsyncIterator()
         var taken = try await iterator.next()?.readableBytes ?? 0
-        // What fits in our buffer and in the kernel's was sent; the rest waits. 64 MiB fit in neither.
+        // The buffers of the client and the kernel are full and the server waits: they hold less than 64 MiB.
         try await sent.settle()
         #expect(sent.height < 32)
         while let piece = try await iterator.next() { taken += piece.readableBytes }
@@ -284,7 +284,7 @@ struct EngineTests {
         await server.stop()
     }
 
-    @Test("a server that refuses a long body is not sent the next request behind it: it may never read so far")
+    @Test("after a server refuses a long body, its connection is not reused")
     func refusedBody() async throws {
         let server = try await RawServer.start { connection in
             guard try await connection.receive(until: "\r\n\r\n") != nil else { return }
@@ -304,7 +304,7 @@ struct EngineTests {
         await server.stop()
     }
 
-    @Test("a body of a told length is whole with its last byte: an empty piece behind that is no error")
+    @Test("an empty piece after the last byte of a body of known length is no error")
     func emptyLastPiece() async throws {
         let lab = try await Lab { .text("\($0.bodySize)") }
         let body = RequestBody.stream(length: 5) {

@@ -7,11 +7,11 @@ import NIOEmbedded
 import NIOPosix
 import Testing
 
-@Suite("tasks on an event loop")
+@Suite("Tasks on an event loop")
 struct EventLoopTaskExecutorTests {
     private let loop = MultiThreadedEventLoopGroup.singleton.next()
 
-    @Test("tasks that resume each other on a loop run there, in the order in which they were resumed")
+    @Test("tasks run on their event loop, in the order in which they were resumed")
     func order() async {
         let executor = EventLoopTaskExecutor(loop)
         let other = EventLoopTaskExecutor(loop)
@@ -29,7 +29,7 @@ struct EventLoopTaskExecutorTests {
         #expect(seen.withLockedValue { $0 } == Array(0..<1_000))
     }
 
-    @Test("a task that is always ready lets the loop's other work have its turn", .timeLimit(.minutes(1)))
+    @Test("a task that never waits leaves time for other work of the loop", .timeLimit(.minutes(1)))
     func fairness() async throws {
         let isOver = NIOLockedValueBox(false)
         let spinner = Task(executorPreference: EventLoopTaskExecutor(loop)) {
@@ -39,7 +39,7 @@ struct EventLoopTaskExecutorTests {
         await spinner.value
     }
 
-    @Test("a loop without a thread of its own runs its tasks by its own turns", .timeLimit(.minutes(1)))
+    @Test("a loop without a thread runs its tasks in its own turns", .timeLimit(.minutes(1)))
     func testingLoop() async throws {
         let loop = NIOAsyncTestingEventLoop()
         let task = Task(executorPreference: EventLoopTaskExecutor(loop)) {

@@ -7,7 +7,7 @@ import Testing
 
 @testable import DirectHTTP
 
-@Suite("Between a connection and the task that reads its response", .timeLimit(.minutes(1)))
+@Suite("The exchange between a connection and the reader of its response", .timeLimit(.minutes(1)))
 struct ExchangeTests {
     private func exchange(bufferedBytes: Int = 1_000) throws -> Exchange {
         let request = try PreparedRequest(.get, HTTPURL("http://a.test/"))
@@ -19,7 +19,7 @@ struct ExchangeTests {
         return exchange.deliver(head: nil, pieces: pieces, end: nil, now: .now(), wakes: nil)
     }
 
-    @Test("a second reader of a body is told so, and does not take the first one's turn")
+    @Test("a second concurrent reader of a body gets an error, and the first one keeps waiting")
     func secondReader() async throws {
         let exchange = try exchange()
         await withTaskGroup(of: Exchange.PieceResult.self) { group in
@@ -32,7 +32,7 @@ struct ExchangeTests {
                     }
                 }
             }
-            // Whichever came second ends at once.
+            // The second reader ends at once.
             guard case .failure(let error)? = await group.next() else {
                 Issue.record("both wait")
                 return
@@ -47,7 +47,7 @@ struct ExchangeTests {
         }
     }
 
-    @Test("looking for a piece that is there does not forget the task that waits for one")
+    @Test("checking for a piece does not remove the task that waits for one")
     func lookBesideReader() async throws {
         let exchange = try exchange()
         let piece = try await withUnsafeContinuation { waiter in
@@ -58,14 +58,14 @@ struct ExchangeTests {
         #expect(piece == ByteBuffer(string: "piece"))
     }
 
-    @Test("where no bytes may wait, the socket is read all the same: a head alone does not stop it")
+    @Test("with a buffer of zero bytes, the head does not stop the socket from being read")
     func noRoom() throws {
         let exchange = try exchange(bufferedBytes: 0)
         #expect(deliver(nil, to: exchange))
         #expect(!deliver(ByteBuffer(string: "piece"), to: exchange))
     }
 
-    @Test("a body that comes byte by byte is kept as bytes, not as a buffer for each of them")
+    @Test("a body of one-byte pieces is stored as bytes, not as one buffer each")
     func bytes() {
         var queue = PieceQueue()
         for number in 0..<5_000 {
@@ -83,7 +83,7 @@ struct ExchangeTests {
         #expect(kept < 100_000)
     }
 
-    @Test("pieces of the usual sizes are handed on as they are")
+    @Test("pieces of usual sizes are delivered unchanged")
     func pieces() {
         var queue = PieceQueue()
         let sizes = [16_384, 4_096, 8_000, 16_384]
@@ -93,7 +93,7 @@ struct ExchangeTests {
         #expect(taken == sizes)
     }
 
-    @Test("a body of less than no bytes is refused, and parts whose lengths have no sum are an error")
+    @Test("a negative body length is refused, and parts whose lengths overflow are an error")
     func lengths() throws {
         let empty = PieceSequence(ByteBuffer(), count: 0)
         let negative = #expect(throws: DirectHTTPError.self) {

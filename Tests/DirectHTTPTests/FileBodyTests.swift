@@ -6,9 +6,9 @@ import HTTPTypes
 import Names
 import Testing
 
-@Suite("Bodies that are files")
+@Suite("File bodies")
 struct FileBodyTests {
-    @Test("a FIFO is refused, and its writer is not waited for")
+    @Test("a FIFO is refused without waiting for its writer")
     func pipe() throws {
         let path = FileManager.default.temporaryDirectory.path + "/beeline-test-\(UUID().uuidString)"
         #expect(mkfifo(path, 0o600) == 0)

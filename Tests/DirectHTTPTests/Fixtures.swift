@@ -9,7 +9,7 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// The same piece a number of times, and then perhaps an error.
+/// The same piece a number of times, followed by an error if `failing` is set.
 struct PieceSequence: AsyncSequence, Sendable {
     struct Broken: Error {}
 
@@ -40,7 +40,7 @@ struct PieceSequence: AsyncSequence, Sendable {
     func makeAsyncIterator() -> AsyncIterator { AsyncIterator(sequence: self) }
 }
 
-/// A file that goes with its owner.
+/// A temporary file that is deleted with its owner.
 final class TemporaryFile: Sendable {
     let path: String
 
@@ -52,7 +52,7 @@ final class TemporaryFile: Sendable {
     deinit { try? FileManager.default.removeItem(atPath: path) }
 }
 
-/// How far something came.
+/// A count that only rises.
 final class Watermark: Sendable {
     private let mark = NIOLockedValueBox(0)
 
@@ -60,7 +60,7 @@ final class Watermark: Sendable {
 
     func rise() { mark.withLockedValue { $0 += 1 } }
 
-    /// Returns when it has not risen over a thousand turns of other tasks.
+    /// Returns when the count has not risen for a thousand turns of other tasks.
     func settle() async throws {
         var last = -1
         while height != last {

@@ -9,7 +9,7 @@ import Testing
 
 @Suite("HTTP/1.1 response parser (RFC 9112)")
 struct HTTP1ResponseParserTests {
-    /// What a response came to: how it ended, its status, its body and whether the connection can be kept.
+    /// The result of parsing: status, body, how it ended, and whether the connection can be reused.
     struct Outcome: Equatable {
         var status: Int?
         var body = ""
@@ -53,7 +53,7 @@ struct HTTP1ResponseParserTests {
     }
 
     @Test(
-        "a response is the same in one piece and byte by byte",
+        "a response parses the same in one piece and byte by byte",
         arguments: [
             (
                 "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi",
@@ -65,7 +65,7 @@ struct HTTP1ResponseParserTests {
             ),
             ("HTTP/1.1 200\r\n\r\nrest", Outcome(status: 200, body: "rest", keepAlive: false, isWhole: true)),
             ("HTTP/1.0 200 OK\r\nContent-Length: 0\r\n\r\n", Outcome(status: 200, keepAlive: false, isWhole: true)),
-            // HTTP/1.0 keeps a connection only where it says so (RFC 9112 §9.3), and has no codings (§6.1).
+            // HTTP/1.0 keeps a connection only with keep-alive (RFC 9112 §9.3), and has no transfer codings (§6.1).
             (
                 "HTTP/1.0 200 OK\r\nConnection: Keep-Alive\r\nContent-Length: 2\r\n\r\nhi",
                 Outcome(status: 200, body: "hi", keepAlive: true, isWhole: true)
@@ -94,7 +94,7 @@ struct HTTP1ResponseParserTests {
                 "HTTP/1.1 200 OK\r\nX: a\r\n b\r\nContent-Length: 1, 1\r\n\r\nz",
                 Outcome(status: 200, body: "z", keepAlive: true, isWhole: true)
             ),
-            // Both lengths: the coding counts, and the connection is not trusted any further (RFC 9112 §6.3).
+            // With both lengths the coding takes precedence, and the connection is not reused (RFC 9112 §6.3).
             (
                 "HTTP/1.1 200 OK\r\nContent-Length: 9\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nq\r\n0\r\n\r\n",
                 Outcome(status: 200, body: "q", keepAlive: false, isWhole: true)
@@ -106,7 +106,7 @@ struct HTTP1ResponseParserTests {
         #expect(Self.run(text, piece: 1) == expected)
     }
 
-    @Test("a Content-Length beside a transfer coding is removed, so that a gateway cannot pass it on")
+    @Test("a Content-Length beside a transfer coding is removed, so that a gateway cannot forward it")
     func bothLengths() throws {
         var parser = HTTP1ResponseParser()
         parser.expect(method: .get)
@@ -119,7 +119,7 @@ struct HTTP1ResponseParserTests {
     }
 
     @Test(
-        "what is not HTTP is refused, and says so",
+        "a response that is not valid HTTP is rejected as malformed",
         arguments: [
             "hello, world, this is no status line\r\n\r\n", "HTTP/1.1 20x OK\r\n\r\n", "HTTP/2 200 OK\r\n\r\n",
             "HTTP/1.1 200 OK\r\nno colon\r\n\r\n", "HTTP/1.1 200 OK\r\nna me: x\r\n\r\n",
@@ -136,7 +136,7 @@ struct HTTP1ResponseParserTests {
         #expect(Self.run(text, piece: 1).error == .malformedResponse)
     }
 
-    @Test("a body that the peer cuts short is an error, never a short body")
+    @Test("a truncated body is an error")
     func cutShort() {
         #expect(Self.run("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nabc").error == .connectionLost)
         #expect(Self.run("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nabc").error == .connectionLost)
@@ -144,7 +144,7 @@ struct HTTP1ResponseParserTests {
         #expect(Self.run("").error == .connectionLost)
     }
 
-    @Test("a head without an end is cut off at its limit, whatever the pieces")
+    @Test("a head without end is rejected at its limit, however the bytes are split")
     func endlessHead() {
         let endless = "HTTP/1.1 200 OK\r\n" + String(repeating: "X: 0123456789\r\n", count: 10_000)
         #expect(Self.run(endless, piece: 1000, closes: false).error == .responseTooLarge)
@@ -153,13 +153,13 @@ struct HTTP1ResponseParserTests {
         #expect(Self.run(many).error == .responseTooLarge)
     }
 
-    @Test("the answer to HEAD has no body although it has a length")
+    @Test("a response to HEAD has no body in spite of its length")
     func head() {
         let text = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n"
         #expect(Self.run(text, method: .head) == Outcome(status: 200, keepAlive: true, isWhole: true))
     }
 
-    @Test("bytes behind a response are noticed, so that nobody else gets them")
+    @Test("extra bytes after a response are noticed, so that the connection is not reused")
     func bytesBehind() throws {
         var parser = HTTP1ResponseParser()
         parser.expect(method: .get)
@@ -168,7 +168,7 @@ struct HTTP1ResponseParserTests {
         #expect(parser.hasUnexplainedBytes)
     }
 
-    @Test("what a connection's last response said changes nothing of how the next one is read")
+    @Test("earlier responses of a connection do not change how the next one is parsed")
     func repeatedLines() {
         let long = "X-Long: \(String(repeating: "y", count: 300))"
         let first = ["Server: x", "Set-Cookie: a=1; Path=/", long, "Content-Length: 0"]
@@ -188,7 +188,7 @@ struct HTTP1ResponseParserTests {
         #expect(Self.events(of: heads[9]) == nil)
     }
 
-    /// All that comes of a response to GET, perhaps on a connection that had another one before; nil: an error.
+    /// The events of a response to GET, optionally after another response on the same connection; nil: an error.
     static func events(of text: String, behind another: String? = nil) -> [HTTP1ResponseParser.Event]? {
         var parser = HTTP1ResponseParser()
         if let another { _ = try? events(of: another, &parser) }
@@ -206,7 +206,7 @@ struct HTTP1ResponseParserTests {
         return events
     }
 
-    @Test("no input makes the parser trap, and pieces change nothing")
+    @Test("no input makes the parser trap, and splitting it does not change the result")
     func fuzz() async {
         let seeds = [
             "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nhi",
@@ -230,12 +230,12 @@ struct HTTP1ResponseParserTests {
             if round % 4 == 0 {
                 #expect(Self.events(of: text, behind: seeds[round % seeds.count]) == Self.events(of: text))
             }
-            // Others test time limits meanwhile.
+            // Yield to other tests, which check time limits.
             if round % 100 == 0 { await Task.yield() }
         }
     }
 
-    @Test("a head of more fields than HTTPFields has room for is too large, though the limit is said to be higher")
+    @Test("a head with more fields than HTTPFields can hold is too large, even under a higher limit")
     func fieldsWithoutLimit() {
         var configuration = EngineConfiguration()
         configuration.maximumHeadFields = .max
@@ -249,7 +249,7 @@ struct HTTP1ResponseParserTests {
     }
 
     @Test(
-        "a length is digits, as many as a length can have",
+        "a length consists of digits only and has an upper bound",
         arguments: [
             ("9223372036854775807", nil), ("9223372036854775808", .malformedResponse), ("-0", .malformedResponse),
             ("+1", .malformedResponse), ("-1", .malformedResponse), ("0x1", .malformedResponse),
@@ -262,7 +262,7 @@ struct HTTP1ResponseParserTests {
     }
 
     @Test(
-        "a chunk's size is bounded by its digits",
+        "a chunk's size has a bounded number of digits",
         arguments: [("fffffffffffffff", nil), ("1000000000000000", .malformedResponse)]
             as [(String, DirectHTTPError.Code?)]
     )
@@ -271,7 +271,7 @@ struct HTTP1ResponseParserTests {
         #expect(Self.run("\(head)\(size)\r\nab", closes: false).error == error)
     }
 
-    @Test("a body that is cut in the ends of its lines again and again is not kept after it was read")
+    @Test("a chunked body that is split in its line endings does not accumulate in memory")
     func keepsLittle() throws {
         var parser = HTTP1ResponseParser()
         parser.expect(method: .get)

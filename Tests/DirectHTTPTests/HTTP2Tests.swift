@@ -13,7 +13,7 @@ struct HTTP2Tests {
         try await Lab(addresses: ["127.0.0.1"], protocols: ["h2", "http/1.1"], handler: handler)
     }
 
-    @Test("ALPN decides, and many exchanges share one connection")
+    @Test("ALPN selects HTTP/2, and many exchanges share one connection")
     func manyOnOne() async throws {
         let lab = try await lab { .text("\($0.version) \($0.target) \($0.authority ?? "")") }
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -30,7 +30,7 @@ struct HTTP2Tests {
         await lab.stop()
     }
 
-    @Test("an origin that offers only HTTP/1.1 gets a connection for each exchange under way")
+    @Test("an origin with HTTP/1.1 only gets one connection for each concurrent exchange")
     func fallsBack() async throws {
         let gate = Gate()
         let lab = try await Lab(addresses: ["127.0.0.1"]) { _ in
@@ -52,7 +52,7 @@ struct HTTP2Tests {
         await lab.stop()
     }
 
-    @Test("two names on one address never share a connection: nothing is coalesced")
+    @Test("two names on one address use separate connections")
     func notCoalesced() async throws {
         let lab = try await lab { .text($0.connection.serverName ?? "") }
         #expect(try await lab.get("a.test").text() == "a.test")
@@ -61,7 +61,7 @@ struct HTTP2Tests {
         await lab.stop()
     }
 
-    @Test("bodies arrive whole in both directions, whatever their source and size")
+    @Test("bodies of every source and size arrive complete in both directions")
     func bodies() async throws {
         let lab = try await lab { request in
             Reply(fields: [.xSize: "\(request.bodySize)"], body: [.zeros(request.bodySize)])
@@ -82,7 +82,7 @@ struct HTTP2Tests {
         await lab.stop()
     }
 
-    @Test("informational responses are passed over, and trailers come after the body")
+    @Test("informational responses are skipped, and trailers follow the body")
     func hintsAndTrailers() async throws {
         let lab = try await lab(handler: Routes.standard)
         let response = try await lab.get("a.test", "/trailers")
@@ -92,7 +92,7 @@ struct HTTP2Tests {
         await lab.stop()
     }
 
-    @Test("a cancelled exchange ends its stream and not its neighbours")
+    @Test("a cancelled exchange ends its own stream only")
     func cancellation() async throws {
         let gate = Gate()
         let lab = try await lab { request in
@@ -110,7 +110,7 @@ struct HTTP2Tests {
         await lab.stop()
     }
 
-    @Test("a stream that the server resets is an error, and the connection goes on")
+    @Test("a reset stream is an error, and its connection stays usable")
     func reset() async throws {
         let lab = try await lab { request in
             request.path == "/cut" ? Reply(fields: [.contentLength: "10"], body: ["half"], ending: .reset) : .text("ok")
@@ -122,7 +122,7 @@ struct HTTP2Tests {
         await lab.stop()
     }
 
-    @Test("a body that nobody takes stops at its window while its neighbours go on")
+    @Test("a body that is not read stops at its window, and other streams continue")
     func backPressure() async throws {
         let lab = try await lab { request in
             request.path == "/large" ? Reply(body: [.zeros(64 << 20)]) : .text("small")
@@ -135,7 +135,7 @@ struct HTTP2Tests {
         await lab.stop()
     }
 
-    @Test("retired connections finish what they carry, and new requests dial anew")
+    @Test("retired connections finish their exchanges, and new requests open new connections")
     func retired() async throws {
         let gate = Gate()
         let lab = try await lab { request in
@@ -154,7 +154,7 @@ struct HTTP2Tests {
         await lab.stop()
     }
 
-    @Test("a shutdown with grace lets every exchange of a connection end, not the first one alone")
+    @Test("a graceful shutdown waits for every exchange of a connection")
     func graceForAll() async throws {
         let (first, second) = (Gate(), Gate())
         let lab = try await lab { request in

@@ -12,9 +12,9 @@ import Testing
 
 @testable import DirectHTTP
 
-@Suite("The end of a handshake goes with the first bytes", .timeLimit(.minutes(1)))
+@Suite("The handshake's last ACK is sent with the first bytes", .timeLimit(.minutes(1)))
 struct HandshakeEndTests {
-    /// Counts the segments that had come with the first bytes of each connection, and answers.
+    /// Counts the segments received up to the first bytes of each connection, and sends a reply.
     private final class Counter: ChannelInboundHandler, Sendable {
         typealias InboundIn = ByteBuffer
         typealias OutboundOut = ByteBuffer
@@ -33,7 +33,7 @@ struct HandshakeEndTests {
         }
     }
 
-    /// As much of Linux's `struct tcp_info` as has the count of segments, which the C library does not declare.
+    /// The part of Linux's `struct tcp_info` up to the count of segments. The C library does not declare that field.
     private struct SegmentCounts: Sendable {
         private var head: (UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0, 0, 0, 0, 0)
         private var middle: (UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0, 0, 0, 0, 0)
@@ -42,7 +42,7 @@ struct HandshakeEndTests {
         private(set) var received: UInt32 = 0
     }
 
-    @Test("an exchange's first bytes end the handshake, without a segment of its own")
+    @Test("the first bytes of an exchange carry the handshake's last ACK, which saves a segment")
     func savedSegment() async throws {
         let counter = Counter()
         let server = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
@@ -51,7 +51,7 @@ struct HandshakeEndTests {
         let port = UInt16(server.localAddress?.port ?? 0)
         let endpoint = Endpoint(IPAddress(v4: 0x7f00_0001), port: port)
         let engine = Engine()
-        // The kernel waits for 200 ms only, which a busy machine may need once for the way from one call to the next.
+        // The kernel delays the ACK for 200 ms only. On a busy machine one connection may exceed that.
         for _ in 0..<3 {
             let request = try PreparedRequest(.get, HTTPURL("http://a.test:\(port)/"))
             let response = try await engine.exchange(request, from: EndpointList([endpoint]))

@@ -5,7 +5,7 @@ import Testing
 
 @testable import DirectHTTP
 
-@Suite("Content codings, undone piece by piece")
+@Suite("Decoding of content codings")
 struct InflaterTests {
     private static let one: [UInt8] = [
         31, 139, 8, 0, 0, 0, 0, 0, 2, 3, 203, 207, 75, 85, 0, 0, 73, 97, 172, 35, 4, 0, 0, 0,
@@ -26,7 +26,7 @@ struct InflaterTests {
         ("a byte at a time", (one + two).map { [$0] }, "one two", true),
     ]
 
-    @Test("a gzip body may have several members, wherever its pieces end (RFC 1952 §2.2)", arguments: rows)
+    @Test("a gzip body may have several members, however it is split (RFC 1952 §2.2)", arguments: rows)
     func members(_ row: (what: String, pieces: [[UInt8]], text: String, isWhole: Bool)) throws {
         let inflater = Inflater(.gzip)
         var text = ""
@@ -37,16 +37,16 @@ struct InflaterTests {
         #expect(text == row.text && inflater.isFinished == row.isWhole, "\(row.what)")
     }
 
-    @Test("a long body does not stay in memory behind what was read of it")
+    @Test("the consumed part of a long body does not stay in memory")
     func inputIsNotKept() throws {
-        // Raw deflate in blocks that are stored as they are (RFC 1951 §3.2.4).
+        // Raw deflate in stored blocks (RFC 1951 §3.2.4).
         let size = 1_000
         let (low, high) = (UInt8(size & 255), UInt8(size >> 8))
         let head: [UInt8] = [0, low, high, ~low, ~high]
         let block = head + [UInt8](repeating: 7, count: size)
         let inflater = Inflater(.deflate)
         var count = 0
-        // Pieces end in the middle of a block: something of each is left when the next one comes.
+        // Each piece ends within a block, so that part of the block remains for the next piece.
         var rest = ByteBuffer(bytes: block.prefix(3))
         for _ in 0..<4_000 {
             rest.writeBytes(block.dropFirst(3) + block.prefix(3))
@@ -58,11 +58,11 @@ struct InflaterTests {
         #expect(inflater.capacity < 64 * 1024)
     }
 
-    @Test("a piece of a few plain bytes does not keep the memory of a large one")
+    @Test("a small decoded piece does not keep the memory of a large buffer")
     func smallPieces() throws {
         let inflater = Inflater(.deflate)
         var pieces: [ByteBuffer] = []
-        // A server that flushes after each byte: stored blocks of one byte.
+        // A server that flushes after each byte, in stored blocks of one byte.
         for _ in 0..<100 {
             inflater.feed(ByteBuffer(bytes: [0, 1, 0, 0xfe, 0xff, 7]))
             while let plain = try inflater.next() { pieces.append(plain) }
@@ -71,7 +71,7 @@ struct InflaterTests {
         #expect(pieces.map(\.storageCapacity).reduce(0, +) <= 100 * 64)
     }
 
-    @Test("blocks without content that never end are given up after a bounded number of bytes")
+    @Test("endless blocks without content are an error after a bounded number of bytes")
     func endlessSilence() throws {
         let inflater = Inflater(.deflate)
         var fed = 0
@@ -90,12 +90,12 @@ struct InflaterTests {
 
     // MARK: Several codings
 
-    /// "one two three" in zlib's form of deflate, then in gzip.
+    /// "one two three" in zlib format, then in gzip.
     private static let both: [UInt8] = [
         31, 139, 8, 0, 0, 0, 0, 0, 2, 3, 171, 152, 115, 250, 188, 119, 168, 134, 230, 249, 112, 141, 147, 26,
         94, 190, 172, 12, 74, 185, 44, 95, 1, 44, 242, 148, 40, 21, 0, 0, 0,
     ]
-    /// 64 MiB of zeros by gzip, twice.
+    /// 64 MiB of zeros, compressed twice by gzip.
     private static let bomb: [UInt8] = [
         31, 139, 8, 0, 0, 0, 0, 0, 2, 3, 237, 220, 175, 78, 66, 113, 20, 192, 241, 139, 92, 55, 38, 27, 98, 32,
         25, 228, 17, 136, 20, 6, 26, 204, 6, 205, 142, 7, 32, 146, 101, 115, 38, 11, 47, 65, 102, 99, 115, 179,
@@ -110,7 +110,7 @@ struct InflaterTests {
         0, 136, 228, 185, 249, 217, 123, 95, 237, 135, 124, 7, 60, 76, 236, 250, 226, 254, 0, 0,
     ]
 
-    /// The inner one lacks its end.
+    /// A body whose inner coding is truncated.
     private static let cut: [UInt8] = [
         31, 139, 8, 0, 0, 0, 0, 0, 2, 3, 147, 239, 230, 96, 0, 1, 38, 230, 211, 231, 189, 67, 53, 52, 207, 135,
         107, 156, 212, 240, 242, 101, 5, 0, 213, 13, 116, 135, 24, 0, 0, 0,
@@ -130,12 +130,12 @@ struct InflaterTests {
         ("gzip, gzip, gzip", []),
     ]
 
-    @Test("codings are undone where all of them are known and they are few", arguments: fields)
+    @Test("a list of codings is accepted if all are supported and few", arguments: fields)
     func lists(_ row: (value: String, codings: [Inflater.Coding])) {
         #expect(Inflater.Coding.list(fieldValue: row.value) == row.codings)
     }
 
-    @Test("two codings on one body are undone, the last one first, wherever its pieces end", arguments: [1, 7, 4096])
+    @Test("two codings are decoded in reverse order, however the body is split", arguments: [1, 7, 4096])
     func twoCodings(_ size: Int) throws {
         let decoder = ContentDecoder([.deflate, .gzip])
         var text = ""
@@ -149,7 +149,7 @@ struct InflaterTests {
         #expect(text == "one two three" && decoder.isFinished)
     }
 
-    @Test("an inner coding that is cut short is no whole body")
+    @Test("a truncated inner coding is not complete")
     func innerCut() throws {
         let decoder = ContentDecoder([.gzip, .gzip])
         decoder.feed(ByteBuffer(bytes: Self.cut))
@@ -157,7 +157,7 @@ struct InflaterTests {
         #expect(!decoder.isFinished)
     }
 
-    @Test("a body that grows by both codings comes in pieces of bounded size")
+    @Test("a body that expands by both codings is delivered in pieces of bounded size")
     func boundedGrowth() throws {
         let decoder = ContentDecoder([.gzip, .gzip])
         decoder.feed(ByteBuffer(bytes: Self.bomb))

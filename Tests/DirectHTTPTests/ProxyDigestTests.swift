@@ -9,9 +9,9 @@ import Testing
 
 @testable import DirectHTTP
 
-@Suite("Proxies that ask for Digest (RFC 7616)", .timeLimit(.minutes(1)))
+@Suite("Proxies with Digest authentication (RFC 7616)", .timeLimit(.minutes(1)))
 struct ProxyDigestTests {
-    /// A proxy that checks answers, before a site in TLS and one in the clear.
+    /// A proxy that checks Digest answers, in front of a TLS site and a plain site.
     struct DigestLab {
         let lab: Lab
         let plain: LoopbackOrigin
@@ -19,8 +19,8 @@ struct ProxyDigestTests {
         var proxy: Proxy
 
         /// - Parameters:
-        ///   - ending: what becomes of the connection behind a challenge.
-        ///   - uses: how many requests a nonce is good for.
+        ///   - ending: how the connection ends after a challenge.
+        ///   - uses: the number of requests for which a nonce is valid.
         init(ending: Reply.Ending = .keepAlive, uses: Int = 1_000, password: String = "secret") async throws {
             lab = try await Lab(addresses: ["127.0.0.1"]) { .text("\($0.connection.serverName ?? "-") \($0.target)") }
             plain = try await LoopbackOrigin.start { .text("\($0.target) \($0.text)") }
@@ -77,7 +77,7 @@ struct ProxyDigestTests {
             )
         }
 
-        /// What each request gave: `B` for Basic, `D` for Digest, `-` for nothing.
+        /// The scheme of each request's credentials: `B` for Basic, `D` for Digest, `-` for none.
         var given: String {
             server.requests.map { $0.fields[.proxyAuthorization].map { String($0.prefix(1)) } ?? "-" }.joined()
         }
@@ -90,7 +90,7 @@ struct ProxyDigestTests {
     }
 
     @Test(
-        "a tunnel and a forwarded request are asked once, on a connection that is kept or on the next; later ones answer by themselves",
+        "one challenge is enough for a tunnel or a forwarded request, and later requests answer in advance",
         arguments: [true, false],
         [Reply.Ending.keepAlive, .close]
     )
@@ -107,11 +107,11 @@ struct ProxyDigestTests {
         }
     }
 
-    @Test("a nonce that is too old costs one more round", arguments: [true, false], [Reply.Ending.keepAlive, .close])
+    @Test("a stale nonce costs one more round trip", arguments: [true, false], [Reply.Ending.keepAlive, .close])
     func stale(isSecure: Bool, ending: Reply.Ending) async throws {
         let lab = try await DigestLab(ending: ending, uses: 1)
         for _ in 0..<3 {
-            // A connection rests once its response was read.
+            // A connection is idle once its response was read.
             #expect(try await lab.get(isSecure: isSecure).text() == (isSecure ? "a.test /x" : "/x "))
             lab.lab.engine.closeIdle()
         }
@@ -120,7 +120,7 @@ struct ProxyDigestTests {
     }
 
     @Test(
-        "a proxy that calls every nonce too old is answered twice, and then its refusal is the result",
+        "a proxy that calls every nonce stale gets two answers, and then its refusal is the result",
         arguments: [Reply.Ending.keepAlive, .close]
     )
     func alwaysStale(ending: Reply.Ending) async throws {
@@ -129,12 +129,12 @@ struct ProxyDigestTests {
         #expect(lab.given == "BDD")
         let error = await #expect(throws: DirectHTTPError.self) { _ = try await lab.get(isSecure: true) }
         #expect(error?.code == .proxyRefused && error?.response?.status == .proxyAuthenticationRequired)
-        // The nonce of before is remembered, and a tunnel is dialled twice at the most.
+        // The previous nonce is remembered, and a tunnel is opened at most twice.
         #expect(lab.given == (ending == .keepAlive ? "BDDDDD" : "BDDDD"))
         await lab.stop()
     }
 
-    @Test("a wrong password is given once: more would lock accounts", arguments: [Reply.Ending.keepAlive, .close])
+    @Test("a wrong password is sent once, so that no account is locked", arguments: [Reply.Ending.keepAlive, .close])
     func wrong(ending: Reply.Ending) async throws {
         let lab = try await DigestLab(ending: ending, password: "guess")
         #expect(try await lab.get(isSecure: false).head.status == .proxyAuthenticationRequired)
@@ -146,7 +146,7 @@ struct ProxyDigestTests {
         await lab.stop()
     }
 
-    @Test("a proxy that asks for Basic though it was given is not given the password by Digest, too")
+    @Test("a proxy that asks for Basic after receiving it does not get the password by Digest")
     func refusedBasic() async throws {
         let memory = AuthMemory()
         let origin = Origin(scheme: .http, host: try Host("proxy.test"))
@@ -162,7 +162,7 @@ struct ProxyDigestTests {
         }
     }
 
-    @Test("a body that can be read only once is sent once; the proxy's answer is the response")
+    @Test("a body that can be read only once is sent once, and the proxy's challenge is the response")
     func once() async throws {
         let lab = try await DigestLab()
         let body = RequestBody.once(length: 1, PieceSequence(ByteBuffer(string: "x"), count: 1))

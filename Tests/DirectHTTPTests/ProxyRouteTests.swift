@@ -8,9 +8,9 @@ import NIOCore
 import Names
 import Testing
 
-@Suite("Proxies: the name travels through each kind", .timeLimit(.minutes(1)))
+@Suite("Requests through each kind of proxy", .timeLimit(.minutes(1)))
 struct ProxyRouteTests {
-    /// A proxy of one kind before a site in TLS and a site in the clear.
+    /// A proxy of one kind in front of a TLS site and a plain site.
     struct ProxyLab {
         let lab: Lab
         let plain: LoopbackOrigin
@@ -55,7 +55,7 @@ struct ProxyRouteTests {
     }
 
     @Test(
-        "every kind carries https and http by name, with user and password",
+        "every kind of proxy receives names, user and password, for https and http",
         arguments: [false, true],
         [
             ProxyServer.Kind.http, .socks5,
@@ -76,7 +76,7 @@ struct ProxyRouteTests {
         await lab.stop()
     }
 
-    @Test("a proxy over TLS must show a certificate for its own name, whatever the request's checks are")
+    @Test("a proxy over TLS must have a certificate for its own name, even if the request checks none")
     func proxyCertificate() async throws {
         var lab = try await ProxyLab(.http, isSecure: true, certificateFor: "other.test")
         var insecure = lab.lab.tls
@@ -100,7 +100,7 @@ struct ProxyRouteTests {
     }
 
     @Test(
-        "a proxy over TLS is not offered HTTP/2, whatever its settings allow for origins",
+        "a proxy over TLS is not offered HTTP/2, even if its settings allow it",
         arguments: ["http", "https"]
     )
     func offersNoHTTP2(_ scheme: String) async throws {
@@ -136,7 +136,7 @@ struct ProxyRouteTests {
     }
 
     @Test(
-        "a proxy whose answer to CONNECT has no end is given up, where no time limit ends it either",
+        "an endless response to CONNECT is an error, also without a time limit",
         arguments: [
             ("", "HTTP/1.1 102 Processing\r\n\r\n"),
             (
@@ -169,7 +169,7 @@ struct ProxyRouteTests {
         await server.stop()
     }
 
-    @Test("the origin's certificate is checked behind each proxy: by name, and by address where it has no name")
+    @Test("the origin's certificate is verified through each proxy, by name or by address")
     func originCertificate() async throws {
         for kind in [ProxyServer.Kind.http, .socks5] {
             let lab = try await ProxyLab(kind)
@@ -177,7 +177,7 @@ struct ProxyRouteTests {
                 _ = try await lab.get("https://c.test:\(lab.lab.origin.port)/")
             }
             #expect(error?.code == .certificateRejected)
-            // The proxy is at 127.0.0.1: a certificate for that address is none for the origin's.
+            // The proxy's address is 127.0.0.1. A certificate for it must not be accepted for the origin's address.
             let impostor = try await LoopbackOrigin.start(
                 tls: ServerTLS(try lab.lab.authority.certificate(for: "127.0.0.1"))
             ) { _ in .text("impostor") }
@@ -196,7 +196,7 @@ struct ProxyRouteTests {
         }
     }
 
-    @Test("a proxy that refuses is an error that says what it refused", arguments: [ProxyServer.Kind.http, .socks5])
+    @Test("a refusal by a proxy is an error with its cause", arguments: [ProxyServer.Kind.http, .socks5])
     func refuses(kind: ProxyServer.Kind) async throws {
         let blocked = try await ProxyLab(kind, reaches: false)
         var error = await #expect(throws: DirectHTTPError.self) { _ = try await blocked.get("https://a.test/") }

@@ -11,7 +11,7 @@ struct RacePlanTests {
 
     private func at(_ milliseconds: Int64) -> NIODeadline { .uptimeNanoseconds(0) + .milliseconds(milliseconds) }
 
-    @Test("a silent endpoint gets a rival after the stagger, and the first to be ready wins")
+    @Test("a silent endpoint is raced by the next one after the stagger, and the first to be ready wins")
     mutating func stagger() {
         #expect(plan.handle(.start, now: at(0)) == [.dial(0), .wake(at(250))])
         #expect(plan.handle(.timer, now: at(250)) == [.dial(1), .wake(at(500))])
@@ -20,7 +20,7 @@ struct RacePlanTests {
         #expect(plan.handle(.connected(0), now: at(290)).isEmpty, "the race is over")
     }
 
-    @Test("a refused endpoint moves on at once")
+    @Test("a refused connection starts the next endpoint at once")
     mutating func refused() {
         #expect(plan.handle(.start, now: at(0)) == [.dial(0), .wake(at(250))])
         #expect(plan.handle(.failed(0), now: at(1)) == [.dial(1), .wake(at(251))])
@@ -28,7 +28,7 @@ struct RacePlanTests {
         #expect(plan.handle(.failed(2), now: at(3)) == [.giveUp])
     }
 
-    @Test("a failed handshake falls back on the endpoint in reserve before it dials another")
+    @Test("after a failed handshake a connected endpoint is used before another one is dialled")
     mutating func reserve() {
         _ = plan.handle(.start, now: at(0))
         _ = plan.handle(.timer, now: at(250))
@@ -39,7 +39,7 @@ struct RacePlanTests {
         #expect(plan.handle(.failed(2), now: at(320)) == [.giveUp])
     }
 
-    @Test("a handshake that hangs gets a rival after the patience")
+    @Test("a handshake that hangs is raced by the next endpoint after the patience")
     mutating func patience() {
         _ = plan.handle(.start, now: at(0))
         _ = plan.handle(.connected(0), now: at(10))

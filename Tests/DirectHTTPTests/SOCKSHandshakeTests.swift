@@ -6,14 +6,14 @@ import Testing
 
 @testable import DirectHTTP
 
-@Suite("SOCKS5 as a value")
+@Suite("SOCKS5 handshake")
 struct SOCKSHandshakeTests {
     static func handshake(_ host: String = "a.test", user: String? = nil) throws -> SOCKSHandshake {
         let origin = Origin(scheme: .https, host: try Host(host), port: 443)
         return try SOCKSHandshake(to: origin, user: user, password: user.map { _ in "pw" })
     }
 
-    @Test("names travel as names, addresses as addresses")
+    @Test("names are sent as names, and addresses as addresses")
     func requests() throws {
         let rows: [(String, [UInt8])] = [
             ("a.test", [3, 6] + Array("a.test".utf8)), ("192.0.2.1", [1, 192, 0, 2, 1]),
@@ -26,7 +26,7 @@ struct SOCKSHandshakeTests {
         }
     }
 
-    @Test("user and password are sent when the proxy asks, not before")
+    @Test("user and password are sent only when the proxy asks for them")
     func authentication() throws {
         var handshake = try Self.handshake(user: "me")
         #expect(handshake.greeting == [5, 2, 0, 2])
@@ -38,7 +38,7 @@ struct SOCKSHandshakeTests {
         }
     }
 
-    @Test("a reply is whole in any pieces, and what stands behind it is handed over")
+    @Test("a reply is parsed however it is split, and the bytes after it are returned")
     func pieces() throws {
         for bound in [[1, 0, 0, 0, 0], [3, 1, 65], [4] + [UInt8](repeating: 0, count: 16)] as [[UInt8]] {
             let reply = [5, 0, 0] + bound + [0, 0]
@@ -50,7 +50,7 @@ struct SOCKSHandshakeTests {
     }
 
     @Test(
-        "a proxy that refuses, or speaks something else, is an error",
+        "a refusal and a reply that is not SOCKS5 are errors",
         arguments: [
             ([[4, 0]], "SOCKS5"), ([Array("HTTP/1.1 400".utf8)], "SOCKS5"), ([[5, 0xff]], "password"),
             ([[5, 2]], "password"), ([[5, 0], [5, 2]], "allow"), ([[5, 0], [5, 4]], "host"),
@@ -66,7 +66,7 @@ struct SOCKSHandshakeTests {
         #expect(error?.message.contains(says) == true)
     }
 
-    @Test("bytes of any kind end in an error, a wait or a tunnel, and never in a trap")
+    @Test("bytes of any kind give an error, a wait or a tunnel, and never trap")
     func fuzz() throws {
         var random = SeededRandom(seed: 1928)
         let seeds: [[UInt8]] = [[5, 0, 5, 0, 0, 1, 1, 2, 3, 4, 0, 80], [5, 2, 1, 0, 5, 0, 0, 3, 2, 65, 66, 0, 80]]

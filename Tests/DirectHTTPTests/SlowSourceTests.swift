@@ -9,10 +9,10 @@ import Testing
 
 @testable import DirectHTTP
 
-/// What a connection does with an exchange, by a clock that is moved by hand.
-@Suite("A request's body whose source is slow, and a connection that is gone")
+/// The exchanges of a connection, on a manual clock.
+@Suite("Slow request bodies and lost connections")
 struct SlowSourceTests {
-    /// A handler on a channel that is connected, and an exchange that it may carry.
+    /// A handler on a connected channel, and an exchange for it.
     private func start(http2: Bool) throws -> (EmbeddedChannel, any ConnectionHandler, Exchange) {
         let channel = EmbeddedChannel()
         channel.connect(to: try SocketAddress(ipAddress: "127.0.0.1", port: 1), promise: nil)
@@ -47,7 +47,7 @@ struct SlowSourceTests {
         return Exchange(request: request, limits: ExchangeLimits(bufferedBytes: 64 * 1024, idle: .seconds(60)))
     }
 
-    @Test("the server is not blamed for the silence of the body's own source", arguments: [false, true])
+    @Test("a slow body source does not count as the server's silence", arguments: [false, true])
     func slowSource(http2: Bool) throws {
         let (channel, handler, exchange) = try start(http2: http2)
         handler.start(exchange, now: channel.eventLoop.now)
@@ -66,7 +66,7 @@ struct SlowSourceTests {
     }
 
     @Test(
-        "a server that answers instead of asking for the body, and falls silent, is blamed",
+        "a server that answers instead of asking for the body and then falls silent is timed out",
         arguments: [false, true]
     )
     func silentRefusal(http2: Bool) throws {
@@ -83,7 +83,7 @@ struct SlowSourceTests {
         _ = try channel.finish(acceptAlreadyClosed: true)
     }
 
-    @Test("a request that finds its connection gone has not left: any method may go again", arguments: [false, true])
+    @Test("a request on a lost connection counts as not sent, so any method may be repeated", arguments: [false, true])
     func gone(http2: Bool) throws {
         let (channel, handler, exchange) = try start(http2: http2)
         _ = try channel.finish(acceptAlreadyClosed: true)

@@ -8,7 +8,7 @@ import Testing
 
 @Suite("TLS contexts")
 struct TLSContextsTests {
-    @Test("settings that are made anew all the time do not pile up, and those in use are kept")
+    @Test("contexts of new settings do not accumulate, and contexts in use are kept")
     func bound() throws {
         let authority = try TestAuthority()
         let contexts = TLSContexts()
@@ -25,7 +25,7 @@ struct TLSContextsTests {
         #expect(contexts.count == TLSContexts.maximumContexts)
     }
 
-    @Test("a file that was renewed is read anew, and one that stayed as it was is not")
+    @Test("a renewed file is read again, and an unchanged file is not")
     func renewedFile() throws {
         let path = FileManager.default.temporaryDirectory.path + "/beeline-test-\(UUID().uuidString)"
         defer { try? FileManager.default.removeItem(atPath: path) }
@@ -37,12 +37,12 @@ struct TLSContextsTests {
         try Data(pem.utf8).write(to: URL(fileURLWithPath: path))
         let first = try contexts.context(for: settings, checksName: true).context
         #expect(try contexts.context(for: settings, checksName: true).context === first)
-        // Of another size, since the clock of some file systems is slow.
+        // Use another size, because some file systems have coarse timestamps.
         try Data((try TestAuthority().rootPEM + "\n\n").utf8).write(to: URL(fileURLWithPath: path))
         #expect(try contexts.context(for: settings, checksName: true).context !== first)
     }
 
-    @Test("a file that cannot be read to its end holds up only those who want it")
+    @Test("a file that blocks delays only the requests that need it")
     func slowFile() async throws {
         let authority = try TestAuthority()
         let path = FileManager.default.temporaryDirectory.path + "/beeline-test-\(UUID().uuidString)"
@@ -55,7 +55,7 @@ struct TLSContextsTests {
         let (ends, end) = AsyncStream.makeStream(of: Bool.self)
         let thread = Thread { [slow] in end.yield((try? contexts.context(for: slow, checksName: true)) != nil) }
         thread.start()
-        // A writer can open a FIFO without waiting when there is a reader.
+        // Opening a FIFO for writing succeeds without waiting once it has a reader.
         var writer: CInt = -1
         let deadline = ContinuousClock.now + .seconds(10)
         while writer < 0, ContinuousClock.now < deadline {

@@ -8,8 +8,8 @@ import NIOConcurrencyHelpers
 import Names
 import Testing
 
-/// OpenSSL's server tells in its page whether a session was taken up.
-@Suite("TLS sessions: the next connection to a name takes up the last one's", .timeLimit(.minutes(1)))
+/// The page of OpenSSL's server says whether the session was resumed.
+@Suite("TLS session resumption", .timeLimit(.minutes(1)))
 struct TLSSessionTests {
     private final class Server {
         let authority: TestAuthority
@@ -48,7 +48,7 @@ struct TLSSessionTests {
             return settings
         }
 
-        /// What the server says of a new connection's session: New or Reused.
+        /// The server's report on a new connection's session: New or Reused.
         func connect(_ host: String = "a.test", _ tls: TLSSettings? = nil) async throws -> String {
             let endpoints = EndpointList([try Endpoint(parsing: "127.0.0.1:\(port)", defaultPort: 443)])
             let request = try PreparedRequest(.get, HTTPURL("https://\(host):\(port)/"))
@@ -59,7 +59,7 @@ struct TLSSessionTests {
     }
 
     @Test(
-        "a session is taken up again and again, and a server that lost it shows its certificate",
+        "a session is resumed repeatedly, and a server that lost it starts a new one",
         arguments: ["-tls1_3", "-tls1_2"]
     )
     func resume(_ version: String) async throws {
@@ -70,13 +70,13 @@ struct TLSSessionTests {
         #expect(seen == ["New", "Reused", "Reused", "Reused"])
         server.stop()
         try await server.start(version)
-        // It knows none of the sessions that we hold.
+        // The restarted server knows none of the client's sessions.
         while try await server.connect() == "New" {}
         #expect(try await server.connect() == "Reused")
         await server.shutDown()
     }
 
-    @Test("it is another name's no more than other settings'")
+    @Test("a session is not resumed for another name or with other settings")
     func keptApart() async throws {
         let server = try Server()
         try await server.start("-tls1_3")
@@ -90,7 +90,7 @@ struct TLSSessionTests {
         await server.shutDown()
     }
 
-    @Test("nothing is taken up where that is not wanted")
+    @Test("no session is resumed if the settings disable it")
     func unwanted() async throws {
         let server = try Server()
         try await server.start("-tls1_3")
@@ -100,7 +100,7 @@ struct TLSSessionTests {
         await server.shutDown()
     }
 
-    @Test("the session of a name that was not connected to for long makes room for others")
+    @Test("the least recently used session is replaced")
     func bound() async throws {
         let server = try Server()
         try await server.start("-tls1_3")
@@ -113,7 +113,7 @@ struct TLSSessionTests {
         await server.shutDown()
     }
 
-    @Test("the next handshake brings a key for the group that the server chose, and no other")
+    @Test("the next handshake sends a key share for the server's chosen group only")
     func keyShare() async throws {
         let server = try Server()
         let hellos = NIOLockedValueBox<[[UInt8]]>([])
@@ -128,7 +128,7 @@ struct TLSSessionTests {
         try await server.start("-tls1_3")
         #expect(try await server.connect() == "New")
         server.stop()
-        // The first of these offers the session, and has failed: the second knows of nothing.
+        // The first of these connections offers the session and fails. The second has no session.
         try await record(2)
         let sizes = hellos.withLockedValue { $0.map(\.count) }
         try #require(sizes.count == 3)

@@ -8,9 +8,9 @@ import NIOSSL
 import Names
 import Testing
 
-@Suite("TLS: who the client is, and which keys it takes", .timeLimit(.minutes(1)))
+@Suite("TLS: client certificates, pinned keys and versions", .timeLimit(.minutes(1)))
 struct TLSTests {
-    /// A server that asks for a certificate of `clients`.
+    /// A server that requires a certificate issued by `clients`.
     private func start(_ authority: TestAuthority, clients: TestAuthority) async throws -> LoopbackOrigin {
         var tls = ServerTLS(try authority.certificate(for: "a.test"))
         tls.clientAuthority = clients
@@ -29,7 +29,7 @@ struct TLSTests {
         return settings
     }
 
-    @Test("a client certificate is shown to a server that asks: from PEM, from files and from DER")
+    @Test("a client certificate from PEM, files or DER is sent to a server that requests it")
     func clientCertificate() async throws {
         let authority = try TestAuthority()
         let clients = try TestAuthority(name: "Clients")
@@ -63,7 +63,7 @@ struct TLSTests {
     }
 
     @Test(
-        "a pin is read whose digits begin with slashes, as one in 64 does",
+        "a pin whose Base64 begins with slashes is parsed",
         arguments: [0x00, 0xfb, 0xfc, 0xff] as [UInt8]
     )
     func slashesOfPins(octet: UInt8) throws {
@@ -73,7 +73,7 @@ struct TLSTests {
         #expect(PublicKeyPin("sha256///\(digits)") == nil && PublicKeyPin("sha256/\(digits.dropFirst())") == nil)
     }
 
-    @Test("a pinned key is taken, a backup too; any other is a mismatch that shows the key")
+    @Test("a pinned key and a backup pin are accepted, and any other key is an error that contains it")
     func pins() async throws {
         let lab = try await Lab(addresses: ["127.0.0.1"]) { _ in .text("ok") }
         let certificate = try lab.authority.certificate(for: "a.test")
@@ -119,7 +119,7 @@ struct TLSTests {
     }
 
     @Test(
-        "a pin is read as curl writes it and as others do, and as nothing else",
+        "a pin is parsed with one slash or two, and any other form is rejected",
         arguments: [
             ("sha256//AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=", true),
             ("sha256/AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=", true),
@@ -131,7 +131,7 @@ struct TLSTests {
         #expect(PublicKeyPin(text).map { $0.hash == Array(0..<32) } == (isPin ? true : nil))
     }
 
-    @Test("a server below the lowest version is refused, and roots are those that were given")
+    @Test("a server below the minimum version is refused, and only the given roots are trusted")
     func versionAndRoots() async throws {
         let authority = try TestAuthority()
         var old = ServerTLS(try authority.certificate(for: "a.test"))
@@ -153,7 +153,7 @@ struct TLSTests {
         await origin.stop()
     }
 
-    @Test("an identity or roots that cannot be read are told apart: which part, which file, and what to do")
+    @Test("an error for an unreadable identity or root names the part, the file and the remedy")
     func unreadableFiles() async throws {
         let authority = try TestAuthority()
         let certificate = try authority.certificate(for: "client.test")
@@ -202,7 +202,7 @@ struct TLSTests {
     }
 
     @Test(
-        "what a server says of TLS is told in words, without a line of BoringSSL's source",
+        "a TLS error is explained in plain words, without BoringSSL's source lines",
         arguments: [
             ("a server of old versions", Refusing.oldVersion, DirectHTTPError.Code.tlsFailed, "minimumVersion"),
             ("a server without TLS", .noTLS, .tlsFailed, "does not speak TLS"),
@@ -224,7 +224,7 @@ struct TLSTests {
             settings.minimumVersion = .tls13
         }
         if server == .strangeClient {
-            // In TLS 1.3 its words may be lost with the connection, which it closes before it has read the request.
+            // In TLS 1.3 the server may close the connection before it reads the request, and its alert may be lost.
             tls.maximumVersion = .tlsv12
             tls.clientAuthority = try TestAuthority(name: "Clients")
             let certificate = try authority.certificate(for: "client.test")

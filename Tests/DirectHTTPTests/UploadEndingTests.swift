@@ -9,10 +9,10 @@ import Testing
 
 @testable import DirectHTTP
 
-/// What becomes of a request's body when something ends its exchange, by a clock that is moved by hand.
-@Suite("A request's body whose exchange ends")
+/// Request bodies whose exchange ends early, on a manual clock.
+@Suite("Request bodies whose exchange ends")
 struct UploadEndingTests {
-    /// A handler on a channel that is connected, behind what plays its socket.
+    /// A handler on a connected channel, above a scripted socket.
     private func connect(
         http2: Bool,
         socket: ScriptedSocket,
@@ -53,10 +53,10 @@ struct UploadEndingTests {
         return Exchange(request: request, limits: ExchangeLimits(bufferedBytes: 64 * 1024, idle: .seconds(60)))
     }
 
-    /// More than the window of a stream, and than what may wait for it.
+    /// More than the window of a stream and the bytes that may wait for it.
     private let large = ByteBuffer(repeating: 1, count: 200_000)
 
-    @Test("a new connection waits for its first exchange, however short it may rest", arguments: [false, true])
+    @Test("a new connection waits for its first exchange in spite of an idle limit of zero", arguments: [false, true])
     func firstRest(http2: Bool) throws {
         let (channel, handler) = try connect(
             http2: http2,
@@ -70,7 +70,7 @@ struct UploadEndingTests {
         _ = try? channel.finish(acceptAlreadyClosed: true)
     }
 
-    @Test("a body that waits for room is let go when its exchange is given up", arguments: [false, true])
+    @Test("a body that waits for room is released when its exchange is cancelled", arguments: [false, true])
     func abandoned(http2: Bool) throws {
         let (channel, handler) = try connect(http2: http2, socket: ScriptedSocket(blocksAfterWrite: true))
         let exchange = try exchange()
@@ -83,7 +83,7 @@ struct UploadEndingTests {
         _ = try channel.finish(acceptAlreadyClosed: true)
     }
 
-    @Test("a large piece of a streamed body leaves in parts, each of which is a sign of life")
+    @Test("a large piece of a streamed body is sent in parts, each of which counts as activity")
     func largePiece() async throws {
         let piece = ByteBuffer(repeating: 1, count: 1_000_000)
         let exchange = try exchange(.stream(length: 2_000_000) { PieceSequence(piece, count: 2) })
@@ -95,7 +95,7 @@ struct UploadEndingTests {
         #expect(!exchange.isOver)
     }
 
-    @Test("a body that a failing write ends at once is let go", arguments: [false, true])
+    @Test("a body is released when a write fails at once", arguments: [false, true])
     func failedAtOnce(http2: Bool) throws {
         let socket = ScriptedSocket(blocksAfterWrite: !http2)
         let (channel, handler) = try connect(http2: http2, socket: socket)
@@ -109,7 +109,7 @@ struct UploadEndingTests {
         _ = try? channel.finish(acceptAlreadyClosed: true)
     }
 
-    @Test("a response that comes while the body is blocked is delivered before the body is let go")
+    @Test("a response that arrives while the body is blocked is delivered before the body is released")
     func earlyResponse() throws {
         let (channel, handler) = try connect(http2: false, socket: ScriptedSocket(blocksAfterWrite: true))
         let exchange = try exchange()
@@ -122,14 +122,14 @@ struct UploadEndingTests {
         _ = try channel.finish(acceptAlreadyClosed: true)
     }
 
-    @Test("a body that is not wanted any more does not fail its exchange: the response is another matter")
+    @Test("a body that the server does not want is stopped without an error of its exchange")
     func notWanted() async throws {
         let exchange = try exchange(.stream(length: nil) { PieceSequence(ByteBuffer(string: "piece"), count: 3) })
         await exchange.upload(on: DeafCarrier())
         #expect(!exchange.isOver)
     }
 
-    @Test("a large body in memory that leaves slowly is no silence of the server")
+    @Test("a large body that is sent slowly does not count as the server's silence")
     func slowBody() throws {
         let (channel, handler) = try connect(http2: false, socket: ScriptedSocket(blocksAfterWrite: true))
         let body = ByteBuffer(bytes: (0..<1 << 20).map { UInt8(truncatingIfNeeded: $0 / 7) })
@@ -149,7 +149,7 @@ struct UploadEndingTests {
         _ = try channel.finish(acceptAlreadyClosed: true)
     }
 
-    @Test("a large body in memory that does not leave at all ends with the idle limit")
+    @Test("a large body that cannot be sent at all ends with the idle limit")
     func stuckBody() throws {
         let (channel, handler) = try connect(http2: false, socket: ScriptedSocket(blocksAfterWrite: true))
         let exchange = try exchange(.bytes(large))
@@ -160,7 +160,7 @@ struct UploadEndingTests {
     }
 }
 
-/// Plays a socket: one that takes a write at a time, or whose writes fail at once.
+/// A scripted socket that blocks after each write, or whose writes fail at once.
 private final class ScriptedSocket: ChannelOutboundHandler {
     typealias OutboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
@@ -178,14 +178,14 @@ private final class ScriptedSocket: ChannelOutboundHandler {
             return context.fireErrorCaught(Broken())
         }
         context.write(data, promise: promise)
-        // What is small, as a request's head, it takes at once.
+        // It accepts small writes, such as a request's head, without blocking.
         if blocksAfterWrite, unwrapOutboundIn(data).readableBytes > 1_000 {
             (context.channel as? EmbeddedChannel)?.isWritable = false
         }
     }
 }
 
-/// Takes all of a body.
+/// Accepts every piece of a body.
 private final class CountingCarrier: ExchangeCarrier {
     let sizes = NIOLockedValueBox<[Int]>([])
     let isFinished = NIOLockedValueBox(false)
@@ -201,7 +201,7 @@ private final class CountingCarrier: ExchangeCarrier {
     func finishSending(_ exchange: Exchange) { isFinished.withLockedValue { $0 = true } }
 }
 
-/// Takes nothing of a body.
+/// Accepts no piece of a body.
 private struct DeafCarrier: ExchangeCarrier {
     var isCallerOnLoop: Bool { false }
     func start(_ exchange: Exchange, now: NIODeadline) {}

@@ -6,9 +6,9 @@ import Testing
 
 @testable import DirectHTTP
 
-@Suite("A WebSocket whose reader lags", .timeLimit(.minutes(1)))
+@Suite("A WebSocket with a slow reader", .timeLimit(.minutes(1)))
 struct WebSocketBackPressureTests {
-    /// Has no room after each large write.
+    /// Blocks after each large write.
     private final class SlowSocket: ChannelOutboundHandler {
         typealias OutboundIn = ByteBuffer
 
@@ -21,7 +21,7 @@ struct WebSocketBackPressureTests {
     }
 
     @Test(
-        "a large message on a slow line leaves frame by frame: PINGs are answered between them, and nothing counts as silence"
+        "a large message over a slow connection is sent frame by frame, with PONGs in between and without a timeout"
     )
     func largeMessage() async throws {
         let channel = EmbeddedChannel()
@@ -55,11 +55,11 @@ struct WebSocketBackPressureTests {
         _ = try? channel.finish(acceptAlreadyClosed: true)
     }
 
-    @Test("an inbox that one message filled stays full until there is room: a smaller one behind it does not hide that")
+    @Test("a full inbox stays full until it has room, even if a smaller message follows")
     func staysFull() async throws {
         let drained = Watermark()
         let inbox = WebSocketInbox(bound: 100) { drained.rise() }
-        // Each message costs 16 bytes beside its own.
+        // Each message costs 16 bytes in addition to its own.
         let message = WebSocketMessage.binary(ByteBuffer(repeating: 1, count: 44))
         #expect(inbox.put(message) && !inbox.put(message))
         #expect(try await inbox.next() == message)
@@ -69,7 +69,7 @@ struct WebSocketBackPressureTests {
         #expect(drained.height == 1)
     }
 
-    @Test("a message that waits keeps its own bytes, and not the buffer that it was read with")
+    @Test("a waiting message keeps its own bytes only, without the read buffer")
     func keepsLittle() async throws {
         let inbox = WebSocketInbox(bound: 1_000) {}
         let large = ByteBuffer(repeating: 1, count: 100_000)
@@ -81,7 +81,7 @@ struct WebSocketBackPressureTests {
         #expect(bytes == ByteBuffer(bytes: [1]) && bytes.storageCapacity < 1_000)
     }
 
-    @Test("small frames that are large messages are decompressed as the reader takes them, not all of one read at once")
+    @Test("small compressed frames are decompressed as the reader takes them, not all at once")
     func inflatesAsItIsRead() async throws {
         let socket = try await Socket(bound: 1_000)
         try await socket.channel.writeInbound(socket.frames(count: 50, close: false))
@@ -92,7 +92,7 @@ struct WebSocketBackPressureTests {
         try await socket.channel.close()
     }
 
-    @Test("a reader that takes one message at a time is given all of them")
+    @Test("a reader that takes one message at a time receives all of them")
     func resumes() async throws {
         let socket = try await Socket(bound: 1_000)
         try await socket.channel.writeInbound(socket.frames(count: 50, close: true))
@@ -102,7 +102,7 @@ struct WebSocketBackPressureTests {
         try? await socket.channel.close()
     }
 
-    @Test("frames that came before the socket was gone are still read, the close frame behind them included")
+    @Test("frames that arrived before the socket closed are still delivered, including the close frame")
     func readsAfterTheEnd() async throws {
         let socket = try await Socket(bound: 1_000)
         try await socket.channel.writeInbound(socket.frames(count: 3, close: true))
@@ -112,7 +112,7 @@ struct WebSocketBackPressureTests {
         #expect(try await socket.isReleased())
     }
 
-    @Test("frames that came before the socket was gone are read before its error")
+    @Test("frames that arrived before the socket was lost are delivered before its error")
     func readsBeforeTheError() async throws {
         let socket = try await Socket(bound: 1_000)
         try await socket.channel.writeInbound(socket.frames(count: 3, close: false))
@@ -123,7 +123,7 @@ struct WebSocketBackPressureTests {
         #expect(try await socket.isReleased())
     }
 
-    @Test("our close finds the peer's close frame behind messages that find no room, and keeps none of them")
+    @Test("our close finds the peer's close frame after messages that do not fit, and discards them")
     func closesPastMessages() async throws {
         let socket = try await Socket(bound: 1_000)
         try await socket.channel.writeInbound(socket.frames(count: 50, close: true))
@@ -136,7 +136,7 @@ struct WebSocketBackPressureTests {
         try? await socket.channel.close()
     }
 
-    @Test("a frame that says it has 2^63-1 bytes is refused where messages have no bound, too")
+    @Test("a frame of 2^63-1 bytes is refused even if messages have no limit")
     func longestFrame() async throws {
         var settings = WebSocketSettings()
         settings.maximumMessageBytes = .max
@@ -149,7 +149,7 @@ struct WebSocketBackPressureTests {
         try? await socket.channel.close()
     }
 
-    @Test("a socket that no task holds any more, and whose frames wait for its reader, leaves nothing")
+    @Test("a WebSocket without references releases its handler, even with unread frames")
     func dropped() async throws {
         let socket = try await Socket(bound: 1_000)
         try await socket.channel.writeInbound(socket.frames(count: 3, close: false))
@@ -160,13 +160,13 @@ struct WebSocketBackPressureTests {
     }
 }
 
-/// A handler on a channel without a socket, and what its reader has of it.
+/// A handler on a channel without a socket, and the inbox of its reader.
 private struct Socket {
     let channel = NIOAsyncTestingChannel()
     let inbox: WebSocketInbox
     let end = WebSocketEnd()
     let box: NIOLoopBoundBox<WebSocketHandler?>
-    /// What each compressed frame of ``frames(count:close:)`` means.
+    /// The content of each compressed frame of ``frames(count:close:)``.
     let message = ByteBuffer(repeating: 7, count: 100_000)
 
     init(bound: Int, settings: WebSocketSettings = WebSocketSettings()) async throws {
@@ -189,7 +189,7 @@ private struct Socket {
         try await channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).get()
     }
 
-    /// Compressed messages in one buffer, each of some hundred bytes.
+    /// Compressed messages in one buffer, each of a few hundred bytes.
     func frames(count: Int, close: Bool) throws -> ByteBuffer {
         let agreement = try #require(WebSocketDeflate.Agreement(fieldValue: "permessage-deflate"))
         let deflate = WebSocketDeflate(agreement, maximumBytes: 1 << 20)
@@ -206,7 +206,7 @@ private struct Socket {
         return frames
     }
 
-    /// Whether the handler has said that it is over.
+    /// Whether the handler has reported its end.
     func isReleased() async throws -> Bool {
         try await channel.testingEventLoop.executeInContext { [box] in box.value == nil }
     }

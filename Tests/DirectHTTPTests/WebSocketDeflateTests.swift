@@ -11,7 +11,7 @@ struct WebSocketDeflateTests {
     typealias Agreement = WebSocketDeflate.Agreement
 
     @Test(
-        "the server's answer is read, or is none to our offer",
+        "the server's response to our offer is accepted if its parameters are valid",
         arguments: [
             ("permessage-deflate", true), ("permessage-deflate; server_no_context_takeover", true),
             ("permessage-deflate;client_no_context_takeover ; server_max_window_bits=10", true),
@@ -34,7 +34,7 @@ struct WebSocketDeflateTests {
         WebSocketDeflate(try #require(Agreement(fieldValue: text)), maximumBytes: limit)
     }
 
-    @Test("messages survive, with and without a window that outlives them")
+    @Test("messages decompress to the same bytes, with and without context takeover")
     func roundTrip() throws {
         for text in [
             "permessage-deflate", "permessage-deflate; client_no_context_takeover; server_no_context_takeover",
@@ -50,7 +50,7 @@ struct WebSocketDeflateTests {
         }
     }
 
-    @Test("the examples of RFC 7692 §7.2.3 read as it says")
+    @Test("the examples of RFC 7692 §7.2.3 decompress as the RFC says")
     func examples() throws {
         let shared = try make()
         #expect(
@@ -68,7 +68,7 @@ struct WebSocketDeflateTests {
         #expect(try make().decompress(ByteBuffer(bytes: two)) == ByteBuffer(string: "Hello"))
     }
 
-    @Test("a small message that grows beyond the limit is refused before it is in memory")
+    @Test("a small message that expands beyond the limit is refused before it is in memory")
     func bomb() throws {
         let zeros = ByteBuffer(repeating: 0, count: 8 << 20)
         let small = try #require(try make().compress(zeros))
@@ -77,7 +77,7 @@ struct WebSocketDeflateTests {
         #expect(error?.code == .messageTooBig)
     }
 
-    @Test("what cannot be decompressed is refused, and random bytes never trap")
+    @Test("invalid compressed data is refused, and random bytes never trap")
     func garbage() throws {
         var random = SeededRandom(seed: 1951)
         for _ in 0..<FuzzRounds.count(ordinary: 5_000) {

@@ -8,7 +8,7 @@ import Testing
 
 @Suite("WebSocket frames and messages (RFC 6455 §5)")
 struct WebSocketFrameTests {
-    @Test("a large frame does not leave its memory behind on a socket that rests")
+    @Test("an idle socket does not keep the memory of a large frame")
     func restingDecoder() throws {
         var decoder = WebSocketFrameDecoder(maximumPayload: 1 << 20, allowsCompression: false)
         let frame = WebSocketFrame(opcode: .binary, payload: ByteBuffer(repeating: 1, count: 500_000)).encoded(
@@ -20,7 +20,7 @@ struct WebSocketFrameTests {
         #expect(count == 500_000 && decoder.capacity == 0)
     }
 
-    /// What a server's bytes come to: events, or the code that they are answered with.
+    /// The events of a server's bytes, or the code of the violation.
     static func read(
         _ bytes: [UInt8],
         limit: Int = 1000,
@@ -47,7 +47,7 @@ struct WebSocketFrameTests {
     }
 
     @Test(
-        "messages come whole, in any pieces, with control frames between their fragments",
+        "messages are complete however they are split, with control frames between their fragments",
         arguments: [1, 2, 7, 1000]
     )
     func messages(pieces: Int) throws {
@@ -115,13 +115,13 @@ struct WebSocketFrameTests {
             Row("close code \($0)", RawWebSocketFrame.close($0).bytes)
         }
 
-    @Test("what RFC 6455 forbids is refused with its code", arguments: violations)
+    @Test("frames that RFC 6455 forbids are refused with its code", arguments: violations)
     func forbidden(row: Row) {
         let error = #expect(throws: WebSocketViolation.self) { _ = try Self.read(row.bytes) }
         #expect(error?.code == row.code)
     }
 
-    @Test("close codes that may be sent are taken", arguments: [1000, 1001, 1002, 1003, 1007, 1011, 1014, 3000, 4999])
+    @Test("valid close codes are accepted", arguments: [1000, 1001, 1002, 1003, 1007, 1011, 1014, 3000, 4999])
     func codes(code: UInt16) throws {
         #expect(
             try Self.read(RawWebSocketFrame.close(code).bytes)
@@ -130,7 +130,7 @@ struct WebSocketFrameTests {
     }
 
     @Test(
-        "a text is UTF-8 or nothing",
+        "a text must be valid UTF-8",
         arguments: [
             ([0xce, 0xba, 0xf0, 0x9f, 0x98, 0x80], true), ([0xef, 0xbf, 0xbd], true), ([], true), ([0], true),
             ([0xc3, 0x28], false), ([0xc0, 0xaf], false), ([0xed, 0xa0, 0x80], false),
@@ -144,7 +144,7 @@ struct WebSocketFrameTests {
         if let text { #expect(Array(text.utf8) == bytes) }
     }
 
-    @Test("a frame that is sent is masked, and reads back", arguments: [0, 1, 7, 8, 125, 126, 65_535, 65_536, 100_003])
+    @Test("a sent frame is masked and decodes again", arguments: [0, 1, 7, 8, 125, 126, 65_535, 65_536, 100_003])
     func masking(count: Int) throws {
         let payload = ByteBuffer(bytes: (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 7) })
         let frame = WebSocketFrame(opcode: .binary, payload: payload)
@@ -162,7 +162,7 @@ struct WebSocketFrameTests {
         #expect(try decoder.next() == frame)
     }
 
-    @Test("the frame decoder agrees with its own output whatever it is fed, and never traps")
+    @Test("decoded frames that are encoded again decode to the same frames, and no input traps")
     func fuzz() throws {
         var random = SeededRandom(seed: 6455)
         let seeds = [

@@ -28,7 +28,7 @@ struct WebSocketTests {
         )
     }
 
-    @Test("text and bytes of every size come back, and the close handshake ends the messages")
+    @Test("text and binary messages of every size are echoed, and the close handshake ends the messages")
     func echo() async throws {
         let lab = try await Lab { Routes.webSocketEcho($0) }
         var settings = WebSocketSettings()
@@ -58,7 +58,7 @@ struct WebSocketTests {
         await lab.stop()
     }
 
-    @Test("each kind of proxy carries ws and wss by name", arguments: [ProxyServer.Kind.http, .socks5])
+    @Test("each kind of proxy receives the names of ws and wss URLs", arguments: [ProxyServer.Kind.http, .socks5])
     func proxies(kind: ProxyServer.Kind) async throws {
         let lab = try await Lab(addresses: ["127.0.0.1"]) { Routes.webSocketEcho($0) }
         let plain = try await LoopbackOrigin.start { Routes.webSocketEcho($0) }
@@ -83,7 +83,7 @@ struct WebSocketTests {
         await proxy.stop()
     }
 
-    @Test("a subprotocol is agreed on; permessage-deflate carries messages both ways where the server takes it")
+    @Test("subprotocol and permessage-deflate are negotiated, and compressed messages pass in both directions")
     func agreement() async throws {
         let lab = try await Lab { request in
             let fields: HTTPFields = [
@@ -92,7 +92,7 @@ struct WebSocketTests {
             ]
             return .webSocket(for: request, fields: fields) { connection in
                 while var frame = try await connection.receiveWebSocketFrame() {
-                    // The client's own compressed bytes come back: both directions are one format.
+                    // Echo the client's compressed bytes: both directions have the same format.
                     frame.mask = nil
                     try await connection.send(frame.bytes)
                     if frame.opcode == .close { return }
@@ -113,7 +113,7 @@ struct WebSocketTests {
         await lab.stop()
     }
 
-    @Test("every fault of a WebSocket server ends as it should, and leaves no socket", arguments: Fault.webSocket)
+    @Test("every fault of a WebSocket server ends with its code and leaves no socket", arguments: Fault.webSocket)
     func faults(fault: Fault) async throws {
         let authority = try TestAuthority()
         let server = try await FaultServer.start([fault], authority: authority)
@@ -142,7 +142,7 @@ struct WebSocketTests {
             case .closed: .connectionLost
             default: .malformedResponse
             }
-        // The row's 200 is an answer of another status to us.
+        // For a WebSocket, the fault's status 200 refuses the upgrade.
         #expect(code == (fault.id == "ws-http" ? .upgradeRefused : expected), "\(fault.does)")
         if fault.outcome == .success { #expect(message == .text("ok")) }
         await engine.shutDown()
@@ -151,7 +151,7 @@ struct WebSocketTests {
         await server.stop()
     }
 
-    @Test("an answer that is none is given to the caller, its head with it")
+    @Test("a refused upgrade is an error that contains the response's head")
     func refusal() async throws {
         let lab = try await Lab { _ in Reply.status(.unauthorized).adding(.setCookie, "a=b") }
         let error = await #expect(throws: DirectHTTPError.self) { _ = try await open(lab) }
@@ -161,7 +161,7 @@ struct WebSocketTests {
         await lab.stop()
     }
 
-    @Test("a reader that is slow stops the socket, not the memory; a PING is answered all the same")
+    @Test("a slow reader stops the socket, and PINGs are still answered")
     func backPressure() async throws {
         let sent = Watermark()
         let lab = try await Lab(addresses: ["127.0.0.1"]) { request in
@@ -185,7 +185,7 @@ struct WebSocketTests {
         await lab.stop()
     }
 
-    @Test("a server that never answers the close is left when the time for it is over")
+    @Test("a server that never answers the close frame is disconnected after the time limit")
     func closeTimeout() async throws {
         let lab = try await Lab { request in .webSocket(for: request) { try await $0.drain() } }
         var settings = WebSocketSettings()
@@ -198,7 +198,7 @@ struct WebSocketTests {
         await lab.stop()
     }
 
-    @Test("a server that falls silent is asked, and given up when it does not answer")
+    @Test("a silent server gets a PING, and is disconnected if it does not answer")
     func silence() async throws {
         let lab = try await Lab { request in .webSocket(for: request) { try await $0.drain() } }
         var settings = WebSocketSettings()
@@ -209,7 +209,7 @@ struct WebSocketTests {
         await lab.stop()
     }
 
-    @Test("a task that stops waiting loses no message, and an engine that is shut down leaves no socket")
+    @Test("a cancelled wait loses no message, and a shutdown closes every socket")
     func endings() async throws {
         let lab = try await Lab { Routes.webSocketEcho($0) }
         let socket = try await open(lab)
@@ -219,7 +219,7 @@ struct WebSocketTests {
         #expect(cancelled?.code == .cancelled)
         try await socket.send("still here")
         #expect(try await socket.receive() == .text("still here"))
-        // One that nobody holds is closed.
+        // A socket without references is closed.
         _ = try await open(lab)
         try await lab.origin.connections { $0.accepted == 2 && $0.open == 1 }
         await lab.engine.shutDown()
@@ -231,7 +231,7 @@ struct WebSocketTests {
         await lab.stop()
     }
 
-    @Test("a handshake that is never answered ends with the connect limit, or with its caller")
+    @Test("a handshake without an answer ends with the connect limit or with its task")
     func handshakeTimes() async throws {
         let gate = Gate()
         let server = try await RawServer.start { connection in
@@ -257,7 +257,7 @@ struct WebSocketTests {
         await server.stop()
     }
 
-    @Test("a handshake's own fields and subprotocols that are none are refused before anything is sent")
+    @Test("invalid subprotocols and fields reserved for the handshake are refused before anything is sent")
     func requests() throws {
         let url = try HTTPURL("wss://a.test/")
         for name in ["Sec-WebSocket-Key", "sec-websocket-protocol", "Upgrade", "Connection"] {

@@ -13,7 +13,7 @@ import Testing
 struct HPACKTests {
     typealias Field = (name: String, value: String)
 
-    /// The fields of a block; nil where it is refused.
+    /// The fields of a block; nil if it is rejected.
     static func decode(_ block: ByteBuffer, with decoder: inout DirectHTTP.HPACKDecoder) -> [String]? {
         var fields: [String] = []
         do {
@@ -30,7 +30,7 @@ struct HPACKTests {
         DirectHTTP.HPACKDecoder(maximumListSize: listSize, maximumFields: 500)
     }
 
-    @Test("the responses of RFC 7541 Appendix C.6 decode, evictions included")
+    @Test("the responses of RFC 7541 Appendix C.6 decode, including evictions")
     func appendixC() {
         let blocks = [
             "488264025885aec3771a4b6196d07abe941054d444a8200595040b8166e082a62d1bff6e919d29ad171863c78f0b97c8e9ae82ae43d3",
@@ -50,7 +50,7 @@ struct HPACKTests {
                 "set-cookie: foo=ASDJKHQKBZXOQWEOPIUAXQWEOIU; max-age=3600; version=1",
             ],
         ]
-        // The appendix has a table of 256 octets: told as a change of size.
+        // The appendix uses a table of 256 octets, set here by a size update.
         var decoder = Self.decoder()
         #expect(Self.decode(ByteBuffer(bytes: [0x3f, 0xe1, 0x01]), with: &decoder) == [])
         for (block, fields) in zip(blocks, expected) {
@@ -59,7 +59,7 @@ struct HPACKTests {
     }
 
     @Test(
-        "what is no block is refused",
+        "an invalid block is rejected",
         arguments: [
             "80", "be", "ff8001", "ffffffffffffff", "40", "4001", "400161", "40016102", "828302", "3fe2ff7f", "8220",
             "0085ffffffffff00",
@@ -72,7 +72,7 @@ struct HPACKTests {
         #expect(Self.decode(ByteBuffer(bytes: Self.bytes(block)), with: &decoder) == nil || isTrailingPadding)
     }
 
-    @Test("a block that grows beyond its limit is refused before it is whole")
+    @Test("a block that expands beyond the limit is rejected before it is decoded in full")
     func bomb() {
         var decoder = Self.decoder(listSize: 100_000)
         var block = ByteBuffer(bytes: [0x40, 1, UInt8(ascii: "x")])
@@ -82,7 +82,7 @@ struct HPACKTests {
         #expect(Self.decode(block, with: &decoder) == nil)
     }
 
-    @Test("names and values that no field has are noticed, and the table stays in step")
+    @Test("invalid names and values are reported, and the tables stay in sync")
     func malformed() throws {
         var decoder = Self.decoder()
         let block = ByteBuffer(bytes: [
@@ -95,7 +95,7 @@ struct HPACKTests {
         #expect(faults == [true, true, true, true])
     }
 
-    /// The code of these bytes; nil where it is not shorter.
+    /// The Huffman code of the octets; nil if it is not shorter.
     private static func code(of text: [UInt8]) -> [UInt8]? {
         var coded = [UInt8](repeating: 0, count: text.count)
         let count = coded.withUnsafeMutableBytes { coded in
@@ -104,7 +104,7 @@ struct HPACKTests {
         return count.map { Array(coded[..<$0]) }
     }
 
-    @Test("every octet survives the Huffman code, among others that make it worth while")
+    @Test("every octet survives Huffman coding")
     func huffman() throws {
         for first in UInt8.min...UInt8.max {
             let text = [first] + [UInt8](repeating: 0x61, count: 40) + [first, 0xff &- first]
@@ -118,14 +118,14 @@ struct HPACKTests {
     }
 
     @Test(
-        "text whose Huffman code is as long or longer has none",
+        "text whose Huffman code is not shorter stays uncoded",
         arguments: ["", "%", "\u{7f}\u{7f}", "<<<<<<<<", "ZZZZZZZZ"]
     )
     func huffmanIsNotShorter(text: String) {
         #expect(Self.code(of: Array(text.utf8)) == nil)
     }
 
-    @Test("a value that is not UTF-8 leaves as it is: a cookie in another encoding must come back as the server set it")
+    @Test("a value that is not UTF-8 is sent unchanged, so that a server gets its cookie back as it set it")
     func octets() throws {
         let octets: [UInt8] = Array("name=".utf8) + [0xc4, 0xe3, 0xba, 0xc3, 0x85]
         var fields: HTTPFields = [.cookie: "plain=1"]
@@ -134,7 +134,7 @@ struct HPACKTests {
         let request = try PreparedRequest(.get, HTTPURL("http://a.test/"), fields: fields)
         var encoder = DirectHTTP.HPACKEncoder()
         var decoder = Self.decoder()
-        // Twice: the tables of both sides stay the same.
+        // Twice, to check that the tables of both sides stay equal.
         for _ in 0..<2 {
             var block = ByteBuffer()
             HTTP2Headers.write(request, with: &encoder, into: &block)
@@ -146,7 +146,7 @@ struct HPACKTests {
         }
     }
 
-    @Test("a long coded string does not leave its memory behind")
+    @Test("a long coded string does not keep its memory allocated")
     func scratch() throws {
         var encoder = DirectHTTP.HPACKEncoder()
         var decoder = DirectHTTP.HPACKDecoder(maximumListSize: 1 << 20, maximumFields: 10)
@@ -157,7 +157,7 @@ struct HPACKTests {
         #expect(size > 60_000 && decoder.scratch.count <= DirectHTTP.HPACKDecoder.largestScratch)
     }
 
-    @Test("what we write another decoder reads, and what another encoder writes we read")
+    @Test("NIO's decoder reads our blocks, and our decoder reads NIO's")
     func agreesWithNIO() throws {
         var random = SeededRandom(seed: 7541)
         var ours = DirectHTTP.HPACKEncoder()
@@ -190,7 +190,7 @@ struct HPACKTests {
     }
 
     @Test(
-        "another decoder reads the head of a request",
+        "NIO's decoder reads the head of a request",
         arguments: [HTTPRequest.Method.get, .post, .delete],
         ["http://h/", "https://h:444/", "https://h/index.html", "https://h/a?b=c", "https://h/?x"]
     )
@@ -199,7 +199,7 @@ struct HPACKTests {
         let request = try PreparedRequest(method, url, fields: [.accept: "*/*"])
         var ours = DirectHTTP.HPACKEncoder()
         var theirs = NIOHPACK.HPACKDecoder(allocator: ByteBufferAllocator())
-        // The second time the tables know it.
+        // The second block uses the tables.
         for _ in 0..<2 {
             var block = ByteBuffer()
             HTTP2Headers.write(request, with: &ours, into: &block)
@@ -213,7 +213,7 @@ struct HPACKTests {
     }
 
     @Test(
-        "the block of a long path is as long for every path of that length: it must not undo the padding of a query (RFC 8467)"
+        "paths of equal length have blocks of equal length, so that a padded query stays padded (RFC 8467)"
     )
     func lengthOfPaths() throws {
         let lengths = try ["A", "z", "7", "~"].map { letter in

@@ -10,9 +10,9 @@ import Testing
 
 @testable import DirectHTTP
 
-@Suite("HTTP/2: numbers of a peer, and what it can make us keep")
+@Suite("HTTP/2 bounds on a peer's numbers and on memory")
 struct HTTP2BoundsTests {
-    @Test("a window that a peer opens beyond 2^31-1 is refused before it is summed up, where an Int has 32 bits too")
+    @Test("a window update beyond 2^31-1 is refused without overflow, also where Int has 32 bits")
     func windowOverflow() {
         #expect(HTTP2Frame.window(Int32.max, changedBy: 1) == nil)
         #expect(HTTP2Frame.window(Int32(1), changedBy: .max) == nil)
@@ -23,7 +23,7 @@ struct HTTP2BoundsTests {
         #expect(HTTP2Frame.window(0x7fff_fffe, changedBy: 1) == 0x7fff_ffff)
     }
 
-    @Test("a buffer without a bound gives the largest window that there is, and no larger one")
+    @Test("a buffer without a bound announces the largest window that HTTP/2 allows")
     func largestWindow() throws {
         var window = HTTP2ReceiveWindow(.max)
         let takesAll = window.take(HTTP2Frame.maximumWindow)
@@ -33,13 +33,13 @@ struct HTTP2BoundsTests {
 
         let (channel, _, _) = try connect(streamWindow: .max)
         var settings = try #require(try channel.readOutbound(as: ByteBuffer.self))
-        // The preface, a frame's header, ENABLE_PUSH, and the number of INITIAL_WINDOW_SIZE.
+        // Skip the preface, a frame header, ENABLE_PUSH, and the identifier of INITIAL_WINDOW_SIZE.
         settings.moveReaderIndex(forwardBy: 24 + 9 + 6 + 2)
         #expect(settings.readInteger(as: UInt32.self) == 0x7fff_ffff)
         _ = try channel.finish(acceptAlreadyClosed: true)
     }
 
-    @Test("a connection whose stream numbers have run out leaves the pool, and is not asked for another one")
+    @Test("a connection that has used its last stream number leaves the pool")
     func numbersRunOut() throws {
         let (channel, handler, notices) = try connect()
         handler.connection.nextID = UInt32(Int32.max)
@@ -50,7 +50,7 @@ struct HTTP2BoundsTests {
         _ = try channel.finish(acceptAlreadyClosed: true)
     }
 
-    @Test("a peer that asks by PING and does not read the answers is cut off, whatever it sends in between")
+    @Test("a peer that sends PING without reading the replies is disconnected")
     func unreadAnswers() throws {
         let (channel, handler, _) = try connect()
         let exchange = try exchange()
@@ -67,7 +67,7 @@ struct HTTP2BoundsTests {
         _ = try? channel.finish(acceptAlreadyClosed: true)
     }
 
-    @Test("responses without a body are progress: a server that asks by PING beside each of them sends no flood")
+    @Test("responses without a body count as progress, so that a PING beside each of them is no flood")
     func answersWithoutBodies() throws {
         let (channel, handler, _) = try connect()
         try channel.writeInbound(ByteBuffer(bytes: RawFrame(.settings).bytes))
@@ -85,7 +85,7 @@ struct HTTP2BoundsTests {
         _ = try? channel.finish(acceptAlreadyClosed: true)
     }
 
-    @Test("a stream that ends while its window is shut leaves the connection's queue")
+    @Test("a stream that ends while its window is closed leaves the send queue")
     func endedInQueue() throws {
         let (channel, handler, _) = try connect()
         channel.isWritable = false
@@ -99,7 +99,7 @@ struct HTTP2BoundsTests {
         _ = try channel.finish(acceptAlreadyClosed: true)
     }
 
-    @Test("frames that are cut in their headers again and again do not make the reader keep what it has read")
+    @Test("frames that are split within their headers do not accumulate in memory")
     func readerKeepsLittle() throws {
         var reader = HTTP2FrameReader(maximumBlock: 1_000)
         let data = RawFrame(.data, stream: 1, payload: [UInt8](repeating: 1, count: 100)).bytes
@@ -116,7 +116,7 @@ struct HTTP2BoundsTests {
         return Exchange(request: request, limits: ExchangeLimits(bufferedBytes: 64 * 1024))
     }
 
-    /// A connection, and how often it has said that it takes no more exchanges.
+    /// A connection, and the number of times it has reported that it takes no more exchanges.
     private func connect(
         streamWindow: Int = 65_535
     ) throws -> (EmbeddedChannel, HTTP2Handler, NIOLockedValueBox<Int>) {

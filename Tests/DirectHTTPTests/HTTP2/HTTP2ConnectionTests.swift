@@ -9,10 +9,10 @@ import Testing
 
 @Suite("The rules of an HTTP/2 connection (RFC 9113), at both ends")
 struct HTTP2ConnectionTests {
-    /// What the peer's frames lead to: events, what we send back, and the error that ends the connection.
+    /// The result of the peer's frames: events, our resets, and the error that ends the connection.
     struct Outcome: Equatable {
         var events: [String] = []
-        /// RST_STREAM by stream.
+        /// The RST_STREAM frames sent, by stream.
         var resets: [UInt32: DirectHTTP.HTTP2ErrorCode] = [:]
         var error: DirectHTTP.HTTP2ErrorCode?
     }
@@ -272,13 +272,13 @@ struct HTTP2ConnectionTests {
         Row("RST_STREAM, and what a proxy had for the stream still", [reset, response()], ["reset 1"], role: .client),
     ]
 
-    @Test("each rule, at the server's end", arguments: server)
+    @Test("the server applies the rules of RFC 9113", arguments: server)
     func servers(_ row: Row) { check(row) }
 
-    @Test("each rule, at the client's end", arguments: client)
+    @Test("the client applies the rules of RFC 9113", arguments: client)
     func clients(_ row: Row) { check(row) }
 
-    /// Runs frames through a connection and gives the events and the error that ended it.
+    /// Runs frames through a connection and returns its events and the error that ended it.
     private static func events(
         _ role: HTTP2ClientConnection.Role,
         _ frames: [RawFrame],
@@ -305,7 +305,7 @@ struct HTTP2ConnectionTests {
         return (events, nil)
     }
 
-    @Test("the fields of a response that is not wanted any more stay out of the next one")
+    @Test("fields of a cancelled response do not appear in the next response")
     func droppedBlock() throws {
         let late = RawFrame.headers([(":status", "200"), ("set-cookie", "of=1")], stream: 1)
         let next = RawFrame.headers([(":status", "200"), ("etag", "3")], stream: 3)
@@ -317,7 +317,7 @@ struct HTTP2ConnectionTests {
         #expect(fields.fields == [.eTag: "3"])
     }
 
-    @Test("a client that has its requests reset by breaking rules is cut off as one that resets them (CVE-2025-8671)")
+    @Test("a client that provokes resets by protocol errors is disconnected like one that sends them (CVE-2025-8671)")
     func provokedResets() {
         let frames = (0..<1_100).flatMap { number -> [RawFrame] in
             let id = UInt32(2 * number + 1)
@@ -328,7 +328,7 @@ struct HTTP2ConnectionTests {
         #expect(events.count <= 2 * HTTP2FloodGuard.cancellationLimit + 2)
     }
 
-    @Test("DATA of a stream that is reset hides no flood of frames without use")
+    @Test("DATA of a reset stream does not hide a flood of useless frames")
     func floodBetweenData() {
         let broken = Self.request(1, [("te", "gzip")], ends: false)
         let flood = (0..<30).flatMap { _ in
@@ -337,7 +337,7 @@ struct HTTP2ConnectionTests {
         #expect(Self.events(.server, [broken] + flood).1 == .enhanceYourCalm)
     }
 
-    @Test("the end of one body does not wait for the window that another one needs")
+    @Test("the end of one body does not wait for the window of another")
     func endWithoutWindow() {
         var connection = HTTP2ClientConnection(role: .client, limits: .init())
         let ids = (0..<2).map { _ in

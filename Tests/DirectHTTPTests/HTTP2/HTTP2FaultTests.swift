@@ -7,9 +7,9 @@ import NIOCore
 import Names
 import Testing
 
-@Suite("HTTP/2 servers that do wrong: a code for each, and no socket left", .timeLimit(.minutes(1)))
+@Suite("Faulty HTTP/2 servers end in a defined error and leave no socket", .timeLimit(.minutes(1)))
 struct HTTP2FaultTests {
-    @Test("frames, streams and floods", arguments: Fault.http2 + Fault.http2Floods)
+    @Test("a faulty HTTP/2 server ends with its error code", arguments: Fault.http2 + Fault.http2Floods)
     func fault(_ fault: Fault) async throws {
         let authority = try TestAuthority()
         let server = try await FaultServer.start([fault], authority: authority)

@@ -8,7 +8,7 @@ import Testing
 
 @Suite("HTTP/2 frames (RFC 9113 §4)")
 struct HTTP2FrameReaderTests {
-    /// What the frames of some bytes are, DATA of one frame joined; `error` where they are none.
+    /// The frames of some bytes, with the DATA payloads joined, and the error that ended them.
     struct Outcome: Equatable {
         var events: [String] = []
         var body: [UInt8] = []
@@ -45,7 +45,7 @@ struct HTTP2FrameReaderTests {
 
     static let settings = RawFrame(.settings).bytes
 
-    @Test("frames are read whatever the pieces they come in")
+    @Test("frames are parsed the same, however the bytes are split")
     func pieces() {
         let body = RawFrame(.data, flags: 1, stream: 1, payload: Array("hello".utf8)).bytes
         let padded = RawFrame(.data, flags: 8, stream: 1, payload: [2] + Array("ab".utf8) + [0, 0]).bytes
@@ -61,7 +61,7 @@ struct HTTP2FrameReaderTests {
         for piece in [1, 2, 3, 7, 9, 10, 64] { #expect(Self.read(bytes, piece: piece) == whole) }
     }
 
-    @Test("what is no HTTP/2 ends the connection")
+    @Test("bytes that are not valid HTTP/2 end the connection")
     func refused() {
         let cases: [(what: String, bytes: [UInt8], code: HTTP2ErrorCode)] = [
             ("HTTP/1.1", Array("HTTP/1.1 400 Bad Request\r\n\r\n".utf8), .frameSize),
@@ -92,7 +92,7 @@ struct HTTP2FrameReaderTests {
         }
     }
 
-    @Test("no input makes the reader trap, and pieces change nothing")
+    @Test("no input makes the reader trap, and splitting it does not change the result")
     func fuzz() {
         let seed =
             Self.settings + RawFrame.headers([(":status", "200")], stream: 1).bytes

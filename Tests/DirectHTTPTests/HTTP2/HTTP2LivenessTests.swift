@@ -9,9 +9,9 @@ import Testing
 
 @testable import DirectHTTP
 
-@Suite("HTTP/2 over connections that fell silent", .timeLimit(.minutes(1)))
+@Suite("Silent HTTP/2 connections", .timeLimit(.minutes(1)))
 struct HTTP2LivenessTests {
-    @Test("silence is asked about once, an answer of any kind counts, and none in time is death")
+    @Test("a silent connection is sent one PING, any frame counts as its answer, and none in time means it is dead")
     func verdicts() {
         let start = NIODeadline.uptimeNanoseconds(1)
         var liveness = HTTP2Liveness(silence: .seconds(15), patience: .seconds(5), now: start)
@@ -27,7 +27,7 @@ struct HTTP2LivenessTests {
         #expect(never.due == nil && never.check(now: start + .hours(9)) == .alive)
     }
 
-    @Test("a slow upload is no silence of the server: while bytes of ours wait for the socket, no PING is asked of it")
+    @Test("a slow upload is not silence of the server, so no PING is sent while our bytes wait for the socket")
     func slowUpload() throws {
         let channel = EmbeddedChannel()
         channel.connect(to: try SocketAddress(ipAddress: "127.0.0.1", port: 1), promise: nil)
@@ -45,7 +45,7 @@ struct HTTP2LivenessTests {
         let request = try PreparedRequest(.post, HTTPURL("http://a.test/"), body: body)
         let exchange = Exchange(request: request, limits: ExchangeLimits(bufferedBytes: 64 * 1024))
         handler.start(exchange, now: channel.eventLoop.now)
-        // The socket takes something now and then, and the server has nothing to say.
+        // The socket accepts bytes now and then, and the server sends nothing.
         for _ in 0..<10 {
             channel.isWritable = false
             channel.pipeline.fireChannelWritabilityChanged()
@@ -55,7 +55,7 @@ struct HTTP2LivenessTests {
             channel.embeddedEventLoop.advanceTime(by: .seconds(14))
             #expect(!exchange.isOver)
         }
-        // One that takes nothing is the idle limit's affair.
+        // The idle limit covers a socket that accepts nothing.
         channel.isWritable = false
         channel.embeddedEventLoop.advanceTime(by: .seconds(120))
         #expect(!exchange.isOver)
@@ -67,7 +67,7 @@ struct HTTP2LivenessTests {
         _ = try? channel.finish(acceptAlreadyClosed: true)
     }
 
-    @Test("a connection that died in silence is found out, dropped and replaced under a request that may go again")
+    @Test("a silently lost connection is detected, closed and replaced for a request that is safe to repeat")
     func replaced() async throws {
         let lab = try await SilentLab()
         #expect(try await lab.get() == "first")
@@ -76,7 +76,7 @@ struct HTTP2LivenessTests {
         await lab.stop()
     }
 
-    @Test("a request that must not go twice fails instead, within the bound")
+    @Test("a request that is not safe to repeat fails on a lost connection, in time")
     func notReplaced() async throws {
         let lab = try await SilentLab()
         #expect(try await lab.get() == "first")
@@ -86,7 +86,7 @@ struct HTTP2LivenessTests {
         await lab.stop()
     }
 
-    @Test("a slow answer is no death where PING is answered")
+    @Test("a slow response is not an error while the server answers PING")
     func slowButAlive() async throws {
         let authority = try TestAuthority()
         var tls = ServerTLS(try authority.certificate(for: "a.test"))
@@ -112,7 +112,7 @@ struct HTTP2LivenessTests {
     }
 }
 
-/// An engine that asks soon, beside a server whose first connection answers one request and nothing after it.
+/// An engine that pings early, and a server whose first connection answers one request and then nothing.
 private struct SilentLab {
     let authority: TestAuthority
     let server: RawServer

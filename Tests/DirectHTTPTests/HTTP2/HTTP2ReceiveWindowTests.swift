@@ -9,11 +9,11 @@ import Testing
 
 @testable import DirectHTTP
 
-@Suite("What a peer may send on a stream", .timeLimit(.minutes(1)))
+@Suite("Windows for data that a peer sends", .timeLimit(.minutes(1)))
 struct HTTP2ReceiveWindowTests {
-    /// What a window of 1,000 allows after each piece; nil is nothing.
+    /// The credit of a window of 1,000 after each piece; nil is none.
     @Test(
-        "a window opens by halves, grows while its reader keeps up, and begins anew where he does not",
+        "a window opens by halves, grows while its reader keeps up, and starts anew when the reader falls behind",
         arguments: [
             ("half a window is taken before more is allowed", [(499, false, nil), (1, false, 1500)]),
             (
@@ -35,7 +35,7 @@ struct HTTP2ReceiveWindowTests {
         }
     }
 
-    @Test("more than was allowed is refused, and changes nothing")
+    @Test("data beyond the window is refused and changes nothing")
     func exceeded() {
         var window = HTTP2ReceiveWindow(1000)
         let tooMuch = window.take(1001)
@@ -44,7 +44,7 @@ struct HTTP2ReceiveWindowTests {
         #expect(!tooMuch && all && !more)
     }
 
-    @Test("a server that takes a window back while a body waits for another one is sent the rest when it opens both")
+    @Test("a body continues after the server shrinks the stream's window while the connection's window is closed")
     func takenBack() async throws {
         let authority = try TestAuthority()
         var tls = ServerTLS(try authority.certificate(for: "a.test"))
@@ -62,7 +62,8 @@ struct HTTP2ReceiveWindowTests {
                     received.withLockedValue { $0 += data.payload.count }
                 }
             }
-            // Both windows are used up; that of the stream opens, and is taken back before that of the connection opens too.
+            // Both windows are used up. The stream's window opens and shrinks again before the connection's window
+            // opens.
             try await take(HTTP2Frame.defaultWindow)
             try await connection.send(
                 RawFrame(.windowUpdate, stream: request.stream, payload: RawFrame.big(1_000)).bytes
@@ -92,7 +93,7 @@ struct HTTP2ReceiveWindowTests {
         await server.stop()
     }
 
-    @Test("a large body leaves byte by byte as it is where the socket takes it as fast as it comes, into large windows")
+    @Test("a large body arrives unchanged through a fast socket and large windows")
     func largeUpload() async throws {
         let authority = try TestAuthority()
         var tls = ServerTLS(try authority.certificate(for: "a.test"))
@@ -126,7 +127,7 @@ struct HTTP2ReceiveWindowTests {
         await server.stop()
     }
 
-    @Test("a server that fills each window is given larger ones, and its body arrives whole")
+    @Test("a server that fills each window gets larger ones, and its body arrives complete")
     func told() async throws {
         let authority = try TestAuthority()
         var tls = ServerTLS(try authority.certificate(for: "a.test"))

@@ -8,16 +8,16 @@ import Testing
 
 @testable import DirectHTTP
 
-@Suite("Header blocks that a server repeats")
+@Suite("Repeated header blocks of a server")
 struct HTTP2RepeatedBlockTests {
-    /// A client's connection, and a decoder that reads every block anew.
+    /// A client's connection, and a decoder that decodes every block again.
     private struct Pair {
         private var connection = HTTP2ClientConnection(role: .client, limits: .init())
         private var decoder = HPACKTests.decoder(listSize: HTTP2ClientConnection.Limits().listSize)
 
         init() throws { try connection.feed(ByteBuffer(bytes: RawFrame(.settings).bytes)) }
 
-        /// The fields of a block as the connection reads it and as the decoder does; nil where it is refused.
+        /// The fields of a block from the connection and from the decoder; nil if the block is rejected.
         mutating func read(_ block: ByteBuffer) -> (received: [String]?, expected: [String]?) {
             var request = ByteBuffer(bytes: [0x82])
             let id = connection.open(&request, endStream: true, mayHaveBody: true)
@@ -37,7 +37,7 @@ struct HTTP2RepeatedBlockTests {
         }
     }
 
-    @Test("blocks that come again say what they would say if they were read again, and the table stays in step")
+    @Test("a repeated block gives the same fields as decoding it again, and the tables stay in sync")
     func repeatedBlocks() throws {
         var random = SeededRandom(seed: 9113)
         let names = ["server", "date", "etag", "x-a", "x-name-of-no-table", "vary"]
@@ -50,7 +50,7 @@ struct HTTP2RepeatedBlockTests {
             for _ in 0..<30 {
                 var block = ByteBuffer()
                 if let last = blocks.last, Bool.random(using: &random) {
-                    // A table that changes meanwhile gives indices other meanings, at both sides the same ones.
+                    // If the table changed in between, indices mean other fields, but the same ones at both sides.
                     let isOlder = Int.random(in: 0..<4, using: &random) == 0
                     block = isOlder ? blocks.randomElement(using: &random) ?? last : last
                 } else {
@@ -62,7 +62,7 @@ struct HTTP2RepeatedBlockTests {
                             indexing: Bool.random(using: &random) ? .indexable : .nonIndexable
                         )
                     }
-                    // Some blocks begin with a new size of the table.
+                    // Some blocks begin with a table size update.
                     if Int.random(in: 0..<8, using: &random) == 0 {
                         let size = [0, 60, 300, 4_096].randomElement(using: &random) ?? 0
                         HPACKInteger.write(size, prefix: 5, flags: 0x20, into: &block)
@@ -73,17 +73,17 @@ struct HTTP2RepeatedBlockTests {
                 blocks.append(block)
                 let (received, expected) = pair.read(block)
                 #expect(received == expected)
-                // A fault of a block's coding ends a connection.
+                // A coding error ends the connection.
                 if expected == nil { break }
             }
         }
         #expect(repeated > 100)
     }
 
-    @Test("a block whose index means another field the second time is read each time")
+    @Test("a repeated block whose indices mean other fields is decoded again")
     func indexThatMoves() throws {
         var pair = try Pair()
-        // x-a: 1 and x-a: 2 go into the table, and then the older one, which is named anew as the younger one.
+        // Insert x-a: 1 and x-a: 2. The block then refers to the older entry, which an insertion moves.
         for (name, value) in [("x-a", "1"), ("x-a", "2")] {
             let text = Array(name.utf8) + [UInt8(value.utf8.count)] + Array(value.utf8)
             _ = pair.read(ByteBuffer(bytes: [0x88, 0x40, UInt8(name.utf8.count)] + text))

@@ -7,14 +7,14 @@ import Testing
 
 @testable import DirectHTTP
 
-@Suite("A server's end of HTTP/2")
+@Suite("The server side of HTTP/2")
 struct HTTP2ServerHandlerTests {
-    /// A connection without a socket, and what its server was asked.
+    /// A connection without a socket, and the requests that its server received.
     private final class Wire {
         let channel = EmbeddedChannel()
         var requests: [HTTP2ServerHandler.Request] = []
         var cancelled: [UInt32] = []
-        /// Nil: nobody is answered.
+        /// The content of replies; nil: requests get no reply.
         var content: [UInt8]? = Array("answer".utf8)
         private(set) var handler: HTTP2ServerHandler?
 
@@ -57,7 +57,7 @@ struct HTTP2ServerHandlerTests {
 
         func send(bytes: [UInt8]) throws { try channel.writeInbound(ByteBuffer(bytes: bytes)) }
 
-        /// What was sent since the last time.
+        /// The frames sent since the last call.
         func frames() throws -> [(kind: UInt8, flags: UInt8, stream: UInt32, payload: [UInt8])] {
             var bytes = ByteBuffer()
             channel.embeddedEventLoop.run()
@@ -87,7 +87,7 @@ struct HTTP2ServerHandlerTests {
         return .headers(fields + more, stream: stream, flags: flags)
     }
 
-    @Test("requests come whole, and their replies leave together")
+    @Test("requests arrive complete, and their replies are written together")
     func answers() throws {
         let wire = try Wire()
         let content = [(name: "content-type", value: "application/dns-message")]
@@ -102,13 +102,13 @@ struct HTTP2ServerHandlerTests {
         let frames = try wire.frames()
         #expect(frames.map(\.kind) == [1, 0, 1, 0] && frames.map(\.stream) == [1, 1, 3, 3])
         #expect(frames[1].payload == Array("answer".utf8) && frames[1].flags == RawFrame.endStream)
-        // A field that comes again is an index.
+        // A repeated field is sent as an index.
         #expect(frames[2].payload.count < frames[0].payload.count)
         wire.end()
     }
 
     @Test(
-        "requests that are taken back again and again end the connection, whatever is answered in between (CVE-2023-44487)"
+        "a client that keeps cancelling requests is disconnected, in spite of replies in between (CVE-2023-44487)"
     )
     func takenBack() throws {
         let wire = try Wire()
@@ -118,7 +118,7 @@ struct HTTP2ServerHandlerTests {
             wire.content = nil
             try wire.send([Self.request(stream), RawFrame(.reset, stream: stream, payload: cancel)])
             stream += 2
-            // A reply is progress, and must not hide the rest.
+            // A reply counts as progress, but must not hide the cancellations.
             wire.content = [1]
             if round < HTTP2FloodGuard.cancellationLimit { try wire.send([Self.request(stream)]) }
             stream += 2
@@ -129,7 +129,7 @@ struct HTTP2ServerHandlerTests {
         wire.end()
     }
 
-    @Test("what no client may do ends the connection, with its reason")
+    @Test("a protocol error of the client ends the connection, with its error code")
     func connectionErrors() throws {
         let zero: [UInt8] = [0, 0, 0, 0]
         let rows: [(String, [RawFrame], UInt8)] = [
@@ -165,7 +165,7 @@ struct HTTP2ServerHandlerTests {
         #expect(try late.frames().last?.kind == 7 && !late.channel.isActive)
     }
 
-    @Test("what is no request ends its stream alone")
+    @Test("a malformed request ends its stream only")
     func streamErrors() throws {
         let wire = try Wire(streams: 1)
         wire.content = nil
@@ -185,14 +185,14 @@ struct HTTP2ServerHandlerTests {
         wire.end()
     }
 
-    @Test("a client that takes a window back while a reply waits for another one gets the rest when it opens both")
+    @Test("a reply continues after the client shrinks the stream's window while the connection's window is closed")
     func windowTakenBack() throws {
         let wire = try Wire()
         wire.content = [UInt8](repeating: 7, count: 60_000)
         try wire.send([Self.request(1), Self.request(3)])
         func count() throws -> Int { try wire.frames().filter { $0.kind == 0 }.reduce(0) { $0 + $1.payload.count } }
         #expect(try count() == HTTP2Frame.defaultWindow)
-        // That of the connection is used up, those of the streams are not.
+        // The connection's window is used up, and those of the streams are not.
         try wire.send([RawFrame.settings([(4, 0)]), RawFrame(.windowUpdate, payload: RawFrame.big(200_000))])
         #expect(try count() == 0)
         try wire.send([1, 3].map { RawFrame(.windowUpdate, stream: $0, payload: RawFrame.big(100_000)) })
@@ -208,11 +208,11 @@ struct HTTP2ServerHandlerTests {
         #expect(try wire.frames().last?.payload == Array(0..<10))
         try wire.send([RawFrame(.windowUpdate, stream: 1, payload: [0, 0, 0, 5])])
         #expect(try wire.frames().map(\.payload) == [Array(10..<15)])
-        // A larger window for all streams counts for those that are open.
+        // A larger initial window applies to open streams.
         try wire.send([.settings([(4, 100)])])
         let rest = try wire.frames()
         #expect(rest.last?.payload == Array(15..<25) && rest.last?.flags == RawFrame.endStream)
-        // The connection has a window, too.
+        // The connection has a window of its own.
         wire.content = [UInt8](repeating: 7, count: 70_000)
         try wire.send([.settings([(4, 1_000_000)]), Self.request(3)])
         let sent = try wire.frames().filter { $0.kind == 0 }
@@ -222,7 +222,7 @@ struct HTTP2ServerHandlerTests {
         wire.end()
     }
 
-    @Test("content that is too large is not read, and what is read may come again")
+    @Test("content that is too large is discarded, and the connection's window reopens for later content")
     func content() throws {
         let wire = try Wire()
         try wire.send([
@@ -245,7 +245,7 @@ struct HTTP2ServerHandlerTests {
     }
 
     @Test(
-        "the reply to content that is too large comes alone, or curl 7.88 does not see it; who goes on is then told to stop"
+        "content that is too large gets a reply, and RST_STREAM only when more arrives, as curl 7.88 needs it"
     )
     func tooLarge() throws {
         let wire = try Wire()
@@ -259,7 +259,7 @@ struct HTTP2ServerHandlerTests {
         try wire.send([RawFrame(.data, stream: 1, payload: [1])])
         let stopped = try wire.frames()
         #expect(stopped.map(\.kind) == [3] && stopped.map(\.payload) == [[0, 0, 0, 0]])
-        // What was under way meanwhile is passed over.
+        // Frames that were already on their way are ignored.
         try wire.send([RawFrame(.data, flags: RawFrame.endStream, stream: 1, payload: [1])])
         #expect(try wire.frames().isEmpty && wire.requests.count == 1)
         wire.end()
@@ -285,7 +285,7 @@ struct HTTP2ServerHandlerTests {
         wire.end()
     }
 
-    @Test("a request that does not end in time ends its connection, though PINGs come")
+    @Test("a request that does not end in time ends its connection, in spite of PINGs")
     func slowRequest() throws {
         let wire = try Wire()
         try wire.send([Self.request(1, method: "POST", ends: false)])
@@ -299,7 +299,7 @@ struct HTTP2ServerHandlerTests {
         wire.end()
     }
 
-    @Test("a client that opens no window for its reply loses its connection")
+    @Test("a client that opens no window for its reply is disconnected")
     func slowReader() throws {
         let wire = try Wire(greeting: [.settings([(4, 3)])])
         try wire.send([Self.request(1)])
@@ -310,7 +310,7 @@ struct HTTP2ServerHandlerTests {
         wire.end()
     }
 
-    @Test("a connection without requests is closed, though PINGs come; one whose answer is awaited is not")
+    @Test("a connection without requests is closed in spite of PINGs, and one with a pending reply stays open")
     func quiet() throws {
         for isAwaited in [false, true] {
             let wire = try Wire()
@@ -328,7 +328,7 @@ struct HTTP2ServerHandlerTests {
         }
     }
 
-    @Test("content in small frames is gathered in place, not copied at each frame")
+    @Test("content in small frames is appended in place without copying")
     func smallFrames() throws {
         let wire = try Wire(body: 65_535)
         let handler = try #require(wire.handler)
@@ -339,14 +339,14 @@ struct HTTP2ServerHandlerTests {
             let place = handler.pending[1]?.request?.body.withUnsafeBytes { UInt(bitPattern: $0.baseAddress) }
             places.append(try #require(place))
         }
-        // It moves where it grows.
+        // The buffer moves when it grows.
         #expect(zip(places, places.dropFirst()).count(where: { $0 != $1 }) < 40)
         try wire.send([RawFrame(.data, flags: RawFrame.endStream, stream: 1, payload: [2])])
         #expect(wire.requests.first?.body == [UInt8](repeating: 1, count: 2_000) + [2])
         wire.end()
     }
 
-    @Test("a reply that nobody wants any more is not sent")
+    @Test("a reply to a cancelled request is not sent")
     func cancellation() throws {
         let wire = try Wire()
         wire.content = nil
@@ -360,7 +360,7 @@ struct HTTP2ServerHandlerTests {
         #expect(wire.cancelled == [1, 5])
     }
 
-    @Test("no octets make it trap, and what it sends are frames")
+    @Test("no input makes the server trap, and its output is valid frames")
     func fuzz() throws {
         var random = SeededRandom(seed: 9_113)
         let seeds: [[RawFrame]] = [

@@ -7,9 +7,9 @@ import NIOCore
 import Names
 import Testing
 
-@Suite("HTTP/2 servers that set limits or go away (RFC 9113 §5.1.2, §6.8, §8.7)", .timeLimit(.minutes(1)))
+@Suite("Limits and GOAWAY of HTTP/2 servers (RFC 9113 §5.1.2, §6.8, §8.7)", .timeLimit(.minutes(1)))
 struct HTTP2ServerLimitTests {
-    /// A server that a closure plays behind the preface, and requests to it.
+    /// Runs a server whose connections a closure handles after the preface, and a body that sends requests to it.
     private func withServer(
         connections: Int = 64,
         _ play: @escaping @Sendable (_ number: Int, RawConnection) async throws -> Void,
@@ -43,7 +43,7 @@ struct HTTP2ServerLimitTests {
             + RawFrame(.data, flags: RawFrame.endStream, stream: stream, payload: Array(text.utf8)).bytes
     }
 
-    @Test("no more streams are open at once than the server allows, and those who wait come to their turn")
+    @Test("no more streams are open at once than the server allows, and further requests wait for their turn")
     func streamLimit() async throws {
         let most = Watermark()
         try await withServer(connections: 1) { _, connection in
@@ -52,7 +52,7 @@ struct HTTP2ServerLimitTests {
             while let frame = try await connection.receiveFrame(where: { $0.kind == .headers }) {
                 open.append(frame.stream)
                 if open.count > 2 { most.rise() }
-                // Two are held until both are there; the first one has nobody beside it.
+                // The first request has no other beside it. Later ones are held until two are open.
                 guard open.count == 2 || frame.stream == 1 else { continue }
                 try await connection.send(open.flatMap { Self.response($0, "ok") })
                 open = []
@@ -74,7 +74,7 @@ struct HTTP2ServerLimitTests {
         }
     }
 
-    @Test("what the server says that it did not look at goes again, whatever the method; GOAWAY on another connection")
+    @Test("requests that the server did not process are repeated with any method, after GOAWAY on a new connection")
     func unprocessed() async throws {
         try await withServer { number, connection in
             try await connection.send(RawFrame(.settings).bytes)
@@ -98,7 +98,7 @@ struct HTTP2ServerLimitTests {
         }
     }
 
-    @Test("GOAWAY lets what it names end, and the next request dials anew")
+    @Test("after GOAWAY the requests it covers finish, and the next request opens a new connection")
     func graceful() async throws {
         try await withServer { number, connection in
             try await connection.send(RawFrame(.settings).bytes)
@@ -113,7 +113,7 @@ struct HTTP2ServerLimitTests {
         }
     }
 
-    @Test("what a server answers in HTTP/1.1 alone is asked for again in that", arguments: [true, false])
+    @Test("a request that the server accepts only over HTTP/1.1 is repeated over HTTP/1.1", arguments: [true, false])
     func wantsHTTP1(isReplayable: Bool) async throws {
         let authority = try TestAuthority()
         var tls = ServerTLS(try authority.certificate(for: "a.test"))

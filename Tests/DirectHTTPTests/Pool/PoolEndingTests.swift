@@ -9,7 +9,7 @@ import Testing
 
 @testable import DirectHTTP
 
-@Suite("The pool: waits and connections that end at the worst moment", .timeLimit(.minutes(1)))
+@Suite("Pool waits and connections that end before they are registered", .timeLimit(.minutes(1)))
 struct PoolEndingTests {
     private static func key(_ scheme: Scheme = .http) throws -> PoolKey {
         var tls = TLSSettings()
@@ -17,8 +17,8 @@ struct PoolEndingTests {
         return PoolKey(origin: Origin(scheme: scheme, host: try Host("a.test")), tls: tls, route: .direct)
     }
 
-    /// The timer fires at once, now before the waiter is registered and now behind that.
-    @Test("a wait for the pool whose time is over before it is registered ends all the same")
+    /// The timer fires at once, sometimes before the waiter is registered and sometimes after.
+    @Test("a wait for the pool ends even if its time limit passes before it is registered")
     func deadlineBeforeRegistration() async throws {
         var configuration = EngineConfiguration()
         configuration.connectionsPerOrigin = 1
@@ -41,7 +41,7 @@ struct PoolEndingTests {
         #expect(pool.waitingCount == 0)
     }
 
-    /// Closes its channel at the first write, as a socket does whose peer has reset it.
+    /// Closes its channel at the first write, like a socket that its peer has reset.
     private final class BrokenSocket: ChannelOutboundHandler {
         typealias OutboundIn = ByteBuffer
 
@@ -51,7 +51,7 @@ struct PoolEndingTests {
         }
     }
 
-    @Test("an HTTP/2 connection whose preface cannot be written does not stay in the pool")
+    @Test("an HTTP/2 connection whose preface cannot be written leaves the pool")
     func brokenPreface() throws {
         let channel = EmbeddedChannel()
         channel.connect(to: try SocketAddress(ipAddress: "127.0.0.1", port: 1), promise: nil)

@@ -4,13 +4,13 @@ import Testing
 
 @testable import DirectHTTP
 
-@Suite("The pool's decisions")
+@Suite("Decisions of the pool")
 struct PoolStateTests {
     private final class Line: Sendable {}
 
     private typealias Pool = PoolState<String, Line>
 
-    /// A pool of one connection for each origin, which is shared by as many as `capacity`.
+    /// A pool with one connection for each origin, which up to `capacity` requests share.
     private func pool(_ line: Line, capacity: Int) -> Pool {
         var pool = Pool(connectionsPerOrigin: 1, waitersPerOrigin: 10, maximumIdle: 10)
         #expect(lease(&pool) == "open")
@@ -37,13 +37,13 @@ struct PoolStateTests {
         }
     }
 
-    @Test("a shared connection that was withdrawn is lent to nobody when those that it served give it back")
+    @Test("a withdrawn shared connection is not lent again when its requests return it")
     func withdrawn() {
         let line = Line()
         var pool = pool(line, capacity: 2)
         #expect(lease(&pool) == "reuse")
         #expect(lease(&pool) == "wait" && lease(&pool) == "wait")
-        // GOAWAY: the first who waits opens another, the second waits for what that one learns.
+        // After GOAWAY the first waiter opens a connection, and the second waits for it.
         #expect(texts(pool.withdraw(line, "a")) == ["open 1"])
         for _ in 0..<2 {
             let released = pool.release(line, "a", isShared: true)
@@ -58,7 +58,7 @@ struct PoolStateTests {
     }
 
     @Test(
-        "connections that were taken out idle count until they have closed, and a lent one keeps its place after that",
+        "idle connections that are taken out count until they close, and a lent one keeps its place",
         arguments: [true, false]
     )
     func countAfterTaking(retires: Bool) {
@@ -80,7 +80,7 @@ struct PoolStateTests {
         #expect(pool.idleCount == 1)
     }
 
-    @Test("a shared connection that was dialled before all were retired is lent to its opener only")
+    @Test("a shared connection that was opened before a retirement serves its opener only")
     func retiredWhileDialled() {
         let (old, new) = (Line(), Line())
         var pool = Pool(connectionsPerOrigin: 2, waitersPerOrigin: 10, maximumIdle: 10)
@@ -95,7 +95,7 @@ struct PoolStateTests {
         #expect(lease(&pool) == "reuse")
     }
 
-    @Test("connections that are shared and serve no request count among the idle ones, and one more is closed")
+    @Test("shared connections without requests count as idle, and are closed above the limit")
     func idleShared() {
         var pool = Pool(connectionsPerOrigin: 2, waitersPerOrigin: 10, maximumIdle: 1)
         for key in ["a", "b"] {
@@ -111,7 +111,7 @@ struct PoolStateTests {
         #expect(pool.idleCount == 0)
     }
 
-    @Test("only where no connection stands is the first one waited for")
+    @Test("requests wait for the first connection only while an origin has none")
     func openingFirst() {
         var pool = Pool(connectionsPerOrigin: 2, waitersPerOrigin: 10, maximumIdle: 1)
         #expect(!pool.isOpeningFirst("a"))
@@ -121,7 +121,7 @@ struct PoolStateTests {
         #expect(lease(&pool) == "open" && !pool.isOpeningFirst("a"), "one is busy")
     }
 
-    @Test("a connection that is avoided is lent where the caller would have to wait for another, and not before")
+    @Test("an avoided connection is lent only if the request would have to wait for another")
     func avoided() {
         let line = Line()
         var pool = pool(line, capacity: 2)

@@ -7,9 +7,9 @@ import NIOCore
 import Names
 import Testing
 
-@Suite("The pool, over real sockets", .timeLimit(.minutes(1)))
+@Suite("The pool over real sockets", .timeLimit(.minutes(1)))
 struct PoolTests {
-    /// An origin whose answers name the connection they came by; `/slow` waits for the gate.
+    /// An origin whose responses contain the number of their connection; `/slow` waits for the gate.
     private func lab(
         _ gate: Gate,
         _ change: (inout EngineConfiguration) -> Void = { _ in }
@@ -22,7 +22,7 @@ struct PoolTests {
         }
     }
 
-    /// Opens as many connections as asked for, and returns when all rest in the pool.
+    /// Opens `count` connections, and returns when all are idle in the pool.
     private func fill(_ lab: Lab, _ gate: Gate, _ count: Int) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<count { group.addTask { _ = try await lab.get("a.test", "/slow").text() } }
@@ -32,7 +32,7 @@ struct PoolTests {
         }
     }
 
-    @Test("the connection that was used last is used next, so that the rest can grow old")
+    @Test("the most recently used connection is used next, so that the others can expire")
     func lastInFirstOut() async throws {
         let gate = Gate()
         let lab = try await lab(gate)
@@ -43,7 +43,7 @@ struct PoolTests {
         await lab.stop()
     }
 
-    @Test("those who wait for a connection are served in the order of their coming")
+    @Test("waiting requests are served in order of arrival")
     func fairQueue() async throws {
         let gate = Gate()
         let lab = try await lab(gate) { $0.connectionsPerOrigin = 1 }
@@ -52,7 +52,7 @@ struct PoolTests {
         var waiting: [Task<Void, any Error>] = []
         for index in 0..<5 {
             waiting.append(Task { _ = try await lab.get("a.test", "/\(index)").text() })
-            // Each is in the queue before the next comes.
+            // Wait until each request is in the queue before starting the next.
             while lab.engine.waitingRequests <= index { await Task.yield() }
         }
         gate.open()
@@ -63,7 +63,7 @@ struct PoolTests {
         await lab.stop()
     }
 
-    @Test("a full queue refuses at once, and one that does not move gives up in time; both say what to do")
+    @Test("a full queue refuses at once, a queue that does not move times out, and both errors name the remedy")
     func bounds() async throws {
         let gate = Gate()
         let lab = try await lab(gate) {
@@ -87,7 +87,7 @@ struct PoolTests {
         await lab.stop()
     }
 
-    @Test("a wait for the pool that outlasts the time for the whole request says that this limit was the cause")
+    @Test("a wait for the pool that exceeds the limit of the whole request reports that limit")
     func wholeLimit() async throws {
         let gate = Gate()
         let lab = try await lab(gate) { $0.connectionsPerOrigin = 1 }
@@ -103,7 +103,7 @@ struct PoolTests {
         await lab.stop()
     }
 
-    @Test("so does a connection that is not made in it")
+    @Test("a connection attempt that exceeds the limit of the whole request reports that limit")
     func wholeLimitOfDial() async throws {
         let lab = try await Lab(addresses: ["127.0.0.1"]) { _ in .text("unused") }
         let hole = try BlackHole()
@@ -117,7 +117,7 @@ struct PoolTests {
         await lab.stop()
     }
 
-    @Test("a waiter that is cancelled leaves the queue, and the next one is served")
+    @Test("a cancelled waiter leaves the queue, and the next waiter is served")
     func cancelledWaiter() async throws {
         let gate = Gate()
         let lab = try await lab(gate) { $0.connectionsPerOrigin = 1 }
@@ -135,7 +135,7 @@ struct PoolTests {
         await lab.stop()
     }
 
-    @Test("a connection that rested too long is closed, and so is one that grew too old")
+    @Test("a connection that was idle too long or is too old is closed")
     func ages() async throws {
         let gate = Gate()
         let resting = try await lab(gate) { $0.keepIdle = .milliseconds(100) }
@@ -150,13 +150,14 @@ struct PoolTests {
         await old.stop()
     }
 
-    @Test("a connection that rests after an exchange longer than its rest is closed in time, too")
+    @Test("an idle connection is closed in time after an exchange that was longer than the idle limit")
     func restAfterALongExchange() async throws {
         let gate = Gate()
         let lab = try await lab(gate) { $0.keepIdle = .milliseconds(100) }
         async let slow = lab.get("a.test", "/slow").text()
         try await gate.arrivals(atLeast: 1)
-        // Another one comes later and rests so long: then the first has been due as well, in the middle of its exchange.
+        // A second connection is opened later and reaches its idle limit. By then the first one's limit passed during
+        // its exchange.
         _ = try await lab.get().text()
         try await lab.origin.connections { $0.accepted >= 2 && $0.open == 1 }
         gate.open()
@@ -165,7 +166,7 @@ struct PoolTests {
         await lab.stop()
     }
 
-    @Test("a shared connection that grew too old serves what it carries, and the next request dials anew")
+    @Test("a shared connection that is too old finishes its exchanges, and the next request opens a new one")
     func sharedAge() async throws {
         let gate = Gate()
         var configuration = EngineConfiguration()
@@ -184,7 +185,7 @@ struct PoolTests {
         await lab.stop()
     }
 
-    @Test("closeIdle closes what rests and leaves what works")
+    @Test("closeIdle closes idle connections only")
     func closeIdle() async throws {
         let gate = Gate()
         let lab = try await lab(gate)
@@ -201,7 +202,7 @@ struct PoolTests {
         await lab.stop()
     }
 
-    /// Names endpoints when a gate opens.
+    /// Returns endpoints when a gate opens.
     private struct GatedSource: EndpointSource {
         let list: [Endpoint]
         let gate: Gate
@@ -213,7 +214,7 @@ struct PoolTests {
     }
 
     @Test(
-        "a connection that was being dialled when all were retired serves its own request and is closed",
+        "a connection that was being opened during a retirement serves its own request and is closed",
         arguments: ["h2", "http/1.1"]
     )
     func retiredWhileDialled(_ applicationProtocol: String) async throws {
@@ -235,7 +236,7 @@ struct PoolTests {
         await lab.stop()
     }
 
-    @Test("connections that were closed while idle leave the bound of their origin as it was")
+    @Test("connections that were closed while idle do not count against their origin's limit")
     func countAfterClosing() async throws {
         let gate = Gate()
         let lab = try await lab(gate) { $0.connectionsPerOrigin = 2 }
@@ -244,7 +245,7 @@ struct PoolTests {
             lab.engine.closeIdle()
             try await lab.origin.connections { $0.open == 0 }
         }
-        // Two are lent, and the third request waits for one of them.
+        // Two connections are lent, and the third request waits for one of them.
         async let one = lab.get("a.test", "/slow").text()
         async let two = lab.get("a.test", "/slow").text()
         try await gate.arrivals(atLeast: 2)
@@ -257,7 +258,7 @@ struct PoolTests {
         await lab.stop()
     }
 
-    @Test("a change of addresses leaves live connections alone, and new ones follow it")
+    @Test("a change of addresses keeps live connections, and new connections use the new addresses")
     func newResolution() async throws {
         let gate = Gate()
         let lab = try await Lab { request in
@@ -279,7 +280,7 @@ struct PoolTests {
         await lab.stop()
     }
 
-    @Test("a shutdown with grace lets what is under way end, and refuses what comes after")
+    @Test("a graceful shutdown lets running exchanges finish, and refuses new requests")
     func drain() async throws {
         let gate = Gate()
         let lab = try await lab(gate)
@@ -295,7 +296,7 @@ struct PoolTests {
         await lab.origin.stop()
     }
 
-    @Test("a shutdown whose grace runs out ends what is under way")
+    @Test("a shutdown ends running exchanges when its grace period is over")
     func drainInTime() async throws {
         let gate = Gate()
         let lab = try await lab(gate)
@@ -307,7 +308,7 @@ struct PoolTests {
         await lab.origin.stop()
     }
 
-    @Test("informational responses are passed over, and trailers come after the body, on HTTP/1.1 too")
+    @Test("over HTTP/1.1, informational responses are skipped, and trailers follow the body")
     func hintsAndTrailers() async throws {
         let lab = try await Lab(addresses: ["127.0.0.1"], handler: Routes.standard)
         let response = try await lab.get("a.test", "/trailers")
@@ -320,7 +321,7 @@ struct PoolTests {
 }
 
 extension Lab {
-    /// Returns when the engine refuses what is new.
+    /// Returns when the engine refuses new requests.
     func untilShutDown() async throws {
         for _ in 0..<1_000_000 {
             do {
