@@ -6,11 +6,11 @@ import Testing
 @testable import BeelineProxy
 @testable import HTTPDNS
 
-@Suite("Where the proxy goes, and where not")
+@Suite("Which addresses and ports the proxy connects to, and which it refuses")
 struct AccessPolicyTests {
     private static let own = OwnEndpoints(listening: Endpoint(IPAddress(v4: 0x7f00_0001), port: 8118))
 
-    /// What a name leads to, and which of it may be dialled; nil: the name is refused.
+    /// The addresses a name resolves to, and the ones that the policy permits; nil: the policy refuses the name.
     static let answers: [(String, [String], AccessPolicy.Source, [String]?)] = [
         ("a public address", ["93.184.216.34"], .answer, ["93.184.216.34"]),
         ("a public IPv6 address", ["2606:2800:220:1::1"], .answer, ["2606:2800:220:1::1"]),
@@ -43,7 +43,7 @@ struct AccessPolicyTests {
         ("a pin to nobody", ["0.0.0.0"], .trusted, nil),
     ]
 
-    @Test("names lead where they may", arguments: answers)
+    @Test("the policy permits and refuses addresses by their kind and source", arguments: answers)
     func leads(what: String, addresses: [String], source: AccessPolicy.Source, expected: [String]?) throws {
         let destination = Destination(try Host("a.example"), port: 443)
         let endpoints = addresses.compactMap(IPAddress.init).map { Endpoint($0, port: 443) }
@@ -58,7 +58,7 @@ struct AccessPolicyTests {
         }
     }
 
-    @Test("local answers are taken where they are allowed; the proxy itself never is")
+    @Test("the policy permits local answers where it is configured to, but never the proxy itself")
     func allowed() throws {
         var policy = AccessPolicy()
         policy.allowsLocalAnswers = true
@@ -74,7 +74,7 @@ struct AccessPolicyTests {
         }
     }
 
-    @Test("what is reached by a NAT64 is judged by the IPv4 address behind it, whatever the network's prefix")
+    @Test("the policy judges a NAT64 address by the IPv4 address inside it, with any prefix of the network")
     func translated() throws {
         let prefixes = try ["64:ff9b:1::/96", "2600:64::/96"].map {
             try #require(IPNetwork($0).flatMap { NAT64Prefix($0) })
@@ -98,7 +98,7 @@ struct AccessPolicyTests {
         }
     }
 
-    @Test("a proxy that listens everywhere knows itself by every address")
+    @Test("a proxy that listens on all interfaces recognises itself by every address")
     func everywhere() throws {
         let own = OwnEndpoints(
             listening: Endpoint(IPAddress(v4: 0), port: 8118),
@@ -112,7 +112,7 @@ struct AccessPolicyTests {
         }
     }
 
-    @Test("tunnels go to listed ports")
+    @Test("the policy allows tunnels to the listed ports only")
     func ports() throws {
         let host = try Host("a.example")
         let policy = AccessPolicy()
@@ -124,7 +124,7 @@ struct AccessPolicyTests {
         }
     }
 
-    @Test("what a table says is trusted also by those who were handed what another had just asked of it")
+    @Test("an answer from the fixed table stays trusted when it comes from the cache")
     func kept() throws {
         let resolver = Resolver(ResolverConfiguration())
         for (source, kind, expected) in [

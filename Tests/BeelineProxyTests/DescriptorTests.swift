@@ -8,10 +8,10 @@ import Glibc
 import Names
 import Testing
 
-/// Each in a process of its own, whose limit it may move.
-@Suite("Descriptors run out, and do not", .timeLimit(.minutes(5)))
+/// Each test runs in a process of its own, because it changes the process's limit.
+@Suite("The proxy at its limit of file descriptors", .timeLimit(.minutes(5)))
 struct DescriptorTests {
-    @Test("a proxy that has no descriptor left serves again when there are some")
+    @Test("a proxy that ran out of descriptors serves again when some are free")
     func recovers() async throws {
         await #expect(processExitsWith: .success) {
             let lab = try await ProxyLab()
@@ -22,7 +22,7 @@ struct DescriptorTests {
             for _ in 0..<12 {
                 if let connection = try? await lab.connect() { connections.append(connection) }
             }
-            // The proxy has fewer than its clients: they share what there was.
+            // The proxy runs out before its clients do: all share one process's limit.
             let counts = await lab.proxy.counts()
             guard counts.connections < 12 else { throw Unexpected(text: "descriptors did not run out: \(counts)") }
             for connection in connections { await connection.close() }
@@ -34,11 +34,11 @@ struct DescriptorTests {
         }
     }
 
-    @Test("a proxy takes no more connections than its descriptors do, tells the next ones, and closes on a flood")
+    @Test("a proxy derives its connection limit from its descriptors, refuses the next clients, and closes the rest")
     func budget() async throws {
         await #expect(processExitsWith: .success) {
             let before = Descriptors.limit
-            // The proxy counts on what it sees when it begins to listen: (400 - 100) / 2 clients, and 100 / 2 refusals.
+            // The proxy computes its limits when it starts to listen: (400 - 100) / 2 clients, and 100 / 2 refusals.
             Descriptors.limit = 400
             let lab = try await ProxyLab()
             Descriptors.limit = before
@@ -63,8 +63,9 @@ struct DescriptorTests {
         }
     }
 
-    /// `BEELINE_SOAK=1` has as many as the server of the test takes; each has four descriptors in this process.
-    @Test("as many tunnels at once as there may be all stand, the next are refused, and the end of all leaves nothing")
+    /// `BEELINE_SOAK=1` opens as many tunnels as the test's server accepts; each takes four descriptors of this
+    /// process.
+    @Test("the proxy carries as many tunnels as its limit allows, refuses the next, and leaves nothing open at the end")
     func manyAtOnce() async throws {
         await #expect(processExitsWith: .success) {
             let most = ProcessInfo.processInfo.environment["BEELINE_SOAK"] == nil ? 300 : 4_000
@@ -103,7 +104,7 @@ struct DescriptorTests {
     }
 }
 
-/// How many descriptors this process may have.
+/// The limit of open descriptors of this process.
 private enum Descriptors {
     private static let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
 

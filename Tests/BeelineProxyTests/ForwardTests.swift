@@ -9,7 +9,7 @@ import Testing
 
 @Suite("Requests for http:// URLs", .timeLimit(.minutes(1)))
 struct ForwardTests {
-    @Test("one connection of the client, one to each origin, for as many requests as there are")
+    @Test("requests of one client connection share one connection to each origin")
     func persistent() async throws {
         let lab = try await ProxyLab()
         let connection = try await lab.connect()
@@ -29,7 +29,7 @@ struct ForwardTests {
         await lab.stop()
     }
 
-    @Test("the blank page is answered at every host without asking it, and no other path is")
+    @Test("the proxy answers the blank page at every host itself, and forwards every other path")
     func blankPage() async throws {
         let path = ProxyConfiguration.unguessablePath()
         let lab = try await ProxyLab(configure: { $0.blankPagePath = path })
@@ -51,7 +51,7 @@ struct ForwardTests {
         await lab.stop()
     }
 
-    @Test("fields of one connection stay on it, the others go on as they are")
+    @Test("the proxy removes hop-by-hop fields and forwards the others unchanged")
     func hopByHop() async throws {
         let lab = try await ProxyLab(configure: { $0.addsVia = true })
         let connection = try await lab.connect()
@@ -86,7 +86,7 @@ struct ForwardTests {
         await lab.stop()
     }
 
-    @Test("bodies of known and unknown length pass in both directions, and requests in a row keep their order")
+    @Test("bodies of known and unknown length pass in both directions, and pipelined requests keep their order")
     func bodies() async throws {
         let lab = try await ProxyLab()
         let user = try lab.user()
@@ -120,12 +120,12 @@ struct ForwardTests {
         await lab.stop()
     }
 
-    @Test("a kept connection that died is replaced where that repeats nothing")
+    @Test("the proxy replaces a kept connection that died if the request is safe to repeat")
     func staleConnection() async throws {
         let lab = try await ProxyLab()
         let served = NIOLockedValueBox(0)
         let server = try await RawServer.start { connection in
-            // One request a connection, and no word of its end.
+            // The server answers one request a connection, then closes it without a `Connection: close`.
             _ = try await connection.receive(until: "\r\n\r\n")
             served.withLockedValue { $0 += 1 }
             try await connection.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
@@ -145,7 +145,7 @@ struct ForwardTests {
     }
 
     @Test(
-        "servers that break the rules",
+        "the proxy rejects or repairs responses that break the rules",
         arguments: [
             (
                 "both lengths", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
@@ -188,7 +188,7 @@ struct ForwardTests {
         await lab.stop()
     }
 
-    @Test("a body that is cut short does not look whole")
+    @Test("a truncated body reaches the client as an error")
     func truncated() async throws {
         let lab = try await ProxyLab()
         let server = try await RawServer.start { connection in
@@ -203,7 +203,7 @@ struct ForwardTests {
         await lab.stop()
     }
 
-    @Test("WebSocket over plain http: both sides agree, and the bytes are theirs")
+    @Test("a WebSocket over plain http is upgraded at both sides, and its bytes pass unchanged")
     func upgrade() async throws {
         let lab = try await ProxyLab()
         let server = try await RawServer.start { connection in
@@ -226,7 +226,7 @@ struct ForwardTests {
         await lab.stop()
     }
 
-    @Test("a client that leaves ends its request at the origin")
+    @Test("a client that disconnects ends its request at the origin")
     func cancelled() async throws {
         let lab = try await ProxyLab()
         let server = try await RawServer.start { connection in
@@ -242,7 +242,7 @@ struct ForwardTests {
         await lab.stop()
     }
 
-    @Test("the origin hears that a client will send no more, and where it answers all the same the client gets that")
+    @Test("a half-closed client half-closes the origin's connection, and still receives the response")
     func halfClosed() async throws {
         let lab = try await ProxyLab()
         let server = try await RawServer.start(allowsHalfClosure: true) { connection in
@@ -267,7 +267,7 @@ struct ForwardTests {
         await lab.stop()
     }
 
-    @Test("a client that will send no more is not waited for without end")
+    @Test("the proxy closes a half-closed client after its time limit")
     func halfClosedForEver() async throws {
         let lab = try await ProxyLab(configure: { $0.limits.halfClosed = .milliseconds(50) })
         let server = try await RawServer.start(allowsHalfClosure: true) { connection in
@@ -283,7 +283,7 @@ struct ForwardTests {
         await lab.stop()
     }
 
-    @Test("OPTIONS and TRACE go as far as Max-Forwards lets them, and the last one to have them answers")
+    @Test("OPTIONS and TRACE are forwarded while Max-Forwards lasts, and the last recipient answers")
     func maxForwards() async throws {
         let lab = try await ProxyLab()
         let connection = try await lab.connect()
@@ -317,7 +317,7 @@ struct ForwardTests {
         await lab.stop()
     }
 
-    @Test("every field that Connection lists stays on its connection, however many it lists")
+    @Test("the proxy removes every field that Connection lists, and refuses a list that is too long")
     func manyListed() async throws {
         let lab = try await ProxyLab()
         let connection = try await lab.connect()
@@ -333,7 +333,7 @@ struct ForwardTests {
         await lab.stop()
     }
 
-    @Test("a client of HTTP/1.0 gets what it can read")
+    @Test("an HTTP/1.0 client receives a response that it can read")
     func old() async throws {
         let lab = try await ProxyLab()
         let connection = try await lab.connect()
@@ -341,7 +341,7 @@ struct ForwardTests {
         #expect(try await connection.receiveAll().contains("Connection: close\r\n"))
         #expect(lab.plain.requests.first?.version == "HTTP/1.0")
         await connection.close()
-        // A server that sends chunks all the same.
+        // A server that sends chunks in spite of the version.
         let server = try await RawServer.start { connection in
             _ = try await connection.receive(until: "\r\n\r\n")
             try await connection.send(

@@ -7,13 +7,13 @@ import NIOCore
 import Names
 import Testing
 
-@Suite("The gateway: one URL for players that take only a URL", .timeLimit(.minutes(1)))
+@Suite("The gateway: local URLs for players that have no proxy setting", .timeLimit(.minutes(1)))
 struct GatewayTests {
     private static func lab(handler: @escaping LoopbackOrigin.Handler = Routes.standard) async throws -> ProxyLab {
         try await ProxyLab(configure: { $0.gatewayHosts = ["a.test", "b.test"] }, handler: handler)
     }
 
-    /// A request at the gateway, as a player sends it.
+    /// Sends a request to the gateway, as a player does.
     private func get(
         _ lab: ProxyLab,
         _ url: String,
@@ -32,7 +32,7 @@ struct GatewayTests {
         return (head, rest)
     }
 
-    @Test("a request is the origin's own: name, TLS, cookies, ranges, bodies both ways")
+    @Test("the gateway sends the origin its own name, TLS, cookies and ranges, and carries bodies both ways")
     func requests() async throws {
         let lab = try await Self.lab()
         let site = "https://a.test:\(lab.site.port)"
@@ -53,7 +53,7 @@ struct GatewayTests {
         await lab.stop()
     }
 
-    @Test("a redirect leads back to the gateway, or to where it leads where that host is not listed")
+    @Test("a redirect to a listed host leads to the gateway, and a redirect to another host stays as it is")
     func redirects() async throws {
         let lab = try await Self.lab()
         let site = "https://a.test:\(lab.site.port)"
@@ -68,7 +68,7 @@ struct GatewayTests {
         await lab.stop()
     }
 
-    @Test("who does not know the token, or asks for another host, gets nothing")
+    @Test("the gateway refuses an unknown token and a host that is not listed")
     func strangers() async throws {
         let lab = try await Self.lab()
         let gateway = try #require(lab.proxy.gateway)
@@ -87,7 +87,7 @@ struct GatewayTests {
         await lab.stop()
     }
 
-    @Test("a listed name that leads to this machine or its network is refused as in a tunnel, unless it is pinned")
+    @Test("a listed name that resolves to a local address is refused as in a tunnel, unless it is pinned")
     func rebinding() async throws {
         let lab = try await ProxyLab(
             names: ["a.test", "b.test", "c.test"],
@@ -113,7 +113,7 @@ struct GatewayTests {
         await lab.stop()
     }
 
-    @Test("a playlist's links lead back to the gateway, and its length is that of what is sent")
+    @Test("a playlist's links lead to the gateway, and Content-Length is that of the mapped playlist")
     func playlist() async throws {
         let lab = try await Self.lab { request in
             var reply = Reply.text("#EXTM3U\n#EXTINF:1,\nhttps://b.test:\(request.connection.local.port)/1.ts\n2.ts\n")
@@ -130,7 +130,7 @@ struct GatewayTests {
         await lab.stop()
     }
 
-    @Test("an interstitial's list is mapped also behind a redirect, and a copied pathway leads to its host")
+    @Test("an asset list is mapped also after a redirect, and a cloned pathway leads to its host")
     func interstitials() async throws {
         let lab = try await Self.lab { request in
             let site = "https://b.test:\(request.connection.local.port)"
@@ -158,7 +158,7 @@ struct GatewayTests {
         await lab.stop()
     }
 
-    @Test("user and password of a link go to the origin that it names")
+    @Test("user and password of a URL are sent to the origin as Basic credentials")
     func userInfo() async throws {
         let lab = try await Self.lab()
         _ = try await get(lab, "https://us%40er:pw@a.test:\(lab.site.port)/echo")
@@ -166,7 +166,7 @@ struct GatewayTests {
         await lab.stop()
     }
 
-    @Test("a player that asks for a part of a playlist whose path is no playlist's gets it whole and mapped")
+    @Test("a range of a playlist is answered with the whole playlist, mapped, if only its type shows that it is one")
     func partOfAPlaylist() async throws {
         let lab = try await Self.lab { request in
             let port = request.connection.local.port
@@ -182,13 +182,13 @@ struct GatewayTests {
         #expect(head.hasPrefix("HTTP/1.1 200 "), "\(head)")
         let segment = try HTTPURL("https://b.test:\(lab.site.port)/1.ts")
         #expect(body == (try #require(lab.proxy.gateway).localURL(for: segment).target + "\n"))
-        // The length of what was not mapped would be another's.
+        // The length of the unmapped playlist would be wrong.
         let (only, _) = try await get(lab, url, method: "HEAD")
         #expect(only.hasPrefix("HTTP/1.1 200 ") && !only.contains("Content-Length"), "\(only)")
         await lab.stop()
     }
 
-    @Test("an exchange that rests for too long ends, as a tunnel does")
+    @Test("an idle exchange ends after the time limit, as a tunnel does")
     func idle() async throws {
         let lab = try await ProxyLab(configure: {
             $0.gatewayHosts = ["a.test"]
@@ -203,7 +203,7 @@ struct GatewayTests {
         await lab.stop()
     }
 
-    @Test("a body whose length nobody says is carried on as it comes, without its chunks' framing")
+    @Test("a chunked request body is forwarded as it arrives, in chunks of its own")
     func chunkedBody() async throws {
         let lab = try await Self.lab()
         let arrived = Gate()
@@ -222,7 +222,7 @@ struct GatewayTests {
         try await connection.send("POST \(target) HTTP/1.1\r\n\(fields)\r\n")
         #expect(try await connection.receiveHead() == "HTTP/1.1 100 Continue\r\n\r\n")
         try await connection.send("3;x=y\r\nfir\r\n2\r\nst\r\n")
-        // It is at the origin before the player has sent the rest.
+        // The origin has the first chunk before the player has sent the rest.
         try await arrived.wait()
         try await connection.send("6\r\nsecond\r\n0\r\nTrailer: 1\r\n\r\n")
         let (_, body) = try await connection.receiveResponse()
@@ -230,7 +230,7 @@ struct GatewayTests {
         #expect(!body.contains("x=y") && !body.contains("Trailer"))
         await connection.close()
         await server.stop()
-        // Over TLS, and larger than what waits between the two.
+        // Over TLS, and larger than the buffers between the two connections.
         let block = String(repeating: "x", count: 65_536)
         let chunks = String(repeating: "10000\r\n\(block)\r\n", count: 40) + "0\r\n\r\n"
         let (_, echo) = try await get(
@@ -253,7 +253,7 @@ struct GatewayTests {
         await lab.stop()
     }
 
-    @Test("an origin that breaks off, is away or unknown")
+    @Test("an origin that breaks off ends the response early, and an origin that cannot be reached is a 502")
     func faults() async throws {
         let lab = try await Self.lab()
         let server = try await RawServer.start { connection in

@@ -10,7 +10,7 @@ import Testing
 
 @Suite("WebSockets through the gateway", .timeLimit(.minutes(1)))
 struct GatewayWebSocketTests {
-    /// Tells a socket's opener who it is to the site, and sends back what comes.
+    /// Sends the opener a line about its request, as the site sees it, then echoes messages.
     private static func lab() async throws -> ProxyLab {
         let handler: LoopbackOrigin.Handler = { request in
             switch request.path {
@@ -38,7 +38,7 @@ struct GatewayWebSocketTests {
         return try await ProxyLab(configure: { $0.gatewayHosts = ["a.test"] }, handler: handler)
     }
 
-    /// A player's own client: it knows no names and no proxy, and keeps no cookies.
+    /// A player's own client: it resolves no names, uses no proxy and keeps no cookies.
     private static func player() throws -> BeelineClient {
         var settings = ClientConfiguration()
         settings.upstreams = []
@@ -48,7 +48,7 @@ struct GatewayWebSocketTests {
         return try BeelineClient(settings)
     }
 
-    @Test("Host, server name, Origin and cookies are those of the name; frames pass by; the answer's cookies are kept")
+    @Test("the origin sees its own Host, SNI, Origin and cookies; frames pass unchanged; its cookies are stored")
     func staysItself() async throws {
         let lab = try await Self.lab()
         let player = try Self.player()
@@ -83,7 +83,7 @@ struct GatewayWebSocketTests {
         await lab.stop()
     }
 
-    @Test("an answer that opens no WebSocket, and an origin that is not there")
+    @Test("a response that opens no WebSocket keeps its status, and an unreachable origin is a 502")
     func refusals() async throws {
         let lab = try await Self.lab()
         let player = try Self.player()
@@ -102,7 +102,7 @@ struct GatewayWebSocketTests {
         await lab.stop()
     }
 
-    @Test("a certificate that nobody vouches for opens nothing")
+    @Test("the gateway opens no WebSocket to an origin whose certificate is not trusted")
     func certificate() async throws {
         let lab = try await Self.lab()
         let other = try TestAuthority()
@@ -119,7 +119,7 @@ struct GatewayWebSocketTests {
         await lab.stop()
     }
 
-    @Test("a player who leaves ends the origin's side, and the other way round")
+    @Test("a player that disconnects ends the connection to the origin, and the other way round")
     func ends() async throws {
         let lab = try await Self.lab()
         let player = try Self.player()

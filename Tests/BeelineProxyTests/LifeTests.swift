@@ -13,16 +13,16 @@ import FoundationEssentials
 import Foundation
 #endif
 
-@Suite("A proxy from its start to its end", .serialized, .timeLimit(.minutes(15)))
+@Suite("A proxy from its start to its stop", .serialized, .timeLimit(.minutes(15)))
 struct LifeTests {
-    @Test("after a suspension it listens again, at the same port; tunnels that stand stay")
+    @Test("after a suspension the proxy listens again on the same port, and open tunnels stay")
     func rebind() async throws {
         let lab = try await ProxyLab()
         let server = try await RawServer.start { connection in
             while let bytes = try await connection.receive() { try await connection.send(bytes) }
         }
         let tunnel = try await lab.tunnel(to: "a.test", port: server.port)
-        // In the moment between, another test may be given the port.
+        // Between the two listeners, the kernel may give another test the port.
         var isSame = false
         for _ in 0..<5 where !isSame {
             let before = lab.proxy.endpoint
@@ -37,7 +37,7 @@ struct LifeTests {
         await lab.stop()
     }
 
-    @Test("listening anew twice at once, and while it stops, leaves no listener behind")
+    @Test("concurrent rebinds, also during a stop, leave no listener behind")
     func rebindAtOnce() async throws {
         let lab = try await ProxyLab(configure: { $0.gatewayHosts = ["a.test"] })
         let place = try #require(lab.proxy.gateway).localURL(for: HTTPURL("http://a.test:\(lab.plain.port)/echo"))
@@ -51,7 +51,7 @@ struct LifeTests {
         async let late = try? lab.proxy.rebind()
         await lab.proxy.stop()
         for endpoint in endpoints + [await late].compactMap({ $0 }) {
-            // Another test may have the port by now, but it does not know the token.
+            // Another test may have the port by now, but its proxy does not know the token.
             guard let connection = try? await RawConnection.connect(to: endpoint) else { continue }
             try? await connection.send("GET \(place) HTTP/1.1\r\nHost: a\r\n\r\n")
             #expect((try? await connection.receiveHead())?.hasPrefix("HTTP/1.1 200 ") != true)
@@ -60,7 +60,7 @@ struct LifeTests {
         await lab.stop()
     }
 
-    @Test("it lets tunnels come to their end, takes no new ones, and cuts what does not end")
+    @Test("a proxy that stops lets tunnels finish, accepts no new ones, and closes the rest after its grace period")
     func drain() async throws {
         let lab = try await ProxyLab()
         let server = try await RawServer.start { connection in
@@ -68,7 +68,7 @@ struct LifeTests {
         }
         let tunnel = try await lab.tunnel(to: "a.test", port: server.port)
         let resting = try await lab.connect()
-        // A connection that was never accepted is reset when its listener closes.
+        // The kernel resets a connection that was not accepted when its listener closes.
         while await lab.proxy.counts().connections < 2 { await Task.yield() }
         async let stopped: Void = lab.proxy.stop(within: .seconds(20))
         #expect(try await resting.receive() == nil, "nobody waits for who says nothing")
@@ -90,7 +90,7 @@ struct LifeTests {
         await other.stop()
     }
 
-    @Test("the PAC file names the proxy as its reader reached it")
+    @Test("the PAC file names the proxy by the address that its reader used")
     func pac() async throws {
         let lab = try await ProxyLab()
         let connection = try await lab.connect()
@@ -104,7 +104,7 @@ struct LifeTests {
         await lab.stop()
     }
 
-    @Test("stale answers serve while no upstream answers")
+    @Test("tunnels open with expired answers while no upstream answers")
     func stale() async throws {
         let lab = try await ProxyLab(client: {
             $0.resolver.ttlRange = .milliseconds(1)...(.milliseconds(1))
@@ -116,14 +116,14 @@ struct LifeTests {
         await lab.stop()
     }
 
-    /// Tunnels that end in every way there is, at every phase; `BEELINE_SOAK=100000` for the long one.
+    /// Tunnels that end in every possible way, at every phase; `BEELINE_SOAK=100000` for a long run.
     @Test("tunnels that are aborted and half-closed at random phases leave nothing behind")
     func soak() async throws {
         let rounds = ProcessInfo.processInfo.environment["BEELINE_SOAK"].flatMap { Int($0) } ?? 300
         let lab = try await ProxyLab()
         let server = try await Self.echo()
         let endpoint = Endpoint(IPAddress(v4: 0x7f00_0001), port: server.port)
-        // The first tenth fills what the process keeps for itself.
+        // The first tenth warms up caches and allocators.
         await Self.abuse(lab, server.port, rounds: rounds / 10, seed: 1)
         let before = ProcessUsage.now
         try await expectNoLeak(to: [endpoint, lab.proxy.endpoint]) {
@@ -131,7 +131,7 @@ struct LifeTests {
         }
         let after = ProcessUsage.now
         if let least = before.residentBytes, let resident = after.residentBytes, rounds >= 10_000 {
-            // 90,000 tunnels that left 400 bytes each would be 36 MB.
+            // 400 bytes leaked by each of 90,000 tunnels would be 36 MB.
             #expect(resident - least < 16 << 20, "\(least >> 20) MB before, \(resident >> 20) MB after")
             print("\(rounds) tunnels: \(least >> 10) kB before, \(resident >> 10) kB after; \(before), \(after)")
         }
@@ -144,9 +144,9 @@ struct LifeTests {
         await lab.stop()
     }
 
-    /// A test's time limit cancels its clients wherever they are. What they leave open adds up until there is no descriptor
-    /// left, and libdispatch ends a process that it finds in that state.
-    @Test("clients that are cancelled at random phases leave no descriptor behind")
+    /// A test's time limit cancels its clients at any point. Descriptors that they leave open add up until the process
+    /// has none left, and libdispatch aborts a process in that state.
+    @Test("clients that are cancelled at random phases leave no descriptor open")
     func cancelled() async throws {
         let lab = try await ProxyLab()
         let server = try await Self.echo()
@@ -185,7 +185,7 @@ struct LifeTests {
     private static func abuse(_ lab: ProxyLab, _ port: UInt16, _ random: inout SeededRandom) async {
         guard let connection = try? await lab.connect() else { return }
         try? await abuse(connection, port, &random)
-        // Whoever was cancelled has not come to its end.
+        // A cancelled client has not closed its connection.
         await connection.close()
     }
 

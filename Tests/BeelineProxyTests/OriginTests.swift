@@ -8,9 +8,9 @@ import NIOCore
 import Names
 import Testing
 
-@Suite("How connections to origins end, and whose they are", .timeLimit(.minutes(1)))
+@Suite("How connections to origins end, and which clients may use them", .timeLimit(.minutes(1)))
 struct OriginTests {
-    /// What a client of HTTP/1.0 asks at a door.
+    /// Sends the request of an HTTP/1.0 client to the proxy or to the gateway.
     private static func ask(_ lab: ProxyLab, _ port: UInt16, isGateway: Bool) async throws -> RawConnection {
         let url = try HTTPURL("http://a.test:\(port)/")
         let gateway = try #require(lab.proxy.gateway)
@@ -28,7 +28,7 @@ struct OriginTests {
     }
 
     @Test(
-        "a body that ends with the connection, and is cut by a reset, is cut by one at the client",
+        "a reset that cuts a body without a length also resets the client's connection",
         arguments: [false, true]
     )
     func cutBody(isGateway: Bool) async throws {
@@ -50,7 +50,7 @@ struct OriginTests {
     }
 
     @Test(
-        "a body that ends with the connection, and that the proxy gives up, does not look whole",
+        "a body without a length that the proxy gives up does not look complete to the client",
         arguments: [false, true]
     )
     func givenUpBody(isGateway: Bool) async throws {
@@ -67,7 +67,7 @@ struct OriginTests {
         await lab.stop()
     }
 
-    @Test("a proxy that stops cuts what does not end by a reset")
+    @Test("a proxy that stops resets the tunnels that do not end")
     func stopped() async throws {
         let lab = try await Self.lab()
         let server = try await RawServer.start { connection in
@@ -83,7 +83,7 @@ struct OriginTests {
         await lab.stop()
     }
 
-    @Test("a reset of either end of a tunnel is one at the other end")
+    @Test("a reset at one end of a tunnel resets the other end")
     func tunnelReset() async throws {
         let lab = try await Self.lab()
         let (ends, tell) = AsyncStream.makeStream(of: Bool.self)
@@ -114,7 +114,7 @@ struct OriginTests {
         await lab.stop()
     }
 
-    /// A server that knows a client by its connection: two legs with a challenge between them, or one with a ticket.
+    /// A server that authenticates connections: two requests with a challenge between them, or one with a ticket.
     private static func authenticating() async throws -> RawServer {
         try await RawServer.start { connection in
             var isChallenged = false
@@ -140,7 +140,7 @@ struct OriginTests {
         }
     }
 
-    @Test("the legs of a login of NTLM or Negotiate leave on one connection, which serves no other client")
+    @Test("an NTLM or Negotiate login stays on one origin connection, which serves no other client")
     func connectionLogin() async throws {
         let lab = try await Self.lab()
         let server = try await Self.authenticating()
@@ -154,26 +154,26 @@ struct OriginTests {
         let other = try await lab.connect()
         #expect(try await get(one) == "401")
         #expect(try await get(one, "NTLM type1") == "401")
-        // Meanwhile another client asks, and another origin is asked.
+        // Meanwhile another client sends a request, and this client sends one to another origin.
         #expect(try await get(other) == "401")
         try await one.send("GET http://a.test:\(lab.plain.port)/echo HTTP/1.1\r\nHost: a\r\n\r\n")
         _ = try await one.receiveResponse()
         #expect(try await get(one, "NTLM type3") == "ntlm")
         #expect(try await get(one) == "ntlm")
         #expect(try await get(other) == "401")
-        // One leg is enough, and its answer does not say what it was.
+        // One request is enough, and its response does not name the scheme.
         let third = try await lab.connect()
         #expect(try await get(third, "Negotiate ticket") == "kerberos")
         #expect(try await get(third) == "kerberos")
         #expect(try await get(other) == "401")
-        // The connection goes with its client.
+        // The origin connection closes with its client.
         for connection in [one, third, other] { await connection.close() }
         try await server.connections { $0.open == 0 }
         await server.stop()
         await lab.stop()
     }
 
-    @Test("the gateway, whose connections serve all players, passes on no login that is one of a connection")
+    @Test("the gateway forwards no NTLM or Negotiate login, because all players share its connections")
     func connectionLoginAtTheGateway() async throws {
         let lab = try await Self.lab()
         let place = try #require(lab.proxy.gateway).localURL(for: HTTPURL("http://a.test:\(lab.plain.port)/echo"))
@@ -188,7 +188,7 @@ struct OriginTests {
         await lab.stop()
     }
 
-    @Test("a compressed playlist is mapped all the same; what cannot be read is refused", arguments: ["gzip", "br"])
+    @Test("a compressed playlist is mapped, and one with an unsupported coding is refused", arguments: ["gzip", "br"])
     func compressedPlaylist(_ coding: String) async throws {
         let lab = try await ProxyLab(
             configure: { $0.gatewayHosts = ["a.test"] },
@@ -214,7 +214,7 @@ struct OriginTests {
         await lab.stop()
     }
 
-    @Test("a field at the gateway that is not UTF-8 stays as it is")
+    @Test("the gateway forwards a field that is not UTF-8 unchanged")
     func octets() async throws {
         let lab = try await Self.lab()
         let server = try await RawServer.start { connection in

@@ -9,7 +9,7 @@ import Testing
 
 @testable import BeelineProxy
 
-@Suite("Links that lead back to the gateway")
+@Suite("Playlist links that lead to the gateway")
 struct PlaylistMapperTests {
     private static let links = GatewayLinks(hosts: ["live.example", "cdn.example"], token: "T")
 
@@ -19,7 +19,7 @@ struct PlaylistMapperTests {
     }
 
     @Test(
-        "a link is mapped by its beginning",
+        "a link is mapped by its scheme and host, or by its leading slash",
         arguments: [
             ("seg1.ts", nil), ("../b/seg1.ts?x=1", nil), ("#part", nil), ("", nil),
             ("/b/seg1.ts", "/T/https/live.example/b/seg1.ts"),
@@ -42,7 +42,7 @@ struct PlaylistMapperTests {
         if let mapped { #expect(Self.links.target(of: mapped.replacing("$", with: "")) != nil, "it leads back") }
     }
 
-    @Test("an HLS playlist: lines and URI attributes, whatever ends a line")
+    @Test("an HLS playlist's URI lines and URI attributes are mapped, with any line ending")
     func hls() throws {
         let text = """
             #EXTM3U\r
@@ -73,7 +73,7 @@ struct PlaylistMapperTests {
         #expect(try map(text, .hls) == expected)
     }
 
-    @Test("a DASH manifest: elements and attributes that hold a URL, and nothing else")
+    @Test("a DASH manifest's elements and attributes that hold a URL are mapped, and nothing else")
     func dash() throws {
         let text = """
             <?xml version="1.0"?>
@@ -100,7 +100,7 @@ struct PlaylistMapperTests {
         #expect(try map(text, .dash) == expected)
     }
 
-    @Test("variables that never end are read once", .timeLimit(.minutes(1)))
+    @Test("unterminated variables are scanned in linear time", .timeLimit(.minutes(1)))
     func openVariables() {
         var variables = PlaylistVariables()
         variables.note("#EXT-X-DEFINE:NAME=\"a\",VALUE=\"b\"")
@@ -110,7 +110,7 @@ struct PlaylistMapperTests {
     }
 
     @Test(
-        "a variable that other playlists import ends where its value ends: what follows begins with a slash of its own"
+        "a variable that other playlists import gets no slash at its end, because a path follows it"
     )
     func importedVariables() throws {
         for (value, mapped) in [
@@ -119,14 +119,14 @@ struct PlaylistMapperTests {
         ] {
             let tag = "#EXT-X-DEFINE:NAME=\"base\",VALUE=\""
             #expect(try map("\(tag)\(value)\"", .hls) == "\(tag)\(mapped)\"")
-            // The playlist itself has it as it was.
+            // The playlist that defines the variable uses its original value.
             let line = try map("\(tag)\(value)\"\n{$base}/1.ts", .hls).split(separator: "\n").last
             let link = value.hasSuffix("?x") ? "/T/https/cdn.example/?x/1.ts" : mapped + "/1.ts"
             #expect(line.map(String.init) == link)
         }
     }
 
-    @Test("variables of an HLS playlist are put into its links before these are mapped")
+    @Test("variables of an HLS playlist are substituted before its links are mapped")
     func variables() throws {
         let text = """
             #EXTM3U
@@ -159,7 +159,7 @@ struct PlaylistMapperTests {
         #expect(try map(text, .hls) == expected)
     }
 
-    @Test("variables that stand for each other do not make a large document of a small one")
+    @Test("nested variables do not expand a small playlist into a large one")
     func variablesAreBounded() throws {
         var text = "#EXTM3U\n#EXT-X-DEFINE:NAME=\"v0\",VALUE=\"0123456789\"\n"
         for index in 1..<40 {
@@ -169,7 +169,7 @@ struct PlaylistMapperTests {
         #expect(try map(text + "{$v39}\n", .hls).utf8.count < 2 * PlaylistMapper.sizeLimit)
     }
 
-    @Test("links of a DASH manifest in character data, and where to ask for the time, a licence or the way")
+    @Test("links in CDATA, UTCTiming, ContentSteering and Laurl elements of a DASH manifest are mapped")
     func dashServices() throws {
         let text = """
             <BaseURL><![CDATA[https://cdn.example/v/?a&b]]></BaseURL><![CDATA[https://cdn.example/]]>
@@ -193,7 +193,7 @@ struct PlaylistMapperTests {
         #expect(PlaylistMapper.Kind(contentType: "application/dash-patch+xml; charset=utf-8", path: "/p") == .dash)
     }
 
-    @Test("links of HLS that lead above the root of their origin, where a player would lose its place at the gateway")
+    @Test("HLS links that lead above the root of their origin become absolute paths at the gateway")
     func aboveRoot() throws {
         for (link, mapped) in [
             ("../1.ts", "../1.ts"), ("../../1.ts?x=../..", "/T/https/live.example/1.ts?x=../.."),
@@ -203,7 +203,7 @@ struct PlaylistMapperTests {
         }
     }
 
-    @Test("a manifest in UTF-16 is mapped in the octet order that its mark says", arguments: [true, false])
+    @Test("a manifest in UTF-16 is mapped in the byte order of its mark", arguments: [true, false])
     func utf16(isBigEndian: Bool) throws {
         func octets(_ text: String) -> ByteBuffer {
             ByteBuffer(
@@ -218,7 +218,7 @@ struct PlaylistMapperTests {
         let text = "<MPD><!-- ü𝄞 --><BaseURL>https://cdn.example/x/</BaseURL></MPD>"
         let mapped = text.replacing("https://cdn.example", with: "/T/https/cdn.example")
         #expect(try mapper.mapped(octets(text), .dash) == octets(mapped))
-        // Half a character, and half a pair of them.
+        // Half a character, and half a surrogate pair.
         for end in [[0x20], [0xd8, 0xd8]] as [[UInt8]] {
             var broken = octets(text)
             broken.writeBytes(end)
@@ -226,7 +226,7 @@ struct PlaylistMapperTests {
         }
     }
 
-    @Test("what a playlist says beside its links stays as it is where it is not UTF-8")
+    @Test("bytes of a playlist that are not UTF-8 stay as they are")
     func octets() throws {
         let base = try HTTPURL("https://live.example/a/index.m3u8")
         func document(_ host: String) -> ByteBuffer {
@@ -240,7 +240,7 @@ struct PlaylistMapperTests {
         #expect(mapped == document("/T/https/cdn.example"))
     }
 
-    @Test("lists of interstitials' assets and steering manifests are known by the tag that names them, and mapped")
+    @Test("asset lists and steering manifests are recognised by the tag that names them, and mapped")
     func documents() throws {
         let tags = """
             #EXT-X-DATERANGE:ID="1",X-ASSET-LIST="https://cdn.example/list?a"
@@ -287,7 +287,7 @@ struct PlaylistMapperTests {
         for text in ["[]", "{", "{\"ASSETS\":1}", ""] { #expect(try mapped(text, .assets) == nil) }
     }
 
-    @Test("a copied pathway's host is where its links lead")
+    @Test("a cloned pathway's links lead to its host")
     func steered() throws {
         for (url, expected) in [
             ("https://live.example:8443/v/1?a&_beeline_host=cdn.example&b", "https://cdn.example:8443/v/1?a&b"),
@@ -298,7 +298,7 @@ struct PlaylistMapperTests {
         }
     }
 
-    @Test("a path without the token, with another host or another scheme is nobody's")
+    @Test("a path with a wrong token, host or scheme has no target")
     func paths() throws {
         #expect(Self.links.target(of: "/T/https/live.example/a?b=c")?.url.description == "https://live.example/a?b=c")
         for path in [
@@ -311,7 +311,7 @@ struct PlaylistMapperTests {
     }
 
     @Test(
-        "a cookie is kept below its origin's place",
+        "a cookie's path is below its origin's path at the gateway",
         arguments: [
             ("a=b", "a=b; Path=/T/https/live.example/a"),
             ("a=b; Domain=live.example; Path=/; Secure; HttpOnly", "a=b; Path=/T/https/live.example/; HttpOnly"),
@@ -323,7 +323,7 @@ struct PlaylistMapperTests {
         #expect(GatewayFields.setCookie(value, of: url, Self.links) == expected)
     }
 
-    @Test("documents of any bytes: mapping twice does what mapping once does, and nothing traps")
+    @Test("mapping a document of any bytes twice gives the same as mapping it once, and never traps")
     func fuzz() throws {
         let base = try HTTPURL("https://live.example/a/index.m3u8")
         let mapper = PlaylistMapper(links: Self.links, base: base)
@@ -349,7 +349,7 @@ struct PlaylistMapperTests {
             }
             for kind in [PlaylistMapper.Kind.hls, .dash] {
                 let once = try mapper.mapped(String(text), kind)
-                // What was mapped is a path at the gateway, and at the base's own host it would be mapped again.
+                // Mapped links are paths at the gateway. A base on a listed host would map them again.
                 let unrelated = PlaylistMapper(links: Self.links, base: try HTTPURL("https://other.example/"))
                 #expect(try unrelated.mapped(once, kind) == once)
             }
@@ -357,7 +357,7 @@ struct PlaylistMapperTests {
     }
 
     @Test(
-        "JSON documents of any bytes: what is mapped is JSON, in which nobody else finds anything to map, and nothing traps"
+        "mapping a JSON document of any bytes gives JSON that another gateway leaves unchanged, and never traps"
     )
     func documentFuzz() throws {
         let base = try HTTPURL("https://live.example/s/x")

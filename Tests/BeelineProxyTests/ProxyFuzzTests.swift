@@ -8,9 +8,9 @@ import Testing
 
 @testable import BeelineProxy
 
-@Suite("Bytes from anywhere: the readers stop at what they do not know, and never trap")
+@Suite("Parsers reject malformed bytes, and never trap")
 struct ProxyFuzzTests {
-    /// Heads that are right, from which others are made.
+    /// Valid heads, to be mutated.
     static let heads = [
         "GET http://a.test/x?y HTTP/1.1\r\nHost: a.test\r\nAccept: */*\r\nConnection: keep-alive, x\r\nX: 1\r\n\r\n",
         "CONNECT a.test:443 HTTP/1.1\r\nHost: a.test:443\r\nProxy-Authorization: Basic bWU6c2VjcmV0\r\n\r\n",
@@ -45,14 +45,14 @@ struct ProxyFuzzTests {
         }
     }
 
-    @Test("a head that is taken goes on as one that says the same")
+    @Test("an accepted request head, when forwarded, parses to the same request")
     func requestHeads() {
         var random = SeededRandom(seed: 5)
         for round in 0..<FuzzRounds.count(ordinary: 20_000) {
             let bytes = Self.mutated(Array(Self.heads[round % Self.heads.count].utf8), &random)
             guard let head = Self.read(bytes), case .resource(let destination, _, _) = head.target else { continue }
             let text = String(buffer: head.forwarded(.absolute(authorization: nil), addsVia: false))
-            // What we send is one head, and another proxy reads in it what we read.
+            // Another proxy must read in the forwarded head the same single request as we do.
             guard let again = Self.read(Array(text.utf8)) else {
                 Issue.record("not read again: \(text.debugDescription)")
                 continue
@@ -61,7 +61,8 @@ struct ProxyFuzzTests {
             #expect(again.wantsUpgrade == head.wantsUpgrade && again.isOld == head.isOld)
             #expect(text.components(of: "\r\n\r\n") == 2, "one head, and nothing behind it")
             #expect(!text.lowercased().contains("proxy-auth"))
-            // The gateway takes the fields apart and puts them together again: nothing is added, and they stay one head's.
+            // The gateway splits the fields and joins them again. Nothing may be added, and they must stay within one
+            // head.
             let fields = head.fields.httpFields
             let whole = head.fields.replacing(fields)
             #expect(whole.httpFields == fields && whole.httpFields.count == fields.count)
@@ -69,7 +70,7 @@ struct ProxyFuzzTests {
         }
     }
 
-    @Test("where a head ends does not depend on the pieces in which it came")
+    @Test("the scanner finds the same end of a head, however its bytes are split")
     func scanner() {
         var random = SeededRandom(seed: 6)
         for round in 0..<FuzzRounds.count(ordinary: 5_000) {
@@ -89,7 +90,7 @@ struct ProxyFuzzTests {
         }
     }
 
-    @Test("chunks end at the same place in whatever pieces they come")
+    @Test("the scanner finds the same end of a chunked body, however its bytes are split")
     func chunks() {
         var random = SeededRandom(seed: 7)
         let body = Array("5;a=b\r\nhello\r\n10\r\n0123456789abcdef\r\n0\r\nX: y\r\n\r\nGET / HTTP/1.1\r\n".utf8)
@@ -114,7 +115,7 @@ struct ProxyFuzzTests {
         }
     }
 
-    @Test("a SOCKS client that says anything gets an answer or is waited for")
+    @Test("the SOCKS reader answers any bytes or waits for more, however they are split")
     func socks() {
         var random = SeededRandom(seed: 8)
         let greetings: [[UInt8]] = [

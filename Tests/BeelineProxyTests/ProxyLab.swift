@@ -5,8 +5,8 @@ import BeelineProxy
 import BeelineTesting
 import NIOCore
 
-/// A site with a certificate for each of its names, the same in the clear, a name service that only the proxy knows, and the
-/// proxy.
+/// A site with a certificate for each of its names, the same site in the clear, a DNS server that only the proxy uses,
+/// and the proxy.
 struct ProxyLab {
     let authority: TestAuthority
     let site: LoopbackOrigin
@@ -16,9 +16,9 @@ struct ProxyLab {
     let proxy: BeelineProxy
 
     /// - Parameters:
-    ///   - names: the site's names; the service knows them at the first of `addresses`.
-    ///   - configure: changes what the proxy is made of; it goes anywhere on this machine by default.
-    ///   - client: changes what its client is made of.
+    ///   - names: the site's names; the DNS server answers them with the first of `addresses`.
+    ///   - configure: changes the proxy's configuration, which allows local addresses by default.
+    ///   - client: changes the configuration of the proxy's client.
     init(
         names: [String] = ["a.test", "b.test"],
         addresses: [String] = ["127.0.0.1", "127.0.0.2"],
@@ -50,7 +50,7 @@ struct ProxyLab {
         proxy = try await BeelineProxy.start(configuration, client: client)
     }
 
-    /// A client of the proxy, as any HTTP client is one: it knows no names.
+    /// An HTTP client that uses the proxy and resolves no names.
     func user(credentials: ProxyCredentials? = nil) throws -> BeelineClient {
         var settings = ClientConfiguration()
         settings.upstreams = []
@@ -63,10 +63,10 @@ struct ProxyLab {
         return try BeelineClient(settings)
     }
 
-    /// A connection to the proxy on which anything can be said.
+    /// A raw connection to the proxy.
     func connect() async throws -> RawConnection { try await RawConnection.connect(to: proxy.endpoint) }
 
-    /// A tunnel that stands.
+    /// Opens a tunnel.
     func tunnel(to name: String, port: UInt16) async throws -> RawConnection {
         let connection = try await connect()
         try await connection.send("CONNECT \(name):\(port) HTTP/1.1\r\nHost: \(name):\(port)\r\n\r\n")
@@ -86,26 +86,26 @@ struct ProxyLab {
     }
 }
 
-/// An answer that a test did not count on.
+/// A response that the test does not expect.
 struct Unexpected: Error, CustomStringConvertible {
     let text: String
     var description: String { text }
 }
 
 extension RawConnection {
-    /// Everything up to the peer's end.
+    /// Receives everything until the peer closes.
     func receiveAll() async throws -> String {
         var all: [UInt8] = []
         while let bytes = try await receive() { all += bytes }
         return String(decoding: all, as: UTF8.self)
     }
 
-    /// The head of the next response.
+    /// Receives the head of the next response.
     func receiveHead() async throws -> String {
         String(decoding: try await receive(until: "\r\n\r\n") ?? [], as: UTF8.self)
     }
 
-    /// The next response, whose body has a length.
+    /// Receives the next response, whose body has a Content-Length.
     func receiveResponse() async throws -> (head: String, body: String) {
         let head = try await receiveHead()
         let field = head.split(separator: "\r\n").first { $0.lowercased().hasPrefix("content-length:") }

@@ -7,16 +7,16 @@ import NIOCore
 import Names
 import Testing
 
-@Suite("What a client of the proxy may do, and for how long", .timeLimit(.minutes(1)))
+@Suite("Limits and timeouts of the proxy's clients", .timeLimit(.minutes(1)))
 struct ProxyLimitTests {
-    /// The doors of the one port.
+    /// The kinds of requests that the one port accepts.
     enum Door: CaseIterable, Sendable {
         case forward, gateway, connect, socks
     }
 
     private static let short = Duration.milliseconds(50)
 
-    /// A proxy that waits for nothing for longer than a test, but for what the test changes.
+    /// A proxy whose time limits are longer than a test, except for those that the test changes.
     private static func lab(_ change: (inout ProxyLimits) -> Void) async throws -> ProxyLab {
         try await ProxyLab(configure: {
             $0.gatewayHosts = ["a.test"]
@@ -24,7 +24,7 @@ struct ProxyLimitTests {
         })
     }
 
-    /// The request line for a path of an origin in the clear.
+    /// The request target for the root of a plain origin.
     private static func target(_ door: Door, _ lab: ProxyLab, _ port: UInt16) throws -> String {
         let url = try HTTPURL("http://a.test:\(port)/")
         guard door == .gateway else { return url.description }
@@ -38,7 +38,7 @@ struct ProxyLimitTests {
     }
 
     @Test(
-        "a client that says nothing, half a head, or half of each message of SOCKS",
+        "a client that sends no complete request in time is closed",
         arguments: [
             "", "\r", "GET http://a.test/ HT", "GET /proxy.pac HTTP/1.1\r\nHost:", "CONNECT a.test:443 HTTP/1.1\r\n",
             "\u{5}", "\u{5}\u{1}", "\u{5}\u{1}\u{0}\u{5}\u{1}\u{0}\u{3}\u{6}a.te",
@@ -55,7 +55,7 @@ struct ProxyLimitTests {
         await lab.stop()
     }
 
-    @Test("a client that has its answer and asks for nothing more")
+    @Test("a client that sends no further request in time is closed")
     func betweenRequests() async throws {
         let lab = try await Self.lab { $0.keepIdle = Self.short }
         for target in ["/proxy.pac", "http://a.test:\(lab.plain.port)/echo"] {
@@ -67,7 +67,7 @@ struct ProxyLimitTests {
         await lab.stop()
     }
 
-    @Test("a client that stops in the middle of a body", arguments: [Door.forward, .gateway])
+    @Test("a client that stops in the middle of a body receives a 408", arguments: [Door.forward, .gateway])
     func body(_ door: Door) async throws {
         let lab = try await Self.lab { $0.body = Self.short }
         let server = try await RawServer.start { try await $0.hold() }
@@ -82,7 +82,7 @@ struct ProxyLimitTests {
         await lab.stop()
     }
 
-    @Test("a client whose body waits for a slow origin is not blamed", arguments: [Door.forward, .gateway])
+    @Test("a client whose body waits for a slow origin is not timed out", arguments: [Door.forward, .gateway])
     func slowOrigin(_ door: Door) async throws {
         let lab = try await Self.lab { $0.body = .milliseconds(200) }
         let reading = Gate()
@@ -99,7 +99,7 @@ struct ProxyLimitTests {
             try await connection.send("POST \(target) HTTP/1.1\r\nHost: a.test\r\nContent-Length: \(length)\r\n\r\n")
             try await connection.send([UInt8](repeating: 7, count: length))
         }
-        // Longer than the limit: what the client has to say is in the buffers between.
+        // Longer than the limit: the rest of the body waits in the buffers.
         try await Task.sleep(for: .milliseconds(600))
         reading.open()
         #expect(try await connection.receiveHead().hasPrefix("HTTP/1.1 200 "))
@@ -109,7 +109,7 @@ struct ProxyLimitTests {
         await lab.stop()
     }
 
-    @Test("a client that does not read a reply", arguments: [Door.forward, .gateway])
+    @Test("a client that does not read its response is closed with its origin", arguments: [Door.forward, .gateway])
     func reply(_ door: Door) async throws {
         let lab = try await Self.lab { $0.reply = Self.short }
         let server = try await RawServer.start { connection in
@@ -127,7 +127,7 @@ struct ProxyLimitTests {
         await lab.stop()
     }
 
-    @Test("a tunnel that rests", arguments: [Door.connect, .socks])
+    @Test("an idle tunnel is closed at both ends", arguments: [Door.connect, .socks])
     func tunnel(_ door: Door) async throws {
         let lab = try await Self.lab { $0.idle = Self.short }
         let server = try await RawServer.start { try await $0.hold() }
@@ -146,7 +146,7 @@ struct ProxyLimitTests {
         await lab.stop()
     }
 
-    @Test("one client has no more connections than it may, and a place is free again when it closes one")
+    @Test("a client gets no connections beyond its limit until it closes one")
     func connectionsPerClient() async throws {
         let lab = try await Self.lab { $0.connectionsPerClient = 2 }
         func isServed(_ connection: RawConnection) async -> Bool {

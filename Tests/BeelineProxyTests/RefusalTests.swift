@@ -6,9 +6,10 @@ import BeelineTesting
 import NIOCore
 import Testing
 
-@Suite("What the proxy refuses, and how it says so", .timeLimit(.minutes(1)))
+@Suite("Requests that the proxy refuses, and its responses to them", .timeLimit(.minutes(1)))
 struct RefusalTests {
-    /// Requests that two servers could read in two ways, and others that are none. `URL` and `HOST` stand for the lab's.
+    /// Ambiguous requests, which two servers could read differently, and invalid ones. `URL` and `HOST` stand for the
+    /// lab's.
     static let malformed: [(String, String)] = [
         (
             "both lengths",
@@ -63,7 +64,7 @@ struct RefusalTests {
         ("TLS", "\u{16}\u{3}\u{1}\r\n\r\n"),
     ]
 
-    @Test("what is no request, or two at once, is a 400 and reaches no server")
+    @Test("an invalid or ambiguous request is a 400 and reaches no server")
     func malformed() async throws {
         let lab = try await ProxyLab()
         let host = "a.test:\(lab.plain.port)"
@@ -80,7 +81,7 @@ struct RefusalTests {
     }
 
     @Test(
-        "chunks that two servers could read in two ways never become a whole body",
+        "ambiguous chunks are a 400 and reach no server as a complete body",
         arguments: [
             "x\r\n", "5 5\r\nhello", "+5\r\nhello", "0x5\r\nhello", "-1\r\n", "5\nhello", "5\r\nhelloX\r\n0\r\n\r\n",
             "5\r\nhello\n0\n\n", "ffffffffffffffffff\r\n", "\r\n", "5;a\nb\r\nhello", "0\r\nX: a\nY: b\r\n\r\n",
@@ -98,7 +99,7 @@ struct RefusalTests {
         await lab.stop()
     }
 
-    @Test("refusals are 403, an unknown name is 502, and the connection serves on")
+    @Test("a refusal is a 403, an unknown name is a 502, and the connection stays open")
     func statuses() async throws {
         let lab = try await ProxyLab(configure: {
             $0.policy.tunnelPorts = [443]
@@ -129,7 +130,7 @@ struct RefusalTests {
         await lab.stop()
     }
 
-    @Test("a poisoned answer is refused although the policy allows local ones: the resolver knows better")
+    @Test("a poisoned answer is refused although the policy allows local answers, because the resolver rejects it")
     func poisoned() async throws {
         let lab = try await ProxyLab(client: { $0.resolver.check.allowLocalAnswers = false })
         let connection = try await lab.connect()
@@ -139,7 +140,7 @@ struct RefusalTests {
         await lab.stop()
     }
 
-    @Test("who does not show the credentials is asked for them, and nobody is dialled")
+    @Test("a client without valid credentials receives a 407, and no connection is opened")
     func credentials() async throws {
         let token = ProxyCredentials.token()
         let lab = try await ProxyLab(configure: { $0.credentials = token })
@@ -163,7 +164,7 @@ struct RefusalTests {
         await lab.stop()
     }
 
-    @Test("one client too many is told so, and the next one is served when there is room")
+    @Test("a client above the limit receives a 503, and the next one is served when there is room")
     func tooMany() async throws {
         let lab = try await ProxyLab(configure: { $0.limits.connections = 2 })
         let server = try await RawServer.start { try await $0.hold() }
@@ -182,7 +183,7 @@ struct RefusalTests {
         await lab.stop()
     }
 
-    @Test("other machines are not let in without credentials")
+    @Test("a proxy for other machines does not start without credentials")
     func needsCredentials() async throws {
         let client = try BeelineClient()
         var configuration = ProxyConfiguration()

@@ -8,8 +8,8 @@ import Testing
 
 @testable import BeelineProxy
 
-/// A scanner that takes time by the square of its input takes minutes for these.
-@Suite("Large inputs from outside take time by their length, and have a bound", .timeLimit(.minutes(5)))
+/// A scanner that takes quadratic time needs minutes for these inputs.
+@Suite("Large inputs take linear time and have a bound", .timeLimit(.minutes(5)))
 struct ScannerTests {
     private static let links = GatewayLinks(hosts: ["live.example"], token: "T")
 
@@ -17,7 +17,7 @@ struct ScannerTests {
         PlaylistMapper(links: Self.links, base: try HTTPURL(url))
     }
 
-    @Test("links above the root are told from others without looking at a long base each time")
+    @Test("checking whether links lead above the root takes linear time with a long base")
     func aboveRoot() throws {
         let deep = try mapper("https://live.example/" + String(repeating: "/", count: 60_000))
         let lines = String(repeating: "..\n", count: 200_000)
@@ -27,7 +27,7 @@ struct ScannerTests {
         )
     }
 
-    @Test("links that are resolved against a long base, and what a document grows to, have a bound")
+    @Test("a document whose links make it grow too large is refused")
     func growth() throws {
         let long = "https://live.example/" + String(repeating: "a", count: 60_000)
         let host = "https://user:" + String(repeating: "p", count: 4_000) + "@live.example/"
@@ -59,7 +59,7 @@ struct ScannerTests {
         }
     }
 
-    @Test("the mapping of a document ends with its task", arguments: [PlaylistMapper.Kind.hls, .dash])
+    @Test("a cancelled task stops its mapping", arguments: [PlaylistMapper.Kind.hls, .dash])
     func cancelled(_ kind: PlaylistMapper.Kind) async throws {
         let mapper = try mapper("https://live.example/")
         let text = String(repeating: kind == .hls ? "/a\n" : "<BaseURL>/a</BaseURL>", count: 1_000)
@@ -70,7 +70,7 @@ struct ScannerTests {
         await #expect(throws: MappingBudget.Fault.cancelled) { _ = try await work.value }
     }
 
-    @Test("documents of one element that never ends")
+    @Test("documents of one unterminated element are mapped in linear time")
     func openElements() throws {
         let mapper = try mapper("https://live.example/a")
         let count = 300_000
@@ -82,7 +82,7 @@ struct ScannerTests {
             let text = String(repeating: piece, count: count)
             #expect(try mapper.mapped(text, kind).utf8.count >= text.utf8.count - 2 * count, "\(piece)")
         }
-        // Each variable has the one before it in its value: what is put in has a bound of its own.
+        // Each variable contains the one before it twice: the expansion has its own bound.
         var text = "#EXT-X-DEFINE:NAME=\"0\",VALUE=\"aaaaaaaaaaaaaaaa\"\n"
         for index in 1..<64 {
             text += "#EXT-X-DEFINE:NAME=\"\(index)\",VALUE=\"{$\(index - 1)}{$\(index - 1)}\"\n"
@@ -90,7 +90,7 @@ struct ScannerTests {
         #expect(try mapper.mapped(text, .hls).utf8.count < 2 * text.utf8.count)
     }
 
-    @Test("a long list in Connection against many fields")
+    @Test("a long list in Connection is matched against many fields in linear time")
     func listedFields() throws {
         let url = try HTTPURL("https://live.example/")
         var fields = HTTPFields()
@@ -102,7 +102,7 @@ struct ScannerTests {
         #expect(passed.count == 4_000)
     }
 
-    @Test("a head, a chunk's extensions and a SOCKS request that come byte by byte; links and PAC files of 64 KiB")
+    @Test("heads, chunk extensions and SOCKS requests in single bytes, and links of 64 KiB, take linear time")
     func bytes() throws {
         var head = [UInt8]("GET http://a.test/ HTTP/1.1\r\nX: ".utf8)
         head += [UInt8](repeating: 0x2c, count: RequestHead.lengthLimit - head.count - 4) + Array("\r\n\r\n".utf8)
@@ -133,7 +133,7 @@ struct ScannerTests {
     }
 
     @Test(
-        "numbers beyond what a number holds are none",
+        "numbers that overflow or have a sign are refused",
         arguments: [
             "Content-Length: 9223372036854775807", "Content-Length: 99999999999999999999", "Content-Length: -1",
             "Content-Length: +1", "Content-Length: 1, 1", "Max-Forwards: 9223372036854775808",
@@ -151,7 +151,7 @@ struct ScannerTests {
     }
 
     @Test(
-        "a target that is not UTF-8, and one whose first character is a slash with a mark on it",
+        "a target's invalid UTF-8 is percent-encoded, and a combining mark after its slash is kept",
         arguments: [([0x2f, 0xe4, 0x3f, 0xff], "/%E4?%FF"), ([0x2f, 0xcc, 0xb8], "/\u{338}"), ([0x3f, 0x61], "/?a")]
             as [([UInt8], String)]
     )
@@ -162,7 +162,7 @@ struct ScannerTests {
         #expect(path.utf8.elementsEqual(expected.utf8))
     }
 
-    @Test("fields that Connection lists are for this connection alone", arguments: ["X-A", "Authorization", "Expect"])
+    @Test("fields that Connection lists are not forwarded", arguments: ["X-A", "Authorization", "Expect"])
     func listedFields(name: String) throws {
         let fields = "Host: a\r\nX-B: 1\r\n\(name): x\r\nConnection: \(name.lowercased())\r\n\r\n"
         let head = "GET http://a.test/ HTTP/1.1\r\n" + fields

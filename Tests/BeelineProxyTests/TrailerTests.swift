@@ -9,7 +9,7 @@ import Testing
 
 @testable import BeelineProxy
 
-@Suite("What may not pass from one connection to the next: trailers, framing, HTTP/2", .timeLimit(.minutes(1)))
+@Suite("Trailers, framing and HTTP/2 upgrades stay on their own connection", .timeLimit(.minutes(1)))
 struct TrailerTests {
     private static let forbidden = [
         "Content-Length: 5", "transfer-encoding: chunked", "HOST: b.test", "Trailer: X", "Authorization: Basic eA==",
@@ -17,7 +17,7 @@ struct TrailerTests {
         "Connection: close", "X-Listed: hop",
     ]
 
-    @Test("trailers that may not be trailers are dropped in whatever pieces they come, the others stay as they are")
+    @Test("forbidden trailer fields are removed however the bytes are split, and the others stay unchanged")
     func section() throws {
         let chunks = "5;a=b\r\nhello\r\n0\r\n"
         let body = chunks + (["X-Sum: 1"] + Self.forbidden + ["x-end:2"]).joined(separator: "\r\n") + "\r\n\r\nGET"
@@ -41,7 +41,7 @@ struct TrailerTests {
         #expect(passed == "0\r\n\r\n" && plain.isEnded)
     }
 
-    @Test("no such trailer goes through the proxy or the gateway, in either direction", arguments: [false, true])
+    @Test("forbidden trailers pass neither the proxy nor the gateway, in either direction", arguments: [false, true])
     func bothDirections(isGateway: Bool) async throws {
         let lab = try await ProxyLab(configure: { $0.gatewayHosts = ["a.test"] })
         let trailers = (["X-Sum: 1"] + Self.forbidden.dropLast()).joined(separator: "\r\n")
@@ -67,7 +67,7 @@ struct TrailerTests {
         )
         try await connection.send("5\r\nhello\r\n0\r\n\(trailers)\r\n\r\n")
         let answer = try await connection.receiveAll()
-        // The gateway reads bodies, and makes them anew without trailers.
+        // The gateway decodes bodies and encodes them again without trailers.
         let end = isGateway ? "0\r\n\r\n" : "0\r\nX-Sum: 1\r\n\r\n"
         #expect(answer.hasSuffix("2\r\nok\r\n" + end), "\(answer)")
         #expect(received.withLockedValue { $0 } == "5\r\nhello\r\n" + end)
@@ -77,7 +77,7 @@ struct TrailerTests {
     }
 
     @Test(
-        "a change to HTTP/2 is not passed on, other protocols are",
+        "an upgrade to HTTP/2 is not forwarded, and upgrades to other protocols are",
         arguments: [
             ("h2c", nil), ("H2C", nil), ("h2c-14", nil), ("HTTP/2.0", nil), ("websocket, h2c", "websocket"),
             ("a/1\r\nUpgrade: h2c, b", "a/1, b"), (",", nil),
@@ -102,7 +102,7 @@ struct TrailerTests {
         await lab.stop()
     }
 
-    @Test("a server that changes to another protocol than was asked for", arguments: ["h2c", "other", ""])
+    @Test("a server that switches to a protocol that was not requested is a 502", arguments: ["h2c", "other", ""])
     func foreignProtocol(_ answer: String) async throws {
         let lab = try await ProxyLab()
         let server = try await RawServer.start { connection in
@@ -120,7 +120,7 @@ struct TrailerTests {
         await lab.stop()
     }
 
-    @Test("responses that never have a body say no length and no coding", arguments: [false, true])
+    @Test("responses that cannot have a body are forwarded without length or coding", arguments: [false, true])
     func withoutFraming(isGateway: Bool) async throws {
         let lab = try await ProxyLab(configure: { $0.gatewayHosts = ["a.test"] })
         let server = try await RawServer.start { connection in
@@ -145,7 +145,7 @@ struct TrailerTests {
         await lab.stop()
     }
 
-    @Test("interim responses without an end are the server's fault")
+    @Test("endless interim responses of a server are a 502")
     func interims() async throws {
         let lab = try await ProxyLab()
         let server = try await RawServer.start { connection in
@@ -153,7 +153,7 @@ struct TrailerTests {
             try await connection.sendEndlessly("HTTP/1.1 102 Processing\r\n\r\n")
         }
         let connection = try await lab.connect()
-        // A client of HTTP/1.0 gets none of them.
+        // The proxy forwards no interim response to an HTTP/1.0 client.
         try await connection.send("GET http://a.test:\(server.port)/ HTTP/1.0\r\n\r\n")
         #expect(try await connection.receiveHead().hasPrefix("HTTP/1.1 502 "))
         await connection.close()

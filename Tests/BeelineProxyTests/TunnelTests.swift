@@ -7,9 +7,9 @@ import NIOConcurrencyHelpers
 import NIOCore
 import Testing
 
-@Suite("Tunnels: the name travels, the bytes stay as they are", .timeLimit(.minutes(1)))
+@Suite("Tunnels carry names to the proxy and bytes unchanged", .timeLimit(.minutes(1)))
 struct TunnelTests {
-    @Test("two names with two certificates on one address, each with its own")
+    @Test("two names on one address each get their own certificate through the proxy")
     func names() async throws {
         let lab = try await ProxyLab(handler: {
             .text("\($0.connection.serverName ?? "-") \($0.authority ?? "-")")
@@ -26,7 +26,7 @@ struct TunnelTests {
         await lab.stop()
     }
 
-    @Test("an address that refuses is passed over, and known for it afterwards")
+    @Test("an address that refuses a connection is skipped, and listed last afterwards")
     func deadAddress() async throws {
         let lab = try await ProxyLab(names: ["a.test"])
         let dead = try RefusedEndpoint(address: "127.0.0.9", port: lab.plain.port)
@@ -39,7 +39,7 @@ struct TunnelTests {
         await lab.stop()
     }
 
-    @Test("a site that has moved is reached at once, though its old answer is still kept")
+    @Test("a site that moved is reached at once, although its old address is still cached")
     func movedSite() async throws {
         let lab = try await ProxyLab(names: ["a.test"])
         let old = try RefusedEndpoint(address: "127.0.0.9", port: lab.plain.port)
@@ -52,7 +52,7 @@ struct TunnelTests {
         await lab.stop()
     }
 
-    @Test("an address that is silent does not hold the others up")
+    @Test("a silent address does not delay the connection to the others")
     func blackHole() async throws {
         let lab = try await ProxyLab(names: ["a.test"])
         let hole = try BlackHole(address: "127.0.0.10", port: lab.plain.port)
@@ -65,7 +65,7 @@ struct TunnelTests {
         await lab.stop()
     }
 
-    @Test("an end of the client's side is an end for the server, which may still answer")
+    @Test("a half-closed client half-closes the server, which can still answer")
     func halfCloseOfClient() async throws {
         let lab = try await ProxyLab()
         let server = try await RawServer.start(allowsHalfClosure: true) { connection in
@@ -83,7 +83,7 @@ struct TunnelTests {
         await lab.stop()
     }
 
-    @Test("an end of the server's side is an end for the client, which may still send")
+    @Test("a half-closed server half-closes the client, which can still send")
     func halfCloseOfServer() async throws {
         let lab = try await ProxyLab()
         let (received, tell) = AsyncStream.makeStream(of: Int.self)
@@ -98,20 +98,20 @@ struct TunnelTests {
         try await tunnel.send(String(repeating: "x", count: 100_000))
         await tunnel.close()
         try await server.connections { $0.open == 0 }
-        // The server's connection closes before its closure goes on.
+        // The server's connection closes before its handler continues.
         #expect(await received.first { _ in true } == 100_000)
         await server.stop()
         await lab.stop()
     }
 
-    @Test("a server that speaks first does not wait for the end of the handshake, which is held back for the client")
+    @Test("the first bytes of a server that speaks first arrive without the delay of the handshake's ACK")
     func serverSpeaksFirst() async throws {
         let lab = try await ProxyLab()
         let server = try await RawServer.start { connection in
             try await connection.send("SSH-2.0-x\r\n")
             _ = try await connection.drain()
         }
-        // The kernel alone would take 200 ms each time; a busy machine may, now and then.
+        // The kernel's delayed ACK takes 200 ms each time. On a busy machine a single round may take as long.
         var fastest = Duration.seconds(60)
         for _ in 0..<6 {
             let tunnel = try await lab.tunnel(to: "a.test", port: server.port)
@@ -125,7 +125,7 @@ struct TunnelTests {
         await lab.stop()
     }
 
-    @Test("what a client says before its tunnel stands is not lost")
+    @Test("bytes that a client sends before its tunnel is open are not lost")
     func aheadOfTheAnswer() async throws {
         let lab = try await ProxyLab()
         let connection = try await lab.connect()
@@ -138,7 +138,7 @@ struct TunnelTests {
         await lab.stop()
     }
 
-    @Test("a client that reads nothing stops the server; memory stays flat")
+    @Test("a client that does not read stops the server from sending, and memory stays bounded")
     func slowClient() async throws {
         let lab = try await ProxyLab()
         let sent = NIOLockedValueBox(0)
@@ -150,7 +150,7 @@ struct TunnelTests {
             }
         }
         let tunnel = try await lab.tunnel(to: "a.test", port: server.port)
-        // Nothing is read until the server has come to a stop: the sum no longer moves.
+        // Nothing is read until the server stops sending: the sum no longer changes.
         var last = -1
         while sent.withLockedValue({ $0 }) != last {
             last = sent.withLockedValue { $0 }
@@ -165,7 +165,7 @@ struct TunnelTests {
         await lab.stop()
     }
 
-    @Test("a server that reads nothing stops the client; memory stays flat")
+    @Test("a server that does not read stops the client from sending, and memory stays bounded")
     func slowServer() async throws {
         let lab = try await ProxyLab()
         let (counted, tell) = AsyncStream.makeStream(of: Int.self)
@@ -198,7 +198,7 @@ struct TunnelTests {
         await lab.stop()
     }
 
-    @Test("a reset of the server ends the client's connection")
+    @Test("a reset by the server closes the client's connection")
     func reset() async throws {
         let lab = try await ProxyLab()
         let server = try await RawServer.start { connection in
@@ -213,7 +213,7 @@ struct TunnelTests {
         await lab.stop()
     }
 
-    @Test("SOCKS5 carries names and addresses, with and without a password")
+    @Test("SOCKS5 accepts names and IPv4 addresses, with and without a password")
     func socks() async throws {
         let credentials = ProxyCredentials(user: "me", password: "secret")
         for wanted in [nil, credentials] {
@@ -241,7 +241,7 @@ struct TunnelTests {
         }
     }
 
-    @Test("SOCKS5 over IPv6")
+    @Test("SOCKS5 accepts IPv6 addresses")
     func socksV6() async throws {
         let lab = try await ProxyLab()
         let server = try await RawServer.start(addresses: ["::1"]) { try await $0.send("six") }
@@ -257,7 +257,7 @@ struct TunnelTests {
         await lab.stop()
     }
 
-    @Test("an upstream proxy is given the name, and nobody is asked for it")
+    @Test("an upstream proxy receives the name, and no DNS query is sent")
     func upstreamProxy() async throws {
         let other = try await ProxyServer.start(.http, credentials: "me:secret") { _, port in
             Endpoint(IPAddress(v4: 0x7f00_0001), port: port)
@@ -280,7 +280,7 @@ struct TunnelTests {
         await other.stop()
     }
 
-    @Test("where the upstream proxy cannot be used, nothing goes past it: tunnels and requests are refused")
+    @Test("tunnels and requests are refused if the upstream proxy cannot be used")
     func unusableUpstreamProxy() async throws {
         let lab = try await ProxyLab(
             client: { $0.proxies = ProxySettings(environment: ["all_proxy": "socks4://127.0.0.1:1"]) },
@@ -294,7 +294,7 @@ struct TunnelTests {
         await lab.stop()
     }
 
-    @Test("the switch: off, names go to the system's resolver; on again, to the upstreams")
+    @Test("switching HTTPDNS off sends names to the system's resolver, and switching it on uses the upstreams again")
     func theSwitch() async throws {
         let lab = try await ProxyLab(client: { $0.resolver.system = nil })
         await (try lab.tunnel(to: "a.test", port: lab.plain.port)).close()
@@ -306,7 +306,7 @@ struct TunnelTests {
         await lab.stop()
     }
 
-    @Test("a tunnel that is half open for ever, and one that lasts too long though bytes pass, end at their limits")
+    @Test("a half-closed tunnel and a tunnel that lasts too long end at their limits")
     func longLimits() async throws {
         for isHalfOpen in [true, false] {
             let lab = try await ProxyLab(configure: {
@@ -325,14 +325,14 @@ struct TunnelTests {
             _ = try? await tunnel.drain()
             await tunnel.close()
             while await lab.proxy.counts().openTunnels > 0 { await Task.yield() }
-            // A server that has seen an end and says nothing does not learn of the other one.
+            // A half-closed server that sends nothing does not notice the other end.
             if !isHalfOpen { try await server.connections { $0.accepted == 1 && $0.open == 0 } }
             await server.stop()
             await lab.stop()
         }
     }
 
-    @Test("idle tunnels, unfinished heads and kept connections end at their limits")
+    @Test("idle tunnels, unfinished heads and idle connections end at their limits")
     func limits() async throws {
         let lab = try await ProxyLab(configure: {
             $0.limits.idle = .milliseconds(200)

@@ -5,9 +5,9 @@ import BeelineTesting
 import Names
 import Testing
 
-@Suite("Through an upstream proxy", .timeLimit(.minutes(1)))
+@Suite("An upstream proxy", .timeLimit(.minutes(1)))
 struct UpstreamProxyTests {
-    @Test("one that wants another password is named as the cause, and the client is not asked for it")
+    @Test("an upstream proxy that rejects the password is named in a 502, and the client is not asked for a password")
     func wantsPassword() async throws {
         let other = try await ProxyServer.start(.http, credentials: "me:secret") { _, _ in nil }
         let origin = Origin(scheme: .http, host: Host(other.endpoint.address), port: other.endpoint.port)
@@ -24,7 +24,7 @@ struct UpstreamProxyTests {
         await lab.stop()
     }
 
-    @Test("one over TLS is trusted by the client's roots, for tunnels and for requests")
+    @Test("an upstream proxy over TLS is verified by the client's roots, for tunnels and for requests")
     func trusted() async throws {
         let authority = try TestAuthority()
         let tls = ServerTLS(try authority.certificate(for: "127.0.0.1"))
@@ -47,7 +47,7 @@ struct UpstreamProxyTests {
     }
 
     @Test(
-        "without IPv4, one that is known by an IPv4 address is reached through the network's NAT64, as pinned origins are"
+        "without IPv4, an upstream proxy and a pinned origin with IPv4 addresses are reached through NAT64"
     )
     func byNAT64() async throws {
         let site = try await LoopbackOrigin.start(addresses: ["::1"]) { _ in .text("reached") }
@@ -55,7 +55,7 @@ struct UpstreamProxyTests {
         let prefix = try #require(IPNetwork("::/96").flatMap { NAT64Prefix($0) })
         let host = try Host("pinned.test")
         let lab = try await ProxyLab(client: {
-            // Under this prefix 0.0.0.1 is ::1.
+            // With this prefix, 0.0.0.1 becomes ::1.
             let proxy = Proxy(parsing: "http://0.0.0.1:\(other.endpoint.port)")
             $0.proxies = ProxySettings(http: proxy, https: proxy, exceptions: ProxyExceptions(parsing: "pinned.test"))
             $0.pinned = [ClientConfiguration.Pin(host): [IPAddress(v4: 1)]]

@@ -9,14 +9,14 @@ import Testing
 
 @testable import BeelineProxy
 
-@Suite("A client's socket on fake time")
+@Suite("A client's connection on fake time")
 struct WireTests {
-    /// Keeps what is written from leaving.
+    /// Holds back what is written.
     private final class Stopper: ChannelOutboundHandler {
         typealias OutboundIn = ByteBuffer
 
         var isOpen = false
-        /// Whether the channel stays open when it is to close, as one of TLS does for a while.
+        /// Whether the channel stays open for a while after a close, as a TLS channel does.
         var delaysClose = false
 
         func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
@@ -39,7 +39,7 @@ struct WireTests {
         func check(_ wire: Wire, now: NIODeadline) {}
     }
 
-    /// A client of a proxy that is not there.
+    /// A client whose proxy has no sockets.
     private struct Lab {
         let channel = EmbeddedChannel()
         let stopper = Stopper()
@@ -79,7 +79,7 @@ struct WireTests {
 
     private static let request = "GET /x HTTP/1.1\r\nHost: a\r\n\r\n"
 
-    @Test("a client that sends requests and reads no answers gets none to the next ones before it reads")
+    @Test("a client that reads no responses gets no response to further requests until it reads")
     func backPressure() throws {
         let lab = try Lab()
         lab.stopper.isOpen = true
@@ -89,7 +89,7 @@ struct WireTests {
         lab.channel.pipeline.fireChannelWritabilityChanged()
         for _ in 0..<10 { try lab.send(Self.request) }
         #expect(lab.server.counts.refused == 1 && lab.wire.isPaused)
-        // It sends no more, and its requests are answered all the same.
+        // The client half-closes, and its pending requests are still answered.
         lab.channel.pipeline.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
         #expect(lab.channel.isActive)
         lab.channel.isWritable = true
@@ -98,14 +98,14 @@ struct WireTests {
         lab.end()
     }
 
-    @Test("a reply that a client still reads is not cut off by the limit between requests")
+    @Test("the limit between requests does not cut a response that the client still reads")
     func slowReaderBetweenRequests() throws {
         let lab = try Lab()
         lab.stopper.isOpen = false
         try lab.send(Self.request)
         let start = lab.channel.eventLoop.now
         for minute in 0..<10 {
-            // A little leaves each minute.
+            // Write one byte each time. Every third time the socket accepts them.
             lab.wire.write(ByteBuffer(string: "x"))
             lab.reader.check(lab.wire, now: start + .minutes(Int64(2 * minute)))
             guard minute % 3 == 2 else { continue }
@@ -122,7 +122,7 @@ struct WireTests {
         lab.end()
     }
 
-    @Test("a socket that closes already, and waits for its reader, is closed when the last watcher's time is up")
+    @Test("a closing connection with unsent bytes closes when a time limit set afterwards passes")
     func lastCall() throws {
         let lab = try Lab()
         lab.wire.write(ByteBuffer(string: "x"))
@@ -136,7 +136,7 @@ struct WireTests {
         lab.end()
     }
 
-    @Test("pieces of one byte each have a buffer: many of them are as much as many bytes")
+    @Test("one-byte writes count as their buffers, so that many of them stop the writer")
     func manyPieces() throws {
         let lab = try Lab()
         let owner = Owner()
@@ -151,18 +151,18 @@ struct WireTests {
         lab.end()
     }
 
-    @Test("a channel that never becomes active is forgotten when its handler goes")
+    @Test("a channel that never becomes active releases its owner when its handler is removed")
     func neverActive() throws {
         let lab = try Lab(isActive: false)
         let owner = Owner()
         lab.wire.owner = owner
-        // Such a channel has no `channelInactive` to tell of.
+        // Such a channel never calls `channelInactive`.
         lab.wire.handlerRemoved(context: try lab.channel.pipeline.syncOperations.context(handler: lab.wire))
         #expect(owner.closed == 1 && lab.wire.owner == nil)
         lab.end()
     }
 
-    @Test("a socket that is gone gets no owner, and its requests are not served")
+    @Test("a closed connection gets no owner, and its requests are not served")
     func gone() throws {
         let lab = try Lab()
         lab.wire.close()
@@ -173,7 +173,7 @@ struct WireTests {
         lab.end()
     }
 
-    @Test("an empty line before a request may come in halves")
+    @Test("an empty line before a request may arrive in two reads")
     func emptyLine() throws {
         let lab = try Lab()
         lab.stopper.isOpen = true
@@ -184,7 +184,7 @@ struct WireTests {
         lab.end()
     }
 
-    @Test("empty lines before a request do not fill the memory, where each read ends in the middle of one")
+    @Test("memory stays bounded for empty lines before a request that are split between reads")
     func manyEmptyLines() throws {
         let lab = try Lab()
         lab.stopper.isOpen = true
@@ -197,7 +197,7 @@ struct WireTests {
         lab.end()
     }
 
-    @Test("a reset after the peer's end is no failure: all that it sent is there", arguments: [false, true])
+    @Test("a reset after the peer's end of input is no failure, as all data has arrived", arguments: [false, true])
     func failureAndEnd(endsFirst: Bool) throws {
         let lab = try Lab()
         let owner = Owner()
@@ -211,7 +211,7 @@ struct WireTests {
         lab.end()
     }
 
-    @Test("TLS that ends without a word ends a tunnel at once, and not as an orderly end of one direction")
+    @Test("a TLS connection that ends without close_notify closes a tunnel at once, in both directions")
     func truncatedTunnel() throws {
         let client = try Lab()
         let origin = try Lab()
@@ -226,7 +226,7 @@ struct WireTests {
         origin.end()
     }
 
-    @Test("what is left of the next request does not keep the buffer of a large read")
+    @Test("the first bytes of the next request do not keep the buffer of a large read")
     func smallRest() throws {
         var large = ByteBuffer(repeating: 0x20, count: 256 * 1024)
         let piece = large.readSlice(length: 1)
@@ -235,7 +235,7 @@ struct WireTests {
         #expect(rest.withoutSlack == rest)
     }
 
-    @Test("connections are counted by IPv4 address and by IPv6 network")
+    @Test("connections are counted by IPv4 address and by IPv6 /64 network")
     func clients() throws {
         func client(_ text: String) throws -> IPAddress { ClientTally.client(at: try #require(IPAddress(text))) }
         #expect(try client("::ffff:192.0.2.1") == client("192.0.2.1"))
@@ -250,7 +250,7 @@ struct WireTests {
         #expect(added == [true, false, true])
         #expect(ProxyLimits().connectionsPerClient(at: IPAddress(v4: 0x7f00_0001)) == .max)
         #expect(ProxyLimits().connectionsPerClient(at: one) == 1_000)
-        // A proxy that listens at all addresses sees IPv4 clients so.
+        // A proxy that listens on all addresses sees IPv4 clients as mapped addresses.
         #expect(ProxyLimits().connectionsPerClient(at: try #require(IPAddress("::ffff:127.0.0.1"))) == .max)
     }
 }
