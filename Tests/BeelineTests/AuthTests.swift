@@ -11,7 +11,7 @@ import Testing
 
 @Suite("Credentials: Basic, Bearer, Digest (RFC 7616)", .timeLimit(.minutes(1)))
 struct AuthTests {
-    // MARK: The RFC's own figures
+    // MARK: Test vectors of the RFCs
 
     private static func answer(_ challenge: String, _ method: String = "GET") throws -> String {
         let challenge = try #require(DigestChallenge.best(of: [challenge]))
@@ -33,7 +33,7 @@ struct AuthTests {
         """
 
     @Test(
-        "RFC 7616 §3.9.1",
+        "answers to Digest challenges match the examples of RFC 7616 §3.9.1",
         arguments: [
             ("MD5", "8ca523f5e9506fed4657c9700eebdbec"),
             ("SHA-256", "753927fa0e85d155564e2e272a28d1802ca10daf4496794697cf8db5856cb6c1"),
@@ -51,7 +51,7 @@ struct AuthTests {
         }
     }
 
-    @Test("the old form without qop (RFC 2617 §3.5 asks the same of RFC 2069)")
+    @Test("a challenge without qop is answered in the old form (RFC 2069, RFC 2617 §3.5)")
     func oldForm() throws {
         let challenge = try #require(
             DigestChallenge.best(of: [
@@ -72,7 +72,7 @@ struct AuthTests {
         #expect(answer.fieldValue?.contains("qop") == false)
     }
 
-    @Test("a name that is not ASCII travels by RFC 8187, or hashed where the server wants that")
+    @Test("a user name that is not ASCII is sent as in RFC 8187, or hashed if the server requests it")
     func users() throws {
         var challenge = try #require(
             DigestChallenge.best(of: ["Digest \(Self.asked), algorithm=SHA-256, charset=UTF-8"])
@@ -110,7 +110,7 @@ struct AuthTests {
         ("Basic realm=a, realm=b", ["basic[realm=a]"]),
     ]
 
-    @Test("fields are read as RFC 9110 §11.6.1 writes them", arguments: fields)
+    @Test("authentication fields are parsed as in RFC 9110 §11.6.1", arguments: fields)
     func challenges(_ row: (String, [String])) {
         let read = AuthChallenge.parse(row.0).map { challenge in
             let parameters = challenge.parameters.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
@@ -120,7 +120,7 @@ struct AuthTests {
         #expect(read == row.1, "\(row.0)")
     }
 
-    @Test("the strongest known challenge is answered, and what is not known is not")
+    @Test("the strongest supported challenge is answered, and an unsupported one is ignored")
     func choice() {
         let weak = "Digest \(Self.asked), algorithm=MD5"
         let strong = "Digest \(Self.asked), algorithm=SHA-256"
@@ -131,7 +131,7 @@ struct AuthTests {
         #expect(DigestChallenge.best(of: ["Basic realm=r"]) == nil)
     }
 
-    @Test("mutated fields never trap, and what is read keeps its bounds")
+    @Test("parsing mutated fields never traps, and parsed challenges stay within their bounds")
     func fuzz() {
         var random = SeededRandom(seed: 7616)
         let seeds = Self.fields.map { Array($0.0.utf8) } + [Array("Digest \(Self.asked)".utf8)]
@@ -152,7 +152,7 @@ struct AuthTests {
                 Issue.record("out of bounds: \(bytes)")
                 return
             }
-            // What was read, written again, is read the same.
+            // Parsed challenges that are written again parse to the same value.
             let again = challenges.map { challenge in
                 var copy = challenge
                 copy.token = nil
@@ -173,7 +173,7 @@ struct AuthTests {
 
     // MARK: Over sockets
 
-    /// A server that checks Digest answers and gives each nonce a number of uses.
+    /// A server that checks Digest answers and accepts each nonce for a number of uses.
     private final class DigestServer: Sendable {
         let nonces = NIOLockedValueBox((current: 0, uses: 0))
         let usesPerNonce: Int
@@ -231,7 +231,7 @@ struct AuthTests {
     private func statuses(_ response: Response) -> [Int] { response.hops.map(\.status.code) }
 
     @Test(
-        "one challenge, then every request answers by itself, with its count",
+        "one challenge is enough for all requests, which count the uses of its nonce",
         arguments: [
             ("MD5", "auth"), ("MD5-sess", "auth"), ("SHA-256", "auth,auth-int"), ("SHA-256-sess", "auth-int"),
         ]
@@ -250,7 +250,7 @@ struct AuthTests {
         await site.stop()
     }
 
-    @Test("a stale nonce costs one more round, a named next one costs none")
+    @Test("a stale nonce costs one more round trip, and a next nonce costs none")
     func nonces() async throws {
         for (server, expected) in [
             (DigestServer(usesPerNonce: 1), [[401, 200], [401, 200], [401, 200]]),
@@ -266,7 +266,7 @@ struct AuthTests {
         }
     }
 
-    @Test("wrong credentials are not tried for ever, and a body that can be read once is a clear error")
+    @Test("wrong credentials are sent once, and a body that can be read only once is an error")
     func wrong() async throws {
         let server = DigestServer()
         let site = try await LoopbackOrigin.start { server.reply($0) }
@@ -284,7 +284,7 @@ struct AuthTests {
         await site.stop()
     }
 
-    @Test("wrong credentials are given once, though each challenge has a nonce of its own: more would lock accounts")
+    @Test("wrong credentials are sent once even if each challenge has a new nonce, so that no account is locked")
     func wrongWithNewNonces() async throws {
         let count = NIOLockedValueBox(0)
         let site = try await LoopbackOrigin.start { _ in
@@ -298,13 +298,13 @@ struct AuthTests {
         var options = RequestOptions()
         options.credentials = .digest(user: "ada", password: "guess")
         #expect(statuses(try await client.get(site.url(), options: options)) == [401, 401])
-        // What is remembered may be too old, and not every server says so.
+        // The remembered nonce may be stale, and not every server says so.
         #expect(statuses(try await client.get(site.url(), options: options)) == [401, 401])
         await client.shutDown()
         await site.stop()
     }
 
-    @Test("Basic and Bearer are sent at once; any is whatever the server asks for")
+    @Test("Basic and Bearer credentials are sent at once, and other credentials as the server requests")
     func others() async throws {
         let digest = DigestServer()
         let site = try await LoopbackOrigin.start { request in
@@ -333,7 +333,7 @@ struct AuthTests {
         await site.stop()
     }
 
-    @Test("credentials do not cross origins on redirects, unless that is allowed; the next origin gets its own")
+    @Test("credentials do not follow a redirect to another origin unless the options say so")
     func crossing() async throws {
         let lab = try await ClientLab { request in
             request.path == "/go"

@@ -14,7 +14,7 @@ struct BodyTests {
         var age: Int
     }
 
-    @Test("a value goes out as JSON and comes back as one; what is not of the type is an error that says so")
+    @Test("a value is sent and received as JSON, and a body of another type is an error")
     func json() async throws {
         let site = try await LoopbackOrigin.start { request in
             request.path == "/broken" ? .text("{") : .bytes(request.body, type: request.fields[.contentType] ?? "none")
@@ -44,7 +44,7 @@ struct BodyTests {
         await site.stop()
     }
 
-    @Test("a form is written as browsers write it, and the caller's own type goes before the body's")
+    @Test("a form is encoded as browsers encode it, and the caller's Content-Type replaces that of the body")
     func form() async throws {
         let site = try await LoopbackOrigin.start { .text("\($0.fields[.contentType] ?? "")|\($0.text)") }
         let client = try plainClient()
@@ -59,7 +59,7 @@ struct BodyTests {
         await site.stop()
     }
 
-    @Test("a multipart form streams its files with a known length, and a redirect gets it whole again")
+    @Test("a multipart form streams its files with a known length, and is sent again after a redirect")
     func multipart() async throws {
         let folder = try TemporaryFolder()
         let photo = Data((0..<300_000).map { UInt8(truncatingIfNeeded: $0) })
@@ -95,7 +95,7 @@ struct BodyTests {
         await site.stop()
     }
 
-    @Test("a part's name and type cannot end their line")
+    @Test("a part's name and type cannot inject header lines")
     func partInjection() async throws {
         let site = try await LoopbackOrigin.start { .text($0.text) }
         let client = try plainClient()
@@ -111,7 +111,7 @@ struct BodyTests {
         await site.stop()
     }
 
-    @Test("codings are not offered with a Range: a part of a coded body cannot be decoded")
+    @Test("a request with a Range offers no codings, because part of a coded body cannot be decoded")
     func ranges() async throws {
         let site = try await LoopbackOrigin.start { .text($0.fields[.acceptEncoding] ?? "-") }
         let client = try plainClient()
@@ -121,7 +121,7 @@ struct BodyTests {
         await site.stop()
     }
 
-    @Test("sending tells its progress, whatever the body")
+    @Test("sending reports its progress for every kind of body")
     func progress() async throws {
         let folder = try TemporaryFolder()
         try Data(count: 400_000).write(to: folder.url("file"))
@@ -144,7 +144,7 @@ struct BodyTests {
         await site.stop()
     }
 
-    @Test("the body waits for 100 Continue, and is not sent where the server has answered without it")
+    @Test("the body waits for 100 Continue, and is not sent if the server answers without it")
     func expectContinue() async throws {
         let site = try await LoopbackOrigin.start(head: { request in
             request.path == "/no" ? .text("not wanted", status: .forbidden) : nil
@@ -164,13 +164,13 @@ struct BodyTests {
         #expect(refused.status == .forbidden)
         #expect(try await refused.text() == "not wanted")
         #expect(!isRead.withLockedValue { $0 }, "nobody asked for the body")
-        // Nothing to send, nothing to expect (RFC 9110 §10.1.1).
+        // A request without a body sends no Expect (RFC 9110 §10.1.1).
         #expect(try await client.get(site.url(), options: options).text() == "- ")
         await client.shutDown()
         await site.stop()
     }
 
-    @Test("a server that refuses the expectation gets the request again without it")
+    @Test("a request whose expectation fails is sent again without it")
     func expectationFailed() async throws {
         let site = try await LoopbackOrigin.start(head: { request in
             request.fields[.expect] != nil ? .status(.expectationFailed) : nil
@@ -185,7 +185,7 @@ struct BodyTests {
         await site.stop()
     }
 
-    @Test("over HTTP/2 the body waits for 100 Continue as well")
+    @Test("over HTTP/2 the body waits for 100 Continue")
     func expectContinueHTTP2() async throws {
         let lab = try await ClientLab(protocols: ["h2"]) { .text("\($0.version) \($0.text)") }
         var options = RequestOptions()
@@ -196,7 +196,7 @@ struct BodyTests {
     }
 }
 
-/// A folder that is gone with its test.
+/// A temporary folder that is deleted with its owner.
 final class TemporaryFolder: Sendable {
     let root: URL
 

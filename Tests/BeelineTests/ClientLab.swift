@@ -4,7 +4,7 @@ import Beeline
 import BeelineTesting
 import NIOCore
 
-/// A client, an HTTPDNS service that only it knows, and a site with a certificate for each of its names.
+/// A client, an HTTPDNS service that only it uses, and a site with a certificate for each of its names.
 struct ClientLab {
     let authority: TestAuthority
     let site: LoopbackOrigin
@@ -12,10 +12,10 @@ struct ClientLab {
     let client: BeelineClient
 
     /// - Parameters:
-    ///   - names: the site's names; the service knows them at the first of `addresses`.
-    ///   - protocols: what the site speaks, as ALPN names it.
-    ///   - clock: what the client's waits between tries go by.
-    ///   - configure: changes what the client is made of.
+    ///   - names: the site's names; the service answers them with the first of `addresses`.
+    ///   - protocols: the ALPN identifiers that the site supports.
+    ///   - clock: the clock for the client's waits between attempts.
+    ///   - configure: changes the client's configuration.
     init(
         names: [String] = ["a.test", "b.test"],
         addresses: [String] = ["127.0.0.1", "127.0.0.2"],
@@ -52,7 +52,7 @@ struct ClientLab {
     }
 }
 
-/// A client for a server in the clear, found by its address.
+/// A client for a plain server that is reached by its address.
 func plainClient(_ configure: (inout ClientConfiguration) -> Void = { _ in }) throws -> BeelineClient {
     var configuration = ClientConfiguration()
     configuration.upstreams = []

@@ -4,9 +4,9 @@ import Beeline
 import BeelineTesting
 import Testing
 
-@Suite("Client: the nine steps over real sockets", .timeLimit(.minutes(1)))
+@Suite("Client requests over real sockets", .timeLimit(.minutes(1)))
 struct ClientTests {
-    @Test("a request goes to the address that HTTPDNS gave and stays that of its name")
+    @Test("a request connects to the address from HTTPDNS and keeps its own SNI, Host and URL")
     func staysItself() async throws {
         let lab = try await ClientLab { .text("\($0.connection.serverName ?? "") \($0.authority ?? "") \($0.target)") }
         for name in ["a.test", "b.test"] {
@@ -20,7 +20,7 @@ struct ClientTests {
     }
 
     @Test(
-        "the first byte of a cold name costs one question, one TCP and one TLS; the second request costs none of them"
+        "the first request to a name costs one DNS request, one TCP and one TLS handshake, and the second costs none"
     )
     func roundTrips() async throws {
         let lab = try await ClientLab { _ in .text("ok") }
@@ -36,7 +36,7 @@ struct ClientTests {
         await lab.stop()
     }
 
-    @Test("a login by POST keeps its body, and its cookie follows the name to another address")
+    @Test("a login by POST keeps its body, and its cookie is sent when the name moves to another address")
     func loginSurvivesMove() async throws {
         let lab = try await ClientLab { request in
             guard request.path == "/login" else { return .text(request.cookies["sid"] ?? "nobody") }
@@ -56,7 +56,7 @@ struct ClientTests {
         await lab.stop()
     }
 
-    @Test("where the switch is off the system answers, and the impostor it leads to is refused")
+    @Test("with HTTPDNS switched off the system's answer is used, and an impostor at its address is refused")
     func theSwitch() async throws {
         let stranger = try TestAuthority()
         var poison = HostsTable()
@@ -81,7 +81,7 @@ struct ClientTests {
         await lab.stop()
     }
 
-    @Test("a dead first address is passed by, and the next dial tries it last")
+    @Test("a dead first address is skipped, and the next connection avoids it")
     func deadAddress() async throws {
         let lab = try await ClientLab(addresses: ["127.0.0.1"]) { _ in .text("alive") }
         let hole = try BlackHole(address: "127.0.0.9", port: lab.site.port)
@@ -95,7 +95,7 @@ struct ClientTests {
         await lab.stop()
     }
 
-    @Test("an answer that leads to this machine is refused unless it is allowed")
+    @Test("an answer with a local address is refused unless local answers are allowed")
     func bogusAnswer() async throws {
         let lab = try await ClientLab(configure: { $0.resolver.check.allowLocalAnswers = false }) { _ in .text("no") }
         let error = await #expect(throws: BeelineError.self) { _ = try await lab.client.get(lab.url("a.test")) }
@@ -105,7 +105,7 @@ struct ClientTests {
         await lab.stop()
     }
 
-    @Test("a pinned name is asked of nobody")
+    @Test("a pinned name sends no DNS query")
     func pinned() async throws {
         let pin = ClientConfiguration.Pin(try Host("b.test"))
         let lab = try await ClientLab(configure: { $0.pinned = [pin: [IPAddress(v4: 0x7f00_0002)]] }) { _ in .text("ok")
@@ -116,7 +116,7 @@ struct ClientTests {
         await lab.stop()
     }
 
-    @Test("a shutdown with grace lets a response under way end, and takes nothing new")
+    @Test("a graceful shutdown lets a running response finish, and refuses new requests")
     func gracefulShutdown() async throws {
         let gate = Gate()
         let lab = try await ClientLab { _ in
@@ -126,7 +126,7 @@ struct ClientTests {
         async let answer = lab.client.get(lab.url("a.test")).text()
         try await gate.arrivals(atLeast: 1)
         async let end: Void = lab.client.shutDown(after: .seconds(60))
-        // The engine takes nothing any more: what waits for the gate is not this.
+        // Try until the engine refuses new requests. A request that it still accepts waits at the gate until its limit.
         var code: BeelineError.Code?
         while code != BeelineError.Code(.shutDown) {
             var limits = TimeLimits()

@@ -8,25 +8,25 @@ import Testing
 
 @testable import Beeline
 
-@Suite("Downloads: to a file, with resume, put in place at once", .timeLimit(.minutes(1)))
+@Suite("Downloads to a file, with resume and an atomic rename", .timeLimit(.minutes(1)))
 struct DownloadTests {
     static let whole = (0..<500_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
 
-    /// What the server is like at the moment.
+    /// The present behaviour of the server.
     struct Server: Sendable {
         var tag: String? = "\"one\""
         var knowsRanges = true
-        /// Bytes after which a response breaks off; nil: none does.
+        /// The number of bytes after which a response breaks off; nil: none breaks off.
         var breaksAt: Int?
-        /// The most that a part brings, however much was asked for; nil: all of it.
+        /// The largest part that the server sends, whatever the range; nil: no limit.
         var largestPart: Int?
-        /// How many requests for a part get no answer at all.
+        /// The number of range requests that get no response.
         var absences = 0
-        /// The length that a part claims; nil: its own.
+        /// The length that Content-Range claims; nil: the true length.
         var claim: Int64?
-        /// How many bytes a part has beyond the end of its range.
+        /// The number of bytes that a part sends beyond the end of its range.
         var excess = 0
-        /// Whether a range that is refused is told the size.
+        /// Whether a 416 response tells the size.
         var tellsSize = true
         var content = DownloadTests.whole
     }
@@ -97,7 +97,7 @@ struct DownloadTests {
         }
     }
 
-    @Test("the file is there whole and nothing else is, and progress goes to the end")
+    @Test("a download leaves the complete file and no other, and its progress reaches the end")
     func plain() async throws {
         var lab = try await Lab()
         let seen = NIOLockedValueBox<[TransferProgress]>([])
@@ -113,7 +113,7 @@ struct DownloadTests {
         await lab.stop()
     }
 
-    @Test("what breaks off goes on by itself where it stopped, as often as it is allowed")
+    @Test("a download that breaks off resumes where it stopped, up to the number of resumes allowed")
     func breaks() async throws {
         var lab = try await Lab()
         lab.server.withLockedValue { $0.breaksAt = 200_000 }
@@ -131,7 +131,7 @@ struct DownloadTests {
             lab.folder.names == ["f", "f.partial", "f.partial.json"],
             "the old file stands until the new one is whole"
         )
-        // A later call, of another process for instance, goes on.
+        // A later download, for instance by another process, resumes.
         lab.server.withLockedValue { $0.breaksAt = nil }
         let later = try await lab.download()
         #expect(later.resumedFrom == 400_000 && later.size == 500_000)
@@ -139,7 +139,7 @@ struct DownloadTests {
         await lab.stop()
     }
 
-    @Test("a request for the rest that fails is another resume: the network may be away for longer than one wait")
+    @Test("a failed request for the rest counts as a resume, because the network may be away for several waits")
     func absentServer() async throws {
         var lab = try await Lab()
         lab.options.request.retry = RetryPolicy.none
@@ -157,7 +157,7 @@ struct DownloadTests {
         await lab.stop()
     }
 
-    @Test("a stream of HTTP/2 that is reset in the middle of the body goes on, as a connection does that is lost")
+    @Test("an HTTP/2 stream that is reset during the body resumes, like a lost connection")
     func resetStream() async throws {
         let folder = try TemporaryFolder()
         let server = NIOLockedValueBox(Server(breaksAt: 200_000))
@@ -174,7 +174,7 @@ struct DownloadTests {
         await lab.stop()
     }
 
-    @Test("a part that claims to be as long as no sum can be is no trap: its total is not known")
+    @Test("a part that claims an impossible length does not trap, and the total stays unknown")
     func endlessPart() async throws {
         var lab = try await Lab()
         let seen = NIOLockedValueBox<[TransferProgress]>([])
@@ -188,7 +188,7 @@ struct DownloadTests {
         await lab.stop()
     }
 
-    @Test("a server that sends the rest in tiny parts is not asked for ever")
+    @Test("a server that sends the rest in tiny parts is given up after the resumes allowed")
     func tinyParts() async throws {
         var lab = try await Lab()
         lab.options.resumes = 0
@@ -204,7 +204,7 @@ struct DownloadTests {
         await lab.stop()
     }
 
-    @Test("a part that is longer than its range is refused, and the file is not put in place")
+    @Test("a part longer than its range is refused, and the file is not moved into place")
     func longPart() async throws {
         let lab = try await Lab()
         lab.server.withLockedValue { $0 = Server(breaksAt: 300_000, excess: 90) }
@@ -217,7 +217,7 @@ struct DownloadTests {
         await lab.stop()
     }
 
-    @Test("a download that is cancelled says so, keeps what came, and leaves no trace of nothing")
+    @Test("a cancelled download throws, keeps the bytes received, and leaves no file if there are none")
     func cancelled() async throws {
         let gate = Gate()
         let folder = try TemporaryFolder()
@@ -249,7 +249,7 @@ struct DownloadTests {
         await site.stop()
     }
 
-    @Test("a part of an older version is never added to: the whole comes again")
+    @Test("a part of an older version is discarded, and the whole file is downloaded again")
     func changed() async throws {
         var lab = try await Lab()
         lab.options.resumes = 0
@@ -264,7 +264,7 @@ struct DownloadTests {
     }
 
     @Test(
-        "a server that does not know ranges sends the whole, and one without a strong validator is not asked for parts"
+        "a server without ranges sends the whole file, and one without a strong validator gets no range requests"
     )
     func withoutRanges() async throws {
         var lab = try await Lab()
@@ -286,7 +286,7 @@ struct DownloadTests {
         await lab.stop()
     }
 
-    @Test("where all bytes are there already, nothing comes and the file is put in place")
+    @Test("a complete part needs no further bytes and is moved into place")
     func complete() async throws {
         let lab = try await Lab()
         try Data(Self.whole).write(to: lab.folder.url("f.partial"))
@@ -296,7 +296,7 @@ struct DownloadTests {
         await lab.stop()
     }
 
-    @Test("a server that sends less than it was asked for is asked for the rest")
+    @Test("a server that sends less than the requested range is asked for the rest")
     func smallParts() async throws {
         var lab = try await Lab()
         lab.options.resumes = 0
@@ -310,7 +310,7 @@ struct DownloadTests {
         await lab.stop()
     }
 
-    @Test("a range that is refused without a word about the size does not make a part the whole")
+    @Test("a 416 response without a size does not make a part the complete file")
     func refusedWithoutSize() async throws {
         let lab = try await Lab()
         lab.server.withLockedValue { $0 = Server(tellsSize: false, content: Array(Self.whole.prefix(1000))) }
@@ -321,7 +321,7 @@ struct DownloadTests {
         await lab.stop()
     }
 
-    @Test("an error status brings no file, and two downloads do not write to one file")
+    @Test("an error status writes no file, and a second concurrent download to the same file is refused")
     func errors() async throws {
         let gate = Gate()
         let folder = try TemporaryFolder()
@@ -352,7 +352,7 @@ struct DownloadTests {
     }
 
     @Test(
-        "what is no regular file is neither waited for nor replaced, wherever it stands",
+        "a file that is not regular is an error, and is neither waited for nor replaced",
         arguments: ["f", "f.partial", "f.partial.json"]
     )
     func specialFiles(_ name: String) async throws {
@@ -366,7 +366,7 @@ struct DownloadTests {
         await lab.stop()
     }
 
-    @Test("a link in the place of the part is not followed")
+    @Test("a symbolic link in place of the partial file is not followed")
     func linkForThePart() async throws {
         let lab = try await Lab()
         let victim = Data("kept".utf8)
@@ -397,7 +397,7 @@ struct DownloadTests {
         ("a date beside none", [.lastModified: "Sun, 06 Nov 1994 08:49:37 GMT"], nil),
     ]
 
-    @Test("only strong validators allow parts (RFC 9110 §8.8)", arguments: notes)
+    @Test("only strong validators allow range requests (RFC 9110 §8.8)", arguments: notes)
     func validators(_ row: (String, HTTPFields, String?)) {
         #expect(DownloadNote(url: "u", row.1)?.validator == row.2, "\(row.0)")
     }
@@ -412,7 +412,7 @@ struct DownloadTests {
         (404, nil, .refused(status: 404)), (302, nil, .refused(status: 302)),
     ]
 
-    @Test("what a response means to a part of 100 bytes", arguments: decisions)
+    @Test("a response to a resume at byte 100 continues, restarts, completes or fails it", arguments: decisions)
     func resume(_ row: (Int, String?, ResumeDecision)) {
         #expect(ResumeDecision(status: row.0, contentRange: row.1, offset: 100) == row.2)
     }

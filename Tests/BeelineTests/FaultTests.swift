@@ -5,9 +5,9 @@ import BeelineTesting
 import NIOCore
 import Testing
 
-/// Each row of the fault server, through the engine and through the client: it ends with the right code and in time, the next
-/// request works, and no socket is left. The rows for WebSockets are in `DirectHTTPTests`.
-@Suite("Faults: a code and a time for each, and a healthy pool after", .serialized, .timeLimit(.minutes(2)))
+/// Runs each fault of the fault server through the engine and through the client. Each must end with the right code and
+/// in time, the next request must work, and no socket may stay open. `DirectHTTPTests` has the faults of WebSockets.
+@Suite("Faulty servers end in a defined error, in time, and leave a usable pool", .serialized, .timeLimit(.minutes(2)))
 struct FaultTests {
     enum Through: String, CaseIterable, Sendable {
         case engine, client
@@ -28,7 +28,7 @@ struct FaultTests {
         Group(testDescription: "floods of HTTP/2", faults: Fault.http2Floods),
     ]
 
-    @Test("each ends as it should", arguments: groups, Through.allCases)
+    @Test("each fault ends with its error code", arguments: groups, Through.allCases)
     func faults(group: Group, through: Through) async throws {
         let lab = try await FaultLab(group.faults)
         await withTaskGroup(of: Void.self) { tasks in
@@ -52,7 +52,7 @@ struct FaultTests {
         try await withTimeLimit(.seconds(10), { "every connection to close" }) {
             while lab.server.openConnections > 0 { await Task.yield() }
         }
-        // A black hole is made of sockets that connect to it.
+        // A black hole consists of sockets that connect to it.
         let endpoints = try group.faults.filter { $0.id != "black-hole" }.map { try lab.server.endpoint(of: $0.id) }
         #expect(OpenDescriptors.sockets(connectedTo: endpoints) == 0, "no socket is left")
         await lab.stop()
@@ -78,26 +78,26 @@ struct FaultTests {
         }
     }
 
-    /// Rows that leave a choice, or whose end is in another part of the client.
+    /// Faults with several valid outcomes, or whose outcome depends on the client.
     private static let exceptions: [String: Set<String?>] = [
-        // A reset may come while TCP is still being told of the connection.
+        // A reset may arrive before the kernel reports the connection.
         "accept-reset": ["connectionLost", "connectFailed"],
         "accept-close": ["connectionLost", "connectFailed"],
-        // In TLS 1.3 the server's refusal comes after the handshake.
+        // In TLS 1.3 the server rejects the certificate after the handshake.
         "tls-client-certificate": ["connectionLost", "tlsFailed"],
         "header-folded": [nil, "malformedResponse"],
-        // The chunks count, and the connection is not used again.
+        // The transfer coding takes precedence, and the connection is not reused.
         "length-and-chunked": [nil],
-        // The body is what is there until the end of the connection.
+        // The body ends with the connection.
         "coding-unknown": [nil], "encoding-unknown": [nil],
         "gzip-lie": ["undecodableBody"], "gzip-cut": ["undecodableBody"],
         "redirect-loop": ["tooManyRedirects"], "redirect-injection": ["tooManyRedirects"],
         "redirect-file": ["unsupportedScheme"], "redirect-script": ["unsupportedScheme"],
         "redirect-invalid": ["malformedURL"],
-        // No stream is ever allowed: there is no turn for the request.
+        // The server never allows a stream, so the request waits until a limit.
         "h2-no-stream": ["poolExhausted", "idleTimeout", "deadlineExceeded"],
         "h2-goaway-unprocessed": ["connectionLost", "streamReset"],
-        // Frames that are allowed and say nothing: the response is waited for as long as the limits say.
+        // Valid frames without content: the client waits for the response until its limits.
         "h2-reset-flood": ["streamReset"],
         "h2-settings-flood": flood, "h2-ping-flood": flood, "h2-empty-data-flood": flood, "h2-priority-flood": flood,
         "h2-window-flood": flood, "h2-interim-flood": flood, "h2-continuation-flood": flood,
@@ -109,7 +109,7 @@ struct FaultTests {
     ]
 }
 
-/// Servers of faults beside a good one, and an engine and a client that meet them.
+/// A server for each fault, a good server, and an engine and a client that use them.
 struct FaultLab: Sendable {
     let server: FaultServer
     let origin: LoopbackOrigin
@@ -137,14 +137,14 @@ struct FaultLab: Sendable {
         client = try BeelineClient(configuration)
     }
 
-    /// Asks where a fault is. Returns the code that it ended with; nil for a response that came whole.
+    /// Sends a request to a fault's server. Returns the code of the error; nil for a complete response.
     func ask(_ fault: Fault, _ through: FaultTests.Through) async throws -> String? {
         let endpoint = try server.endpoint(of: fault.id)
         let isSecure = fault.layer == .tls || fault.layer == .http2
         let url = try HTTPURL("\(isSecure ? "https" : "http")://\(FaultServer.name):\(endpoint.port)/")
         var limits = TimeLimits()
         switch fault.outcome {
-        // These end by a limit and by nothing else, so that it may be short.
+        // Only a time limit ends these faults, so it can be short.
         case .handshakeTimeout, .connectTimeout: limits.connect = .milliseconds(700)
         case .timeout: limits.idle = .milliseconds(700)
         case .limit where fault.layer == .http2: limits.whole = .milliseconds(1400)
@@ -153,7 +153,7 @@ struct FaultLab: Sendable {
         }
         let begin = ContinuousClock.now
         let code = try await code(of: url, at: endpoint, limits, through)
-        // Far above the limits, for a machine that is busy; far below for ever.
+        // Far above the limits, for a busy machine, but finite.
         #expect(begin.duration(to: .now) < .seconds(30), "\(fault.id) kept its caller waiting")
         return code
     }
@@ -189,7 +189,7 @@ struct FaultLab: Sendable {
         }
     }
 
-    /// A request to the good server.
+    /// Sends a request to the good server.
     func good(_ through: FaultTests.Through) async throws -> String {
         let url = try HTTPURL("https://good.test:\(origin.port)/")
         switch through {

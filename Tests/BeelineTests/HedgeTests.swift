@@ -37,14 +37,14 @@ struct HedgeTests {
         Row(testDescription: "there is no third", events: [.delayPassed, .delayPassed], actions: [.send(1), .wait]),
     ]
 
-    @Test("who is sent and who is taken", arguments: rows)
+    @Test("the plan decides which request is sent and which response is taken", arguments: rows)
     func plan(_ row: Row) {
         var plan = HedgePlan()
         #expect(row.events.map { plan.event($0) } == row.actions)
     }
 
     @Test(
-        "a slow first request is overtaken; the loser is cancelled and the pool serves on",
+        "a slow first request is overtaken by the second and cancelled, and the pool stays usable",
         arguments: ["http/1.1", "h2"]
     )
     func overtakes(_ proto: String) async throws {
@@ -56,7 +56,7 @@ struct HedgeTests {
                 defer { isFirst = false }
                 return isFirst
             }
-            // The handler waits, so that not even a head comes.
+            // The handler waits before the response's head.
             if isFirst { try await gate.wait() }
             return .text(isFirst ? "slow" : "fast")
         }
@@ -78,7 +78,7 @@ struct HedgeTests {
         await lab.stop()
     }
 
-    @Test("what may not be repeated is sent once, however slow")
+    @Test("a request that is not safe to repeat is sent once, however slow it is")
     func postIsNotHedged() async throws {
         let clock = ManualClock()
         let lab = try await ClientLab(clock: clock, configure: { $0.hedge = HedgePolicy(delay: .zero) }) {
@@ -90,7 +90,7 @@ struct HedgeTests {
     }
 
     @Test(
-        "the second request goes to another address than the first, which may be what is slow",
+        "the second request goes to another address than the first, because that address may be slow",
         arguments: ["http/1.1", "h2"]
     )
     func goesElsewhere(_ proto: String) async throws {
@@ -112,7 +112,7 @@ struct HedgeTests {
                 return .text("\(request.connection.local.address)")
             }
         )
-        // The third finds the connection of the second still open.
+        // The third round reuses the connection of the second.
         for round in 1...3 {
             async let response = lab.client.get(lab.url("a.test"))
             if round == 1 || proto == "h2" {
@@ -129,7 +129,7 @@ struct HedgeTests {
         await lab.stop()
     }
 
-    @Test("a caller who leaves before the delay is over sends no second request")
+    @Test("a call that is cancelled before the delay passes sends no second request")
     func leaves() async throws {
         let clock = ManualClock()
         let gate = Gate()

@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Interceptors", .timeLimit(.minutes(1)))
 struct InterceptorTests {
-    /// Does what its closure does.
+    /// Runs a closure.
     struct Block: Interceptor {
         let body: @Sendable (ClientRequest, InterceptorNext) async throws -> Response
 
@@ -25,7 +25,7 @@ struct InterceptorTests {
         }
     }
 
-    @Test("they are called in order, once for each call, and see the request before the client and the final response")
+    @Test("interceptors run in order, once for each call, and see the original request and the final response")
     func order() async throws {
         let log = NIOLockedValueBox<[String]>([])
         func named(_ name: String) -> Block {
@@ -47,7 +47,7 @@ struct InterceptorTests {
         await lab.stop()
     }
 
-    @Test("one may answer by itself, and nobody is asked")
+    @Test("an interceptor can answer a request itself, and then nothing is sent")
     func answers() async throws {
         let lab = try await Self.lab(
             Block { request, _ in
@@ -66,7 +66,7 @@ struct InterceptorTests {
         await lab.stop()
     }
 
-    @Test("one may try again, but not for ever")
+    @Test("an interceptor can repeat a request, up to a limit")
     func bounded() async throws {
         let lab = try await Self.lab(
             Block { request, next in
@@ -85,7 +85,7 @@ struct InterceptorTests {
         await lab.stop()
     }
 
-    @Test("what they throw is told as what it is")
+    @Test("an interceptor's error reaches the caller with the right code")
     func errors() async throws {
         struct Odd: Error {}
         let lab = try await Self.lab(
@@ -108,7 +108,7 @@ struct InterceptorTests {
         await lab.stop()
     }
 
-    @Test("the time limit of the whole holds for all that an interceptor does")
+    @Test("the deadline of a request applies to its interceptors")
     func deadline() async throws {
         let lab = try await Self.lab(
             Block { request, next in

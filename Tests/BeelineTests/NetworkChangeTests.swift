@@ -4,9 +4,9 @@ import Beeline
 import BeelineTesting
 import Testing
 
-@Suite("A change of the network")
+@Suite("Network changes")
 struct NetworkChangeTests {
-    /// Networks that a test names.
+    /// A monitor whose networks the test sets.
     private final class Monitor: NetworkMonitor {
         private let stream: AsyncStream<Void>
         private let continuation: AsyncStream<Void>.Continuation
@@ -26,7 +26,7 @@ struct NetworkChangeTests {
         }
     }
 
-    @Test("connections that were dialled before it are not used again, and names are asked for anew")
+    @Test("after a change of network, old connections are not reused and names are resolved again")
     func retires() async throws {
         let monitor = Monitor()
         let (began, told) = (Gate(), Gate())
@@ -38,7 +38,7 @@ struct NetworkChangeTests {
             .text("ok")
         }
         let running = Task { await lab.client.run() }
-        // The network that it finds at first is a change, too.
+        // The first network also counts as a change.
         try await began.wait()
         for _ in 0..<2 { _ = try await lab.client.get(lab.url("a.test")).text() }
         #expect(lab.site.connections.accepted == 1)
@@ -50,11 +50,11 @@ struct NetworkChangeTests {
         await running.value
     }
 
-    @Test("without IPv4, pins and proxies that are IPv4 addresses are reached through the network's NAT64")
+    @Test("without IPv4, pins and proxies with IPv4 addresses are reached through NAT64")
     func byNAT64() async throws {
         let site = try await LoopbackOrigin.start(addresses: ["::1"]) { _ in .text("reached") }
         let proxy = try await ProxyServer.start(.http, addresses: ["::1"]) { _, _ in site.endpoint }
-        // Under this prefix 0.0.0.1 is ::1.
+        // With this prefix, 0.0.0.1 becomes ::1.
         let prefix = try #require(IPNetwork("::/96").flatMap { NAT64Prefix($0) })
         let network = Network(id: "v6", families: .v6, nat64: [prefix])
         let host = try Host("a.test")

@@ -11,9 +11,9 @@ import NIOCore
 import Testing
 import Tracing
 
-@Suite("Logs, metrics, traces and phases", .timeLimit(.minutes(1)))
+@Suite("Logs, metrics, traces and timings", .timeLimit(.minutes(1)))
 struct ObservabilityTests {
-    @Test("each phase has its nanoseconds; a kept connection spares the first three, and the body's come with its end")
+    @Test("a response reports the duration of each phase, and a reused connection has no connection phases")
     func phases() async throws {
         let lab = try await ClientLab { _ in .text("hello") }
         let first = try await lab.client.get(lab.url("a.test"))
@@ -28,7 +28,7 @@ struct ObservabilityTests {
         await lab.stop()
     }
 
-    @Test("a span for each request, with the names of OpenTelemetry, and its context in the request")
+    @Test("each request has a span with the attributes of OpenTelemetry, and its headers carry the span's context")
     func spans() async throws {
         let tracer = InMemoryTracer()
         let lab = try await ClientLab(configure: { $0.observability.tracer = tracer }) { request in
@@ -53,7 +53,7 @@ struct ObservabilityTests {
         await lab.stop()
     }
 
-    @Test("a request that fails ends its span, too, with the code as its type")
+    @Test("a failed request ends its span, with the error code as its type")
     func failedSpan() async throws {
         let tracer = InMemoryTracer()
         let metrics = TestMetrics()
@@ -68,7 +68,7 @@ struct ObservabilityTests {
         await lab.stop()
     }
 
-    @Test("metrics have the request's time and each phase's")
+    @Test("metrics contain the duration of the request and of each phase")
     func metrics() async throws {
         let metrics = TestMetrics()
         let lab = try await ClientLab(configure: { $0.observability.metrics = metrics }) { _ in .text("hello") }
@@ -88,7 +88,7 @@ struct ObservabilityTests {
         await lab.stop()
     }
 
-    @Test("logs tell requests and retries, and no cookie, credential or signature")
+    @Test("logs contain requests and retries, but no cookie, credential or signature")
     func logs() async throws {
         let handler = InMemoryLogHandler()
         var logger = Logger(label: "test") { _ in handler }

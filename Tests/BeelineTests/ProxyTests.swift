@@ -4,10 +4,10 @@ import Beeline
 import BeelineTesting
 import Testing
 
-@Suite("Proxies: the name travels, and HTTPDNS steps aside", .timeLimit(.minutes(1)))
+@Suite("Requests through proxies, which receive names instead of addresses", .timeLimit(.minutes(1)))
 struct ProxyTests {
     @Test(
-        "the environment is read as curl reads it",
+        "proxy variables of the environment are parsed as curl parses them",
         arguments: [
             (["http_proxy": "http://p.test:8080"], "http://a.test", "http://p.test:8080"),
             (["http_proxy": "p.test"], "http://a.test", "http://p.test:1080"),
@@ -50,7 +50,7 @@ struct ProxyTests {
         }
     }
 
-    @Test("a proxy's own name is asked for the families that are configured, and no other address of it is dialled")
+    @Test("a proxy's own name is resolved to the configured address families only")
     func families() async throws {
         let proxy = try await ProxyServer.start(.http) { _, port in Endpoint(IPAddress(v4: 0x7f00_0001), port: port) }
         let system = ScriptedUpstream(
@@ -79,7 +79,7 @@ struct ProxyTests {
         await proxy.stop()
     }
 
-    @Test("what a proxy refuses CONNECT with is told, and which proxy it was")
+    @Test("an error for a refused CONNECT contains the response and the proxy")
     func refusal() async throws {
         let proxy = try await LoopbackOrigin.start { _ in .text("no", status: .serviceUnavailable) }
         let client = try plainClient { $0.proxies.https = Proxy(parsing: "http://\(proxy.endpoint)") }
@@ -91,7 +91,7 @@ struct ProxyTests {
         await proxy.stop()
     }
 
-    @Test("a link-local address with a zone is dialled behind that interface, and the zone stays here")
+    @Test("a link-local address with a zone is dialled through that interface, and the zone is not sent")
     func zone() async throws {
         #if os(Linux)
         let loopback = "lo"
@@ -110,7 +110,7 @@ struct ProxyTests {
     }
 
     @Test(
-        "a request does not go past a proxy that cannot be used: it fails, and says which variable names it",
+        "a request fails if its proxy cannot be used, and the error names the variable",
         arguments: [
             (["http_proxy": "socks4://127.0.0.1:1"], "http_proxy"),
             (["http_proxy": "gopher://127.0.0.1:1", "all_proxy": "http://127.0.0.1:1"], "http_proxy"),
@@ -130,7 +130,7 @@ struct ProxyTests {
         #expect(error?.code == .proxyUnresolved && error?.message.contains(name) == true)
         #expect(site.requests.isEmpty)
         await client.shutDown()
-        // Where no_proxy or the program says otherwise, the variable does not count.
+        // If no_proxy or the program excludes the origin, the variable does not count.
         configuration.proxies = ProxySettings(environment: variables.merging(["no_proxy": "127.0.0.1"]) { $1 })
         let direct = try BeelineClient(configuration)
         #expect(try await direct.get(url).status == .ok)
@@ -138,7 +138,7 @@ struct ProxyTests {
         await site.stop()
     }
 
-    @Test("the settings of Apple's systems are read by the names of their keys")
+    @Test("the proxy settings of Apple's systems are parsed by their keys")
     func systemSettings() throws {
         let settings = ProxySettings(systemSettings: [
             "HTTPEnable": 1, "HTTPProxy": "p.test", "HTTPPort": 8080, "HTTPSEnable": 0, "HTTPSProxy": "off.test",
@@ -159,7 +159,7 @@ struct ProxyTests {
         #expect(ProxySettings(systemSettings: ["HTTPEnable": "yes", "HTTPProxy": 7]) == .none)
     }
 
-    /// A proxy that reaches every name on this machine, and a lab whose client uses it.
+    /// A proxy that resolves every name to this machine, and a lab whose client uses it.
     private func start(
         _ credentials: String? = nil,
         user: String? = nil,
@@ -182,7 +182,7 @@ struct ProxyTests {
     }
 
     @Test(
-        "https goes through a tunnel by name, and SNI and certificate are the origin's",
+        "https requests go through a tunnel by name, with the origin's SNI and certificate",
         arguments: [ProxyServer.Kind.http, .socks5]
     )
     func tunnel(kind: ProxyServer.Kind) async throws {
@@ -200,7 +200,7 @@ struct ProxyTests {
         await proxy.stop()
     }
 
-    @Test("http is forwarded with the whole URL, by name")
+    @Test("http requests are sent to the proxy with their absolute URL")
     func forward() async throws {
         let (lab, proxy) = try await start()
         let plain = try await LoopbackOrigin.start { .text("\($0.authority ?? "-") \($0.target)") }
@@ -213,7 +213,7 @@ struct ProxyTests {
         await proxy.stop()
     }
 
-    @Test("a request and a WebSocket go to the socket of this machine that is named for their origin, past every proxy")
+    @Test("a request and a WebSocket use the Unix socket of their origin instead of a proxy")
     func unixSocket() async throws {
         let daemon = try await UnixSocketServer.start()
         let client = try plainClient { configuration in
@@ -230,7 +230,7 @@ struct ProxyTests {
         try await daemon.stop()
     }
 
-    @Test("a proxy that refuses is an error that names the proxy and the remedy")
+    @Test("a proxy that requires a password is an error that names the status and the remedy")
     func refused() async throws {
         let (lab, proxy) = try await start("me:secret", user: nil)
         let error = await #expect(throws: BeelineError.self) { _ = try await lab.client.get(lab.url("a.test")) }

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Redirects (RFC 9110 §15.4)", .timeLimit(.minutes(1)))
 struct RedirectTests {
-    @Test("a redirect whose body does not come is followed without it")
+    @Test("a redirect is followed without waiting for its body")
     func bodyThatDoesNotCome() async throws {
         let gate = Gate()
         let site = try await LoopbackOrigin.start { request in
@@ -23,7 +23,7 @@ struct RedirectTests {
         await site.stop()
     }
 
-    /// Answers `/go?status=&to=` with a redirect, and everything else with what it saw.
+    /// Answers `/go?status=&to=` with a redirect, and every other path with the request that it received.
     static let handler: LoopbackOrigin.Handler = { request in
         if request.path == "/loop" { return .redirect(to: "loop") }
         if request.path == "/go" {
@@ -41,7 +41,7 @@ struct RedirectTests {
     }
 
     @Test(
-        "method and body follow the rules of the status",
+        "the status decides whether a redirect keeps method and body",
         arguments: [
             (301, HTTPRequest.Method.post, "GET", ""), (302, .post, "GET", ""), (303, .post, "GET", ""),
             (303, .put, "GET", ""), (301, .put, "PUT", "body"), (307, .post, "POST", "body"),
@@ -65,7 +65,7 @@ struct RedirectTests {
         await lab.stop()
     }
 
-    @Test("a Host among the fields is the one that is sent, to its own origin", arguments: ["http/1.1", "h2"])
+    @Test("a Host field of the request is sent to its own origin only", arguments: ["http/1.1", "h2"])
     func host(version: String) async throws {
         let lab = try await ClientLab(protocols: [version], handler: Self.handler)
         let fields: HTTPFields = [try #require(HTTPField.Name("Host")): "other.test"]
@@ -78,7 +78,7 @@ struct RedirectTests {
         await lab.stop()
     }
 
-    @Test("the next host is resolved by us, gets its own cookies and certificate, and none of the first one's secrets")
+    @Test("a redirect to another host is resolved by HTTPDNS, with its own cookies and no secrets of the first")
     func crossHost() async throws {
         let lab = try await ClientLab(handler: Self.handler)
         let target = lab.url("b.test", "/end")
@@ -95,7 +95,7 @@ struct RedirectTests {
     }
 
     @Test(
-        "who the place of a redirect names is asked for as that one, and who a relative one repeats stays whoever it was",
+        "credentials in a redirect's URL are sent to that origin, and a relative redirect keeps the request's own",
         arguments: [
             ("us:pw@b.test", "dXM6cHc="), ("us:pw@a.test", "dXM6cHc="), ("/end", "bWU6b3du"), ("b.test", nil),
         ] as [(String, String?)]
@@ -111,7 +111,7 @@ struct RedirectTests {
         await lab.stop()
     }
 
-    @Test("within a site the caller's own cookies travel on, and credentials stay within the origin")
+    @Test("a redirect within the site keeps the request's cookies, and drops its Authorization for another origin")
     func sameSite() async throws {
         let lab = try await ClientLab(names: ["a.test", "www.a.test"], handler: Self.handler)
         let response = try await lab.client.get(
@@ -122,7 +122,7 @@ struct RedirectTests {
         await lab.stop()
     }
 
-    @Test("the caller's own cookies join the jar's and win by name, on each hop of the site")
+    @Test("the request's own cookies are merged with the jar's and take precedence, at each hop of the site")
     func ownCookiesWin() async throws {
         let lab = try await ClientLab(names: ["a.test", "www.a.test"], handler: Self.handler)
         let jar = try #require(lab.client.configuration.jar)
@@ -134,12 +134,12 @@ struct RedirectTests {
         )
         #expect(try await response.text().hasSuffix("|hop=mine; own=1; kept=jar|-"))
         #expect(response.hops.map(\.cookiesSent) == [["hop", "own", "kept"], ["hop", "own", "kept"]])
-        // What a request brings along is not the jar's for that.
+        // Cookies of the request are not stored in the jar.
         #expect(jar.cookies(for: site).map(\.name).contains("own") == false)
         await lab.stop()
     }
 
-    @Test("a body that can be read only once is not sent twice, and the error says so")
+    @Test("a body that can be read only once is not sent again after a redirect, and the error says so")
     func once() async throws {
         let lab = try await ClientLab(handler: Self.handler)
         let error = await #expect(throws: BeelineError.self) {
@@ -152,7 +152,7 @@ struct RedirectTests {
         await lab.stop()
     }
 
-    @Test("a redirect that never ends, or leads out of HTTP, is an error with its code")
+    @Test("a redirect loop and a redirect out of HTTP are errors")
     func badRedirects() async throws {
         let lab = try await ClientLab(handler: Self.handler)
         let loop = await #expect(throws: BeelineError.self) {
@@ -167,7 +167,7 @@ struct RedirectTests {
         await lab.stop()
     }
 
-    @Test("where redirects are not followed the 3xx is the response, and its cookies are kept")
+    @Test("a client that does not follow redirects returns the redirect and stores its cookies")
     func notFollowed() async throws {
         let lab = try await ClientLab(handler: Self.handler)
         var options = RequestOptions()
@@ -179,7 +179,7 @@ struct RedirectTests {
     }
 }
 
-/// A body of bytes that is read as a stream.
+/// Bytes that are read as a stream.
 struct AsyncBytes: AsyncSequence, Sendable {
     typealias Element = ByteBuffer
 

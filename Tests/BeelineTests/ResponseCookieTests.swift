@@ -4,7 +4,7 @@ import Beeline
 import BeelineTesting
 import Testing
 
-@Suite("The cookies of a response", .timeLimit(.minutes(1)))
+@Suite("Cookies of a response", .timeLimit(.minutes(1)))
 struct ResponseCookieTests {
     private static let handler: LoopbackOrigin.Handler = { request in
         switch request.path {
@@ -17,14 +17,14 @@ struct ResponseCookieTests {
         }
     }
 
-    @Test("a response has the cookies that it set, each hop its own, with what the jar made of them")
+    @Test("a response lists its cookies and their outcome, separately for each hop")
     func cookies() async throws {
         let lab = try await ClientLab(handler: Self.handler)
         let response = try await lab.client.get(lab.url("a.test", "/login/go"))
         #expect(response.cookies.map(\.cookie.name) == ["sid", "theme"])
         #expect(response.cookies.map(\.outcome) == [.kept, .kept])
         #expect(response.hops.map { $0.cookies.map(\.cookie.name) } == [["step"], ["sid", "theme"]])
-        // What makes no cookie is told by name.
+        // Fields that are no cookie for this host are listed by name only.
         #expect(response.hop.cookiesReceived.map(\.name) == ["sid", "theme", "other"])
 
         let sid = try #require(response.cookies.first?.cookie)
@@ -37,7 +37,7 @@ struct ResponseCookieTests {
         await lab.stop()
     }
 
-    @Test("a cookie that no jar keeps is there all the same, and one that a policy refuses says so")
+    @Test("a response lists cookies that no jar stores, and the outcome of cookies that a policy rejects")
     func refused() async throws {
         let lab = try await ClientLab(handler: Self.handler)
         var options = RequestOptions()
@@ -57,7 +57,7 @@ struct ResponseCookieTests {
         await other.stop()
     }
 
-    @Test("SameSite=None without Secure is among a response's cookies where the jar takes it")
+    @Test("SameSite=None without Secure is listed if the jar accepts it")
     func insecureNone() async throws {
         var lenient = CookieJarConfiguration()
         lenient.acceptsInsecureSameSiteNone = true
@@ -70,7 +70,7 @@ struct ResponseCookieTests {
         }
     }
 
-    @Test("the page for which something is asked decides what is sent and kept, at each hop anew")
+    @Test("the main document decides at each hop which cookies are sent and stored")
     func mainDocument() async throws {
         let lab = try await ClientLab(
             configure: {

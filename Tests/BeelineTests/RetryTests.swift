@@ -68,7 +68,7 @@ struct RetryTests {
         Row("nor does the server's", .status(503, after: .seconds(7)), left: .seconds(7), .end(.noTimeLeft)),
     ]
 
-    @Test("what is tried again, and when", arguments: rows)
+    @Test("the method, the outcome and the time left decide whether a request is retried", arguments: rows)
     func verdict(_ row: Row) {
         var schedule = RetrySchedule(.standard, method: row.method, isBodyReplayable: row.replayable)
         let outcome: RetrySchedule.Outcome =
@@ -79,7 +79,7 @@ struct RetryTests {
         #expect(schedule.next(after: outcome, timeLeft: row.left, chance: 0) == row.verdict)
     }
 
-    @Test("waits grow up to the longest, tries end, and chance shortens a wait by its share at the most")
+    @Test("waits grow up to the longest, attempts are limited, and jitter shortens a wait by its share at most")
     func backoff() {
         var policy = RetryPolicy()
         policy.tries = 5
@@ -112,12 +112,12 @@ struct RetryTests {
         ("Sun, 32 Nov 1994 08:49:37 GMT", nil), ("Sun, 06 Foo 1994 08:49:37 GMT", nil), ("", nil), ("tomorrow", nil),
     ]
 
-    @Test("the three forms of a date, and what is none (RFC 9110 §5.6.7)", arguments: dates)
+    @Test("the three date formats are parsed, and invalid dates are rejected (RFC 9110 §5.6.7)", arguments: dates)
     func readsDates(_ row: (String, Int64?)) {
         #expect(HTTPDate.parse(row.0) == row.1, "\(row.0)")
     }
 
-    @Test("Retry-After is seconds or a date, which counts from the server's own clock")
+    @Test("Retry-After is in seconds, or a date relative to the server's Date")
     func retryAfter() {
         let now: Int64 = 784_111_777
         #expect(RetryAfter.wait([.retryAfter: "120"], now: now) == .seconds(120))
@@ -134,7 +134,7 @@ struct RetryTests {
         #expect(RetryAfter.wait([:], now: now) == nil)
     }
 
-    @Test("a server that recovers is asked again when it said so, by the client's clock")
+    @Test("a retry waits for the time in Retry-After on the client's clock")
     func overSockets() async throws {
         let clock = ManualClock()
         let lab = try await ClientLab(clock: clock, configure: { $0.retry = .standard }) { _ in
@@ -153,7 +153,7 @@ struct RetryTests {
         await lab.stop()
     }
 
-    @Test("no time is left for another try: the response comes at once, without a sleep")
+    @Test("the response is returned at once if no time is left for another attempt")
     func deadline() async throws {
         let clock = ManualClock()
         let lab = try await ClientLab(clock: clock, configure: { $0.retry = .standard }) { _ in
@@ -168,7 +168,7 @@ struct RetryTests {
         await lab.stop()
     }
 
-    @Test("a body is sent again with each try, and one that can be read once is a clear error")
+    @Test("a body is sent again with each attempt, and a body that can be read only once is an error")
     func bodies() async throws {
         let clock = ManualClock()
         let lab = try await ClientLab(clock: clock, configure: { $0.retry = .standard }) { request in
@@ -191,7 +191,7 @@ struct RetryTests {
         await lab.stop()
     }
 
-    @Test("cancelling ends the wait between two tries")
+    @Test("cancellation ends the wait between two attempts")
     func cancelled() async throws {
         let clock = ManualClock()
         let lab = try await ClientLab(clock: clock, configure: { $0.retry = .standard }) { _ in

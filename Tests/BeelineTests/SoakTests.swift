@@ -12,12 +12,12 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// Requests at faults of every kind, some of them cancelled at a random moment, from one engine: nothing grows.
+/// One engine sends requests to faults of every kind and cancels some at random moments. No resource may grow.
 ///
-/// `BEELINE_SOAK=60` goes on for a minute and looks at memory too; ordinarily it is a few hundred requests.
+/// `BEELINE_SOAK=60` runs for a minute and also checks memory; by default it sends a few hundred requests.
 @Suite("Soak", .timeLimit(.minutes(10)), .serialized)
 struct SoakTests {
-    /// What is under way: what was begun and not ended.
+    /// Counts operations that began, and those that have not ended.
     final class Counter: Sendable {
         private let state = NIOLockedValueBox((begun: 0, open: 0))
 
@@ -34,7 +34,7 @@ struct SoakTests {
         func end() { state.withLockedValue { $0.open -= 1 } }
     }
 
-    /// Names endpoints, and counts the questions that were begun and not answered.
+    /// Returns an endpoint, and counts the lookups that have not ended.
     struct Counting: EndpointSource {
         let endpoint: Endpoint
         let questions: Counter
@@ -47,7 +47,7 @@ struct SoakTests {
         }
     }
 
-    /// A streamed body whose readers are counted.
+    /// A streamed body that counts its readers.
     struct Pieces: AsyncSequence, Sendable {
         let uploads: Counter
 
@@ -75,7 +75,7 @@ struct SoakTests {
         func makeAsyncIterator() -> AsyncIterator { AsyncIterator(reader: AsyncIterator.Reader(uploads)) }
     }
 
-    /// Those that end by themselves, or by a limit of a few milliseconds, and send no gigabytes.
+    /// Faults that end by themselves or by a limit of a few milliseconds, and send no gigabytes.
     private static let faults = Fault.all.filter { fault in
         fault.layer != .webSocket && fault.layer != .tls && fault.outcome != .limit && fault.outcome != .connectTimeout
             && fault.outcome != .handshakeTimeout
@@ -83,7 +83,7 @@ struct SoakTests {
 
     private static var seconds: Int? { ProcessInfo.processInfo.environment["BEELINE_SOAK"].flatMap { Int($0) } }
 
-    @Test("after thousands of faults and cancellations there is no descriptor, no task and no memory more than before")
+    @Test("thousands of faults and cancellations leave no descriptor, no task and no memory behind")
     func flat() async throws {
         let lab = try await FaultLab(Self.faults)
         let (questions, uploads, requests) = (Counter(), Counter(), Counter())
@@ -118,7 +118,7 @@ struct SoakTests {
         #expect(OpenDescriptors.sockets(connectedTo: lab.server.endpoints) == 0)
         #expect(questions.open == 0 && requests.open == 0, "no question and no request is under way")
         if Self.seconds != nil {
-            // The first quarter warms up: pools of the allocator, certificates, event loops.
+            // The first quarter warms up the allocator, the certificates and the event loops.
             let warm = memory[memory.count / 4]
             let last = memory[memory.count - 1]
             print(
@@ -129,7 +129,7 @@ struct SoakTests {
         await lab.stop()
     }
 
-    /// One request: of a random fault, by a random method, perhaps cancelled.
+    /// Sends a request to a random fault by a random method, and may cancel it.
     private static func ask(
         _ lab: FaultLab,
         _ questions: Counter,
@@ -162,7 +162,7 @@ struct SoakTests {
             for _ in 0..<yields { await Task.yield() }
             task.cancel()
         }
-        // How it ends is what the table of faults is about; here it only has to end.
+        // `FaultTests` checks the outcome. Here the request only has to end.
         _ = await task.result
     }
 }

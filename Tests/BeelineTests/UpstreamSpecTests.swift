@@ -5,13 +5,13 @@ import BeelineTesting
 import Foundation
 import Testing
 
-@Suite("SPECs of upstreams")
+@Suite("Upstream specifications")
 struct UpstreamSpecTests {
     static func endpoint(_ text: String, _ port: UInt16) throws -> Endpoint {
         try Endpoint(parsing: text, defaultPort: port)
     }
 
-    @Test("those without secrets")
+    @Test("specifications without secrets are parsed")
     func plain() throws {
         let url = try HTTPURL("https://dns.example/dns-query")
         let address = try #require(IPAddress("192.0.2.1"))
@@ -32,7 +32,7 @@ struct UpstreamSpecTests {
         for (text, spec) in specs { #expect(try UpstreamSpec(parsing: text) == spec, "\(text)") }
     }
 
-    @Test("secrets are read from files, without the line's end")
+    @Test("secrets are read from files, without surrounding white space")
     func secrets() throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("spec-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -68,7 +68,7 @@ struct UpstreamSpecTests {
     }
 
     @Test(
-        "what is wrong is said",
+        "an invalid specification is an error that quotes it",
         arguments: [
             "", "dns", "doh:", "doh:ftp://x/", "doh:https://a.test/#nowhere", "json:", "dot:", "dot:a b", "dns:a.test",
             "dnspod:a.test", "dnspod+aes:7@192.0.2.1", "dnspod+https:/nowhere/at/all@192.0.2.1", "aliyun:", "aliyun::x",

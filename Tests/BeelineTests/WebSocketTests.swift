@@ -9,7 +9,7 @@ import NIOCore
 import Testing
 import Tracing
 
-@Suite("WebSockets stay those of their name", .timeLimit(.minutes(1)))
+@Suite("WebSockets use the name's identity and cookies", .timeLimit(.minutes(1)))
 struct WebSocketTests {
     private func start(
         configure: (inout ClientConfiguration) throws -> Void = { _ in }
@@ -33,7 +33,7 @@ struct WebSocketTests {
         }
     }
 
-    @Test("Host, SNI, Origin and cookies are the name's over a told address, and the answer's cookies are kept")
+    @Test("a WebSocket keeps the name's Host, SNI, Origin and cookies at the address from HTTPDNS, and stores cookies")
     func staysItself() async throws {
         let lab = try await start()
         _ = try await lab.client.get(lab.url("a.test", "/login")).text()
@@ -50,7 +50,7 @@ struct WebSocketTests {
         await lab.stop()
     }
 
-    @Test("Basic and Bearer go with the handshake: the request's, the URL's, or those of the origin")
+    @Test("the handshake sends Basic or Bearer credentials of the request, the URL or the origin")
     func credentials() async throws {
         let lab = try await ClientLab { Routes.webSocketEcho($0) }
         func sent(_ user: String, _ options: RequestOptions, by client: BeelineClient) async throws -> String? {
@@ -73,7 +73,7 @@ struct WebSocketTests {
         await lab.stop()
     }
 
-    @Test("an answer that opens no WebSocket is an error, and its cookies are kept too")
+    @Test("a response that opens no WebSocket is an error, and its cookies are stored")
     func refused() async throws {
         let lab = try await start()
         let error = await #expect(throws: BeelineError.self) {
@@ -98,7 +98,7 @@ struct WebSocketTests {
         }
     }
 
-    @Test("interceptors see the handshake as any other request, and what the server answers")
+    @Test("interceptors see the handshake and its response like any other request")
     func interceptors() async throws {
         let signing = Signing()
         let lab = try await start { $0.interceptors = [signing] }
@@ -119,7 +119,7 @@ struct WebSocketTests {
         }
     }
 
-    @Test("an interceptor that answers a handshake by itself opens no WebSocket")
+    @Test("an interceptor that answers the handshake itself opens no WebSocket")
     func answered() async throws {
         let client = try plainClient { $0.interceptors = [Answering()] }
         let error = await #expect(throws: BeelineError.self) { _ = try await client.webSocket("ws://127.0.0.1:9/") }
@@ -128,7 +128,7 @@ struct WebSocketTests {
         await client.shutDown()
     }
 
-    @Test("metrics and spans tell a handshake as any other request, refused ones too")
+    @Test("metrics and spans cover handshakes, including refused ones")
     func observed() async throws {
         let tracer = InMemoryTracer()
         let metrics = TestMetrics()
@@ -150,7 +150,7 @@ struct WebSocketTests {
         await lab.stop()
     }
 
-    @Test("a Digest challenge to a handshake is answered, once, and the next handshake answers before it is asked")
+    @Test("a Digest challenge to the handshake is answered, and the next handshake answers in advance")
     func challenged() async throws {
         let lab = try await ClientLab { request in
             guard request.fields[.authorization]?.hasPrefix("Digest ") ?? false else {
@@ -175,7 +175,7 @@ struct WebSocketTests {
         await lab.stop()
     }
 
-    @Test("a policy of retries holds for a handshake, and hedging does not")
+    @Test("a handshake is retried by the retry policy, and is never hedged")
     func retried() async throws {
         let lab = try await ClientLab(configure: {
             $0.retry = .standard
@@ -192,7 +192,7 @@ struct WebSocketTests {
         await lab.stop()
     }
 
-    @Test("a caller's own Origin and cookies win, and nothing is sent or kept where options say so")
+    @Test("the caller's own Origin takes precedence, and options disable sending and storing cookies")
     func options() async throws {
         let lab = try await start()
         _ = try await lab.client.get(lab.url("a.test", "/login")).text()
