@@ -11,7 +11,7 @@ import Testing
 
 @Suite("Requests and responses of AsyncHTTPClient")
 struct AsyncHTTPClientTests {
-    /// A site under a name that no resolver but ours knows, and a client that trusts it.
+    /// A site whose name only the test's upstream knows, and a client that trusts it.
     struct Lab {
         let site: LoopbackOrigin
         let upstream: UpstreamServer
@@ -48,7 +48,7 @@ struct AsyncHTTPClientTests {
         }
     }
 
-    @Test("method, headers, status and body go both ways, at the name's address")
+    @Test("method, headers, status and body pass in both directions, and the upstream's address is used")
     func both() async throws {
         let lab = try await Lab { request in
             var reply = Reply.text("\(request.method) \(request.fields[values: .accept].joined(separator: "+"))")
@@ -66,7 +66,7 @@ struct AsyncHTTPClientTests {
         await lab.stop()
     }
 
-    @Test("a redirect replays the bytes of a body, and is in the history")
+    @Test("a redirect sends the body's bytes again, and appears in the history")
     func replays() async throws {
         let lab = try await Lab { request in
             guard request.path == "/old" else { return .text("\(request.method) \(request.bodySize)") }
@@ -81,7 +81,7 @@ struct AsyncHTTPClientTests {
         await lab.stop()
     }
 
-    @Test("a stream arrives whole, with its length where one is named", arguments: [nil, "300000"])
+    @Test("a stream arrives whole, with the Content-Length that the request names", arguments: [nil, "300000"])
     func streams(_ length: String?) async throws {
         let lab = try await Lab { request in
             .text("\(request.bodySize) \(request.fields[.contentLength] ?? "-")")
@@ -98,7 +98,7 @@ struct AsyncHTTPClientTests {
         await lab.stop()
     }
 
-    @Test("a stream that was made with a length is sent with it")
+    @Test("a stream of known length is sent with its Content-Length")
     func knownLength() async throws {
         let lab = try await Lab { .text("\($0.bodySize) \($0.fields[.contentLength] ?? "-")") }
         var request = lab.request(.PUT)
@@ -112,7 +112,7 @@ struct AsyncHTTPClientTests {
         await lab.stop()
     }
 
-    @Test("a stream is not read before its request is under way: what comes after the head does not hold it back")
+    @Test("a body may produce its pieces after the request has started, and its head does not wait for them")
     func bodyWaitsForServer() async throws {
         let lab = try await Lab { .text("\($0.text)") }
         var request = lab.request(.POST)
@@ -121,7 +121,7 @@ struct AsyncHTTPClientTests {
         request.body = .stream(pieces, length: .unknown)
         let sent = request
         async let response = lab.client.execute(sent, timeout: .seconds(20))
-        // The program has its second piece only when the connection stands.
+        // The program gets its second piece after the connection is open.
         try await lab.site.connections { $0.open > 0 }
         feed.yield(ByteBuffer(string: "two"))
         feed.finish()
@@ -129,7 +129,7 @@ struct AsyncHTTPClientTests {
         await lab.stop()
     }
 
-    @Test("the time that a request may take holds for a body that never comes")
+    @Test("the timeout applies to a request whose body never arrives")
     func silentBody() async throws {
         let lab = try await Lab { .text("\($0.text)") }
         _ = try await lab.client.execute(lab.request(), timeout: .seconds(20))
@@ -145,7 +145,7 @@ struct AsyncHTTPClientTests {
         await lab.stop()
     }
 
-    @Test("white space around the value of a header is left out, and is no reason to refuse")
+    @Test("leading and trailing white space of a header value is removed")
     func outerSpace() async throws {
         let lab = try await Lab { request in .text(request.fields[.accept] ?? "") }
         var request = lab.request()
@@ -155,7 +155,7 @@ struct AsyncHTTPClientTests {
         await lab.stop()
     }
 
-    @Test("what cannot be done is refused by name")
+    @Test("a request with an unsupported option or an invalid header is refused before it is sent")
     func refusals() async throws {
         let lab = try await Lab { _ in .text("") }
         var bound = lab.request()
@@ -169,14 +169,14 @@ struct AsyncHTTPClientTests {
         await lab.stop()
     }
 
-    @Test("the time that a request may take holds")
+    @Test("the timeout applies to a response that never arrives")
     func timeout() async throws {
         let never = Gate()
         let lab = try await Lab { request in
             if request.path == "/late" { try await never.wait() }
             return .text("")
         }
-        // A connection is there already: on a busy machine, to make one may take longer than the request may.
+        // Open the connection first: on a busy machine the handshake may take longer than the timeout.
         _ = try await lab.client.execute(lab.request(), timeout: .seconds(20))
         let error = await #expect(throws: BeelineError.self) {
             try await lab.client.execute(lab.request(.GET, "/late"), timeout: .milliseconds(200))

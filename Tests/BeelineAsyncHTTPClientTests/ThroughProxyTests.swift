@@ -10,10 +10,10 @@ import NIOHTTP1
 import NIOSSL
 import Testing
 
-/// AsyncHTTPClient as it is, with a name that only the proxy's upstream knows.
+/// An unmodified AsyncHTTPClient, and a name that only the proxy's upstream knows.
 @Suite("AsyncHTTPClient through the proxy", .timeLimit(.minutes(1)))
 struct ThroughProxyTests {
-    @Test("methods, bodies, redirects, HTTP/2 and credentials, in the clear and over TLS")
+    @Test("methods, bodies, redirects, HTTP/2 and credentials work, in the clear and over TLS")
     func whole() async throws {
         let authority = try TestAuthority()
         var tls = ServerTLS(try authority.certificate(for: "a.test"))
