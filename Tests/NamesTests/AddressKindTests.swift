@@ -3,9 +3,9 @@
 import Names
 import Testing
 
-@Suite("What an address is for")
+@Suite("Kinds of IP addresses and networks")
 struct AddressKindTests {
-    /// The kinds in the order in which a row names them.
+    /// The kinds, in the order in which a row names them.
     static let kinds: [(name: String, holds: @Sendable (IPAddress) -> Bool)] = [
         ("loopback", { $0.isLoopback }), ("unspecified", { $0.isUnspecified }), ("multicast", { $0.isMulticast }),
         ("broadcast", { $0.isBroadcast }), ("link-local", { $0.isLinkLocal }), ("private", { $0.isPrivate }),
@@ -14,7 +14,7 @@ struct AddressKindTests {
     ]
 
     @Test(
-        "an address is of these kinds and of no other",
+        "an address has the kinds listed and no others",
         arguments: [
             ("127.0.0.1", "loopback"), ("127.255.255.255", "loopback"), ("128.0.0.1", "global"), ("::1", "loopback"),
             ("::2", ""), ("0.0.0.0", "unspecified"), ("::", "unspecified"), ("0.0.0.1", ""),
@@ -42,7 +42,7 @@ struct AddressKindTests {
         #expect(Self.kinds.filter { $0.holds(address) }.map(\.name).joined(separator: " ") == expected)
     }
 
-    @Test("a mapped address is unwrapped, every other stays")
+    @Test("an IPv4-mapped address is unwrapped, and every other address stays as it is")
     func unmapped() throws {
         #expect(IPAddress("::ffff:192.0.2.1")?.unmapped == IPAddress("192.0.2.1"))
         #expect(IPAddress("192.0.2.1")?.unmapped == IPAddress("192.0.2.1"))
@@ -50,7 +50,7 @@ struct AddressKindTests {
     }
 
     @Test(
-        "a network is read, and printed with the bits after its prefix cleared",
+        "a network is parsed, and printed with its host bits cleared",
         arguments: [
             ("10.1.2.3/8", "10.0.0.0/8", "10.255.255.255"), ("0.0.0.0/0", "0.0.0.0/0", "255.255.255.255"),
             ("192.0.2.7", "192.0.2.7/32", "192.0.2.7"), ("192.0.2.7/31", "192.0.2.6/31", "192.0.2.7"),
@@ -68,7 +68,7 @@ struct AddressKindTests {
         #expect(IPNetwork(printed) == network)
     }
 
-    @Test("a network ends at its bounds, and holds no address of the other family")
+    @Test("a network contains its first and last address, and none of the other family")
     func bounds() throws {
         let network = try #require(IPNetwork("172.16.0.0/12"))
         for (text, inside) in [
@@ -80,7 +80,7 @@ struct AddressKindTests {
     }
 
     @Test(
-        "what is no network is refused",
+        "an invalid network is rejected",
         arguments: [
             "", "/", "10.0.0.0/", "10.0.0.0/33", "10.0.0.0/-1", "10.0.0.0/+8", "::/129", "10/8", "::/0/0", "::/ 1",
         ]

@@ -6,7 +6,7 @@ import Testing
 @Suite("Base64 (RFC 4648)")
 struct Base64Tests {
     @Test(
-        "the vectors of §10, there and back",
+        "the vectors of §10 are encoded and decoded",
         arguments: [
             ("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob", "Zm9vYg=="), ("fooba", "Zm9vYmE="),
             ("foobar", "Zm9vYmFy"),
@@ -19,7 +19,7 @@ struct Base64Tests {
         #expect(Base64.decodeCredentials(coded.utf8) == Array(plain.utf8))
     }
 
-    @Test("octets of every length come back, behind a prefix too")
+    @Test("octets of every length are encoded and decoded, also after a prefix")
     func lengths() throws {
         for count in 0...40 {
             let octets = (0..<count).map { UInt8(truncatingIfNeeded: 255 &- $0 &* 37) }
@@ -31,7 +31,7 @@ struct Base64Tests {
         }
     }
 
-    @Test("the form for URLs has other last digits and no padding")
+    @Test("the URL-safe form uses - and _ and no padding")
     func urlForm() {
         #expect(Base64.encode([0xfb, 0xff]) == "+/8=")
         #expect(Base64.urlSafe([0xfb, 0xff]) == "-_8")
@@ -39,7 +39,7 @@ struct Base64Tests {
     }
 
     @Test(
-        "each reader lets pass what its protocol lets pass",
+        "each decoder accepts the deviations that its protocol allows",
         arguments: [
             ("Zg", true, false, true, "no padding"),
             ("Zg=", true, false, false, "half of the padding"),
@@ -57,7 +57,7 @@ struct Base64Tests {
         #expect((Base64.decodeCredentials(text.utf8) != nil) == credentials, "\(what)")
     }
 
-    @Test("whatever was encoded is read again")
+    @Test("octets of every length are decoded as they were encoded")
     func roundTrip() {
         for length in 0..<300 {
             let octets = (0..<length).map { UInt8(truncatingIfNeeded: $0 &* 101 &+ length &* 37) }

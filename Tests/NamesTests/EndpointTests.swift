@@ -5,13 +5,13 @@ import Testing
 
 @Suite("Endpoints")
 struct EndpointTests {
-    @Test("an endpoint is read as it is printed", arguments: ["192.0.2.1:443", "[2001:db8::1]:8443", "127.0.0.1:0"])
+    @Test("an endpoint prints as the parsed text", arguments: ["192.0.2.1:443", "[2001:db8::1]:8443", "127.0.0.1:0"])
     func roundTrip(text: String) {
         #expect(Endpoint(text)?.description == text)
     }
 
     @Test(
-        "a text without a port takes the one that is given",
+        "an endpoint without a port gets the default port",
         arguments: [
             ("192.0.2.1", "192.0.2.1:53"), ("192.0.2.1:5353", "192.0.2.1:5353"), ("2001:db8::1", "[2001:db8::1]:53"),
             ("[2001:db8::1]", "[2001:db8::1]:53"), ("[2001:db8::1]:5353", "[2001:db8::1]:5353"),
@@ -22,7 +22,7 @@ struct EndpointTests {
     }
 
     @Test(
-        "what is no endpoint is refused, and the error names the text",
+        "an invalid endpoint is rejected, and the error quotes it",
         arguments: [
             ("", NameError.Code.malformedAddress), ("localhost:80", .malformedAddress), (":80", .malformedAddress),
             ("[192.0.2.1]:80", .malformedAddress), ("[::1", .malformedAddress), ("[::1]80", .malformedAddress),
@@ -38,7 +38,7 @@ struct EndpointTests {
         #expect(error?.message.contains("endpoint \"") == true)
     }
 
-    @Test("without a default the port must be there")
+    @Test("an endpoint must have a port if there is no default")
     func portRequired() {
         #expect(Endpoint("192.0.2.1") == nil)
         #expect(Endpoint("2001:db8::1") == nil)

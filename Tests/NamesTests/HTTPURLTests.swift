@@ -6,7 +6,7 @@ import Testing
 @Suite("URLs")
 struct HTTPURLTests {
     @Test(
-        "a URL is printed in its one canonical form",
+        "a URL is printed in its canonical form",
         arguments: [
             ("http://example.com", "http://example.com/", "the path is at least a slash"),
             ("HTTPS://EXAMPLE.com:443/A", "https://example.com/A", "scheme and host fold, the scheme's port goes"),
@@ -41,7 +41,7 @@ struct HTTPURLTests {
         #expect(try HTTPURL(expected) == url)
     }
 
-    @Test("a URL is taken apart")
+    @Test("a URL is split into its parts")
     func parts() throws {
         let url = try HTTPURL("https://us%40er:p%3Ass@example.com:8443/a/b?q=1#top")
         #expect(url.origin == Origin(scheme: .https, host: try Host("example.com"), port: 8443))
@@ -55,7 +55,7 @@ struct HTTPURLTests {
     }
 
     @Test(
-        "user and password are what stands before the last @, decoded",
+        "user and password are the decoded text before the last @",
         arguments: [
             ("http://u@h/", "u", nil), ("http://u:@h/", "u", ""), ("http://:p@h/", "", "p"), ("http://@h/", nil, nil),
             ("http://a@b@h/", "a@b", nil), ("http://u:p:q@h/", "u", "p:q"), ("http://u%zz:%4@h/", "u%zz", "%4"),
@@ -70,7 +70,7 @@ struct HTTPURLTests {
     }
 
     @Test(
-        "a malformed URL is refused, and the error names the part and the remedy",
+        "an invalid URL is rejected, and the error names the part and the remedy",
         arguments: [
             ("", NameError.Code.malformedURL, "scheme is missing"),
             ("example.com/a", .malformedURL, "scheme is missing"), ("//h/a", .malformedURL, "scheme is missing"),
@@ -104,7 +104,7 @@ struct HTTPURLTests {
     }
 
     @Test(
-        "no error tells a password, wherever it was typed",
+        "no error contains a password, wherever the password stands in the URL",
         arguments: [
             "http://user:secret@h:0/", "http://user:secret@h/ ", "http://user:secret@/", "user:secret@h/",
             "http:/user:secret@h/", "http:user:secret@h/", "http://user:secret/word@h/", "http://user:secret?@h/",
@@ -117,7 +117,7 @@ struct HTTPURLTests {
         #expect(error?.message.contains("secret") == text.hasSuffix("/secret"), "\(error?.message ?? "")")
     }
 
-    @Test("a URL ends at 64 KiB")
+    @Test("a URL longer than 64 KiB is rejected")
     func length() throws {
         let longest = "http://h/" + String(repeating: "a", count: HTTPURL.maximumLength - 9)
         #expect(try HTTPURL(longest).path.utf8.count == HTTPURL.maximumLength - 8)
@@ -126,7 +126,7 @@ struct HTTPURLTests {
         #expect((error?.message.utf8.count ?? .max) < 300)
     }
 
-    @Test("a URL can be made of parts")
+    @Test("a URL is built from an origin and its parts")
     func ofParts() throws {
         let origin = try HTTPURL("https://h:8443/").origin
         #expect(try HTTPURL(origin: origin).description == "https://h:8443/")
@@ -142,7 +142,7 @@ struct HTTPURLTests {
         #expect(throws: NameError.self) { try HTTPURL(origin: origin, path: "/a\r\nb") }
     }
 
-    @Test("a URL can be made of a request's fields")
+    @Test("a URL is built from a request's pseudo-header fields")
     func ofRequest() throws {
         #expect(try HTTPURL(scheme: "https", authority: "H:443", path: "/a?b").description == "https://h/a?b")
         #expect(try HTTPURL(scheme: "http", authority: "[::1]:81", path: "").description == "http://[::1]:81/")
@@ -157,7 +157,7 @@ struct HTTPURLTests {
         }
     }
 
-    @Test("an origin and what it is asked for make the URL that their text makes")
+    @Test("a URL built from an origin and a target equals the parsed URL")
     func fromTarget() throws {
         let origin = Origin(scheme: .https, host: try Host("example.com"), port: 8_443)
         for target in [

@@ -6,7 +6,7 @@ import Testing
 @Suite("Hosts")
 struct HostTests {
     @Test(
-        "a domain is read in its one canonical form",
+        "a domain is parsed to its canonical form",
         arguments: [
             ("www.example.com", "www.example.com", "it stays as it is"),
             ("WWW.Example.COM", "www.example.com", "its letters become lower case"),
@@ -28,7 +28,7 @@ struct HostTests {
     }
 
     @Test(
-        "a domain of another script becomes A-labels (UTS #46, non-transitional)",
+        "an internationalized domain becomes A-labels (UTS #46, non-transitional)",
         arguments: [
             ("Bücher.example", "xn--bcher-kva.example", "capitals fold first"),
             ("B%C3%BCcher.example", "xn--bcher-kva.example", "percent-encoded UTF-8 is the same name"),
@@ -57,7 +57,7 @@ struct HostTests {
     }
 
     @Test(
-        "a host in any IPv4 form of browsers is that address",
+        "a host in any IPv4 form that browsers accept is an address",
         arguments: [
             ("192.0.2.1", "192.0.2.1"), ("192.0.2.1.", "192.0.2.1"), ("0x7f.1", "127.0.0.1"), ("127.1", "127.0.0.1"),
             ("0177.0.0.01", "127.0.0.1"), ("2130706433", "127.0.0.1"), ("0x7F000001", "127.0.0.1"), ("0", "0.0.0.0"),
@@ -72,7 +72,7 @@ struct HostTests {
         #expect(host.address == IPAddress(expected))
     }
 
-    @Test("an IPv6 host is read with and without brackets, and written with them")
+    @Test("an IPv6 host is parsed with and without brackets, and printed with them")
     func ipv6() throws {
         for text in ["[2001:DB8::1]", "2001:db8::1", "[2001:db8:0:0:0:0:0.0.0.1]"] {
             let host = try Host(text)
@@ -83,7 +83,7 @@ struct HostTests {
     }
 
     @Test(
-        "a link-local address may name the interface behind which it is meant, which no header hears of (RFC 6874)",
+        "a link-local address may name its interface as a zone, which no header contains (RFC 6874)",
         arguments: [
             ("[fe80::1%25eth0]", "eth0"), ("[FE80::0:1%eth0]", "eth0"), ("fe80::1%eth0", "eth0"),
             ("[fe80::1%252]", "2"),
@@ -102,7 +102,7 @@ struct HostTests {
         #expect(try HTTPURL(url.description) == url && HTTPURL(origin: url.origin, path: "/a") == url)
     }
 
-    @Test("the number of an interface is its scope, and its name where the machine knows it")
+    @Test("a numeric zone is its own scope, and a named zone has the scope of that interface")
     func scopes() throws {
         #expect(try Host("fe80::1").scope == 0 && Host("a.test").scope == 0)
         #expect(try Host("fe80::1%77").scope == 77)
@@ -113,7 +113,7 @@ struct HostTests {
     }
 
     @Test(
-        "what is no host is refused, and the error names the text and the reason",
+        "an invalid host is rejected, and the error names the text and the reason",
         arguments: [
             ("", "empty"), ("a b", "a space"), ("a\nb", "LF"), ("a\r\nb", "CR"), ("a\0b", "NUL"), ("a%00b", "NUL"),
             ("a%0d%0ab", "CR"), ("a%20b", "a space"), ("a\u{7f}b", "0x7f"), ("a/b", "\"/\""), ("user@host", "\"@\""),
@@ -141,7 +141,7 @@ struct HostTests {
         #expect(error?.message.unicodeScalars.contains { $0.value < 0x20 } == false)
     }
 
-    @Test("lengths end where those of DNS end: 63 octets a label, 253 a name, one trailing dot")
+    @Test("a label has at most 63 octets and a name at most 253, besides one trailing dot")
     func lengths() throws {
         let label = String(repeating: "a", count: 63)
         let longest = [label, label, label, String(repeating: "b", count: 61)].joined(separator: ".")
@@ -154,7 +154,7 @@ struct HostTests {
         #expect(try Host(encoded).text == longest)
     }
 
-    @Test("a fully qualified name is told from the bare one, and DNS is asked for the same")
+    @Test("a name with a trailing dot differs from one without, but has the same DNS name")
     func trailingDot() throws {
         let qualified = try Host("www.foo.com.")
         #expect(try qualified != Host("www.foo.com"))
@@ -164,18 +164,18 @@ struct HostTests {
         #expect(try !Host("127.0.0.1.").hasTrailingDot)
     }
 
-    @Test("DNS carries neither addresses nor empty labels", arguments: ["a..b", ".a", "a..", "192.0.2.1", "[::1]"])
+    @Test("addresses and empty labels have no DNS name", arguments: ["a..b", ".a", "a..", "192.0.2.1", "[::1]"])
     func noDNSName(text: String) throws {
         #expect(try Host(text).dnsName == nil)
     }
 
-    @Test("localhost and the names below it are local, with and without a trailing dot (RFC 6761 §6.3)")
+    @Test("localhost and its subdomains are local, with and without a trailing dot (RFC 6761 §6.3)")
     func localhost() throws {
         for text in ["localhost", "LOCALHOST.", "a.localhost", "a.b.localhost."] { #expect(try Host(text).isLocalhost) }
         for text in ["localhost.example", "notlocalhost", "127.0.0.1"] { #expect(try !Host(text).isLocalhost) }
     }
 
-    @Test("a host of a million octets or ten thousand labels is refused at once")
+    @Test("a host of a million octets or ten thousand labels is rejected at once")
     func oversized() {
         let texts = [
             String(repeating: "a", count: 1_000_000), String(repeating: "a.", count: 10_000),

@@ -6,7 +6,7 @@ import Testing
 @Suite("IP addresses")
 struct IPAddressTests {
     @Test(
-        "an address is read and printed in its one canonical form (RFC 5952)",
+        "an address is parsed, and printed in its canonical form (RFC 5952)",
         arguments: [
             ("192.0.2.1", "192.0.2.1"), ("::", "::"), ("::1", "::1"), ("2001:DB8:0:0:1:0:0:1", "2001:db8::1:0:0:1"),
             ("::ffff:192.0.2.1", "::ffff:c000:201"), ("1:2:3:4:5:6:7:8", "1:2:3:4:5:6:7:8"), ("fe80::", "fe80::"),
@@ -17,7 +17,7 @@ struct IPAddressTests {
     }
 
     @Test(
-        "what is not an address is refused",
+        "an invalid address is rejected",
         arguments: ["", "1.2.3", "1.2.3.4.5", "256.1.1.1", "01.2.3.4", ":", ":::", "1::2::3", "1:2:3:4:5:6:7", "g::1"]
     )
     func refused(text: String) {

@@ -9,12 +9,12 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// Mutated inputs for every reader of this module: none traps, and what is read and printed is read the same again.
+/// Mutated inputs for every parser of this module. None traps, and a printed value parses to the same value.
 ///
-/// `BEELINE_FUZZ=N` sets how many inputs each reader gets.
+/// `BEELINE_FUZZ=N` sets the number of inputs for each parser.
 @Suite("Fuzz: names")
 struct NamesFuzzTests {
-    @Test("hosts")
+    @Test("a host of any text is rejected, or prints as ASCII text that parses to the same host")
     func hosts() {
         var inputs = Inputs(seed: 1, tokens: Self.hostTokens)
         for _ in 0..<Inputs.count {
@@ -26,7 +26,7 @@ struct NamesFuzzTests {
         }
     }
 
-    @Test("addresses, networks and endpoints")
+    @Test("addresses, networks and endpoints of any text are rejected, or print as text that parses to the same value")
     func addresses() {
         var inputs = Inputs(
             seed: 2,
@@ -47,7 +47,7 @@ struct NamesFuzzTests {
         }
     }
 
-    @Test("URLs and references")
+    @Test("URLs and references of any text are rejected, or print as ASCII text that parses to the same URL")
     func urls() throws {
         var inputs = Inputs(seed: 3, tokens: Self.hostTokens + Self.urlTokens)
         let base = try HTTPURL("https://base.example/a/b?c#d")
@@ -65,7 +65,7 @@ struct NamesFuzzTests {
         }
     }
 
-    @Test("a megabyte is read or refused in time that grows with it and no faster")
+    @Test("a megabyte of text is parsed or rejected in linear time")
     func megabyte() throws {
         let base = try HTTPURL("https://h/")
         for unit in ["a", "../", "%2e/", "ü", "a.", "@", ":", "//", "\\", "[", "?", "#", "\u{301}", "xn--", "1."] {
@@ -74,7 +74,7 @@ struct NamesFuzzTests {
             #expect(throws: NameError.self) { try base.resolving(text) }
             #expect(throws: NameError.self) { try Host(text) }
             #expect(IPAddress(text) == nil && IPNetwork(text) == nil && Endpoint(text) == nil)
-            // The longest that is read at all.
+            // The longest URL that is parsed at all.
             _ = try? HTTPURL("http://h/" + text.prefix(HTTPURL.maximumLength / unit.utf8.count - 10))
         }
     }
@@ -92,9 +92,9 @@ struct NamesFuzzTests {
     ]
 }
 
-/// Texts of random tokens, some with a scalar changed: the same ones in every run.
+/// Texts of random tokens, some with one scalar changed. The seed makes each run the same.
 private struct Inputs {
-    /// How many inputs a reader gets.
+    /// The number of inputs for each parser.
     static var count: Int { ProcessInfo.processInfo.environment["BEELINE_FUZZ"].flatMap { Int($0) } ?? 20_000 }
 
     private let tokens: [String]

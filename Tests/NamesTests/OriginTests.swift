@@ -20,7 +20,7 @@ struct OriginTests {
         #expect(try HTTPURL(url).origin.serialized == expected)
     }
 
-    @Test("an octet that must be encoded is found wherever it stands")
+    @Test("an octet that must be encoded is found at any position")
     func firstOther() {
         let allowed = PercentEncoding.Allowed.queryOfURL
         for octet in UInt8.min ... .max {
@@ -33,7 +33,7 @@ struct OriginTests {
         }
     }
 
-    @Test("origins are the same where scheme, host and port are")
+    @Test("two origins are equal if scheme, host and port are equal")
     func same() throws {
         let origin = try HTTPURL("https://h/a").origin
         for (url, isSame) in [
@@ -44,14 +44,14 @@ struct OriginTests {
         }
     }
 
-    @Test("a WebSocket's origin is that of the request which opens it")
+    @Test("a WebSocket URL has the origin of its opening request")
     func webSocket() throws {
         #expect(try HTTPURL("wss://h/").origin.httpEquivalent == HTTPURL("https://h/").origin)
         #expect(try HTTPURL("ws://h:81/").origin.httpEquivalent == HTTPURL("http://h:81/").origin)
         #expect(try HTTPURL("http://h/").origin.httpEquivalent == HTTPURL("http://h/").origin)
     }
 
-    @Test("a scheme is read whatever its case, and no other name is one")
+    @Test("a scheme is parsed in any case, and unknown schemes are rejected")
     func scheme() {
         #expect(Scheme("hTTps") == .https)
         #expect(Scheme.allCases.allSatisfy { Scheme($0.name) == $0 })
@@ -60,7 +60,7 @@ struct OriginTests {
         }
     }
 
-    @Test("a text is percent-encoded by what its place allows, and decoded")
+    @Test("text is percent-encoded by the rules of its component, and decoded")
     func percentEncoding() {
         #expect(PercentEncoding.encode("a b/ü%", keeping: .unreserved) == "a%20b%2F%C3%BC%25")
         #expect(PercentEncoding.encode("/a b?c", keeping: .path) == "/a%20b%3Fc")

@@ -3,10 +3,10 @@
 import Names
 import Testing
 
-@Suite("References, as Location headers have them")
+@Suite("References, as in Location headers")
 struct ReferenceTests {
     @Test(
-        "a reference is resolved (RFC 3986 §5.2)",
+        "a reference is resolved against a base (RFC 3986 §5.2)",
         arguments: [
             ("http://h/b/c/d;p?q", "g", "http://h/b/c/g", "a name replaces the last segment"),
             ("http://h/b/c/d;p?q", "./g/.", "http://h/b/c/g/", "dot segments go"),
@@ -27,7 +27,7 @@ struct ReferenceTests {
     }
 
     @Test(
-        "what servers write and browsers forgive is forgiven",
+        "invalid references that browsers accept are accepted",
         arguments: [
             ("  /a \r\n", "https://h/a", "white space around"),
             ("/a b?c d", "https://h/a%20b?c%20d", "spaces within"),
@@ -46,7 +46,7 @@ struct ReferenceTests {
     }
 
     @Test(
-        "a reference that leads out of HTTP is refused",
+        "a reference with a scheme other than HTTP's is rejected",
         arguments: [
             "file:///etc/passwd", "javascript:alert(1)", "data:,x", "ftp://h/", "  mailto:a@b", "b:c", "about:",
         ]
@@ -58,7 +58,7 @@ struct ReferenceTests {
     }
 
     @Test(
-        "control characters are never repaired",
+        "control characters and invalid hosts in a reference are rejected",
         arguments: ["/a\r\nSet-Cookie: x", "/a\0", "/a\u{7f}", "//h\n.example", "//", "http:", "//h:x/", "//h h/"]
     )
     func malformed(reference: String) throws {
@@ -75,7 +75,7 @@ struct ReferenceTests {
         #expect(try base.resolving("/b#").fragment == "")
     }
 
-    @Test("user and password go with the host, and nowhere else")
+    @Test("a reference inherits user and password only if it names no host")
     func userInfo() throws {
         let base = try HTTPURL("https://u:p@h/a")
         #expect(try base.resolving("/b").user == "u")
