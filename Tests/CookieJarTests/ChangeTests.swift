@@ -4,7 +4,7 @@ import CookieJar
 import Names
 import Testing
 
-/// Following a jar.
+/// The changes that a jar reports to its followers.
 struct ChangeTests {
     private func names(_ events: [CookieChanges.Event]) -> [String] {
         events.map { event in

@@ -10,14 +10,15 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// Domains that come and go: a table that deletes must still find what is there, and end its search for what is not.
+/// Domains that come and go. A table with deletions must still find its entries, and must end its search for missing
+/// ones.
 ///
-/// `BEELINE_CHURN` says how many steps are taken; a step sets or deletes a cookie and makes a look-up.
+/// `BEELINE_CHURN` sets the number of steps; each step sets or deletes a cookie and looks up cookies.
 @Suite(.timeLimit(.minutes(10)))
 struct ChurnTests {
     private static let steps = ProcessInfo.processInfo.environment["BEELINE_CHURN"].flatMap { Int($0) } ?? 50_000
 
-    /// A host of sixty labels, and its cookie domains: a server can set and delete a cookie for each of them.
+    /// A host of sixty labels and its parent domains. A server can set and delete a cookie for each of them.
     private static let labels = (1...60).map(String.init) + ["evil", "com"]
 
     @Test(arguments: [(live: 8, domains: 60), (live: 2000, domains: 4000)])

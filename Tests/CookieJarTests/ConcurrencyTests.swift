@@ -4,7 +4,7 @@ import CookieJar
 import Names
 import Testing
 
-/// Many tasks, one jar.
+/// Many tasks that share one jar.
 struct ConcurrencyTests {
     @Test func eightTasksLoseNoUpdate() async throws {
         let jar = CookieJar()

@@ -3,10 +3,10 @@
 import CookieJar
 import Testing
 
-/// Rounds between two stores of one place, as a table: what each has, and which of them is to follow.
-@Suite("Deciding between a jar and another store")
+/// Synchronisation rounds between a jar and a store, as a table: the state of both, and the side that changes.
+@Suite("Reconciliation of a jar and another store")
 struct CookieReconciliationTests {
-    /// The state of one side: a value, and when it was set.
+    /// The state of one side: a value and the time when it was set.
     typealias Side = (value: String, at: Double)?
 
     enum Verdict: Equatable {
@@ -18,7 +18,7 @@ struct CookieReconciliationTests {
         var before: (jar: Side, storage: Side)?
         let jar: Side
         let storage: Side
-        /// What the jar told: when the cookie was set or went, and why.
+        /// The change that the jar reported: its kind and its time.
         var news: (kind: CookieChange.Kind, at: Double)?
         var truth = CookieReconciliation.Side.jar
         let verdict: Verdict
@@ -37,7 +37,7 @@ struct CookieReconciliationTests {
         return (jar.map { [place: $0] } ?? [:], storage.map { [place: $0] } ?? [:])
     }
 
-    /// A store that knows no SameSite.
+    /// A store that does not keep SameSite.
     @Sendable static func kept(of cookie: Cookie) -> Cookie? {
         var cookie = cookie
         cookie.sameSite = .unspecified
@@ -217,7 +217,7 @@ struct CookieReconciliationTests {
         ),
     ]
 
-    @Test("both sides follow", arguments: rows)
+    @Test("a change on one side is applied to the other by the rules of reconciliation", arguments: rows)
     func decides(_ row: Row) throws {
         var reconciliation = CookieReconciliation(truth: row.truth, kept: Self.kept)
         if let before = row.before {
@@ -234,7 +234,7 @@ struct CookieReconciliationTests {
         #expect(Self.verdict(plan) == (row.verdict == .nothing ? [] : [row.verdict]))
     }
 
-    @Test("what expires on one side is left to expire on the other", arguments: [true, false])
+    @Test("a cookie that expires on one side is not deleted on the other", arguments: [true, false])
     func expiry(_ isInJar: Bool) throws {
         var reconciliation = CookieReconciliation(truth: .jar, kept: Self.kept)
         let (short, long) = (Self.cookie(("1", 0), expires: 60), Self.cookie(("1", 0), expires: 90))
@@ -245,7 +245,7 @@ struct CookieReconciliationTests {
         #expect(Self.verdict(plan) == [])
     }
 
-    @Test("a place that was changed meanwhile is looked at again")
+    @Test("a cookie that changed during a round is planned again in the next round")
     func outdated() throws {
         var reconciliation = CookieReconciliation(truth: .jar, kept: Self.kept)
         let (jar, storage) = try Self.sides(nil, Self.cookie(("1", 0)))
@@ -254,7 +254,7 @@ struct CookieReconciliationTests {
         #expect(Self.verdict(reconciliation.plan(jar: jar, store: storage, now: noon)) == [.intoJar("1")])
     }
 
-    @Test("what the store cannot tell stays as the jar has it when the storage sets a new value")
+    @Test("attributes that the store cannot hold stay unchanged when the store sets a new value")
     func inheritance() throws {
         var mine = try #require(Self.cookie(("1", 0)))
         (mine.sameSite, mine.isSecure) = (.none, true)

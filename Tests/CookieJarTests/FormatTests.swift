@@ -4,7 +4,7 @@ import CookieJar
 import Names
 import Testing
 
-/// Files of cookies.
+/// Cookie files in every format.
 struct FormatTests {
     private static let cookies: [Cookie] = {
         var domain = Cookie("a", "1", domain: "example.com", path: "/x")
@@ -301,7 +301,8 @@ struct FormatTests {
     }
 
     @Test func anOctet0x85InAnArchiveOfChromiumEndsNoField() throws {
-        // The second octet of 内 in UTF-8 is 0x86, of 兂 0x85: Chromium writes it as U+0085, which Swift counts as a new line.
+        // In UTF-8, the second octet of 内 is 0x86 and that of 兂 is 0x85. Chromium writes the latter as U+0085, which
+        // Swift treats as a newline.
         let value = "\u{5185}\u{5142}"
         let octets = Array(value.utf8).map { String(format16($0)) }.joined()
         let file = """
@@ -315,7 +316,7 @@ struct FormatTests {
         #expect(cookie.isSecure && cookie.isHTTPOnly && !cookie.isHostOnly)
     }
 
-    /// A JSON escape of the character that has an octet's number.
+    /// A JSON escape for the character whose number is the octet.
     private func format16(_ octet: UInt8) -> String {
         "\\u00" + (octet < 16 ? "0" : "") + String(octet, radix: 16)
     }
@@ -389,7 +390,7 @@ struct FormatTests {
     }
 }
 
-/// What header lines carry of a cookie: all but the times of creation and access.
+/// The fields that header lines contain: all but the times of creation and last access.
 private struct CookieWithoutTimes: Equatable {
     let cookie: Cookie
 

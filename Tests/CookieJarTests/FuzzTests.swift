@@ -11,13 +11,13 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// Outside octets, mutated: nothing traps, and what was read and written is read again as the same.
+/// Mutated octets for every decoder: none traps, and decoded values that are encoded again decode to the same values.
 ///
-/// `BEELINE_FUZZ=1000000` says how many inputs each decoder gets; the ordinary run has fewer.
+/// `BEELINE_FUZZ=1000000` sets the number of inputs for each decoder; the default is smaller.
 struct FuzzTests {
     private static let rounds = ProcessInfo.processInfo.environment["BEELINE_FUZZ"].flatMap { Int($0) } ?? 2000
 
-    /// Mutations of the seeds: octets changed, taken out, doubled, and pieces of other seeds put in.
+    /// Mutates the seeds: changes, removes and doubles octets, and inserts pieces of other seeds.
     private static func inputs(_ seeds: [String], seed: UInt64, _ body: ([UInt8]) throws -> Void) rethrows {
         var generator = SeededGenerator(seed: seed)
         let seeds = seeds.map { Array($0.utf8) }
@@ -56,7 +56,7 @@ struct FuzzTests {
                 Issue.record("\(String(decoding: written, as: UTF8.self)) is not read again")
                 return
             }
-            // Expires has whole seconds, and a partition is that of the URL.
+            // Expires has whole seconds, and the partition comes from the URL.
             copy.expires = cookie.expires
             copy.partition = cookie.partition
             #expect(copy == cookie)
@@ -87,7 +87,7 @@ struct FuzzTests {
             "[{\"name\":\"\\ud83c\\udf6a\",\"value\":\"1\",\"domain\":\".example.com\",\"expirationDate\":1.5e9}]",
         ]
         Self.inputs(seeds, seed: 13) { input in
-            // A jar takes only what it can give out again.
+            // A jar accepts only cookies that every format can hold.
             let jar = CookieJar()
             jar.insert(format.read(input, now: noon).cookies, now: noon)
             let cookies = jar.allCookies(now: noon).filter { cookie in
@@ -131,14 +131,14 @@ struct FuzzTests {
         Self.inputs(["www.example.co.uk", "a.b.www.ck", "..", "x.github.io."], seed: 15) { input in
             let domain = String(decoding: input, as: UTF8.self)
             if let registrable = PublicSuffixList.registrableDomain(of: domain) {
-                // Octet by octet: to a String, a dot and an accent that follows it are one character.
+                // Compare octets: in a String, a dot and the combining accent after it are one character.
                 #expect(domain.utf8.reversed().starts(with: registrable.utf8.reversed()))
                 #expect(PublicSuffixList.registrableDomain(of: registrable) == registrable)
             }
         }
     }
 
-    /// What every format keeps of a cookie.
+    /// The fields of a cookie that every format keeps.
     private struct Identity: Hashable {
         let pair: [UInt8]
         let domain: String

@@ -6,7 +6,7 @@ import Testing
 
 @testable import CookieJar
 
-/// What a jar does beside the draft's two models: bounds, sessions, partitions, policies.
+/// Behaviour of a jar beyond the models of the RFC: bounds, sessions, partitions and policies.
 struct JarTests {
     // MARK: Bounds
 
@@ -17,7 +17,7 @@ struct JarTests {
         try jar.set("a=1; Secure; Path=/a", "https://example.com/", at: 0)
         try jar.set("b=1; Path=/b", "https://example.com/", at: 1)
         try jar.set("c=1; Path=/c", "https://example.com/", at: 2)
-        // `b` is used, so `c` is the one that was not for the longest time.
+        // `b` is used here, so that `c` is the least recently used.
         _ = try jar.get("https://example.com/b", at: 10)
         try jar.set("d=1; Path=/d", "https://example.com/", at: 11)
         #expect(Set(jar.allCookies(now: .after(12)).map(\.name)) == ["a", "b", "d"])
@@ -70,7 +70,7 @@ struct JarTests {
         for (cookie, outcome) in zip(cookies, addition.outcomes) {
             #expect(outcome == (present.contains(cookie.domain) ? .kept : .rejected(.noRoom)))
         }
-        // Those that were there before went first, and are counted with the others.
+        // Cookies that were in the jar before are evicted first, and are counted with the others.
         #expect(!present.contains("old-0.example"))
         #expect(addition.displaced == 10 - present.count { $0.hasPrefix("old") })
     }
@@ -95,7 +95,7 @@ struct JarTests {
         try jar.set("a=1", "https://example.com/", at: 1)
         _ = try jar.get("https://example.com/", at: 2_000_000)
         try jar.set("b=1", "https://example.com/", at: 10)
-        // All were used "now" or later: the one that came first goes.
+        // All have a last use in the present or the future, so the one that was created first is evicted.
         #expect(Set(jar.allCookies(now: .after(10)).map(\.name)) == ["a", "b"])
     }
 

@@ -11,10 +11,10 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// Input that somebody made large to be expensive. With time that grows by the square of it, each of these would run for
-/// hours, so that they end is what they prove.
+/// Inputs that an attacker makes large to cost time. In quadratic time each test would run for hours, so passing within
+/// the time limit shows that the time is linear.
 ///
-/// Where `BEELINE_FUZZ` is set, files have 10 MB; else 400 kB, for a build without optimisation.
+/// If `BEELINE_FUZZ` is set, files have 10 MB; otherwise 400 kB, for a build without optimisation.
 @Suite(.timeLimit(.minutes(10)))
 struct LargeInputTests {
     private static let size = ProcessInfo.processInfo.environment["BEELINE_FUZZ"] == nil ? 400_000 : 10_000_000
@@ -24,7 +24,7 @@ struct LargeInputTests {
         String(repeating: unit, count: count / unit.utf8.count)
     }
 
-    /// Everything that a jar has, as octets: what a large field may leave behind.
+    /// The octets of all cookies of the jar, which bound the memory that a large field can leave behind.
     private func octets(_ jar: CookieJar) -> Int {
         jar.allCookies(now: noon).reduce(0) { $0 + $1.pairOctets.count + $1.path.utf8.count + $1.domain.utf8.count }
     }
@@ -66,7 +66,7 @@ struct LargeInputTests {
     @Test func aDomainOfTenThousandLabelsIsNone() throws {
         let domain = String(repeating: "a.", count: 9_998) + "example.com"
         let jar = CookieJar()
-        // An attribute of more than 1024 octets counts as not there (RFC 6265bis §5.6), so the cookie is the host's own.
+        // An attribute of more than 1024 octets is ignored (RFC 6265bis §5.6), so the cookie is host-only.
         #expect(try jar.set("a=b; Domain=\(domain)", page) == .kept)
         #expect(jar.allCookies(now: noon).map(\.isHostOnly) == [true])
         #expect(jar.insert(Cookie("a", "b", domain: domain), now: noon) == .rejected(.malformed))
@@ -77,7 +77,7 @@ struct LargeInputTests {
     }
 
     @Test func aHostOfManyLabelsGetsTheCookiesOfEach() throws {
-        // More labels than are looked for at once (``CookieTable``).
+        // More labels than ``CookieTable`` looks up at once.
         let labels = (0..<60).map { "l\($0)" } + ["example", "com"]
         let host = labels.joined(separator: ".")
         let jar = CookieJar()
@@ -111,7 +111,7 @@ struct LargeInputTests {
             "# https://example.com/\n", ".example.com\tTRUE\t/\tTRUE\t0\tn\tv\n", ".example.com\tTRUE\t/",
         ]
         for unit in units {
-            // Some of it is not opened by what the unit needs before it, and that is what a file may be.
+            // Some units are parsed as content only after the start of their format.
             for start in ["", "[", "# https://example.com/\n"] {
                 let file = Array((start + text(unit, Self.size / 8)).utf8)
                 let read = format.read(file, now: noon)

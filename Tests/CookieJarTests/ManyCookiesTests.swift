@@ -4,7 +4,7 @@ import CookieJar
 import Names
 import Testing
 
-/// Files with more cookies than a jar or a domain has room for.
+/// Files with more cookies than a jar or a domain can hold.
 struct ManyCookiesTests {
     @Test func anArchiveOfMoreCookiesThanAJarHoldsIsReadWhole() throws {
         let entries = (0..<4000).map { number in

@@ -4,7 +4,7 @@ import CookieJar
 import Names
 import Testing
 
-/// The compiled list, on names whose rules seldom change.
+/// The compiled list, tested with names whose rules rarely change.
 struct PublicSuffixListTests {
     @Test(arguments: [
         ("a plain rule", "example.com", "example.com"),

@@ -11,7 +11,7 @@ struct ReaderTests {
     @Test func eightThreadsThatStoreAndReadLoseNoUpdate() throws {
         let jar = CookieJar()
         let urls = try (0..<8).map { try HTTPURL("https://host-\($0).shared.example/") }
-        // Threads, not tasks: on a machine of two processors eight tasks are two threads.
+        // Threads, not tasks: on a machine with two processors, eight tasks run on only two threads.
         let done = DispatchSemaphore(value: 0)
         for (number, url) in urls.enumerated() {
             let thread = Thread {

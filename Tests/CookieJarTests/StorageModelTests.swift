@@ -9,7 +9,7 @@ private let cross = CookieContext(site: .cross)
 private let navigation = CookieContext(site: .lax)
 private let post = CookieContext(site: .lax, isSafeMethod: false)
 
-/// The storage and retrieval models of RFC 6265bis §5.7 and §5.8, told as stories.
+/// The storage and retrieval models of RFC 6265bis §5.7 and §5.8, as sequences of responses and requests.
 struct StorageModelTests {
     static let storyRows: [Story] = [
         Story(

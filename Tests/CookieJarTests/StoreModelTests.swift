@@ -6,9 +6,9 @@ import Testing
 
 @testable import CookieJar
 
-/// The packed store against a list that is searched from end to end: many random steps, the same answers.
+/// The packed store and a plain list must give the same answers in many random steps.
 struct StoreModelTests {
-    /// RFC 6265bis in the simplest words: all cookies in one array.
+    /// RFC 6265bis in the simplest form: all cookies in one array.
     private struct Model {
         struct Entry {
             var cookie: Cookie
@@ -76,7 +76,7 @@ struct StoreModelTests {
             if Int.random(in: 0..<4, using: &generator) == 0 {
                 cookie.expires = .after(Double(step + Int.random(in: -20..<200, using: &generator)))
             }
-            // Some come from elsewhere, and were made before others that are here already.
+            // Some cookies have a creation time before that of cookies that the jar already holds.
             let age = Bool.random(using: &generator) ? 0 : Int.random(in: 0..<50, using: &generator)
             cookie.created = .after(Double(step - age))
             if case .rejected(let reason) = jar.insert(cookie, now: now) { Issue.record("\(reason)") }
@@ -112,7 +112,7 @@ struct StoreModelTests {
     @Test func anAbsurdlyDeepDomainIsHandledInLinearTime() throws {
         let jar = CookieJar()
         let domain = String(repeating: "a.", count: 10_000) + "com"
-        // More than 1024 octets: as if it were absent.
+        // An attribute of more than 1024 octets is ignored.
         #expect(try jar.set("a=1; Domain=\(domain)", "https://example.com/") == .kept)
         #expect(PublicSuffixList.registrableDomain(of: domain) == "a.com")
     }

@@ -4,18 +4,18 @@ import CookieJar
 import Names
 import Testing
 
-/// 1 March 2026, 12:00 UTC: the moment at which the tests begin.
+/// 1 March 2026, 12:00 UTC, the current time of the tests.
 let noon = CookieTime(secondsSince1970: 1_772_366_400)
 
 extension CookieTime {
-    /// So many seconds after `noon`.
+    /// The time `seconds` after `noon`.
     static func after(_ seconds: Double) -> CookieTime {
         CookieTime(secondsSince1970: noon.secondsSince1970 + seconds)
     }
 }
 
 extension CookieJar {
-    /// Stores a Set-Cookie field as a response from `url` brings it.
+    /// Stores a Set-Cookie field of a response from `url`.
     @discardableResult
     func set(
         _ field: String,
@@ -26,19 +26,19 @@ extension CookieJar {
         store(field, from: try HTTPURL(url), context: context, now: .after(seconds))
     }
 
-    /// The Cookie header field of a request for `url`; nil for none.
+    /// The Cookie header field of a request for `url`; nil if there is none.
     func get(_ url: String, _ context: CookieContext = CookieContext(), at seconds: Double = 0) throws -> String? {
         header(for: try HTTPURL(url), context: context, now: .after(seconds))
     }
 }
 
-/// One row of a table of stories: fields that responses bring, and what requests then carry.
+/// One row of a table: the fields of responses, and the cookies of the requests that follow.
 struct Story: CustomTestStringConvertible, Sendable {
     /// A step of a story.
     struct Step: Sendable {
         fileprivate let run: @Sendable (CookieJar, _ number: Int, SourceLocation) throws -> Void
 
-        /// A response from a URL brings a field, with an outcome.
+        /// A response from a URL sets a field, with an outcome.
         static func set(
             _ field: String,
             from url: String,
@@ -52,7 +52,7 @@ struct Story: CustomTestStringConvertible, Sendable {
             }
         }
 
-        /// A request for a URL carries a header.
+        /// A request for a URL sends a header.
         static func get(
             _ url: String,
             as context: CookieContext = CookieContext(),
@@ -76,13 +76,13 @@ struct Story: CustomTestStringConvertible, Sendable {
 
     var testDescription: String { sentence }
 
-    /// Plays the story in a jar, and checks each step.
+    /// Runs the story with a jar and checks each step.
     func play(in jar: CookieJar = CookieJar(), sourceLocation: SourceLocation = #_sourceLocation) throws {
         for (index, step) in steps.enumerated() { try step.run(jar, index + 1, sourceLocation) }
     }
 }
 
-/// Numbers that are the same in each run: SplitMix64.
+/// SplitMix64, so that each run has the same numbers.
 struct SeededGenerator: RandomNumberGenerator {
     private var state: UInt64
 
