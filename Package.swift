@@ -86,12 +86,23 @@ let package = Package(
             dependencies: ["Names", nio("NIOConcurrencyHelpers")],
             swiftSettings: strictSettings
         ),
+        .target(
+            name: "HTTPWire",
+            dependencies: ["Names", nio("NIOCore"), httpTypes, deque],
+            swiftSettings: settings
+        ),
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
         .target(name: "CTLSSessions"),
         .target(
+            name: "TLSInternals",
+            dependencies: ["CTLSSessions", nio("NIOConcurrencyHelpers"), nioSSL],
+            swiftSettings: settings
+        ),
+        .target(
             name: "DirectHTTP",
             dependencies: [
-                "Names", "CTLSSessions", "CZlib", nio("NIOCore"), nio("NIOPosix"), nio("NIOConcurrencyHelpers"),
+                "Names", "HTTPWire", "TLSInternals", "CZlib", nio("NIOCore"), nio("NIOPosix"),
+                nio("NIOConcurrencyHelpers"),
                 nio("NIOTLS"), nioSSL, httpTypes, deque, crypto,
             ],
             swiftSettings: settings
@@ -116,8 +127,8 @@ let package = Package(
         .target(
             name: "BeelineProxy",
             dependencies: [
-                "Names", "DirectHTTP", "HTTPDNS", "Beeline", nio("NIOConcurrencyHelpers"), nio("NIOCore"),
-                nio("NIOPosix"), httpTypes,
+                "Names", "HTTPWire", "DirectHTTP", "HTTPDNS", "Beeline", nio("NIOConcurrencyHelpers"),
+                nio("NIOCore"), nio("NIOPosix"), httpTypes,
             ],
             swiftSettings: settings
         ),
@@ -139,7 +150,9 @@ let package = Package(
         ),
         .target(
             name: "BeelineAsyncHTTPClient",
-            dependencies: ["DirectHTTP", "Beeline", nio("NIOCore"), nio("NIOHTTP1"), httpTypes, asyncHTTPClient],
+            dependencies: [
+                "HTTPWire", "DirectHTTP", "Beeline", nio("NIOCore"), nio("NIOHTTP1"), httpTypes, asyncHTTPClient,
+            ],
             swiftSettings: settings
         ),
         .target(
@@ -211,8 +224,9 @@ let package = Package(
         .testTarget(
             name: "DirectHTTPTests",
             dependencies: [
-                "DirectHTTP", "Names", "BeelineTesting", "DaemonSupport", nio("NIOConcurrencyHelpers"), nio("NIOCore"),
-                nio("NIOEmbedded"), nio("NIOPosix"), nioHPACK, nioSSL, httpTypes,
+                "DirectHTTP", "HTTPWire", "TLSInternals", "Names", "BeelineTesting", "DaemonSupport",
+                nio("NIOConcurrencyHelpers"),
+                nio("NIOCore"), nio("NIOEmbedded"), nio("NIOPosix"), nioHPACK, nioSSL, httpTypes,
             ],
             swiftSettings: settings
         ),
@@ -262,7 +276,7 @@ let package = Package(
         .testTarget(
             name: "BeelineProxyTests",
             dependencies: [
-                "BeelineProxy", "Beeline", "BeelineTesting", "DirectHTTP", "Names", "HTTPDNS",
+                "BeelineProxy", "Beeline", "BeelineTesting", "HTTPWire", "DirectHTTP", "Names", "HTTPDNS",
                 nio("NIOConcurrencyHelpers"), nio("NIOCore"), nio("NIOEmbedded"), httpTypes,
             ],
             swiftSettings: settings
@@ -361,7 +375,8 @@ if Context.environment["BEELINE_FUZZER"] == "1" {
         .executableTarget(
             name: "beeline-fuzz",
             dependencies: [
-                "CLibFuzzer", "Names", "CookieJar", "DirectHTTP", "HTTPDNS", "BeelineProxy", "BeelineServer",
+                "CLibFuzzer", "Names", "CookieJar", "HTTPWire", "DirectHTTP", "HTTPDNS", "BeelineProxy",
+                "BeelineServer",
                 "BeelineStore", "BeelineTesting", grdb, nio("NIOCore"), nio("NIOEmbedded"),
             ],
             path: "Tests/Fuzzers",

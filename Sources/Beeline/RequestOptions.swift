@@ -34,6 +34,10 @@ public struct RequestOptions: Sendable {
     public var sendsCookies = true
     /// Whether to keep cookies of responses. Default true.
     public var keepsCookies = true
+    /// Called with each response head of the call when it arrives: informational responses (1xx), redirects, challenges, the
+    /// responses of other tries and the final one. It runs on an event loop and must not block. Over a proxy's tunnel the
+    /// proxy's own responses are not among them. Default `nil`.
+    public var onHead: (@Sendable (ReceivedHead) -> Void)?
     /// Whether to keep the cookies of a hop, by its URL; `nil` keeps all. `keepsCookies` must also be true.
     package var keepsCookiesOf: (@Sendable (HTTPURL) -> Bool)?
     /// Called before a redirect is followed. Returns the request to send, or `nil` to return the redirect as the response.

@@ -5,6 +5,7 @@ import AsyncHTTPClient
 import Beeline
 import DirectHTTP
 import HTTPTypes
+import HTTPWire
 import NIOCore
 import NIOHTTP1
 

@@ -46,6 +46,9 @@ public struct PreparedRequest: Sendable {
     /// How long the body of a request with `Expect: 100-continue` waits for `100 Continue`. After that the body is sent anyway
     /// (RFC 9110 §10.1.1). Default 1 s.
     public var continueLimit = Duration.seconds(1)
+    /// Called with each response head of this request when it arrives, informational ones included. It runs on an event loop and
+    /// must not block. Default nil.
+    public var onHead: (@Sendable (ReceivedHead) -> Void)?
     /// The credentials for the proxy that forwards the request; nil if none are sent.
     var proxyAuthorization: String?
     /// The role of the request in a hedge; nil if there is none.

@@ -6,6 +6,8 @@ import Names
 import Testing
 
 @testable import DirectHTTP
+@testable import HTTPWire
+@testable import TLSInternals
 
 /// Random insertions, deletions and lookups of absent keys, compared with a plain model.
 @Suite("Connection tables under random insertions and deletions", .timeLimit(.minutes(10)))

@@ -8,6 +8,7 @@ import Names
 import Testing
 
 @testable import DirectHTTP
+@testable import HTTPWire
 
 /// The exchanges of a connection, on a manual clock.
 @Suite("Slow request bodies and lost connections")

@@ -8,6 +8,7 @@ import Names
 import Testing
 
 @testable import DirectHTTP
+@testable import HTTPWire
 
 /// Request bodies whose exchange ends early, on a manual clock.
 @Suite("Request bodies whose exchange ends")

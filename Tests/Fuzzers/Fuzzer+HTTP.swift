@@ -7,6 +7,7 @@ import NIOEmbedded
 import Names
 
 @testable import DirectHTTP
+@testable import HTTPWire
 
 extension Fuzzer {
     /// Decoders of bytes from servers, proxies and HTTP/2 clients.
@@ -83,11 +84,11 @@ extension Fuzzer {
     ]
 
     private static func response(_ bytes: [UInt8], piece: Int) -> String {
-        var parser = HTTP1ResponseParser()
+        var parser = HTTP1ResponseReader()
         parser.expect(method: .get)
         var outcome = ""
         var body: [UInt8] = []
-        func take(_ event: HTTP1ResponseParser.Event) {
+        func take(_ event: HTTP1ResponseReader.Event) {
             if case .body(let part) = event { body += part.readableBytesView } else { outcome += "\(event)" }
         }
         do {

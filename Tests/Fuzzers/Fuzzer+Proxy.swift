@@ -6,6 +6,7 @@ import Names
 
 @testable import BeelineProxy
 @testable import DirectHTTP
+@testable import HTTPWire
 
 extension Fuzzer {
     private static let links = GatewayLinks(hosts: ["live.example", "cdn.example"], token: "T")
@@ -32,18 +33,20 @@ extension Fuzzer {
                 "HTTP/1.0 304 \r\nTransfer-Encoding: chunked\r\nKeep-Alive: timeout=5\r\n\r\n",
             ]
         ) { bytes in
-            try bytes.withUnsafeBytes { bytes in
-                var scanner = HeadScanner(limit: 65_536, isLenient: true)
-                guard let end = try scanner.end(in: bytes) else { return }
-                let head = try ResponseHead(UnsafeRawBufferPointer(rebasing: bytes[..<end]), to: "GET")
-                _ = head.forwarded(closes: false, saysKeepAlive: false, addsVia: true)
-            }
+            var reader = HTTP1HeadReader(.response, limit: 65_536)
+            var input = ByteBuffer(bytes: bytes)
+            guard let raw = try reader.take(from: &input) else { return }
+            let head = try ResponseHead(raw, to: "GET")
+            _ = head.forwarded(closes: false, saysKeepAlive: false, addsVia: true)
         },
         Fuzzer("chunks", texts: ["5;a=b\r\nhello\r\n10\r\n0123456789abcdef\r\n0\r\nX: y\r\n\r\nGET / HTTP/1.1\r\n"]) {
             bytes in
             var content = 0
-            var scanner = ChunkScanner()
-            _ = try bytes.withUnsafeBytes { try scanner.scan($0) { content += $0.count } }
+            var body = HTTP1BodyReader(.chunked)
+            var input = ByteBuffer(bytes: bytes)
+            while let part = try body.next(from: &input) {
+                if case .content(let piece) = part { content += piece.readableBytes }
+            }
             if content > bytes.count { violation("more content than bytes") }
         },
         Fuzzer(
@@ -82,11 +85,9 @@ extension Fuzzer {
     ]
 
     private static func read(_ bytes: [UInt8]) -> RequestHead? {
-        bytes.withUnsafeBytes { bytes in
-            var scanner = HeadScanner(limit: RequestHead.lengthLimit)
-            guard let end = try? scanner.end(in: bytes) else { return nil }
-            return try? RequestHead(UnsafeRawBufferPointer(rebasing: bytes[..<end]))
-        }
+        var reader = HTTP1HeadReader(.request, limit: RequestHead.lengthLimit)
+        var input = ByteBuffer(bytes: bytes)
+        return try? reader.take(from: &input).map { try RequestHead($0) }
     }
 
     private static func mapped(_ bytes: [UInt8], _ kind: PlaylistMapper.Kind) throws {

@@ -72,6 +72,7 @@ struct HopJourney {
                 traceFields: observation?.fields ?? [:]
             )
             prepared.hedgeSide = side
+            prepared.onHead = request.options.onHead
             return Departure(
                 prepared: prepared,
                 route: route,

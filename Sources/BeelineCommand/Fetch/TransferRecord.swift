@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Beeline
+import NIOCore
 
 /// The result of a transfer, for the exit code, `-w`, `-v` and `--report`.
 struct TransferRecord: Sendable {
     let transfer: Transfer
     /// The hops that returned a response.
     var hops: [Hop] = []
+    /// The response heads as received, informational ones included.
+    var heads: [ByteBuffer] = []
     /// The reason for a failed transfer; nil if it succeeded.
     var failure: CommandFailure?
     /// The client's error; nil without one.

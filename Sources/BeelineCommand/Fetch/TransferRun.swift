@@ -18,6 +18,7 @@ struct TransferRun {
     let transfer: Transfer
     /// The output of `-D`. It stays open for all transfers, because closing a pipe would end its reader.
     private let heads: OutputSink
+    private let received = HeadLog()
     private let meter = UploadMeter()
     private let begin = ContinuousClock.now
 
@@ -101,24 +102,48 @@ struct TransferRun {
     private func send(from offset: Int64, _ record: inout TransferRecord) async throws(CommandFailure) -> Response {
         var request = transfer.request
         if offset > 0 { request.headerFields[.range] = "bytes=\(offset)-" }
-        do {
-            var options = RequestOptions()
-            options.credentials = transfer.credentials
-            let body = transfer.body.requestBody(meter)
-            let response = try await client.send(request, to: transfer.url, body: body, options: options)
-            record.hops = response.hops
-            tell(response.hops)
-            return response
-        } catch {
-            record.hops = error.hops
+        var options = RequestOptions()
+        options.credentials = transfer.credentials
+        options.onHead = { [received] in received.add($0) }
+        let result = await Self.result { () async throws(BeelineError) in
+            try await client.send(request, to: transfer.url, body: transfer.body.requestBody(meter), options: options)
+        }
+        switch result {
+        case .success(let response): record.hops = response.hops
+        case .failure(let error): record.hops = error.hops
+        }
+        tell(record.hops)
+        record.heads = received.take()
+        try dump(record.heads)
+        switch result {
+        case .success(let response): return response
+        case .failure(let error):
             record.error = error
-            tell(error.hops)
             if plan.isVerbose { VerboseLog.lines(error.attempts).forEach(Terminal.standardError.writeLine) }
+            if plan.includesHead, offset == 0, !record.heads.isEmpty { try writeHeads(of: record) }
             let failure = CommandFailure(error)
             // curl has separate exit codes for the kinds of proxies; the library has one error code.
             throw error.code == BeelineError.Code(.proxyRefused) && error.proxy?.kind == .socks5
                 ? CommandFailure(.proxyFailed, failure.message) : failure
         }
+    }
+
+    private static func result(
+        _ send: () async throws(BeelineError) -> Response
+    ) async -> Result<Response, BeelineError> {
+        do {
+            return .success(try await send())
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    /// Writes the heads of a request that failed.
+    private func writeHeads(of record: TransferRecord) throws(CommandFailure) {
+        var sink = OutputSink(transfer.output)
+        try sink.open(.truncate)
+        for head in record.heads { try sink.write(head: head) }
+        try sink.close()
     }
 
     /// Whether the output can be rewritten; false for standard output, pipes and devices.
@@ -154,7 +179,6 @@ struct TransferRun {
         _ record: inout TransferRecord,
         _ isRestarted: inout Bool
     ) async throws(CommandFailure) {
-        try dumpHeads(response.hops)
         let isError = response.status.code >= 400
         if isError, plan.errorStatus == .failed {
             await response.body.discard()
@@ -190,7 +214,7 @@ struct TransferRun {
         var sink = OutputSink(transfer.output)
         try sink.open(mode)
         if plan.includesHead {
-            for hop in response.hops { try sink.write(head: ResponseHead(hop).bytes) }
+            for head in record.heads { try sink.write(head: head) }
         }
         guard !plan.dropsBody else {
             await response.body.discard()
@@ -210,6 +234,7 @@ struct TransferRun {
                 progress?.show(sink.written)
             }
             progress?.finish(sink.written)
+            try writeTrailers(response.trailers, to: sink)
             record.bodyTime = response.timings.body.map { .nanoseconds($0) }
         } catch {
             progress?.finish(sink.written)
@@ -222,9 +247,19 @@ struct TransferRun {
         try sink.close()
     }
 
-    private func dumpHeads(_ hops: [Hop]) throws(CommandFailure) {
+    /// Writes heads or trailers to the output of `-D`.
+    private func dump(_ heads: [ByteBuffer]) throws(CommandFailure) {
         guard plan.dumpHeader != nil else { return }
-        for hop in hops { try heads.write(head: ResponseHead(hop).bytes) }
+        for head in heads { try self.heads.write(head: head) }
+    }
+
+    /// Writes the trailers behind the body, as curl does: for `-i` to the output, for `-D` to its file.
+    private func writeTrailers(_ trailers: HTTPFields?, to sink: OutputSink) throws(CommandFailure) {
+        guard let trailers else { return }
+        var lines = ByteBuffer()
+        for field in trailers { lines.writeString("\(field.name.rawName): \(field.value)\r\n") }
+        if plan.includesHead { try sink.write(head: lines) }
+        try dump([lines])
     }
 
     private static func httpError(_ response: Response) -> CommandFailure {

@@ -22,9 +22,9 @@ struct OutputSink {
     }
 
     /// Writes a response head, which does not count towards `written`.
-    func write(head: [UInt8]) throws(CommandFailure) {
+    func write(head: ByteBuffer) throws(CommandFailure) {
         do {
-            try (file ?? .standardOutput).write(head)
+            try (file ?? .standardOutput).write(Array(head.readableBytesView))
         } catch {
             throw failure(error)
         }

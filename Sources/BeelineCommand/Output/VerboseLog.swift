@@ -43,7 +43,7 @@ enum VerboseLog {
     }
 
     private static func response(_ hop: Hop) -> [String] {
-        [ResponseHead.statusLine(hop)]
+        [hop.statusLine]
             + hop.response.headerFields.map { "\($0.name.rawName): \(shown($0))" }
     }
 

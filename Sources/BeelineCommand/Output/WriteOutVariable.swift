@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Beeline
+import NIOCore
 
 /// A variable of `-w`, with curl's name.
 enum WriteOutVariable: String, CaseIterable {
@@ -115,7 +116,7 @@ enum WriteOutVariable: String, CaseIterable {
         case .retries: return .number(Int64(record.retries))
         case .scheme: return .string(record.url.origin.scheme.name.uppercased())
         case .sizeDownload: return .number(record.received)
-        case .sizeHeader: return .number(Int64(record.hops.reduce(0) { $0 + ResponseHead($1).bytes.count }))
+        case .sizeHeader: return .number(Int64(record.heads.reduce(0) { $0 + $1.readableBytes }))
         case .sizeRequest:
             return .number(record.hops.reduce(record.sent) { $0 + Int64(RequestHead($1).size) })
         case .sizeUpload: return .number(record.sent)

@@ -3,6 +3,7 @@
 import Beeline
 import DirectHTTP
 import HTTPTypes
+import HTTPWire
 import NIOCore
 import Names
 

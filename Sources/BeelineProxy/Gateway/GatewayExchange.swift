@@ -3,6 +3,7 @@
 import Beeline
 import DirectHTTP
 import HTTPTypes
+import HTTPWire
 import NIOCore
 import Names
 
@@ -14,7 +15,7 @@ final class GatewayExchange: WireOwner {
     private let reader: RequestReader
     private let head: RequestHead
     private let target: GatewayLinks.Target
-    private var request: BodyTracker
+    private var request: HTTP1BodyReader
     private var input = ByteBuffer()
     private var upload: BodyPipe?
     private var task: Task<Void, Never>?
@@ -37,7 +38,7 @@ final class GatewayExchange: WireOwner {
         self.reader = reader
         self.head = head
         self.target = target
-        request = BodyTracker(head.framing)
+        request = HTTP1BodyReader(head.framing)
         lastSent = server.loop.now
     }
 
@@ -56,7 +57,7 @@ final class GatewayExchange: WireOwner {
             if case .length(let said) = head.framing { length = said }
             body = .once(length: length, pipe)
             // The client does not wait for the origin's 100, so the player need not either (RFC 9110 §10.1.1).
-            if head.fields.expectsContinue, !head.isOld, !request.isEnded { client.send(OwnResponse.proceed) }
+            if head.fields.expectsContinue, !head.isHTTP10, !request.isEnded { client.send(OwnResponse.proceed) }
         }
         let url = target.url
         let kind = target.kind ?? PlaylistMapper.Kind(contentType: nil, path: url.path)
@@ -68,7 +69,7 @@ final class GatewayExchange: WireOwner {
             gateway: head.fields.host.flatMap { $0.readableBytes > 0 ? "http://\(String(buffer: $0))" : nil } ?? "",
             request: HTTPRequest(method: method, scheme: nil, authority: nil, path: nil, headerFields: fields),
             body: body,
-            isOld: head.isOld,
+            isOld: head.isHTTP10,
             screen: server.screen(for: Destination(url.host, port: url.origin.port))
         )
         task = Task {
@@ -87,13 +88,12 @@ final class GatewayExchange: WireOwner {
 
     private func passRequest() {
         guard let upload, !isOver else { return }
-        do throws(ChunkScanner.Fault) {
-            while input.readableBytes > 0, !request.isEnded {
-                let content = try request.takeContent(from: &input)
-                if content.readableBytes > 0, !upload.add(content) { client.pause() }
+        do throws(HTTP1Error) {
+            while !request.isEnded, case .content(let content)? = try request.next(from: &input) {
+                if !upload.add(content) { client.pause() }
             }
         } catch {
-            return fail(.malformed("its body's chunks are malformed"))
+            return fail(.malformed(error.message))
         }
         guard request.isEnded else { return }
         upload.end(isWhole: true)

@@ -2,6 +2,7 @@
 
 import DirectHTTP
 import HTTPTypes
+import HTTPWire
 import NIOCore
 import Names
 

@@ -2,6 +2,7 @@
 
 import Beeline
 import HTTPTypes
+import HTTPWire
 import Names
 
 /// Maps a player's WebSocket handshake to the origin, and the response back. Player and origin negotiate key, extensions and

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import HTTPTypes
+import HTTPWire
 import NIOCore
 
 extension OwnResponse {
@@ -13,7 +14,7 @@ extension OwnResponse {
         guard head.method == "TRACE", case .resource(_, let authority, let path) = head.target else {
             return make(200, type: "text/plain", body: "", closes: closes, isHead: false)
         }
-        var body = "TRACE http://\(authority)\(path) HTTP/\(head.isOld ? "1.0" : "1.1")\r\nHost: \(authority)\r\n"
+        var body = "TRACE http://\(authority)\(path) HTTP/\(head.isHTTP10 ? "1.0" : "1.1")\r\nHost: \(authority)\r\n"
         for field in head.fields.httpFields where !secret.contains(field.name.canonicalName) {
             body += "\(field.name.rawName): \(field.value)\r\n"
         }

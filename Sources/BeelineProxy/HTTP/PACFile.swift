@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import HTTPWire
+
 /// The proxy auto-configuration (PAC) file for browsers.
 enum PACFile {
     /// The file for a proxy.
@@ -7,7 +9,7 @@ enum PACFile {
     /// - Parameter proxy: the proxy's host and port as the requesting client knows them.
     /// - Returns: the script; nil if `proxy` has other characters, which must not become part of a script.
     static func text(proxy: String) -> String? {
-        guard !proxy.isEmpty, proxy.utf8.allSatisfy({ Characters.isAuthority($0) }) else { return nil }
+        guard !proxy.isEmpty, proxy.utf8.allSatisfy({ HTTPCharacters.isAuthority($0) }) else { return nil }
         return """
             function FindProxyForURL(url, host) {
               if (isPlainHostName(host) || host === "localhost" || shExpMatch(host, "*.localhost") ||
@@ -21,7 +23,7 @@ enum PACFile {
     }
 }
 
-extension Characters {
+extension HTTPCharacters {
     /// Whether a proxy's host and port may contain the byte.
     static func isAuthority(_ byte: UInt8) -> Bool {
         switch byte {

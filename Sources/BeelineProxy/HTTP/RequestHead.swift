@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import HTTPWire
 import NIOCore
 import Names
 
@@ -18,55 +19,47 @@ struct RequestHead {
     let method: String
     let target: Target
     /// Whether the client speaks HTTP/1.0.
-    let isOld: Bool
-    let fields: MessageFields
+    let isHTTP10: Bool
+    let fields: EndToEndFields
 
     static let lengthLimit = 64 * 1024
     static let fieldLimit = 256
 
-    /// Parses a head including its empty line.
+    /// Parses a head.
     ///
     /// - Throws: ``Refusal`` with status 400.
-    init(_ head: UnsafeRawBufferPointer) throws(Refusal) {
-        var lines = HeadLines(head)
-        guard let line = lines.next() else { throw .malformed("it has no request line") }
-        let parts = line.split(separator: 0x20, omittingEmptySubsequences: false)
-        guard parts.count == 3, !parts[0].isEmpty, parts[0].allSatisfy(Characters.isToken), parts[0].count <= 64 else {
-            throw .malformed("the request line is not METHOD TARGET VERSION")
-        }
-        guard !parts[1].isEmpty, parts[1].allSatisfy(Characters.isTarget) else {
-            throw .malformed("the target is malformed")
-        }
-        switch String(decoding: parts[2], as: UTF8.self) {
-        case "HTTP/1.1": isOld = false
-        case "HTTP/1.0": isOld = true
-        default: throw .malformed("the version is neither HTTP/1.1 nor HTTP/1.0")
-        }
-        method = String(decoding: parts[0], as: UTF8.self)
-        target = try Self.target(parts[1], method: method)
-        do throws(MessageFields.Fault) {
-            fields = try MessageFields(
-                &lines,
-                fieldLimit: Self.fieldLimit,
-                countsForwards: method == "OPTIONS" || method == "TRACE"
-            )
+    init(_ head: HTTP1Head) throws(Refusal) {
+        do throws(HTTP1Error) {
+            self = try head.withLines { lines throws(HTTP1Error) in try RequestHead(&lines) }
         } catch {
             throw .malformed(error.message)
         }
-        if isOld, fields.isChunked { throw .malformed("HTTP/1.0 has no Transfer-Encoding") }
+    }
+
+    private init(_ lines: inout HTTP1Lines) throws(HTTP1Error) {
+        let line = try HTTP1RequestLine(lines.next())
+        method = line.method
+        isHTTP10 = line.minorVersion == 0
+        target = try Self.target(line.target, method: method)
+        fields = try EndToEndFields(
+            &lines,
+            fieldLimit: Self.fieldLimit,
+            countsForwards: method == "OPTIONS" || method == "TRACE"
+        )
+        if isHTTP10, fields.framing.isChunked { throw .malformed("HTTP/1.0 has no Transfer-Encoding") }
         switch target {
         case .tunnel:
             guard framing == .none || framing == .length(0) else { throw .malformed("CONNECT has a body") }
         case .resource, .own:
-            guard isOld || fields.host != nil else { throw .malformed("it has no Host field") }
+            guard isHTTP10 || fields.host != nil else { throw .malformed("it has no Host field") }
         }
         if let host = fields.host, !Self.isAuthority(host) { throw .malformed("the Host field is not a host") }
     }
 
     /// The same request for another resource, with other end-to-end fields.
-    init(_ head: RequestHead, for destination: Destination, authority: String, path: String, fields: MessageFields) {
+    init(_ head: RequestHead, for destination: Destination, authority: String, path: String, fields: EndToEndFields) {
         method = head.method
-        isOld = head.isOld
+        isHTTP10 = head.isHTTP10
         target = .resource(destination, authority: authority, path: path)
         self.fields = fields
     }
@@ -80,13 +73,10 @@ struct RequestHead {
     }
 
     /// The framing of the request's body.
-    var framing: BodyFraming {
-        if fields.isChunked { return .chunked }
-        return fields.contentLength.map { .length($0) } ?? .none
-    }
+    var framing: HTTP1BodyFraming { fields.framing.ofRequest }
 
     /// Whether the client's connection can be reused.
-    var keepsAlive: Bool { isOld ? fields.keepsAlive && !fields.closes : !fields.closes }
+    var keepsAlive: Bool { fields.framing.keepsConnection(minorVersion: isHTTP10 ? 0 : 1) }
 
     /// Whether the request can be sent twice: it is idempotent (RFC 9110 §9.2.2) and has neither a body nor an upgrade.
     var isReplayable: Bool {
@@ -95,9 +85,9 @@ struct RequestHead {
     }
 
     /// Whether the client asks for an upgrade to another protocol, such as WebSocket.
-    var wantsUpgrade: Bool { fields.upgrade != nil && !isOld }
+    var wantsUpgrade: Bool { fields.upgrade != nil && !isHTTP10 }
 
-    private static func target(_ bytes: Bytes, method: String) throws(Refusal) -> Target {
+    private static func target(_ bytes: Bytes, method: String) throws(HTTP1Error) -> Target {
         if method == "CONNECT" {
             guard let destination = Destination(bytes, defaultPort: nil) else {
                 throw .malformed("CONNECT needs host:port")
@@ -109,7 +99,7 @@ struct RequestHead {
         }
         let scheme = Array("http://".utf8)
         guard bytes.count > scheme.count,
-            bytes.prefix(scheme.count).elementsEqual(scheme, by: { Characters.lowercased($0) == $1 })
+            bytes.prefix(scheme.count).elementsEqual(scheme, by: { HTTPCharacters.lowercased($0) == $1 })
         else { throw .malformed("the target is not an http:// URL: use CONNECT for https") }
         let rest = bytes.dropFirst(scheme.count)
         guard !rest.contains(UInt8(ascii: "#")) else { throw .malformed("the target has a fragment") }
@@ -125,7 +115,7 @@ struct RequestHead {
     }
 
     /// The target as text. If it is not UTF-8, its non-ASCII bytes are percent-encoded (RFC 3986 §2.1).
-    private static func text(_ bytes: Bytes) -> String {
+    private static func text(_ bytes: some Collection<UInt8>) -> String {
         let text = String(decoding: bytes, as: UTF8.self)
         guard !text.utf8.elementsEqual(bytes) else { return text }
         let hex = Array("0123456789ABCDEF".utf8)
@@ -152,7 +142,7 @@ extension RequestHead {
     func forwarded(_ form: Form, addsVia: Bool) -> ByteBuffer {
         guard case .resource(_, let authority, let path) = target else { return ByteBuffer() }
         var head = ByteBuffer()
-        head.reserveCapacity(fields.endToEnd.readableBytes + path.utf8.count + 192)
+        head.reserveCapacity(fields.lines.readableBytes + path.utf8.count + 192)
         head.writeString(method)
         switch form {
         case .origin: head.writeStaticString(" ")
@@ -162,15 +152,13 @@ extension RequestHead {
         }
         head.writeString(path == "*" && !isOriginForm(form) ? "" : path)
         // An HTTP/1.0 client cannot read chunks, so the server must not send any.
-        head.writeStaticString(isOld ? " HTTP/1.0\r\nHost: " : " HTTP/1.1\r\nHost: ")
+        head.writeStaticString(isHTTP10 ? " HTTP/1.0\r\nHost: " : " HTTP/1.1\r\nHost: ")
         head.writeString(authority)
         head.writeStaticString("\r\n")
         fields.write(to: &head)
         if wantsUpgrade { fields.writeUpgrade(to: &head) }
         if case .absolute(let authorization?) = form {
-            head.writeStaticString("Proxy-Authorization: ")
-            head.writeString(authorization)
-            head.writeStaticString("\r\n")
+            head.writeField("Proxy-Authorization", value: authorization)
         }
         if addsVia { head.writeStaticString("Via: 1.1 beeline\r\n") }
         head.writeStaticString("\r\n")

@@ -2,14 +2,15 @@
 
 import Beeline
 import DirectHTTP
+import HTTPWire
 import NIOCore
 import Names
 
 /// One request for an `http` URL and its response. Heads are rewritten, bodies are passed on, and both connections can be reused.
 final class ForwardExchange: WireOwner {
     private enum Response {
-        case head(HeadScanner)
-        case body(BodyTracker)
+        case head(HTTP1HeadReader)
+        case body(HTTP1BodyReader)
         case ended
     }
 
@@ -29,10 +30,12 @@ final class ForwardExchange: WireOwner {
     private var origin: Wire?
     private var proxy: Proxy?
     private var approach: Approach?
-    private var request: BodyTracker
-    private var response = Response.head(HeadScanner(limit: ResponseHead.lengthLimit, isLenient: true))
+    private var request: HTTP1BodyReader
+    private var response = Response.head(HTTP1HeadReader(.response, limit: ResponseHead.lengthLimit))
     /// Bytes from the client that were not processed yet.
     private var input: ByteBuffer
+    /// The names in the response's Connection field; trailers with these names are not forwarded.
+    private var connectionNames: Set<String> = []
     /// Bytes of an incomplete head from the origin.
     private var output = ByteBuffer()
     private var isOriginKept = false
@@ -64,7 +67,7 @@ final class ForwardExchange: WireOwner {
         self.head = head
         self.destination = destination
         self.gateway = gateway
-        request = BodyTracker(head.framing, withoutTrailers: head.fields.listed)
+        request = HTTP1BodyReader(head.framing)
         input = ByteBuffer()
         start = server.loop.now
         connectedAt = start
@@ -126,10 +129,11 @@ final class ForwardExchange: WireOwner {
     /// Passes on the buffered part of the request's body.
     private func passRequest() {
         guard let origin, !isOver else { return }
-        do throws(ChunkScanner.Fault) {
-            while let piece = try request.take(from: &input) { origin.write(piece) }
+        let connectionNames = head.fields.framing.connectionNames
+        do throws(HTTP1Error) {
+            while let piece = try request.takeVerbatim(from: &input, without: connectionNames) { origin.write(piece) }
         } catch {
-            return fail(.malformed("its body's chunks are malformed"))
+            return fail(.malformed(error.message))
         }
         if client.isInputEnded {
             guard request.isEnded else { return fail(.malformed("its body ends too early")) }
@@ -154,47 +158,52 @@ final class ForwardExchange: WireOwner {
         var bytes = bytes
         while !isOver {
             switch response {
-            case .head(var scanner):
+            case .head(var reader):
                 hasResponseBegun = true
                 if output.readableBytes == 0 { output = bytes } else { output.writeImmutableBuffer(bytes) }
                 bytes.clear()
-                let found = output.withUnsafeReadableBytes { bytes in
-                    Result { () throws(HeadScanner.Fault) in try scanner.end(in: bytes) }
+                do throws(Refusal) {
+                    guard let head = try takeHead(&reader) else { return response = .head(reader) }
+                    bytes = output
+                    output = ByteBuffer()
+                    responded(try ResponseHead(head, to: self.head.method), &bytes)
+                } catch {
+                    return fail(error)
                 }
-                guard case .success(let end) = found else { return fail(.badOrigin("its head is malformed")) }
-                guard let end else { return response = .head(scanner) }
-                let parsed = output.withUnsafeReadableBytes { bytes in
-                    Result { () throws(Refusal) in
-                        try ResponseHead(UnsafeRawBufferPointer(rebasing: bytes[..<end]), to: head.method)
-                    }
-                }
-                output.moveReaderIndex(forwardBy: end)
-                bytes = output
-                output = ByteBuffer()
-                switch parsed {
-                case .failure(let refusal): return fail(refusal)
-                case .success(let head): responded(head, &bytes)
-                }
-            case .body(var tracker):
-                let result = Result { () throws(ChunkScanner.Fault) in
-                    guard unchunks else { return try tracker.take(from: &bytes) }
-                    let content = try tracker.takeContent(from: &bytes)
-                    return content.readableBytes > 0 ? content : nil
-                }
-                response = .body(tracker)
-                switch result {
-                case .failure: return fail(.badOrigin("its body's chunks are malformed"))
-                case .success(let piece):
+            case .body(var body):
+                do throws(HTTP1Error) {
+                    let piece = try takeBody(&body, from: &bytes)
+                    response = .body(body)
                     if let piece {
                         releaseHead()
                         client.write(piece)
                     }
-                    if tracker.isEnded { return finish(bytes) }
+                    if body.isEnded { return finish(bytes) }
                     if piece == nil { return }
+                } catch {
+                    return fail(.badOrigin(error.message))
                 }
             case .ended: return
             }
         }
+    }
+
+    private func takeHead(_ reader: inout HTTP1HeadReader) throws(Refusal) -> HTTP1Head? {
+        do throws(HTTP1Error) {
+            return try reader.take(from: &output)
+        } catch {
+            throw .badOrigin(error.message)
+        }
+    }
+
+    /// The next part of the response's body in the form for the client; nil if there is none to forward.
+    private func takeBody(
+        _ body: inout HTTP1BodyReader,
+        from bytes: inout ByteBuffer
+    ) throws(HTTP1Error) -> ByteBuffer? {
+        guard unchunks else { return try body.takeVerbatim(from: &bytes, without: connectionNames) }
+        guard case .content(let content)? = try body.next(from: &bytes) else { return nil }
+        return content
     }
 
     private func responded(_ received: ResponseHead, _ rest: inout ByteBuffer) {
@@ -205,11 +214,11 @@ final class ForwardExchange: WireOwner {
         let response = gateway?.mapped(received) ?? received
         let addsVia = server.configuration.addsVia
         if response.isInterim {
-            self.response = .head(HeadScanner(limit: ResponseHead.lengthLimit, isLenient: true))
+            self.response = .head(HTTP1HeadReader(.response, limit: ResponseHead.lengthLimit))
             interims += 1
             guard interims <= Self.maxInterims else { return fail(.badOrigin("too many interim responses")) }
             // HTTP/1.0 has no interim responses (RFC 9110 §15.2).
-            if !head.isOld { client.write(response.forwarded(closes: false, saysKeepAlive: false, addsVia: addsVia)) }
+            if !head.isHTTP10 { client.write(response.forwarded(closes: false, saysKeepAlive: false, addsVia: addsVia)) }
             return
         }
         if response.status == 101 {
@@ -221,17 +230,18 @@ final class ForwardExchange: WireOwner {
         }
         isOriginKept = response.keepsAlive && gateway == nil
         if response.fields.authenticatesConnection { origin?.isTied = true }
-        unchunks = head.isOld && response.framing == .chunked
+        unchunks = head.isHTTP10 && response.framing == .chunked
         closesClient = !head.keepsAlive || response.framing == .untilClose || unchunks || !server.keepsConnections
         heldHead = response.forwarded(
             closes: closesClient,
-            saysKeepAlive: head.isOld,
+            saysKeepAlive: head.isHTTP10,
             addsVia: addsVia,
-            saysFraming: !unchunks
+            includesFraming: !unchunks
         )
-        let tracker = BodyTracker(response.framing, withoutTrailers: response.fields.listed)
-        self.response = .body(tracker)
-        if tracker.isEnded { finish(rest) }
+        connectionNames = response.fields.framing.connectionNames
+        let body = HTTP1BodyReader(response.framing)
+        self.response = .body(body)
+        if body.isEnded { finish(rest) }
     }
 
     private func releaseHead() {
@@ -285,9 +295,9 @@ final class ForwardExchange: WireOwner {
         origin?.close()
         approach?.cancel()
         approach = nil
-        if case .body(let tracker) = response, heldHead == nil {
+        if case .body(let body) = response, heldHead == nil {
             // The client must not take an incomplete response for a complete one.
-            if tracker.isUntilClose || unchunks { client.reset() } else { client.close() }
+            if body.isUntilClose || unchunks { client.reset() } else { client.close() }
         } else if !request.isEnded {
             reader.refuse(refusal, to: head, closes: true)
         } else {
@@ -298,7 +308,7 @@ final class ForwardExchange: WireOwner {
     /// Handles the end of the origin's connection.
     private func originEnded() {
         guard !isOver else { return }
-        if case .body(let tracker) = response, tracker.isUntilClose, origin?.hasFailed == false {
+        if case .body(let body) = response, body.isUntilClose, origin?.hasFailed == false {
             isOriginKept = false
             return finish(ByteBuffer())
         }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import HTTPWire
 import NIOCore
 import Names
 
@@ -9,7 +10,7 @@ final class RequestReader: WireOwner {
     private enum State {
         /// Nothing of a request has arrived.
         case resting
-        case head(HeadScanner)
+        case head(HTTP1HeadReader)
         case socks(SOCKSReader)
         case approaching
         /// The request was refused; further input is discarded.
@@ -156,15 +157,14 @@ final class RequestReader: WireOwner {
         }
         if case .resting = state { begin() }
         switch state {
-        case .head(var scanner):
-            let found = input.withUnsafeReadableBytes { bytes in
-                Result { () throws(HeadScanner.Fault) in try scanner.end(in: bytes) }
-            }
-            state = .head(scanner)
-            switch found {
-            case .success(let length?): head(length)
-            case .success(nil): return false
-            case .failure(let fault): refuse(.malformed(Self.explain(fault)), to: nil)
+        case .head(var reader):
+            do throws(HTTP1Error) {
+                let head = try reader.take(from: &input)
+                state = .head(reader)
+                guard let head else { return false }
+                received(head)
+            } catch {
+                refuse(.malformed(error.message), to: nil)
             }
             return true
         case .socks(var reader):
@@ -189,30 +189,19 @@ final class RequestReader: WireOwner {
         if first == 5, isFirst {
             state = .socks(SOCKSReader(credentials: server.configuration.credentials))
         } else {
-            state = .head(HeadScanner(limit: RequestHead.lengthLimit))
-        }
-    }
-
-    private static func explain(_ fault: HeadScanner.Fault) -> String {
-        switch fault {
-        case .bareLineFeed: "a line ends in LF without CR"
-        case .bareCarriageReturn: "a CR is not followed by LF"
-        case .tooLong: "its head is larger than \(RequestHead.lengthLimit) bytes"
+            state = .head(HTTP1HeadReader(.request, limit: RequestHead.lengthLimit))
         }
     }
 
     // MARK: HTTP
 
-    private func head(_ length: Int) {
-        let result = input.withUnsafeReadableBytes { bytes in
-            Result { () throws(Refusal) in try RequestHead(UnsafeRawBufferPointer(rebasing: bytes[..<length])) }
-        }
-        input.moveReaderIndex(forwardBy: length)
-        switch result {
-        case .failure(let refusal): refuse(refusal, to: nil)
-        case .success(let head):
+    private func received(_ head: HTTP1Head) {
+        do throws(Refusal) {
+            let head = try RequestHead(head)
             if let refusal { return refuse(refusal, to: head) }
             serve(head)
+        } catch {
+            refuse(error, to: nil)
         }
     }
 

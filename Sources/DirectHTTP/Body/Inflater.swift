@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CZlib
+import HTTPWire
 import NIOCore
 
 /// Decodes `Content-Encoding: gzip` and `deflate` (RFC 9110 §8.4.1) in pieces of bounded size, so that a small body that expands

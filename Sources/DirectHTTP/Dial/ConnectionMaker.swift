@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import HTTPWire
 import NIOCore
 
 /// Turns a dialled channel into a ``Connection`` of the pool, on its event loop.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import HTTPTypes
+import HTTPWire
 import NIOCore
 import Names
 
@@ -15,12 +16,11 @@ final class ProxyTunnelHandler: ChannelInboundHandler, RemovableChannelHandler {
     private let proxy: Proxy
     private let memory: AuthMemory
     private var done: ((Result<Void, DirectHTTPError>) -> Void)?
-    private var parser = HTTP1ResponseParser()
+    private var reader = HTTP1ResponseReader()
     private var answer: AuthMemory.Answer?
     /// The maximum size of a challenge's body in bytes.
     static let maximumChallengeBytes = 64 * 1024
 
-    private var informationalCount = 0
     private var challengeBytes = 0
     /// How many challenges were answered during this dial.
     private var challenges: Int
@@ -46,7 +46,7 @@ final class ProxyTunnelHandler: ChannelInboundHandler, RemovableChannelHandler {
     func handlerAdded(context: ChannelHandlerContext) { ask(context) }
 
     private func ask(_ context: ChannelHandlerContext) {
-        parser.expect(method: .connect)
+        reader.expect(method: .connect)
         answer = proxy.credentials.flatMap {
             memory.authorization(
                 $0,
@@ -61,21 +61,17 @@ final class ProxyTunnelHandler: ChannelInboundHandler, RemovableChannelHandler {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         guard done != nil else { return }
-        parser.feed(unwrapInboundIn(data))
-        do throws(DirectHTTPError) {
-            while let event = try parser.next() {
+        reader.feed(unwrapInboundIn(data))
+        do throws(HTTP1Error) {
+            while let event = try reader.next() {
                 switch event {
-                case .informational:
-                    informationalCount += 1
-                    guard informationalCount <= HTTP1Handler.maximumInformational else {
-                        throw DirectHTTPError.malformed("too many informational responses")
-                    }
+                case .informational: break
                 case .body(let piece):
                     challengeBytes += piece.readableBytes
                     guard challengeBytes <= Self.maximumChallengeBytes else {
-                        throw DirectHTTPError.malformed("too many bytes in the body of a challenge")
+                        throw .malformed("too many bytes in the body of a challenge")
                     }
-                case .head(let response, let keepAlive):
+                case .head(let response, _, let keepAlive):
                     guard isChallenge(response) else { return finish(response, context) }
                     challenges += 1
                     if !keepAlive { return finish(response, isChallenge: true, context) }
@@ -124,7 +120,7 @@ final class ProxyTunnelHandler: ChannelInboundHandler, RemovableChannelHandler {
             return fail(error, context)
         }
         // In TLS the client speaks first. Bytes that arrive before that are refused.
-        guard parser.takeRest().readableBytes == 0 else {
+        guard reader.takeRest().readableBytes == 0 else {
             return fail(
                 DirectHTTPError(.proxyRefused, "the proxy \(proxy) sent bytes before the tunnel was established"),
                 context

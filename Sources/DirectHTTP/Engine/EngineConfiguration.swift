@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import HTTPWire
+
 /// The limits and settings of an ``Engine``.
 public struct EngineConfiguration: Sendable {
     /// The maximum number of connections to one origin, lent and idle together. Default 64.
@@ -34,9 +36,9 @@ public struct EngineConfiguration: Sendable {
 }
 
 extension EngineConfiguration {
-    var headLimits: HTTP1ResponseParser.Limits {
+    var headLimits: HTTP1ResponseReader.Limits {
         // Larger values mean no limit. Their sums must fit in an Int of 32 bits.
-        HTTP1ResponseParser.Limits(
+        HTTP1ResponseReader.Limits(
             headBytes: min(max(0, maximumHeadBytes), 1 << 28),
             // HTTPFields holds at most 65,534 fields and traps at the next.
             fieldCount: min(max(0, maximumHeadFields), 65_000)

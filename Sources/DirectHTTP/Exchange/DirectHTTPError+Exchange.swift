@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import HTTPWire
 import NIOCore
 import NIOSSL
 
@@ -25,6 +26,23 @@ extension DirectHTTPError {
     package static func withBodyGone(_ message: String) -> String {
         let note = "; not tried again, because the body can be read only once: use RequestBody.stream"
         return message.hasSuffix(note) ? message : message + note
+    }
+
+    /// The peer's bytes are not a response, or its response is too large or incomplete.
+    static func unreadable(_ error: HTTP1Error) -> DirectHTTPError {
+        switch error {
+        case .malformed(let message): malformed(message)
+        case .tooLarge(let message):
+            DirectHTTPError(
+                .responseTooLarge,
+                "the response cannot be read: \(message); raise maximumHeadBytes or maximumHeadFields if it should be"
+            )
+        case .endedEarly(let message): DirectHTTPError(.connectionLost, message)
+        }
+    }
+
+    static func malformed(_ what: String) -> DirectHTTPError {
+        DirectHTTPError(.malformedResponse, "the server's response is not HTTP: \(what)")
     }
 
     /// An error below HTTP ended the connection.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import HTTPTypes
+import HTTPWire
 import NIOCore
 
 /// The last handler of an HTTP/1.1 connection. It writes requests, parses responses and delivers them to the current exchange.
@@ -14,16 +15,13 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
     /// are sent in pieces.
     static let smallBody = 16 * 1024
 
-    /// The maximum number of informational responses in one exchange.
-    static let maximumInformational = 32
-
     /// Whether requests go to a proxy that forwards them.
     private let isForwarded: Bool
     private let keepIdle: TimeAmount
     private let isSecured: Bool
     private let wakes: WakeQueue
     private let notify: (ConnectionNotice) -> Void
-    private var parser: HTTP1ResponseParser
+    private var reader: HTTP1ResponseReader
     private var context: ChannelHandlerContext?
 
     private var exchange: Exchange?
@@ -40,7 +38,6 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
     /// Whether the request has a body that is not sent with its head.
     private var hasLongBody = false
     private var keepAlive = true
-    private var informationalCount = 0
     private var hasReadResponse = false
     /// The parsed parts of the response since the last delivery.
     private var pendingHead: Shared<Exchange.ExchangeHead>?
@@ -59,7 +56,7 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
 
     init(
         isForwarded: Bool,
-        limits: HTTP1ResponseParser.Limits,
+        limits: HTTP1ResponseReader.Limits,
         keepIdle: TimeAmount,
         isSecured: Bool,
         wakes: WakeQueue,
@@ -70,7 +67,7 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
         self.isSecured = isSecured
         self.wakes = wakes
         self.notify = notify
-        parser = HTTP1ResponseParser(limits: limits)
+        reader = HTTP1ResponseReader(limits: limits)
     }
 
     // MARK: Exchanges
@@ -88,11 +85,10 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
         }
         self.exchange = exchange
         keepAlive = true
-        informationalCount = 0
         hasReadResponse = false
         hasLongBody = false
         isBodyRefused = false
-        parser.expect(method: exchange.request.method)
+        reader.expect(method: exchange.request.method)
         // If the socket or TLS has released the last head, clearing the buffer reuses its memory.
         head.clear()
         HTTP1RequestWriter.write(exchange.request, isForwarded: isForwarded, into: &head)
@@ -141,7 +137,7 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
     func send(_ piece: ByteBuffer, of exchange: Exchange, done: @escaping @Sendable (Bool) -> Void) {
         guard let context, exchange === self.exchange, !isRequestSent else { return done(false) }
         if exchange.request.framing == .chunked {
-            guard let chunk = HTTP1RequestWriter.chunk(piece) else { return done(true) }
+            guard let chunk = ByteBuffer.chunk(of: piece) else { return done(true) }
             context.writeAndFlush(wrapOutboundOut(chunk), promise: nil)
         } else {
             context.writeAndFlush(wrapOutboundOut(piece), promise: nil)
@@ -163,7 +159,7 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
         isRequestSent = true
         watch.note(now: context.eventLoop.now)
         if exchange.request.framing == .chunked {
-            context.writeAndFlush(wrapOutboundOut(HTTP1RequestWriter.lastChunk), promise: nil)
+            context.writeAndFlush(wrapOutboundOut(.lastChunk), promise: nil)
         }
     }
 
@@ -214,16 +210,16 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
         guard let exchange else { return closeNow() }
         let bytes = unwrapInboundIn(data)
         let count = bytes.readableBytes
-        parser.feed(isSecured ? bytes.detached() : bytes)
+        reader.feed(isSecured ? bytes.detached() : bytes)
         let now = context.eventLoop.now
         readTime = now
         watch.note(now: now)
-        do {
-            while pendingEnd == nil, let event = try parser.next() {
+        do throws(HTTP1Error) {
+            while pendingEnd == nil, let event = try reader.next() {
                 try take(event, now: now)
             }
         } catch {
-            pendingEnd = .failure(error)
+            pendingEnd = .failure(.unreadable(error))
             keepAlive = false
         }
         bursts.received(count, rest: restOfBody(of: exchange), now: now, context)
@@ -256,11 +252,12 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
 
     func channelInactive(context: ChannelHandlerContext) {
         if exchange != nil, pendingEnd == nil {
-            do {
-                if case .end(let trailers)? = try parser.finishAtClose() { pendingEnd = .success(trailers) }
+            do throws(HTTP1Error) {
+                if case .end(let trailers)? = try reader.finishAtClose() { pendingEnd = .success(trailers) }
             } catch {
-                let isLoss = error.code == .connectionLost && !hasReadResponse
-                pendingEnd = .failure(isLoss ? .lostBeforeResponse(error.message) : error)
+                var isLoss = false
+                if case .endedEarly = error { isLoss = !hasReadResponse }
+                pendingEnd = .failure(isLoss ? .lostBeforeResponse(error.message) : .unreadable(error))
             }
         }
         keepAlive = false
@@ -286,19 +283,17 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
 
     /// The bytes that remain of a body that may be read in bursts; nil if the exchange's buffer is too small for bursts.
     private func restOfBody(of exchange: Exchange) -> Int64? {
-        BurstReading.fits(exchange.limits.bufferedBytes) ? parser.restOfBody : nil
+        BurstReading.fits(exchange.limits.bufferedBytes) ? reader.restOfBody : nil
     }
 
-    private func take(_ event: HTTP1ResponseParser.Event, now: NIODeadline) throws(DirectHTTPError) {
+    private func take(_ event: HTTP1ResponseReader.Event, now: NIODeadline) throws(HTTP1Error) {
         hasReadResponse = true
         switch event {
-        case .informational(let response):
+        case .informational(let response, let raw):
+            exchange?.request.onHead?(ReceivedHead(response, raw: raw))
             if response.status == .continue { exchange?.gate?.open() }
-            informationalCount += 1
-            guard informationalCount <= Self.maximumInformational else {
-                throw .malformed("more than \(Self.maximumInformational) informational responses")
-            }
-        case .head(let response, let keepAlive):
+        case .head(let response, let raw, let keepAlive):
+            exchange?.request.onHead?(ReceivedHead(response, raw: raw))
             let status = response.status.code
             guard status != 101 else {
                 throw .malformed("it switches protocols without being asked")
@@ -308,7 +303,7 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
             self.keepAlive = keepAlive && !(hasLongBody && status >= 400)
             if exchange?.gate?.refuse() == true { isBodyRefused = true }
             pendingHead = Shared(
-                Exchange.ExchangeHead(response: response, isOld: parser.minorVersion == 0, firstByte: now)
+                Exchange.ExchangeHead(response: response, isOld: reader.minorVersion == 0, firstByte: now)
             )
         case .body(let piece):
             pendingPieces.append(piece)
@@ -330,7 +325,7 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
         let waiter = sendWaiter.take()
         unsentBody = nil
         // Release the connection before the caller sees the end, so that the caller's next request can reuse it.
-        if keepAlive, isRequestSent, !parser.hasUnexplainedBytes {
+        if keepAlive, isRequestSent, !reader.hasUnexplainedBytes {
             becomeIdle(now)
         } else {
             closeNow()

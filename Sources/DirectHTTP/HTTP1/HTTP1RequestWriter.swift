@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import HTTPTypes
+import HTTPWire
 import NIOCore
 import Names
 
-/// Writes request heads and the chunks of a chunked body (RFC 9112 §3, §7.1).
+/// Writes request heads (RFC 9112 §3).
 enum HTTP1RequestWriter {
     /// Appends the head in wire format.
     ///
@@ -18,7 +19,7 @@ enum HTTP1RequestWriter {
         head.writeString(request.authority)
         head.writeStaticString("\r\n")
         if isForwarded, let credentials = request.proxyAuthorization {
-            head.writeField("Proxy-Authorization", credentials)
+            head.writeField("Proxy-Authorization", value: credentials)
         }
         writeFields(&head, request)
     }
@@ -30,47 +31,18 @@ enum HTTP1RequestWriter {
     static func connect(to origin: Origin, credentials: String?) -> ByteBuffer {
         let authority = tunnelTarget(origin)
         var head = ByteBuffer(string: "CONNECT \(authority) HTTP/1.1\r\nHost: \(authority)\r\n")
-        if let credentials { head.writeField("Proxy-Authorization", credentials) }
+        if let credentials { head.writeField("Proxy-Authorization", value: credentials) }
         head.writeStaticString("\r\n")
         return head
     }
 
-    /// One chunk; nil for an empty piece, because an empty chunk ends the body.
-    static func chunk(_ piece: ByteBuffer) -> ByteBuffer? {
-        guard piece.readableBytes > 0 else { return nil }
-        var chunk = ByteBuffer()
-        chunk.reserveCapacity(piece.readableBytes + 16)
-        chunk.writeString(String(piece.readableBytes, radix: 16))
-        chunk.writeStaticString("\r\n")
-        chunk.writeImmutableBuffer(piece)
-        chunk.writeStaticString("\r\n")
-        return chunk
-    }
-
-    /// The last chunk of a body.
-    static let lastChunk = ByteBuffer(staticString: "0\r\n\r\n")
-
     private static func writeFields(_ head: inout ByteBuffer, _ request: PreparedRequest) {
-        for field in request.fields {
-            head.writeString(field.name.rawName)
-            head.writeStaticString(": ")
-            field.withUnsafeBytesOfValue { _ = head.writeBytes($0) }
-            head.writeStaticString("\r\n")
-        }
+        for field in request.fields { head.writeField(field) }
         switch request.framing {
         case .none: break
-        case .length(let length): head.writeField("Content-Length", String(length))
+        case .length(let length): head.writeField("Content-Length", value: String(length))
         case .chunked: head.writeStaticString("Transfer-Encoding: chunked\r\n")
         }
         head.writeStaticString("\r\n")
-    }
-}
-
-extension ByteBuffer {
-    fileprivate mutating func writeField(_ name: StaticString, _ value: String) {
-        writeStaticString(name)
-        writeStaticString(": ")
-        writeString(value)
-        writeStaticString("\r\n")
     }
 }

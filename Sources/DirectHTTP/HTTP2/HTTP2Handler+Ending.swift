@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import HTTPTypes
+import HTTPWire
+
 /// Ends streams, one at a time or all at once, and reports their errors to the callers.
 extension HTTP2Handler {
     func deliverTouched() {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import HTTPTypes
+import HTTPWire
 import NIOCore
 
 // Maps the events of a server's connection to exchanges.
@@ -10,16 +11,21 @@ extension HTTP2Handler {
         while let event = try connection.next(now: now) { take(event, now: now) }
     }
 
-    private func take(_ event: HTTP2ClientConnection.Event, now: NIODeadline) {
+    private func take(_ event: HTTP2Connection.Event, now: NIODeadline) {
         switch event {
-        case .head(let id, let status, let fields, let endStream):
-            update(id, now) { $0.take(fields.response(status), endStream: endStream, now: now) }
-        case .informational(let id, let status):
+        case .head(let id, let head, let endStream):
+            update(id, now) { stream in
+                let response = head.response
+                stream.exchange.request.onHead?(ReceivedHead(response))
+                stream.take(response, endStream: endStream, now: now)
+            }
+        case .informational(let id, let head):
             guard let stream = streams[id] else { return }
             stream.watch.note(now: now)
-            if status == 100 { stream.exchange.gate?.open() }
+            stream.exchange.request.onHead?(ReceivedHead(head.response))
+            if head.status == 100 { stream.exchange.gate?.open() }
         case .trailers(let id, let fields):
-            update(id, now) { $0.pendingEnd = .success(fields.isEmpty ? nil : fields.fields) }
+            update(id, now) { $0.pendingEnd = .success(fields.isEmpty ? nil : fields) }
         case .data(let id, let piece, let endStream):
             update(id, now) { $0.take(piece, endStream: endStream) }
         case .reset(let id, let code):

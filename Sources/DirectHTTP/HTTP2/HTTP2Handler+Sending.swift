@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import HTTPWire
 import NIOCore
 
 // Sends bodies as fast as the windows and the socket allow, with streams in turn (RFC 9113 §5.2).

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import HTTPTypes
+import HTTPWire
 import NIOCore
 
 /// The connection's one timer: the idle limits and deadlines of its streams, PINGs, and the idle time of the connection.

@@ -2,6 +2,7 @@
 
 import DequeModule
 import HTTPTypes
+import HTTPWire
 import NIOCore
 
 /// The last handler of a client's HTTP/2 connection. It drives ``HTTP2Connection`` and carries many exchanges, one per stream.
@@ -24,7 +25,7 @@ final class HTTP2Handler: ChannelDuplexHandler, ConnectionHandler {
     let notify: (ConnectionNotice) -> Void
     private(set) var context: ChannelHandlerContext?
 
-    var connection: HTTP2ClientConnection
+    var connection: HTTP2Connection
     var streams: [UInt32: HTTP2Stream] = [:]
     var ids: [ObjectIdentifier: UInt32] = [:]
     var isDraining = false
@@ -57,7 +58,7 @@ final class HTTP2Handler: ChannelDuplexHandler, ConnectionHandler {
     /// - Parameter now: the time of the event loop.
     init(
         streamWindow: Int,
-        limits: HTTP1ResponseParser.Limits,
+        limits: HTTP1ResponseReader.Limits,
         keepIdle: TimeAmount,
         silence: TimeAmount?,
         patience: TimeAmount,
@@ -65,13 +66,13 @@ final class HTTP2Handler: ChannelDuplexHandler, ConnectionHandler {
         wakes: WakeQueue,
         notify: @escaping (ConnectionNotice) -> Void
     ) {
-        var rules = HTTP2ClientConnection.Limits()
+        var rules = HTTP2Connection.Limits()
         rules.streamWindow = min(streamWindow, HTTP2Frame.maximumWindow)
         rules.connectionWindow = Self.connectionWindow
         rules.block = limits.headBytes
         rules.listSize = limits.headBytes + 32 * limits.fieldCount
         rules.fields = limits.fieldCount
-        connection = HTTP2ClientConnection(role: .client, limits: rules)
+        connection = HTTP2Connection(role: .client, limits: rules)
         self.keepIdle = keepIdle
         self.wakes = wakes
         self.notify = notify
@@ -83,7 +84,7 @@ final class HTTP2Handler: ChannelDuplexHandler, ConnectionHandler {
     func start(_ exchange: Exchange, now: NIODeadline) {
         guard !exchange.isOver else { return notify(.free(now)) }
         // A connection found dead before anything is sent has not processed the request.
-        guard let context, context.channel.isActive, !isDraining, connection.nextID <= HTTP2ClientConnection.lastID,
+        guard let context, context.channel.isActive, !isDraining, connection.nextID <= HTTP2Connection.lastID,
             check(now, context)
         else {
             notify(.free(now))
@@ -113,7 +114,7 @@ final class HTTP2Handler: ChannelDuplexHandler, ConnectionHandler {
         arm(stream.watch.due, context)
         arm(liveness.due, context)
         // The pool must not use a connection that has no stream IDs left.
-        if connection.nextID > HTTP2ClientConnection.lastID { drain() }
+        if connection.nextID > HTTP2Connection.lastID { drain() }
     }
 
     func send(_ piece: ByteBuffer, of exchange: Exchange, done: @escaping @Sendable (Bool) -> Void) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import HTTPTypes
+import HTTPWire
 import NIOCore
 import Names
 
@@ -34,22 +35,10 @@ enum HTTP2Headers {
         }
     }
 
-    /// Whether a field is connection-specific and not allowed in HTTP/2 (RFC 9113 §8.2.2).
-    static func belongsToConnection(_ name: String) -> Bool {
-        // The length alone excludes most names.
-        switch name.utf8.count {
-        case 7: name == "upgrade"
-        case 10: name == "connection" || name == "keep-alive"
-        case 16: name == "proxy-connection"
-        case 17: name == "transfer-encoding"
-        default: false
-        }
-    }
-
     /// Whether the field may be sent: not connection-specific, and `TE` only as `trailers` (RFC 9113 §8.2.2).
     private static func isAllowed(_ field: HTTPField) -> Bool {
         let name = field.name.canonicalName
-        return !belongsToConnection(name) && (name != "te" || field.value.lowercased() == "trailers")
+        return !HPACKField.belongsToConnection(name) && (name != "te" || field.value.lowercased() == "trailers")
     }
 
     /// Secrets are never indexed (RFC 7541 §7.1.3), because the compression state could reveal short cookies.

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import HTTPTypes
+import HTTPWire
 import NIOCore
 
 // Handles the events of a client's connection.
@@ -8,7 +10,7 @@ extension HTTP2ServerHandler {
     func takeEvents(now: NIODeadline) throws(HTTP2ConnectionError) {
         while let event = try connection.next(now: now) {
             switch event {
-            case .head(let id, _, let head, let endStream): take(head.request, of: id, endStream: endStream, now: now)
+            case .head(let id, let head, let endStream): take(head, of: id, endStream: endStream, now: now)
             case .data(let id, let piece, let endStream): take(piece, of: id, endStream: endStream)
             case .trailers(let id, _): finishRequest(id)
             case .reset(let id, _), .failed(let id, _): forget(id)
@@ -17,10 +19,9 @@ extension HTTP2ServerHandler {
         }
     }
 
-    private func take(_ head: Request, of id: UInt32, endStream: Bool, now: NIODeadline) {
-        guard head.target.utf8.first == UInt8(ascii: "/") else { return connection.reset(id, .protocolError) }
-        var request = head
-        request.stream = id
+    private func take(_ head: HTTP2HeaderBlock, of id: UInt32, endStream: Bool, now: NIODeadline) {
+        let request = Request(head, stream: id)
+        guard request.target.utf8.first == UInt8(ascii: "/") else { return connection.reset(id, .protocolError) }
         pending[id] = Pending(request: request, since: now)
         if endStream { handOver(id) }
     }

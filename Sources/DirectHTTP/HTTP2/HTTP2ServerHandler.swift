@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import HTTPTypes
+import HTTPWire
 package import NIOCore
 
 /// The server side of an HTTP/2 connection (RFC 9113) for requests and replies that are handled whole, such as those of DNS. A
@@ -13,11 +15,11 @@ package final class HTTP2ServerHandler: ChannelInboundHandler {
     /// A request with its body.
     package struct Request {
         /// The stream to reply on.
-        package internal(set) var stream: UInt32
+        package let stream: UInt32
         /// The request method.
-        package internal(set) var method = ""
+        package let method: String
         /// The path and query.
-        package internal(set) var target = ""
+        package let target: String
         /// The first `Content-Type` field.
         package internal(set) var contentType: String?
         /// The values of all `X-Forwarded-For` fields, joined with commas.
@@ -27,7 +29,16 @@ package final class HTTP2ServerHandler: ChannelInboundHandler {
         /// Whether the body exceeds the allowed size. Such a request is handed over before its end.
         package internal(set) var isTooLarge = false
 
-        init(stream: UInt32) { self.stream = stream }
+        private static let xForwardedFor = HTTPField.Name("X-Forwarded-For")
+
+        init(_ head: HTTP2HeaderBlock, stream: UInt32) {
+            self.stream = stream
+            method = head.method ?? ""
+            target = head.path ?? ""
+            contentType = head.fields[.contentType]
+            let forwarded = Self.xForwardedFor.map { head.fields[values: $0] } ?? []
+            if !forwarded.isEmpty { forwardedFor = forwarded.joined(separator: ",") }
+        }
     }
 
     /// The limits of a client.
@@ -66,7 +77,7 @@ package final class HTTP2ServerHandler: ChannelInboundHandler {
     let onCancel: (UInt32) -> Void
     private(set) var context: ChannelHandlerContext?
 
-    var connection: HTTP2ServerConnection
+    var connection: HTTP2Connection
     var pending: [UInt32: Pending] = [:]
     private var isReading = false
     private var hasEnded = false
@@ -93,13 +104,13 @@ package final class HTTP2ServerHandler: ChannelInboundHandler {
         self.limits = limits
         self.onRequest = onRequest
         self.onCancel = onCancel
-        var rules = HTTP2ServerConnection.Limits()
+        var rules = HTTP2Connection.Limits()
         rules.streams = limits.streams
         // One byte more than the body limit, so that a larger body is detected.
         rules.streamWindow = limits.body + 1
         rules.block = limits.head
         rules.listSize = limits.head
-        connection = HTTP2ServerConnection(role: .server, limits: rules)
+        connection = HTTP2Connection(role: .server, limits: rules)
     }
 
     // MARK: Replies

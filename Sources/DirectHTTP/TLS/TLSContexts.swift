@@ -2,6 +2,7 @@
 
 import NIOConcurrencyHelpers
 import NIOSSL
+import TLSInternals
 
 /// A BoringSSL context.
 struct TLSContext: Sendable {

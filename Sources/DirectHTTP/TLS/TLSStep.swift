@@ -2,6 +2,7 @@
 
 import NIOSSL
 import Names
+import TLSInternals
 
 /// TLS with one peer: the server name that is sent, and the checks of its certificate.
 struct TLSStep: Sendable {

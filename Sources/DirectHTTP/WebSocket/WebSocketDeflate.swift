@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CZlib
+import HTTPWire
 import NIOCore
 
 /// The client's side of permessage-deflate (RFC 7692). Not Sendable: it is confined to the event loop of its socket.

@@ -2,6 +2,7 @@
 
 import Crypto
 package import HTTPTypes
+import HTTPWire
 import NIOCore
 package import Names
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import HTTPTypes
+import HTTPWire
 import NIOCore
 
 /// Sends the handshake and waits for the response, then leaves the pipeline.
@@ -16,48 +17,44 @@ final class WebSocketHandshakeHandler: ChannelInboundHandler, RemovableChannelHa
     }
 
     private let handshake: WebSocketHandshake
-    private var parser: HTTP1ResponseParser
-    private var informationalCount = 0
+    private var reader: HTTP1ResponseReader
     private var done: ((Result<Opened, DirectHTTPError>) -> Void)?
 
     /// - Parameter done: called once.
     init(
         _ handshake: WebSocketHandshake,
-        limits: HTTP1ResponseParser.Limits,
+        limits: HTTP1ResponseReader.Limits,
         done: @escaping (Result<Opened, DirectHTTPError>) -> Void
     ) {
         self.handshake = handshake
         self.done = done
-        parser = HTTP1ResponseParser(limits: limits)
+        reader = HTTP1ResponseReader(limits: limits)
     }
 
     func handlerAdded(context: ChannelHandlerContext) {
-        parser.expect(method: .get)
+        reader.expect(method: .get)
         context.writeAndFlush(wrapOutboundOut(handshake.head), promise: nil)
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         guard done != nil else { return }
-        parser.feed(unwrapInboundIn(data))
+        reader.feed(unwrapInboundIn(data))
         do {
-            while let event = try parser.next() {
+            while let event = try reader.next() {
                 switch event {
-                case .informational:
-                    informationalCount += 1
-                    guard informationalCount <= HTTP1Handler.maximumInformational else {
-                        throw DirectHTTPError.malformed("too many informational responses")
-                    }
-                case .head(let response, _):
+                case .head(let response, _, _):
                     let agreement = try handshake.check(response)
-                    let opened = Opened(response: response, agreement: agreement, rest: parser.takeRest())
+                    let opened = Opened(response: response, agreement: agreement, rest: reader.takeRest())
                     let done = done.take()
                     context.pipeline.syncOperations.removeHandler(context: context, promise: nil)
                     done?(.success(opened))
                     return
-                case .body, .end:
+                case .informational, .body, .end:
                     break
                 }
             }
+        } catch let error as HTTP1Error {
+            fail(.unreadable(error), context)
         } catch let error as DirectHTTPError {
             fail(error, context)
         } catch {

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import HTTPWire
 import NIOCore
 
 /// Turns a dialled channel into a WebSocket, on its event loop.
 struct WebSocketOpening: Sendable {
     let request: WebSocketRequest
     let settings: WebSocketSettings
-    let limits: HTTP1ResponseParser.Limits
+    let limits: HTTP1ResponseReader.Limits
     let deadline: NIODeadline?
 
     /// Sends the handshake and waits for the response. Closes the channel if the handshake fails.

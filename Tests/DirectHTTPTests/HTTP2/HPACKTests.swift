@@ -8,13 +8,14 @@ import Names
 import Testing
 
 @testable import DirectHTTP
+@testable import HTTPWire
 
 @Suite("Header compression (RFC 7541)")
 struct HPACKTests {
     typealias Field = (name: String, value: String)
 
-    /// The fields of a block; nil if it is rejected.
-    static func decode(_ block: ByteBuffer, with decoder: inout DirectHTTP.HPACKDecoder) -> [String]? {
+    /// The fields of a block; nil where it is refused.
+    static func decode(_ block: ByteBuffer, with decoder: inout HTTPWire.HPACKDecoder) -> [String]? {
         var fields: [String] = []
         do {
             try block.withUnsafeReadableBytes { bytes in
@@ -26,8 +27,8 @@ struct HPACKTests {
         return fields
     }
 
-    static func decoder(listSize: Int = 1 << 16) -> DirectHTTP.HPACKDecoder {
-        DirectHTTP.HPACKDecoder(maximumListSize: listSize, maximumFields: 500)
+    static func decoder(listSize: Int = 1 << 16) -> HTTPWire.HPACKDecoder {
+        HTTPWire.HPACKDecoder(maximumListSize: listSize, maximumFields: 500)
     }
 
     @Test("the responses of RFC 7541 Appendix C.6 decode, including evictions")
@@ -132,7 +133,7 @@ struct HPACKTests {
         fields.append(HTTPField(name: .cookie, lenientValue: octets))
         fields.append(HTTPField(name: HTTPField.Name("x-name") ?? .accept, lenientValue: octets))
         let request = try PreparedRequest(.get, HTTPURL("http://a.test/"), fields: fields)
-        var encoder = DirectHTTP.HPACKEncoder()
+        var encoder = HTTPWire.HPACKEncoder()
         var decoder = Self.decoder()
         // Twice, to check that the tables of both sides stay equal.
         for _ in 0..<2 {
@@ -148,19 +149,19 @@ struct HPACKTests {
 
     @Test("a long coded string does not keep its memory allocated")
     func scratch() throws {
-        var encoder = DirectHTTP.HPACKEncoder()
-        var decoder = DirectHTTP.HPACKDecoder(maximumListSize: 1 << 20, maximumFields: 10)
+        var encoder = HTTPWire.HPACKEncoder()
+        var decoder = HTTPWire.HPACKDecoder(maximumListSize: 1 << 20, maximumFields: 10)
         var block = ByteBuffer()
         encoder.encode("x-long", String(repeating: "a", count: 60_000), .none, into: &block)
         var size = 0
         try decoder.decode(block) { size = $0.size }
-        #expect(size > 60_000 && decoder.scratch.count <= DirectHTTP.HPACKDecoder.largestScratch)
+        #expect(size > 60_000 && decoder.scratch.count <= HTTPWire.HPACKDecoder.largestScratch)
     }
 
     @Test("NIO's decoder reads our blocks, and our decoder reads NIO's")
     func agreesWithNIO() throws {
         var random = SeededRandom(seed: 7541)
-        var ours = DirectHTTP.HPACKEncoder()
+        var ours = HTTPWire.HPACKEncoder()
         var theirs = NIOHPACK.HPACKDecoder(allocator: ByteBufferAllocator())
         var theirEncoder = NIOHPACK.HPACKEncoder(allocator: ByteBufferAllocator())
         var ourDecoder = Self.decoder()
@@ -176,7 +177,7 @@ struct HPACKTests {
             var block = ByteBuffer()
             ours.begin(into: &block)
             for field in fields {
-                let indexing: [DirectHTTP.HPACKEncoder.Indexing] = [.incremental, .incremental, .none, .never]
+                let indexing: [HTTPWire.HPACKEncoder.Indexing] = [.incremental, .incremental, .none, .never]
                 ours.encode(field.name, field.value, indexing.randomElement(using: &random) ?? .none, into: &block)
             }
             let read = try theirs.decodeHeaders(from: &block)
@@ -197,7 +198,7 @@ struct HPACKTests {
     func requestHead(method: HTTPRequest.Method, text: String) throws {
         let url = try HTTPURL(text)
         let request = try PreparedRequest(method, url, fields: [.accept: "*/*"])
-        var ours = DirectHTTP.HPACKEncoder()
+        var ours = HTTPWire.HPACKEncoder()
         var theirs = NIOHPACK.HPACKDecoder(allocator: ByteBufferAllocator())
         // The second block uses the tables.
         for _ in 0..<2 {
@@ -217,7 +218,7 @@ struct HPACKTests {
     )
     func lengthOfPaths() throws {
         let lengths = try ["A", "z", "7", "~"].map { letter in
-            var encoder = DirectHTTP.HPACKEncoder()
+            var encoder = HTTPWire.HPACKEncoder()
             var decoder = Self.decoder()
             var block = ByteBuffer()
             let path = "/dns-query?dns=" + String(repeating: letter, count: 171)

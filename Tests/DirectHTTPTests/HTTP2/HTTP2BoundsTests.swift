@@ -9,6 +9,7 @@ import Names
 import Testing
 
 @testable import DirectHTTP
+@testable import HTTPWire
 
 @Suite("HTTP/2 bounds on a peer's numbers and on memory")
 struct HTTP2BoundsTests {

@@ -6,24 +6,25 @@ import NIOCore
 import Testing
 
 @testable import DirectHTTP
+@testable import HTTPWire
 
 @Suite("The rules of an HTTP/2 connection (RFC 9113), at both ends")
 struct HTTP2ConnectionTests {
     /// The result of the peer's frames: events, our resets, and the error that ends the connection.
     struct Outcome: Equatable {
         var events: [String] = []
-        /// The RST_STREAM frames sent, by stream.
-        var resets: [UInt32: DirectHTTP.HTTP2ErrorCode] = [:]
-        var error: DirectHTTP.HTTP2ErrorCode?
+        /// RST_STREAM by stream.
+        var resets: [UInt32: HTTP2ErrorCode] = [:]
+        var error: HTTP2ErrorCode?
     }
 
     struct Row: Sendable, CustomTestStringConvertible {
         let testDescription: String
-        let role: HTTP2ClientConnection.Role
+        let role: HTTP2Connection.Role
         let frames: [RawFrame]
         let events: [String]
-        var resets: [UInt32: DirectHTTP.HTTP2ErrorCode] = [:]
-        var error: DirectHTTP.HTTP2ErrorCode?
+        var resets: [UInt32: HTTP2ErrorCode] = [:]
+        var error: HTTP2ErrorCode?
     }
 
     static let get = [(":method", "GET"), (":scheme", "https"), (":path", "/"), (":authority", "a.test")]
@@ -96,11 +97,11 @@ struct HTTP2ConnectionTests {
             error: .protocolError
         ),
         Row("PRIORITY of stream 0", [RawFrame(.priority, payload: [0, 0, 0, 1, 0])], error: .protocolError),
-        Row("PRIORITY of four octets", [RawFrame(.priority, stream: 1, payload: [0, 0, 0, 1])], error: .frameSize),
+        Row("PRIORITY of four octets", [RawFrame(.priority, stream: 1, payload: [0, 0, 0, 1])], error: .frameSizeError),
         Row(
             "SETTINGS that acknowledges with a payload",
             [RawFrame(.settings, flags: 1, payload: [0, 1, 0, 0, 0, 0])],
-            error: .frameSize
+            error: .frameSizeError
         ),
         Row(
             "GOAWAY of a stream",
@@ -108,12 +109,12 @@ struct HTTP2ConnectionTests {
             error: .protocolError
         ),
         Row("PUSH_PROMISE", [RawFrame(.pushPromise, stream: 1, payload: [0, 0, 0, 2])], error: .protocolError),
-        Row("a connection's window beyond 2^31-1", [window(0x7fff_ffff, stream: 0)], error: .flowControl),
+        Row("a connection's window beyond 2^31-1", [window(0x7fff_ffff, stream: 0)], error: .flowControlError),
         Row(
             "a stream's window beyond 2^31-1",
             [request(1), window(0x7fff_ffff, stream: 1)],
             ["head 1 end", "failed 1"],
-            [1: .flowControl]
+            [1: .flowControlError]
         ),
         Row(
             "a stream's window opened by nothing",
@@ -178,7 +179,7 @@ struct HTTP2ConnectionTests {
             "more DATA than the stream's window",
             [request(1, ends: false)] + (0..<2).map { _ in data(60) },
             ["head 1", "data 1 60"],
-            error: .flowControl
+            error: .flowControlError
         ),
     ]
 
@@ -280,11 +281,11 @@ struct HTTP2ConnectionTests {
 
     /// Runs frames through a connection and returns its events and the error that ended it.
     private static func events(
-        _ role: HTTP2ClientConnection.Role,
+        _ role: HTTP2Connection.Role,
         _ frames: [RawFrame],
         reset: UInt32? = nil
-    ) -> ([HTTP2ClientConnection.Event], DirectHTTP.HTTP2ErrorCode?) {
-        var connection = HTTP2ClientConnection(role: role, limits: .init())
+    ) -> ([HTTP2Connection.Event], HTTP2ErrorCode?) {
+        var connection = HTTP2Connection(role: role, limits: .init())
         if role == .client {
             for _ in 0..<2 {
                 var block = ByteBuffer(bytes: [0x82])
@@ -292,11 +293,11 @@ struct HTTP2ConnectionTests {
             }
         }
         if let reset { connection.reset(reset, .cancel) }
-        var events: [HTTP2ClientConnection.Event] = []
+        var events: [HTTP2Connection.Event] = []
         do throws(HTTP2ConnectionError) {
             let start = (role == .server ? RawFrame.preface : []) + RawFrame(.settings).bytes
             try connection.feed(ByteBuffer(bytes: start + frames.flatMap(\.bytes)))
-            while let event: HTTP2ClientConnection.Event = try connection.next(now: .uptimeNanoseconds(1)) {
+            while let event = try connection.next(now: .uptimeNanoseconds(1)) {
                 events.append(event)
             }
         } catch {
@@ -310,11 +311,11 @@ struct HTTP2ConnectionTests {
         let late = RawFrame.headers([(":status", "200"), ("set-cookie", "of=1")], stream: 1)
         let next = RawFrame.headers([(":status", "200"), ("etag", "3")], stream: 3)
         let (events, error) = Self.events(.client, [late, next], reset: 1)
-        guard error == nil, events.count == 1, case .head(3, 200, let fields, _) = events[0] else {
+        guard error == nil, events.count == 1, case .head(3, let head, _) = events[0], head.status == 200 else {
             Issue.record("\(events), \(String(describing: error))")
             return
         }
-        #expect(fields.fields == [.eTag: "3"])
+        #expect(head.fields == [.eTag: "3"])
     }
 
     @Test("a client that provokes resets by protocol errors is disconnected like one that sends them (CVE-2025-8671)")
@@ -339,7 +340,7 @@ struct HTTP2ConnectionTests {
 
     @Test("the end of one body does not wait for the window of another")
     func endWithoutWindow() {
-        var connection = HTTP2ClientConnection(role: .client, limits: .init())
+        var connection = HTTP2Connection(role: .client, limits: .init())
         let ids = (0..<2).map { _ in
             var block = ByteBuffer(bytes: [0x83])
             return connection.open(&block, endStream: false, mayHaveBody: true)
@@ -361,10 +362,10 @@ struct HTTP2ConnectionTests {
     }
 
     private static func run(_ row: Row) -> Outcome {
-        var limits = HTTP2ClientConnection.Limits()
+        var limits = HTTP2Connection.Limits()
         limits.streams = 2
         limits.streamWindow = 100
-        var connection = HTTP2ClientConnection(role: row.role, limits: limits)
+        var connection = HTTP2Connection(role: row.role, limits: limits)
         if row.role == .client {
             var block = ByteBuffer(bytes: [0x82])
             _ = connection.open(&block, endStream: true, mayHaveBody: true)
@@ -374,7 +375,7 @@ struct HTTP2ConnectionTests {
         do throws(HTTP2ConnectionError) {
             let start = (row.role == .server ? RawFrame.preface : []) + RawFrame(.settings).bytes
             try connection.feed(ByteBuffer(bytes: start + row.frames.flatMap(\.bytes)))
-            while let event: HTTP2ClientConnection.Event = try connection.next(now: .uptimeNanoseconds(1)) {
+            while let event = try connection.next(now: .uptimeNanoseconds(1)) {
                 outcome.events.append(text(event))
             }
         } catch {
@@ -385,15 +386,16 @@ struct HTTP2ConnectionTests {
             guard first & 0xff == 3, let code = payload.getInteger(at: payload.readerIndex, as: UInt32.self) else {
                 continue
             }
-            outcome.resets[stream] = DirectHTTP.HTTP2ErrorCode(rawValue: code)
+            outcome.resets[stream] = HTTP2ErrorCode(rawValue: code)
         }
         return outcome
     }
 
-    private static func text(_ event: HTTP2ClientConnection.Event) -> String {
+    private static func text(_ event: HTTP2Connection.Event) -> String {
         switch event {
-        case .head(let id, let status, _, let ends): "head \(id)\(status.map { " \($0)" } ?? "")\(ends ? " end" : "")"
-        case .informational(let id, let status): "informational \(id) \(status)"
+        case .head(let id, let head, let ends):
+            "head \(id)\(head.status.map { " \($0)" } ?? "")\(ends ? " end" : "")"
+        case .informational(let id, let head): "informational \(id) \(head.status ?? 0)"
         case .trailers(let id, _): "trailers \(id)"
         case .data(let id, let piece, let ends): "data \(id) \(piece.readableBytes)\(ends ? " end" : "")"
         case .reset(let id, _): "reset \(id)"
@@ -410,9 +412,9 @@ extension HTTP2ConnectionTests.Row {
         _ description: String,
         _ frames: [RawFrame],
         _ events: [String] = [],
-        _ resets: [UInt32: DirectHTTP.HTTP2ErrorCode] = [:],
-        error: DirectHTTP.HTTP2ErrorCode? = nil,
-        role: HTTP2ClientConnection.Role = .server
+        _ resets: [UInt32: HTTP2ErrorCode] = [:],
+        error: HTTP2ErrorCode? = nil,
+        role: HTTP2Connection.Role = .server
     ) {
         self.init(
             testDescription: description,
@@ -424,7 +426,7 @@ extension HTTP2ConnectionTests.Row {
         )
     }
 
-    fileprivate init(_ description: String, _ frames: [RawFrame], resets: [UInt32: DirectHTTP.HTTP2ErrorCode]) {
+    fileprivate init(_ description: String, _ frames: [RawFrame], resets: [UInt32: HTTP2ErrorCode]) {
         self.init(description, frames, [], resets)
     }
 }

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import BeelineTesting
+import HTTPTypes
 import NIOCore
 import Testing
 
 @testable import DirectHTTP
+@testable import HTTPWire
 
 @Suite("HTTP/2 frames (RFC 9113 §4)")
 struct HTTP2FrameReaderTests {
@@ -64,12 +66,12 @@ struct HTTP2FrameReaderTests {
     @Test("bytes that are not valid HTTP/2 end the connection")
     func refused() {
         let cases: [(what: String, bytes: [UInt8], code: HTTP2ErrorCode)] = [
-            ("HTTP/1.1", Array("HTTP/1.1 400 Bad Request\r\n\r\n".utf8), .frameSize),
+            ("HTTP/1.1", Array("HTTP/1.1 400 Bad Request\r\n\r\n".utf8), .frameSizeError),
             ("no SETTINGS first", RawFrame(.ping, payload: [0, 0, 0, 0, 0, 0, 0, 0]).bytes, .protocolError),
             (
                 "a frame too large",
                 Self.settings + RawFrame(.data, stream: 1, payload: .init(repeating: 0, count: 16_385)).bytes,
-                .frameSize
+                .frameSizeError
             ),
             ("CONTINUATION of nothing", Self.settings + RawFrame(.continuation, stream: 1).bytes, .protocolError),
             (

@@ -8,6 +8,7 @@ import Names
 import Testing
 
 @testable import DirectHTTP
+@testable import HTTPWire
 
 @Suite("Silent HTTP/2 connections", .timeLimit(.minutes(1)))
 struct HTTP2LivenessTests {

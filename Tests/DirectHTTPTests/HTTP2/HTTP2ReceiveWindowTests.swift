@@ -8,6 +8,7 @@ import Names
 import Testing
 
 @testable import DirectHTTP
+@testable import HTTPWire
 
 @Suite("Windows for data that a peer sends", .timeLimit(.minutes(1)))
 struct HTTP2ReceiveWindowTests {

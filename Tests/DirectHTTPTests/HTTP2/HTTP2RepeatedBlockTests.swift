@@ -7,13 +7,14 @@ import NIOHPACK
 import Testing
 
 @testable import DirectHTTP
+@testable import HTTPWire
 
 @Suite("Repeated header blocks of a server")
 struct HTTP2RepeatedBlockTests {
     /// A client's connection, and a decoder that decodes every block again.
     private struct Pair {
-        private var connection = HTTP2ClientConnection(role: .client, limits: .init())
-        private var decoder = HPACKTests.decoder(listSize: HTTP2ClientConnection.Limits().listSize)
+        private var connection = HTTP2Connection(role: .client, limits: .init())
+        private var decoder = HPACKTests.decoder(listSize: HTTP2Connection.Limits().listSize)
 
         init() throws { try connection.feed(ByteBuffer(bytes: RawFrame(.settings).bytes)) }
 
@@ -26,8 +27,8 @@ struct HTTP2RepeatedBlockTests {
             do {
                 try connection.feed(ByteBuffer(bytes: frame.bytes))
                 while let event = try connection.next(now: .uptimeNanoseconds(1)) {
-                    guard case .head(id, _, let fields, _) = event else { continue }
-                    received = fields.fields.map { "\($0.name.rawName): \($0.value)" }
+                    guard case .head(id, let head, _) = event else { continue }
+                    received = head.fields.map { "\($0.name.rawName): \($0.value)" }
                 }
             } catch {
                 received = nil

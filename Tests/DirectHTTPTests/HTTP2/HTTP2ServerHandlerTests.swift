@@ -6,6 +6,7 @@ import NIOEmbedded
 import Testing
 
 @testable import DirectHTTP
+@testable import HTTPWire
 
 @Suite("The server side of HTTP/2")
 struct HTTP2ServerHandlerTests {

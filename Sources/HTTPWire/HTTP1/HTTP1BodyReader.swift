@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import NIOCore
+
+/// Reads a body up to its end, whichever way that end is marked (RFC 9112 §6.3). It stops if the body is malformed.
+package struct HTTP1BodyReader {
+    /// A part of a body.
+    package enum Part: Equatable {
+        /// The next bytes of the content, without chunk framing; never empty.
+        case content(ByteBuffer)
+        /// The end.
+        ///
+        /// - Parameter trailers: the trailer section with its empty line; nil without trailers.
+        case end(trailers: ByteBuffer?)
+    }
+
+    private enum State {
+        case length(Int64)
+        case chunked(HTTP1ChunkScanner)
+        /// The trailers, which were not taken yet.
+        case trailers([UInt8])
+        case untilClose
+        case ended
+    }
+
+    private var state: State
+
+    /// - Parameters:
+    ///   - framing: how the body ends.
+    ///   - allowsBareLineFeed: whether the lines of a chunked body may end in LF alone.
+    package init(_ framing: HTTP1BodyFraming, allowsBareLineFeed: Bool = false) {
+        state =
+            switch framing {
+            case .none: .length(0)
+            case .length(let length): .length(length)
+            case .chunked: .chunked(HTTP1ChunkScanner(allowsBareLineFeed: allowsBareLineFeed))
+            case .untilClose: .untilClose
+            }
+    }
+
+    /// Whether all of the body was taken, or there is none.
+    package var isEnded: Bool {
+        switch state {
+        case .ended, .length(0): true
+        default: false
+        }
+    }
+
+    package var isUntilClose: Bool { if case .untilClose = state { true } else { false } }
+
+    /// The bytes still to come; nil if their number is unknown.
+    package var remaining: Int64? { if case .length(let remaining) = state { remaining } else { nil } }
+
+    /// Removes the next part of the body from the front of `bytes`; nil if more bytes are needed, and after the end.
+    package mutating func next(from bytes: inout ByteBuffer) throws(HTTP1Error) -> Part? {
+        switch state {
+        case .ended: return nil
+        case .length(0):
+            state = .ended
+            return .end(trailers: nil)
+        case .length(let left):
+            guard let piece = Self.take(left, from: &bytes) else { return nil }
+            state = .length(left - Int64(piece.readableBytes))
+            return .content(piece)
+        case .untilClose:
+            return Self.take(.max, from: &bytes).map(Part.content)
+        case .trailers(let section):
+            return end(section)
+        case .chunked(var scanner):
+            // Without this, the scanner's trailers would be copied as they grow.
+            state = .ended
+            var index = 0
+            let content = try bytes.withUnsafeReadableBytes { bytes in
+                Result { () throws(HTTP1Error) in try scanner.next(in: bytes, from: &index) }
+            }.get()
+            if let content {
+                bytes.moveReaderIndex(forwardBy: content.lowerBound)
+                state = .chunked(scanner)
+                return bytes.readSlice(length: content.count).map(Part.content)
+            }
+            bytes.moveReaderIndex(forwardBy: index)
+            if scanner.isEnded { return end(scanner.trailers) }
+            state = .chunked(scanner)
+            return nil
+        }
+    }
+
+    /// Removes the available part of the body from the front of `bytes` and returns it as it was received, with its chunk framing
+    /// but without trailers; nil if there is nothing to forward. The trailer section follows by itself: without forbidden
+    /// trailers and those in `connectionNames`, with its empty line.
+    package mutating func takeVerbatim(
+        from bytes: inout ByteBuffer,
+        without connectionNames: Set<String>
+    ) throws(HTTP1Error) -> ByteBuffer? {
+        switch state {
+        case .ended: return nil
+        case .length(let left):
+            let piece = Self.take(left, from: &bytes)
+            state = .length(left - Int64(piece?.readableBytes ?? 0))
+            return piece
+        case .untilClose:
+            return Self.take(.max, from: &bytes)
+        case .trailers(let section):
+            state = .ended
+            return TrailerFields.forwarded(section, without: connectionNames)
+        case .chunked(var scanner):
+            state = .ended
+            let trailersBefore = scanner.trailers.count
+            var index = 0
+            try bytes.withUnsafeReadableBytes { bytes in
+                Result { () throws(HTTP1Error) in
+                    while try scanner.next(in: bytes, from: &index) != nil {}
+                }
+            }.get()
+            let trailers = scanner.trailers.count - trailersBefore
+            let piece = Self.take(Int64(index - trailers), from: &bytes)
+            bytes.moveReaderIndex(forwardBy: trailers)
+            state = scanner.isEnded ? .trailers(scanner.trailers) : .chunked(scanner)
+            if piece == nil, scanner.isEnded { return try takeVerbatim(from: &bytes, without: connectionNames) }
+            return piece
+        }
+    }
+
+    private mutating func end(_ trailers: [UInt8]) -> Part {
+        state = .ended
+        // A section without trailers is an empty line.
+        return .end(trailers: trailers.count > 2 ? ByteBuffer(bytes: trailers) : nil)
+    }
+
+    private static func take(_ count: Int64, from bytes: inout ByteBuffer) -> ByteBuffer? {
+        let count = Int(min(count, Int64(bytes.readableBytes)))
+        return count > 0 ? bytes.readSlice(length: count) : nil
+    }
+}

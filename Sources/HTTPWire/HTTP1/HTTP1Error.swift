@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The reason why bytes are not an HTTP/1.x message (RFC 9112). The text completes "what the peer sent is not HTTP: …".
+package enum HTTP1Error: Error, Equatable {
+    /// The message breaks a rule, or could be read in two ways.
+    case malformed(String)
+    /// A head or a trailer section is larger than its limit, in bytes or fields.
+    case tooLarge(String)
+    /// The connection ended inside a message.
+    case endedEarly(String)
+
+    /// What is wrong.
+    package var message: String {
+        switch self {
+        case .malformed(let message), .tooLarge(let message), .endedEarly(let message): message
+        }
+    }
+}

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// How the end of a body is determined (RFC 9112 §6.3).
+package enum HTTP1BodyFraming: Equatable {
+    case none
+    case length(Int64)
+    case chunked
+    /// The body ends with the connection. Only for responses.
+    case untilClose
+}
+
+/// The fields that say where a message ends and whether its connection can be reused (RFC 9112 §6, §9.3).
+package struct HTTP1Framing {
+    /// The fields, in the order in which they were defined.
+    package enum Field: Sendable {
+        case contentLength
+        case transferEncoding
+        case connection
+    }
+
+    package private(set) var contentLength: Int64?
+    package private(set) var hasTransferCoding = false
+    /// Whether the last transfer coding is `chunked`.
+    package private(set) var isChunked = false
+    /// Whether `chunked` is the only transfer coding, once.
+    private var isOnlyChunked = false
+    /// Whether Connection says `close`. It overrides ``keepsAlive``.
+    package private(set) var closes = false
+    /// Whether Connection says `keep-alive`.
+    package private(set) var keepsAlive = false
+    /// The other names in Connection, in lower case: fields of this connection only (RFC 9110 §7.6.1).
+    package private(set) var connectionNames: Set<String> = []
+
+    package init() {}
+
+    /// The reason why other recipients might find another end of the message; nil if there is none.
+    package var ambiguity: String? {
+        if hasTransferCoding, !isOnlyChunked { return "Transfer-Encoding is something other than chunked" }
+        if hasTransferCoding, contentLength != nil {
+            return "it has two lengths, Content-Length and Transfer-Encoding"
+        }
+        return nil
+    }
+
+    /// Notes a field.
+    ///
+    /// - Parameters:
+    ///   - field: the field.
+    ///   - value: its value.
+    ///   - allowsRepetition: whether the same length may be given several times, as in responses (RFC 9112 §6.3).
+    ///   - nameLimit: the maximum number of names in Connection.
+    package mutating func note(
+        _ field: Field,
+        value: Bytes,
+        allowsRepetition: Bool = true,
+        nameLimit: Int
+    ) throws(HTTP1Error) {
+        switch field {
+        case .contentLength: try noteLength(value, allowsRepetition)
+        case .transferEncoding:
+            let codings = value.listElements
+            isOnlyChunked = !hasTransferCoding && codings.count == 1 && value.equals("chunked")
+            hasTransferCoding = true
+            isChunked = codings.last?.equals("chunked") ?? false
+        case .connection:
+            for name in value.listElements {
+                if name.equals("close") {
+                    closes = true
+                } else if name.equals("keep-alive") {
+                    keepsAlive = true
+                } else {
+                    guard connectionNames.count < nameLimit else {
+                        throw .malformed("Connection lists more than \(nameLimit) names")
+                    }
+                    connectionNames.insert(name.text.lowercased())
+                }
+            }
+        }
+    }
+
+    private mutating func noteLength(_ value: Bytes, _ allowsRepetition: Bool) throws(HTTP1Error) {
+        guard contentLength == nil || allowsRepetition else {
+            throw .malformed("it has several Content-Length fields")
+        }
+        if let length = Self.number(value) {
+            guard contentLength ?? length == length else { throw .malformed("it has several lengths") }
+            contentLength = length
+            return
+        }
+        guard allowsRepetition, value.contains(UInt8(ascii: ",")) else {
+            throw .malformed("Content-Length \"\(value.text.prefix(40))\" is not one number")
+        }
+        for part in value.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false) {
+            guard let length = Self.number(Bytes(rebasing: part).trimmed), contentLength ?? length == length else {
+                throw .malformed("Content-Length \"\(value.text.prefix(40))\" is not one number")
+            }
+            contentLength = length
+        }
+    }
+
+    /// The number that decimal digits stand for; nil if there are others, or more than Int64 can hold.
+    package static func number(_ digits: Bytes) -> Int64? {
+        guard !digits.isEmpty else { return nil }
+        var number: Int64 = 0
+        for digit in digits {
+            guard HTTPCharacters.isDigit(digit) else { return nil }
+            let (tens, overflows) = number.multipliedReportingOverflow(by: 10)
+            let (sum, overflowsToo) = tens.addingReportingOverflow(Int64(digit) - 48)
+            guard !overflows, !overflowsToo else { return nil }
+            number = sum
+        }
+        return number
+    }
+
+    // MARK: Decisions
+
+    /// The framing of a request's body (RFC 9112 §6.3, rules 4 to 7).
+    package var ofRequest: HTTP1BodyFraming {
+        if isChunked { return .chunked }
+        return contentLength.map { .length($0) } ?? .none
+    }
+
+    /// The framing of a response's body (RFC 9112 §6.3, rules 1 to 8).
+    package func ofResponse(toHead: Bool, status: Int) -> HTTP1BodyFraming {
+        if toHead || status < 200 || status == 204 || status == 304 { return .none }
+        if hasTransferCoding { return isChunked ? .chunked : .untilClose }
+        return contentLength.map { .length($0) } ?? .untilClose
+    }
+
+    /// Whether the sender keeps the connection open after the message (RFC 9112 §9.3).
+    package func keepsConnection(minorVersion: Int) -> Bool {
+        !closes && (minorVersion > 0 || keepsAlive)
+    }
+}

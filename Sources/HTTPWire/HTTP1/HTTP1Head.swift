@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import NIOCore
+
+/// The head of a message, as received: start line, field lines and the empty line (RFC 9112 §2.1).
+package struct HTTP1Head {
+    /// The bytes of the head as the peer sent them.
+    package let raw: ByteBuffer
+    /// Whether a field line is continued on the next line.
+    let isFolded: Bool
+
+    package init(raw: ByteBuffer, isFolded: Bool = false) {
+        self.raw = raw
+        self.isFolded = isFolded
+    }
+
+    /// Calls `body` with the lines of the head.
+    package func withLines<Value>(
+        _ body: (inout HTTP1Lines) throws(HTTP1Error) -> Value
+    ) throws(HTTP1Error) -> Value {
+        let text = isFolded ? Self.unfolded(raw) : raw
+        let result = text.withUnsafeReadableBytes { bytes in
+            Result { () throws(HTTP1Error) in
+                var lines = HTTP1Lines(bytes)
+                return try body(&lines)
+            }
+        }
+        return try result.get()
+    }
+
+    /// The head with spaces in place of the line ends inside of field values (RFC 9112 §5.2).
+    private static func unfolded(_ raw: ByteBuffer) -> ByteBuffer {
+        var text = raw
+        text.withUnsafeMutableReadableBytes { bytes in
+            for index in bytes.indices.dropLast() where bytes[index] == UInt8(ascii: "\n") {
+                guard HTTPCharacters.isBlank(bytes[index + 1]) else { continue }
+                bytes[index] = UInt8(ascii: " ")
+                if index > 0, bytes[index - 1] == UInt8(ascii: "\r") { bytes[index - 1] = UInt8(ascii: " ") }
+            }
+        }
+        return text
+    }
+}

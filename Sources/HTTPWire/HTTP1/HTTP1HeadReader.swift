@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import NIOCore
+
+/// Finds the end of a head that arrives in pieces (RFC 9112 §2.1). Time is linear, and memory has a bound.
+package struct HTTP1HeadReader {
+    /// How strictly the ends of lines are read.
+    package enum Strictness {
+        /// As a server must read requests: lines end in CR LF, and no line continues the one before.
+        case request
+        /// As a recipient may read responses: lines may end in LF alone (RFC 9112 §2.2), and fields may be folded (§5.2).
+        case response
+    }
+
+    private let strictness: Strictness
+    /// The maximum size of a head, in bytes.
+    private let limit: Int
+    /// Offsets from the start of the head: the first byte that was not searched yet, and the start of its line.
+    private var searched = 0
+    private var lineStart = 0
+    private var isFolded = false
+
+    package init(_ strictness: Strictness, limit: Int) {
+        self.strictness = strictness
+        self.limit = limit
+    }
+
+    /// Removes the head from the front of `bytes`; nil until it is complete. Until then, later calls pass the same bytes and those
+    /// that follow.
+    package mutating func take(from bytes: inout ByteBuffer) throws(HTTP1Error) -> HTTP1Head? {
+        let end = try bytes.withUnsafeReadableBytes { bytes in
+            Result { () throws(HTTP1Error) in try findEnd(bytes) }
+        }.get()
+        guard (end ?? bytes.readableBytes) <= limit else {
+            throw .tooLarge("its head is larger than \(limit) bytes")
+        }
+        guard let end, let raw = bytes.readSlice(length: end) else { return nil }
+        defer { (searched, lineStart, isFolded) = (0, 0, false) }
+        return HTTP1Head(raw: raw, isFolded: isFolded)
+    }
+
+    /// The length of the head with its empty line; nil if the bytes do not contain its end.
+    private mutating func findEnd(_ bytes: UnsafeRawBufferPointer) throws(HTTP1Error) -> Int? {
+        while let feed = bytes.firstIndex(of: UInt8(ascii: "\n"), from: searched) {
+            let hasReturn = feed > lineStart && bytes[feed - 1] == UInt8(ascii: "\r")
+            guard hasReturn || strictness == .response else { throw .malformed("a line ends in LF without CR") }
+            if feed - lineStart == (hasReturn ? 1 : 0) { return feed + 1 }
+            if lineStart > 0, HTTPCharacters.isBlank(bytes[lineStart]) { try noteFold(bytes) }
+            searched = feed + 1
+            lineStart = searched
+        }
+        searched = bytes.count
+        return nil
+    }
+
+    /// Notes that the current line continues the one before.
+    private mutating func noteFold(_ bytes: UnsafeRawBufferPointer) throws(HTTP1Error) {
+        guard strictness == .response else { throw .malformed("a field line is malformed") }
+        // The start line cannot be continued: the first field would have no name.
+        guard bytes.firstIndex(of: UInt8(ascii: "\n"), from: 0) != lineStart - 1 else {
+            throw .malformed("a header line has no name")
+        }
+        isFolded = true
+    }
+}

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import HTTPTypes
+import NIOCore
+
+/// The head of a response with swift-http-types' fields, and what it says about the body and the connection.
+package struct HTTP1ResponseHead {
+    package let response: HTTPResponse
+    /// 0 for `HTTP/1.0`, 1 for `HTTP/1.1`.
+    package let minorVersion: Int
+    let framing: HTTP1Framing
+
+    /// Reads a head.
+    ///
+    /// - Parameter fieldLimit: the maximum number of fields.
+    package init(_ head: HTTP1Head, fieldLimit: Int) throws(HTTP1Error) {
+        self = try head.withLines { lines throws(HTTP1Error) in
+            let status = try HTTP1StatusLine(lines.next())
+            var framing = HTTP1Framing()
+            let fields = try Self.fields(&lines, limit: fieldLimit, framing: &framing)
+            let code = HTTPResponse.Status(code: status.code, reasonPhrase: status.reason.text)
+            return HTTP1ResponseHead(
+                response: HTTPResponse(status: code, headerFields: fields),
+                minorVersion: status.minorVersion,
+                framing: framing
+            )
+        }
+    }
+
+    private init(response: HTTPResponse, minorVersion: Int, framing: HTTP1Framing) {
+        self.response = response
+        self.minorVersion = minorVersion
+        self.framing = framing
+    }
+
+    /// The trailers of a section.
+    ///
+    /// - Parameter fieldLimit: the maximum number of fields.
+    static func trailers(_ section: ByteBuffer, fieldLimit: Int) throws(HTTP1Error) -> HTTPFields {
+        try HTTP1Head(raw: section).withLines { lines throws(HTTP1Error) in
+            var framing = HTTP1Framing()
+            return try fields(&lines, limit: fieldLimit, framing: &framing)
+        }
+    }
+
+    private static func fields(
+        _ lines: inout HTTP1Lines,
+        limit: Int,
+        framing: inout HTTP1Framing
+    ) throws(HTTP1Error) -> HTTPFields {
+        var fields = HTTPFields()
+        fields.reserveCapacity(16)
+        while let line = lines.next() {
+            guard fields.count < limit else { throw .tooLarge("it has more than \(limit) header fields") }
+            let (name, value) = try HTTP1Lines.field(line)
+            guard let known = FieldNames.name(name) else {
+                throw .malformed("a header field's name has a forbidden character")
+            }
+            fields.append(try field(known.name, value))
+            if let role = known.role { try framing.note(role, value: value, nameLimit: limit) }
+        }
+        return fields
+    }
+
+    private static func field(_ name: HTTPField.Name, _ value: Bytes) throws(HTTP1Error) -> HTTPField {
+        var isPlain = true
+        for byte in value {
+            guard byte != 0, byte != 0x0d else { throw .malformed("the field \(name) holds a control character") }
+            if byte < 0x20 || byte > 0x7e { isPlain = false }
+        }
+        // Nearly all values are ASCII. Creating a field from bytes of unknown encoding costs more than the rest of the line.
+        if isPlain { return HTTPField(name: name, value: value.text) }
+        // Lenient: a cookie with a control character must reach the jar unchanged, so that the jar's rules reject it.
+        return HTTPField(name: name, lenientValue: value)
+    }
+}

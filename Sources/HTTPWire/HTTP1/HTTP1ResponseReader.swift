@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import HTTPTypes
+package import NIOCore
+
+/// Reads the bytes of one HTTP/1.x connection as responses (RFC 9112). Memory is bounded, and time is linear.
+///
+/// The caller feeds bytes from the socket, then takes events until there are none. Each request must be announced with
+/// ``expect(method:)``, because the request's method decides whether the response has a body.
+package struct HTTP1ResponseReader {
+    package enum Event: Equatable {
+        /// A 1xx response; the final one follows.
+        ///
+        /// - Parameter raw: the head as received.
+        case informational(HTTPResponse, raw: ByteBuffer)
+        /// The final response's head as received, and whether the connection can be reused after the response.
+        case head(HTTPResponse, raw: ByteBuffer, keepAlive: Bool)
+        case body(ByteBuffer)
+        case end(trailers: HTTPFields?)
+    }
+
+    /// The maximum number of informational responses to one request.
+    package static let maximumInformational = 32
+
+    private enum State {
+        case head(HTTP1HeadReader)
+        case body(HTTP1BodyReader)
+        /// The response is complete. Bytes that follow are unsolicited.
+        case done
+    }
+
+    /// The limits of a head: its size in bytes and its number of fields.
+    package struct Limits: Sendable {
+        package var headBytes: Int
+        package var fieldCount: Int
+
+        package init(headBytes: Int = 64 * 1024, fieldCount: Int = 1_000) {
+            self.headBytes = headBytes
+            self.fieldCount = fieldCount
+        }
+    }
+
+    private let limits: Limits
+    private var state = State.done
+    private var buffer = ByteBuffer()
+    private var method = HTTPRequest.Method.get
+    private var informationalCount = 0
+    /// The minor version of the final response's head: 0 or 1.
+    package private(set) var minorVersion = 1
+
+    package init(limits: Limits = Limits()) {
+        self.limits = limits
+    }
+
+    /// Whether unread bytes remain after the end of the response.
+    package var hasUnexplainedBytes: Bool { if case .done = state { buffer.readableBytes > 0 } else { false } }
+
+    /// The bytes of the body still to come; nil if that number is unknown or no body is expected.
+    package var restOfBody: Int64? { if case .body(let body) = state { body.remaining } else { nil } }
+
+    /// The allocated size of the buffer, in bytes.
+    package var capacity: Int { buffer.storageCapacity }
+
+    /// Begins the response to a request of this method.
+    package mutating func expect(method: HTTPRequest.Method) {
+        self.method = method
+        informationalCount = 0
+        expectHead()
+    }
+
+    private mutating func expectHead() {
+        state = .head(HTTP1HeadReader(.response, limit: limits.headBytes))
+    }
+
+    package mutating func feed(_ bytes: ByteBuffer) {
+        if buffer.readableBytes == 0 {
+            buffer = bytes
+        } else {
+            // Release the consumed bytes. Otherwise a stream whose pieces never end at a line or frame boundary stays in memory.
+            buffer.discardReadBytes()
+            buffer.writeImmutableBuffer(bytes)
+        }
+    }
+
+    /// The next event; nil if more bytes are needed.
+    package mutating func next() throws(HTTP1Error) -> Event? {
+        switch state {
+        case .done:
+            return nil
+        case .head(var reader):
+            let head = try reader.take(from: &buffer)
+            state = .head(reader)
+            guard let head else { return nil }
+            return try startResponse(HTTP1ResponseHead(head, fieldLimit: limits.fieldCount), raw: head.raw)
+        case .body(var body):
+            let part = try body.next(from: &buffer)
+            state = .body(body)
+            switch part {
+            case nil: return nil
+            case .content(let content): return .body(content)
+            case .end(let section):
+                var trailers: HTTPFields?
+                if let section {
+                    trailers = try HTTP1ResponseHead.trailers(section, fieldLimit: limits.fieldCount)
+                }
+                return finish(trailers: trailers)
+            }
+        }
+    }
+
+    /// Handles the end of the connection: it ends a body without a length and is an error for other incomplete responses.
+    package mutating func finishAtClose() throws(HTTP1Error) -> Event? {
+        switch state {
+        case .done: return nil
+        case .body(let body) where body.isUntilClose: return finish(trailers: nil)
+        case .head where buffer.readableBytes == 0:
+            throw .endedEarly("the server closed the connection without a response")
+        case .head where !buffer.readableBytesView.starts(with: HTTP1StatusLine.start.prefix(buffer.readableBytes)):
+            throw .malformed("it does not begin with a status line")
+        case .head:
+            throw .endedEarly("the server closed the connection in the middle of the head")
+        case .body:
+            throw .endedEarly("the server closed the connection in the middle of the body")
+        }
+    }
+
+    /// The bytes after a 101 head, for the protocol that took the connection over.
+    package mutating func takeRest() -> ByteBuffer {
+        defer { buffer = ByteBuffer() }
+        return buffer
+    }
+
+    private mutating func startResponse(_ head: HTTP1ResponseHead, raw: ByteBuffer) throws(HTTP1Error) -> Event {
+        var response = head.response
+        let status = response.status
+        if status.kind == .informational, status.code != 101 {
+            informationalCount += 1
+            guard informationalCount <= Self.maximumInformational else {
+                throw .malformed("too many informational responses, more than \(Self.maximumInformational)")
+            }
+            expectHead()
+            return .informational(response, raw: raw)
+        }
+        if status.code == 101 || (method == .connect && status.kind == .successful) {
+            // The connection is no longer HTTP.
+            state = .done
+            return .head(response, raw: raw, keepAlive: false)
+        }
+        minorVersion = head.minorVersion
+        var keepAlive = head.framing.keepsConnection(minorVersion: minorVersion)
+        let framing = head.framing.ofResponse(toHead: method == .head, status: status.code)
+        state = .body(HTTP1BodyReader(framing, allowsBareLineFeed: true))
+        if framing != .none, head.framing.hasTransferCoding {
+            // A response with both fields may be response smuggling: Transfer-Encoding takes precedence, and Content-Length must
+            // not be forwarded. HTTP/1.0 has no transfer codings, so a proxy may have framed the body differently (§6.1).
+            let hasLength = head.framing.contentLength != nil
+            if hasLength { response.headerFields[.contentLength] = nil }
+            if hasLength || minorVersion == 0 { keepAlive = false }
+        }
+        if framing == .untilClose { keepAlive = false }
+        return .head(response, raw: raw, keepAlive: keepAlive)
+    }
+
+    private mutating func finish(trailers: HTTPFields?) -> Event {
+        state = .done
+        // An idle connection holds no memory, and the channel can reuse the buffer for its next read.
+        if buffer.readableBytes == 0 { buffer = ByteBuffer() }
+        return .end(trailers: trailers)
+    }
+}

@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import HTTPTypes
+package import NIOCore
+
+// Processes the peer's frames (RFC 9113 §5.1, §6).
+extension HTTP2Connection {
+    /// Takes bytes from the peer; a server checks the client's preface first.
+    package mutating func feed(_ bytes: ByteBuffer) throws(HTTP2ConnectionError) {
+        var bytes = bytes
+        let length = min(preface.count, bytes.readableBytes)
+        if length > 0 {
+            // RFC 9113 §3.4.
+            guard let start = bytes.readBytes(length: length), preface.starts(with: start) else {
+                throw HTTP2ConnectionError(.protocolError, "it does not begin with the preface of HTTP/2")
+            }
+            preface = preface.dropFirst(length)
+        }
+        reader.feed(bytes)
+    }
+
+    /// The next event; nil if more bytes are needed.
+    ///
+    /// - Parameter now: the current time.
+    package mutating func next(now: NIODeadline) throws(HTTP2ConnectionError) -> Event? {
+        while let frame = try reader.next() {
+            let event: Event?
+            switch frame {
+            case .data(let id, let piece, let charged, let endStream):
+                event = try takeData(id, piece, charged: charged, endStream: endStream, now: now)
+            case .headers(let id, let block, let endStream):
+                event = try takeHeaders(id, block, endStream: endStream, now: now)
+            case .frame(let header, let payload):
+                event = try take(header, payload, now: now)
+            }
+            if let event { return event }
+        }
+        return nil
+    }
+
+    // MARK: Heads and bodies
+
+    private mutating func takeHeaders(
+        _ id: UInt32,
+        _ block: ByteBuffer,
+        endStream: Bool,
+        now: NIODeadline
+    ) throws(HTTP2ConnectionError) -> Event? {
+        let index = streams.index(forKey: id)
+        let isNew = role == .server && id % 2 == 1 && id > lastPeerID
+        let isWanted = index != nil || isNew && streams.count < limits.streams
+        let fields = try read(block, isWanted: isWanted)
+        if let index { return try takeHeaders(id, at: index, fields, endStream: endStream, now: now) }
+        guard isNew else {
+            try guardian.waste(now: now)
+            try checkClosed(id)
+            return nil
+        }
+        lastPeerID = id
+        guard isWanted, fields.headFault == nil, fields.allows(endStream: endStream) else {
+            try guardian.waste(now: now)
+            refuse(id, isWanted ? .protocolError : .refusedStream)
+            return nil
+        }
+        streams[id] = Stream(
+            hasHead: true,
+            rest: fields.contentLength,
+            isRemoteEnded: endStream,
+            receiveWindow: HTTP2ReceiveWindow(limits.streamWindow),
+            sendWindow: initialSendWindow
+        )
+        return .head(stream: id, fields, endStream: endStream)
+    }
+
+    /// Reads a header block, whether or not its fields are wanted: the compression state is the connection's.
+    private mutating func read(
+        _ block: ByteBuffer,
+        isWanted: Bool
+    ) throws(HTTP2ConnectionError) -> HTTP2HeaderBlock {
+        if let last = lastBlock.content(of: block) {
+            decoder.insert(last.insertions)
+            return last.fields
+        }
+        var fields = HTTP2HeaderBlock(isRequest: role == .server)
+        try decoder.decode(block) { if isWanted { fields.take($0) } }
+        if isWanted, let insertions = decoder.insertions {
+            lastBlock.note(block, (fields, insertions))
+        } else {
+            lastBlock.forget()
+        }
+        return fields
+    }
+
+    /// Takes a header block of an open stream: an informational response, the final head, or trailers.
+    private mutating func takeHeaders(
+        _ id: UInt32,
+        at index: Dictionary<UInt32, Stream>.Index,
+        _ fields: HTTP2HeaderBlock,
+        endStream: Bool,
+        now: NIODeadline
+    ) throws(HTTP2ConnectionError) -> Event? {
+        guard !streams.values[index].isRemoteEnded else {
+            return try fail(id, .streamClosed, "a header block follows the end of the stream", now: now)
+        }
+        guard !streams.values[index].hasHead else {
+            try guardian.waste(now: now)
+            guard endStream else { return try fail(id, .protocolError, "a second header block in the body", now: now) }
+            if let fault = fields.trailerFault { return try fail(id, .protocolError, fault, now: now) }
+            if let fault: Event = try end(id, at: index, now: now) { return fault }
+            return .trailers(stream: id, fields.fields)
+        }
+        if let fault = fields.headFault { return try fail(id, .protocolError, fault, now: now) }
+        let status = fields.status ?? 0
+        guard status >= 200 else {
+            streams.values[index].informationalCount += 1
+            guard streams.values[index].informationalCount <= Self.maximumInformational, !endStream, status != 101
+            else {
+                return try fail(id, .protocolError, "too many informational responses", now: now)
+            }
+            return .informational(stream: id, fields)
+        }
+        streams.values[index].hasHead = true
+        // There is at most one final head per request, and a response may consist of nothing else.
+        guardian.progress()
+        // The length of DATA must match Content-Length, if the response can have a body (RFC 9113 §8.1.1).
+        let hasBody = streams.values[index].mayHaveBody && status != 204 && status != 304
+        streams.values[index].rest = hasBody ? fields.contentLength : 0
+        if endStream, let fault: Event = try end(id, at: index, now: now) { return fault }
+        return .head(stream: id, fields, endStream: endStream)
+    }
+
+    private mutating func takeData(
+        _ id: UInt32,
+        _ piece: ByteBuffer,
+        charged: Int,
+        endStream: Bool,
+        now: NIODeadline
+    ) throws(HTTP2ConnectionError) -> Event? {
+        guard id != 0 else { throw HTTP2ConnectionError(.protocolError, "DATA on stream 0") }
+        guard charged <= receiveWindow else { throw HTTP2ConnectionError(.flowControlError, "more DATA than was allowed") }
+        receiveWindow -= charged
+        uncredited += charged
+        creditConnection()
+        guard let index = streams.index(forKey: id) else {
+            // Data that was in flight when we reset the stream is neither progress nor waste.
+            try checkClosed(id)
+            if piece.readableBytes == 0 { try guardian.waste(now: now) }
+            return nil
+        }
+        guard !streams.values[index].isRemoteEnded else {
+            return try fail(id, .streamClosed, "DATA follows the end of the stream", now: now)
+        }
+        guard streams.values[index].hasHead else {
+            return try fail(id, .protocolError, "DATA comes before the header block", now: now)
+        }
+        guard streams.values[index].receiveWindow.take(charged) else {
+            throw HTTP2ConnectionError(.flowControlError, "more DATA than was allowed for a stream")
+        }
+        if let rest = streams.values[index].rest {
+            guard piece.readableBytes <= rest else {
+                return try fail(id, .protocolError, "the body is longer than Content-Length", now: now)
+            }
+            streams.values[index].rest = rest - Int64(piece.readableBytes)
+        }
+        // For a server, DATA is no progress: only a complete, answered request is.
+        if piece.readableBytes == 0, !endStream {
+            try guardian.waste(now: now)
+        } else if role == .client {
+            guardian.progress()
+        }
+        if endStream, let fault: Event = try end(id, at: index, now: now) { return fault }
+        return .data(stream: id, piece, endStream: endStream)
+    }
+
+    /// Ends the peer's side of a stream. Returns an event if its body is too short.
+    private mutating func end(
+        _ id: UInt32,
+        at index: Dictionary<UInt32, Stream>.Index,
+        now: NIODeadline
+    ) throws(HTTP2ConnectionError) -> Event? {
+        guard streams.values[index].rest ?? 0 == 0 else {
+            return try fail(id, .protocolError, "the body is shorter than Content-Length", now: now)
+        }
+        streams.values[index].isRemoteEnded = true
+        if streams.values[index].isLocalEnded { remove(id) }
+        return nil
+    }
+
+    /// Resets a stream after a protocol violation. It counts as a cancellation: a client may cause resets on purpose
+    /// (CVE-2025-8671).
+    private mutating func fail(
+        _ id: UInt32,
+        _ code: HTTP2ErrorCode,
+        _ message: String,
+        now: NIODeadline
+    ) throws(HTTP2ConnectionError) -> Event {
+        if role == .server { try guardian.cancellation(now: now) }
+        reset(id, code)
+        return .failed(stream: id, message)
+    }
+
+    /// Checks a frame for a stream that is not in the table but would have to be open.
+    private func checkClosed(_ id: UInt32) throws(HTTP2ConnectionError) {
+        try checkOpened(id)
+        guard id <= lastReset else {
+            throw HTTP2ConnectionError(.streamClosed, "a frame for a stream that has ended")
+        }
+    }
+
+    /// Rejects a frame for an idle stream, on which only HEADERS and PRIORITY are allowed (RFC 9113 §5.1).
+    private func checkOpened(_ id: UInt32) throws(HTTP2ConnectionError) {
+        guard id % 2 == 1, role == .client ? id < nextID : id <= lastPeerID else {
+            throw HTTP2ConnectionError(.protocolError, "a frame for a stream that is not open")
+        }
+    }
+
+    /// Reopens the connection's window for all received data. The streams' windows bound the buffered data.
+    private mutating func creditConnection() {
+        guard uncredited >= limits.connectionWindow / 2 else { return }
+        out.writeWindowUpdate(uncredited)
+        receiveWindow += uncredited
+        uncredited = 0
+    }
+
+    // MARK: Other frames
+
+    private mutating func take(
+        _ header: HTTP2Frame.Header,
+        _ payload: ByteBuffer,
+        now: NIODeadline
+    ) throws(HTTP2ConnectionError) -> Event? {
+        try guardian.waste(now: now)
+        switch header.kind {
+        case .settings:
+            return try takeSettings(header, payload)
+        case .ping:
+            let value = try header.ping(payload)
+            guard !header.has(HTTP2Frame.Flags.acknowledgement) else { return nil }
+            try noteReply()
+            out.writePing(value, isAcknowledgement: true)
+        case .goAway:
+            let (last, code) = try header.goAway(payload)
+            // The owner removes the streams after the last one.
+            lastReset = max(lastReset, nextID - 1)
+            return .goAway(last: last, code)
+        case .resetStream:
+            let code = try header.resetCode(payload)
+            try checkOpened(header.stream)
+            guard streams[header.stream] != nil else { return nil }
+            if role == .server {
+                try guardian.cancellation(now: now)
+            } else {
+                // A proxy may still send frames for this stream.
+                lastReset = max(lastReset, header.stream)
+            }
+            remove(header.stream)
+            return .reset(stream: header.stream, code)
+        case .windowUpdate:
+            return try takeWindow(header.stream, header.windowIncrement(payload), now: now)
+        case .priority:
+            try header.checkPriority(payload)
+        case .pushPromise:
+            throw HTTP2ConnectionError(.protocolError, "a push that is not allowed")
+        case .data, .headers, .continuation, nil:
+            break
+        }
+        return nil
+    }
+
+    private mutating func takeSettings(
+        _ header: HTTP2Frame.Header,
+        _ payload: ByteBuffer
+    ) throws(HTTP2ConnectionError) -> Event? {
+        guard header.stream == 0 else { throw HTTP2ConnectionError(.protocolError, "SETTINGS on a stream") }
+        guard !header.has(HTTP2Frame.Flags.acknowledgement) else {
+            guard header.length == 0 else {
+                throw HTTP2ConnectionError(.frameSizeError, "an acknowledgement of SETTINGS has a payload")
+            }
+            return nil
+        }
+        try noteReply()
+        let settings = try HTTP2Settings(payload, mayAllowPush: role == .server)
+        if let size = settings.headerTableSize { encoder.setMaximumTableSize(size) }
+        if let size = settings.maximumFrame { maximumFrame = min(size, HTTP2Frame.largestWritten) }
+        if let window = settings.initialWindow {
+            let change = window - initialSendWindow
+            initialSendWindow = window
+            // Iterate over a copy of the keys: a view of the dictionary would make the first change copy all of it.
+            for id in Array(streams.keys) {
+                guard let index = streams.index(forKey: id) else { continue }
+                guard let window = HTTP2Frame.window(streams.values[index].sendWindow, changedBy: change) else {
+                    throw HTTP2ConnectionError(.flowControlError, "SETTINGS makes a window too large")
+                }
+                streams.values[index].sendWindow = window
+                queue(at: index)
+            }
+        }
+        out.writeFrame(.settings, flags: HTTP2Frame.Flags.acknowledgement, length: 0)
+        return settings.maximumStreams.map(Event.capacity)
+    }
+
+    private mutating func takeWindow(
+        _ id: UInt32,
+        _ increment: Int,
+        now: NIODeadline
+    ) throws(HTTP2ConnectionError) -> Event? {
+        guard id != 0 else {
+            guard increment > 0 else { throw HTTP2ConnectionError(.protocolError, "WINDOW_UPDATE increments by 0") }
+            guard let window = HTTP2Frame.window(sendWindow, changedBy: increment) else {
+                throw HTTP2ConnectionError(.flowControlError, "a window is larger than 2^31-1 octets")
+            }
+            sendWindow = window
+            return .window(stream: 0)
+        }
+        try checkOpened(id)
+        guard let index = streams.index(forKey: id) else { return nil }
+        guard increment > 0 else { return try fail(id, .protocolError, "WINDOW_UPDATE increments by 0", now: now) }
+        guard let window = HTTP2Frame.window(streams.values[index].sendWindow, changedBy: increment) else {
+            return try fail(id, .flowControlError, "a window is larger than 2^31-1 octets", now: now)
+        }
+        streams.values[index].sendWindow = window
+        queue(at: index)
+        return .window(stream: id)
+    }
+
+    /// Counts replies while the socket is not writable. A peer that sends PING or SETTINGS and does not read the replies would
+    /// fill our memory, even if it makes progress in between.
+    private mutating func noteReply() throws(HTTP2ConnectionError) {
+        guard isBlocked else { return }
+        repliesInWait += 1
+        guard repliesInWait <= HTTP2FloodGuard.limit else {
+            throw HTTP2ConnectionError(.enhanceYourCalm, "it does not read the answers that it asks for")
+        }
+    }
+}

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import HTTPTypes
+
+/// An error of the peer that ends the connection (RFC 9113 §5.4.1).
+package struct HTTP2ConnectionError: Error, Equatable {
+    package let code: HTTP2ErrorCode
+    package let message: String
+
+    package init(_ code: HTTP2ErrorCode, _ message: String) {
+        self.code = code
+        self.message = message
+    }
+}

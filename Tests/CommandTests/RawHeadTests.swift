@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import BeelineTesting
+import Foundation
+import Testing
+
+extension ProcessTests {
+    @Suite("Heads and trailers as curl prints them")
+    struct RawHeadTests {
+        private static let early = "HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n"
+        private static let head = "HTTP/1.1 200 fine\r\nX-one:1\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+        @Test("-i and -D print informational responses, the head as received, and trailers behind the body")
+        func everything() async throws {
+            let server = try await RawServer.start { connection in
+                _ = try await connection.receive(until: "\r\n\r\n")
+                try await connection.send(Self.early + Self.head + "2\r\nok\r\n0\r\nX-Sum: 7\r\n\r\n")
+            }
+            let lab = try await CommandLab()
+            let url = "http://127.0.0.1:\(server.port)/"
+            let run = try await lab.beeline(["-s", "-i", "-D", "heads", "-w", "%{size_header}", url])
+            #expect(run.status == 0, "\(run.errors)")
+            let heads = Self.early + Self.head
+            #expect(run.text == heads + "okX-Sum: 7\r\n\(heads.utf8.count)")
+            #expect(try lab.folder.text("heads") == heads + "X-Sum: 7\r\n")
+            await lab.stop()
+            await server.stop()
+        }
+
+        @Test("-i and -D print the heads of a request that fails later, and of each try")
+        func failure() async throws {
+            let moved = "HTTP/1.1 302 x\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n"
+            let server = try await RawServer.start { connection in
+                _ = try await connection.receive(until: "\r\n\r\n")
+                try await connection.send(moved)
+            }
+            let lab = try await CommandLab()
+            let url = "http://127.0.0.1:\(server.port)/"
+            let line = ["-s", "-L", "-i", "-D", "heads", "-o", "out", url]
+            let run = try await lab.beeline(line)
+            #expect(run.status == 7, "\(run.errors)")
+            #expect(try lab.folder.text("out") == moved)
+            #expect(try lab.folder.text("heads") == moved)
+            await lab.stop()
+            await server.stop()
+        }
+    }
+}
