@@ -153,7 +153,100 @@ struct OverloadTests {
         _ = try? channel.finish(acceptAlreadyClosed: true)
     }
 
-    @Test("the table of clients is rarely searched for idle clients, even when few are idle")
+    /// Tells how deep reads nest in one another.
+    private final class NestingProbe: ChannelInboundHandler {
+        typealias InboundIn = HTTPServerRequestPart
+
+        var deepest = 0
+        private var depth = 0
+
+        func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+            depth += 1
+            deepest = max(deepest, depth)
+            context.fireChannelRead(data)
+            depth -= 1
+        }
+    }
+
+    /// A connection whose peer does not read, with NIO's handler for pipelined requests.
+    private struct Pipeline {
+        let channel = EmbeddedChannel()
+        let socket = FullSocket()
+        let probe = NestingProbe()
+        let handler: RequestHandler
+        private let timer: ConnectionTimer
+
+        init(_ resolver: Resolver) throws {
+            let service = ServerService(ServerConfiguration(), resolver, try ZoneFiles([]))
+            try channel.connect(to: try SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
+            timer = ConnectionTimer(channel, HTTP2ServerHandler.Limits())
+            handler = RequestHandler(
+                service,
+                ConnectionEnds(peer: OverloadTests.client, trusting: []),
+                timer,
+                isOverTLS: true
+            )
+            try channel.pipeline.syncOperations.addHandlers([socket, HTTPServerPipelineHandler(), probe, handler])
+            channel.isWritable = false
+        }
+
+        func ask(ends: Bool = true) throws {
+            let head = HTTPRequestHead(version: .http1_1, method: .GET, uri: "/health")
+            try channel.writeInbound(HTTPServerRequestPart.head(head))
+            if ends { try channel.writeInbound(HTTPServerRequestPart.end(nil)) }
+        }
+
+        func end() {
+            while !socket.promises.isEmpty { socket.leave() }
+            timer.end()
+            _ = try? channel.finish(acceptAlreadyClosed: true)
+        }
+    }
+
+    @Test("requests that are pipelined behind a slow one are not answered from inside one another")
+    func nesting() throws {
+        let pipeline = try Pipeline(Self.resolver(ScriptedUpstream("script")))
+        for _ in 0...50 { try pipeline.ask() }
+        #expect(pipeline.socket.ends == 0)
+        // The first reply leaves, and all others are ready at once.
+        pipeline.channel.isWritable = true
+        pipeline.socket.leave()
+        #expect(pipeline.socket.ends == 51 && pipeline.probe.deepest == 1)
+        pipeline.end()
+    }
+
+    @Test("half a request that was pipelined has the time of a request, and not that of silence")
+    func halfARequest() throws {
+        let pipeline = try Pipeline(Self.resolver(ScriptedUpstream("script")))
+        try pipeline.ask()
+        try pipeline.ask(ends: false)
+        pipeline.channel.isWritable = true
+        for _ in 0..<2 { pipeline.socket.leave() }
+        #expect(pipeline.socket.ends == 1)
+        pipeline.channel.embeddedEventLoop.advanceTime(by: .seconds(9))
+        #expect(pipeline.channel.isActive)
+        pipeline.channel.embeddedEventLoop.advanceTime(by: .seconds(1))
+        #expect(!pipeline.channel.isActive)
+        pipeline.end()
+    }
+
+    @Test(
+        "a server that stops closes a connection when its reply has left, and one that rests at once",
+        arguments: [true, false]
+    )
+    func finishing(_ isAsked: Bool) throws {
+        let pipeline = try Pipeline(Self.resolver(ScriptedUpstream("script")))
+        if isAsked { try pipeline.ask() }
+        pipeline.handler.finish(pipeline.channel)
+        #expect(pipeline.channel.isActive == isAsked)
+        pipeline.socket.leave()
+        #expect(pipeline.channel.isActive == isAsked)
+        pipeline.socket.leave()
+        #expect(!pipeline.channel.isActive)
+        pipeline.end()
+    }
+
+    @Test("the table of clients is searched seldom, however few of them are idle")
     func makingRoom() {
         var limiter = RateLimiter(perSecond: 1, burst: 100, maxClients: 100)
         // One client has a full bucket again, and the others have used most of theirs.

@@ -257,7 +257,16 @@ struct ServerTests {
         await other.stop()
     }
 
-    @Test("an invalid configuration is refused at once")
+    @Test("a server that was stopped does not listen again")
+    func startAfterStop() async throws {
+        let lab = try await ServerLab()
+        await lab.server.stop()
+        let error = await #expect(throws: ServerError.self) { try await lab.server.start() }
+        #expect(error?.code == .cannotListen)
+        await lab.stop()
+    }
+
+    @Test("what cannot be served is refused at once")
     func refusals() async throws {
         var configuration = ServerConfiguration()
         configuration.zones = ["/does/not/exist"]

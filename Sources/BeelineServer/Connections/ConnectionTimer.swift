@@ -31,7 +31,11 @@ final class ConnectionTimer {
 
     /// Starts the time limit of a request when its first octets arrive.
     func received() {
-        guard isQuiet else { return }
+        if isQuiet { beginRequest() }
+    }
+
+    /// Starts the time limit of a request of which a part has arrived.
+    func beginRequest() {
         isQuiet = false
         wait(for: limits.requestTime)
     }

@@ -21,6 +21,12 @@ final class RequestHandler: ChannelInboundHandler {
     private var underWay = 0
     /// The task that waits for an upstream. Cancelled when the connection closes.
     private var work: Task<Void, Never>?
+    /// Whether the end of a reply is being written.
+    private var isEnding = false
+    /// Whether the connection closes after the reply whose end must be written next. Nil without such a reply.
+    private var nextEnd: Bool?
+    /// Whether to close the connection when the replies have left.
+    private var isFinishing = false
 
     init(_ service: ServerService, _ ends: ConnectionEnds, _ timer: ConnectionTimer, isOverTLS: Bool) {
         self.service = service
@@ -100,14 +106,34 @@ final class RequestHandler: ChannelInboundHandler {
     }
 
     private func end(_ context: ChannelHandlerContext, closes: Bool) {
-        context.writeAndFlush(wrapOutboundOut(.end(nil))).assumeIsolated().whenComplete { _ in
-            self.underWay -= 1
-            if closes {
-                context.close(promise: nil)
-            } else if self.underWay == 0 {
-                self.timer.waitForRequest()
+        nextEnd = closes
+        // NIO delivers the next pipelined request from inside the write of an end. If its reply ended there too, the requests that a
+        // client sent behind a slow one would nest, up to thousands deep, and overflow the stack.
+        guard !isEnding else { return }
+        isEnding = true
+        defer { isEnding = false }
+        while let closes = nextEnd.take() {
+            context.writeAndFlush(wrapOutboundOut(.end(nil))).assumeIsolated().whenComplete { _ in
+                self.ended(context, closes: closes)
             }
         }
+    }
+
+    /// The reply has left.
+    private func ended(_ context: ChannelHandlerContext, closes: Bool) {
+        underWay -= 1
+        if closes || (isFinishing && underWay == 0) {
+            context.close(promise: nil)
+        } else if underWay == 0 {
+            // The first part of the next request may have arrived during the reply.
+            if head == nil { timer.waitForRequest() } else { timer.beginRequest() }
+        }
+    }
+
+    /// Closes the connection when the replies have left. Runs on the channel's event loop.
+    func finish(_ channel: any Channel) {
+        isFinishing = true
+        if underWay == 0 { channel.close(promise: nil) }
     }
 
     func channelInactive(context: ChannelHandlerContext) {

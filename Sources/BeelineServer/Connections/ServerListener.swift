@@ -78,14 +78,20 @@ final class ServerListener: Sendable {
             )
             let channel = try await bootstrap.bind(to: address).get()
             listening.withLockedValue { $0 = channel }
+            // `stop` may have run before the channel was stored.
+            guard !service.isDraining else {
+                channel.close(promise: nil)
+                throw ServerError(.cannotListen, "the server was stopped")
+            }
             let port = channel.localAddress?.port.flatMap { UInt16(exactly: $0) } ?? configuration.listen.port
             return Endpoint(configuration.listen.address, port: port)
         } catch {
-            throw ServerError(.cannotListen, "cannot listen on \(configuration.listen): \(error)")
+            let message = "\(configuration.listen) cannot be listened at: \(error)"
+            throw error as? ServerError ?? ServerError(.cannotListen, message)
         }
     }
 
-    /// Stops accepting, sends GOAWAY to HTTP/2 clients, waits for pending answers and closes the remaining connections.
+    /// Stops accepting, sends GOAWAY to HTTP/2 clients, waits until the pending answers have left and closes the connections.
     func stop() async {
         service.drain()
         if let channel = listening.withLockedValue({ $0.take() }) { try? await channel.close().get() }
@@ -94,19 +100,37 @@ final class ServerListener: Sendable {
             // HTTP/1.1 connections do not have this handler. They close after their replies.
             channel.eventLoop.execute { Self.sayGoodbye(channel) }
         }
-        // The calling task is usually cancelled already, and a cancelled task cannot sleep.
-        await Task { [service, configuration] in
-            let clock = ContinuousClock()
-            let end = clock.now + configuration.drainTime
-            while service.underWay > 0, clock.now < end { try? await clock.sleep(for: .milliseconds(10)) }
-        }.value
+        let end = ContinuousClock.now + configuration.drainTime
+        await wait(until: end) { [service] in service.underWay == 0 }
+        for channel in channels { channel.eventLoop.execute { Self.finish(channel) } }
+        await wait(until: end) { [open] in open.withLockedValue { $0.isEmpty } }
         // Closes them concurrently: TLS waits up to a second for a client that is gone.
-        let closes = channels.map { $0.close() }
+        let closes = open.withLockedValue { $0.values.map { $0.close() } }
         for close in closes { try? await close.get() }
+    }
+
+    /// Waits until a condition holds, or a time has come. The calling task is usually cancelled already, and a cancelled task cannot
+    /// sleep, so another one waits.
+    private func wait(until end: ContinuousClock.Instant, for isDone: @escaping @Sendable () -> Bool) async {
+        await Task {
+            while !isDone(), ContinuousClock.now < end { try? await ContinuousClock().sleep(for: .milliseconds(10)) }
+        }.value
     }
 
     private static func sayGoodbye(_ channel: any Channel) {
         try? channel.pipeline.syncOperations.handler(type: HTTP2ServerHandler.self).sayGoodbye()
+    }
+
+    /// Closes a connection when its replies have left.
+    private static func finish(_ channel: any Channel) {
+        let pipeline = channel.pipeline.syncOperations
+        if let handler = try? pipeline.handler(type: HTTP2ServerHandler.self) {
+            handler.finish()
+        } else if let handler = try? pipeline.handler(type: RequestHandler.self) {
+            handler.finish(channel)
+        } else {
+            channel.close(promise: nil)
+        }
     }
 
     // MARK: Connections
@@ -141,6 +165,8 @@ final class ServerListener: Sendable {
             open.withLockedValue { $0[id] = nil }
             service.closed(client)
         }
+        // `stop` may have listed the open channels before this one was added.
+        if service.isDraining { throw ServerError(.cannotListen, "the server stops") }
         let timer = ConnectionTimer(channel, limits)
         guard let context = tls.withLockedValue({ $0 }) else { return try addHTTP1(channel, ends, timer) }
         timer.beginHandshake(TimeAmount(configuration.handshakeTimeout))

@@ -81,6 +81,8 @@ package final class HTTP2ServerHandler: ChannelInboundHandler {
     var pending: [UInt32: Pending] = [:]
     private var isReading = false
     private var hasEnded = false
+    /// Whether to close the connection when its streams have ended.
+    private var isFinishing = false
 
     /// When the socket became unwritable because the client does not read; nil while it is writable.
     private var stalledSince: NIODeadline?
@@ -152,6 +154,13 @@ package final class HTTP2ServerHandler: ChannelInboundHandler {
     package func sayGoodbye() {
         guard let context else { return }
         connection.goAway(.noError, isGraceful: true)
+        flush(context)
+    }
+
+    /// Closes the connection when its streams have ended and their replies have left.
+    package func finish() {
+        guard let context else { return }
+        isFinishing = true
         flush(context)
     }
 
@@ -266,6 +275,16 @@ package final class HTTP2ServerHandler: ChannelInboundHandler {
     }
 
     private func flush(_ context: ChannelHandlerContext) {
+        writeFrames(context)
+        guard isFinishing, pending.isEmpty, !hasEnded else { return }
+        hasEnded = true
+        // Writes complete in order, so all frames have left when this one completes.
+        context.writeAndFlush(wrapOutboundOut(ByteBuffer())).assumeIsolated().whenComplete { _ in
+            context.close(promise: nil)
+        }
+    }
+
+    private func writeFrames(_ context: ChannelHandlerContext) {
         guard connection.out.readableBytes > 0 else { return }
         var frames = ByteBuffer()
         swap(&frames, &connection.out)

@@ -130,7 +130,24 @@ struct HTTP2ServerHandlerTests {
         wire.end()
     }
 
-    @Test("a protocol error of the client ends the connection, with its error code")
+    @Test("a server that finishes closes when the last reply has left", arguments: [true, false])
+    func finishing(_ isAsked: Bool) throws {
+        let wire = try Wire()
+        wire.content = nil
+        if isAsked { try wire.send([Self.request(1)]) }
+        wire.handler?.sayGoodbye()
+        wire.handler?.finish()
+        #expect(wire.channel.isActive == isAsked)
+        if isAsked {
+            wire.reply(Array("answer".utf8), to: 1)
+            #expect(wire.channel.isActive)
+            #expect(try wire.frames().map(\.kind) == [7, 1, 0])
+        }
+        #expect(!wire.channel.isActive)
+        wire.end()
+    }
+
+    @Test("what no client may do ends the connection, with its reason")
     func connectionErrors() throws {
         let zero: [UInt8] = [0, 0, 0, 0]
         let rows: [(String, [RawFrame], UInt8)] = [
