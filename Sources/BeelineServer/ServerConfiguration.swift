@@ -18,6 +18,37 @@ public struct ServerConfiguration: Sendable {
         }
     }
 
+    /// The clients that may ask this machine's own resolver.
+    ///
+    /// It is asked for names that are kept from the upstreams: single labels, names such as `.lan` and `.internal`, search domains
+    /// and `ResolverConfiguration.denied`. Its answers come from the hosts file and the internal DNS, so they reveal internal
+    /// addresses. The other clients get the response code REFUSED. Zones and tables that you wrote answer all clients.
+    public struct PrivateNames: Hashable, Sendable {
+        private enum Clients {
+            case none
+            case loopback
+            case all
+        }
+
+        private let clients: Clients
+
+        /// No client.
+        public static let forNone = PrivateNames(clients: .none)
+        /// Clients with a loopback address, which are programs of this machine.
+        public static let forLoopback = PrivateNames(clients: .loopback)
+        /// All clients.
+        public static let forAll = PrivateNames(clients: .all)
+
+        /// Whether a client may ask.
+        func includes(_ client: IPAddress) -> Bool {
+            switch clients {
+            case .none: false
+            case .loopback: client.unmapped.isLoopback
+            case .all: true
+            }
+        }
+    }
+
     /// The endpoint to listen on. With port 0 the system chooses the port. Default: 127.0.0.1, port 8053.
     public var listen = Endpoint(IPAddress(v4: 0x7f00_0001), port: 8_053)
     /// The TLS files. Nil serves HTTP/1.1 in cleartext. Default: nil.
@@ -35,6 +66,9 @@ public struct ServerConfiguration: Sendable {
     /// Whether every question must come from an account. If true, the forms without accounts are refused. Default: false.
     public var requiresAccount = false
 
+    /// The clients that may ask this machine's own resolver for names that are kept from the upstreams. List a proxy of this
+    /// machine in ``trustedProxies``, or its clients count as programs of this machine. Default: clients with a loopback address.
+    public var privateNames = PrivateNames.forLoopback
     /// The proxies whose `X-Forwarded-For` is trusted. The field is read from its end up to the first address that is not a
     /// trusted proxy. That address is the client for limits and the access log. The field is ignored from other peers. Default:
     /// none.

@@ -250,6 +250,7 @@ extension ProcessTests {
                 (["--listen", "nonsense"], 64, "--listen"), (["--cert", "x"], 64, "go together"),
                 (["--zone", "missing.zone"], 64, "missing.zone"), (["--account", "1"], 64, "ID:SECRETFILE"),
                 (["--trust-proxy", "lb.test"], 64, "10.0.0.0/8"),
+                (["--private-names", "lan"], 64, "none, loopback or all"),
                 (["--account", "1:missing"], 26, "missing"), (["--listen", "192.0.2.1:0"], 7, "192.0.2.1"),
             ]
             for (arguments, status, words) in rows {

@@ -95,7 +95,15 @@ struct ServeArguments: ParsableArguments {
     @Flag(help: "Refuse queries in forms without accounts")
     var requireAccount = false
 
-    @Option(help: ArgumentHelp("Maximum queries per second of one client; 0 for no limit", valueName: "number"))
+    @Option(
+        help: ArgumentHelp(
+            "Who may ask this machine's own resolver, for names such as printer.lan: none, loopback or all",
+            valueName: "clients"
+        )
+    )
+    var privateNames = "loopback"
+
+    @Option(help: ArgumentHelp("Questions a second of one client; 0 is no limit", valueName: "number"))
     var rate = 200.0
 
     @Option(

@@ -33,6 +33,7 @@ struct ServePlan: Sendable {
             }
             return network
         }
+        configuration.privateNames = try Self.privateNames(arguments.privateNames)
         configuration.zones = arguments.zone
         switch (arguments.cert, arguments.key) {
         case (let certificate?, let key?): configuration.tls = .init(certificate: certificate, key: key)
@@ -46,6 +47,15 @@ struct ServePlan: Sendable {
         configuration.burst = Int(min(arguments.rate * 5, 1_000_000))
         configuration.requiresAccount = arguments.requireAccount
         configuration.accounts = try accounts()
+    }
+
+    private static func privateNames(_ text: String) throws(CommandFailure) -> ServerConfiguration.PrivateNames {
+        switch text {
+        case "none": .forNone
+        case "loopback": .forLoopback
+        case "all": .forAll
+        default: throw CommandFailure(.usage, "--private-names \"\(text)\": write none, loopback or all")
+        }
     }
 
     /// Returns the configuration with an access log. Prints zone reload errors on standard error.

@@ -7,9 +7,19 @@ import Names
 struct Answerer: Sendable {
     let resolver: Resolver
     let zones: ZoneFiles
+    var privateNames = ServerConfiguration.PrivateNames.forLoopback
+    /// Whether the client may ask this machine's own resolver.
+    private(set) var asksSystem = false
 
     /// The TTL of a stale answer, in seconds (RFC 8767 §4).
     private static let staleTTL: UInt32 = 30
+
+    /// The answerer for a client.
+    func serving(_ client: IPAddress) -> Answerer {
+        var answerer = self
+        answerer.asksSystem = privateNames.includes(client)
+        return answerer
+    }
 
     /// The answer, if it is available without waiting. Nil if an upstream must be asked.
     func known(_ name: DNSName, _ type: DNSType, _ subnet: IPNetwork?) -> ServerAnswer? {
@@ -18,6 +28,8 @@ struct Answerer: Sendable {
         guard let family = Self.family(type) else { return ServerAnswer(.notImplemented) }
         let target = finding?.outside ?? name
         guard let host = Self.host(target) else { return behind(finding, ServerAnswer(.noSuchName)) }
+        // The owner of a zone may publish a private name with an alias.
+        if finding == nil, isWithheld(host) { return resolver.hasTables ? nil : ServerAnswer(.refused) }
         let cached = resolver.current(host, families: Families(family), subnet: subnet)
         return cached.map { behind(finding, self.answer($0, target, family)) }
     }
@@ -30,6 +42,7 @@ struct Answerer: Sendable {
         guard let family = Self.family(type) else { return ServerAnswer(.notImplemented) }
         let target = finding?.outside ?? name
         guard let host = Self.host(target) else { return behind(finding, ServerAnswer(.noSuchName)) }
+        if finding == nil, isWithheld(host) { return await tableAnswer(host, target, family) }
         do throws(ResolutionError) {
             let resolution = try await resolver.resolve(host, families: Families(family), subnet: subnet)
             return behind(finding, self.answer(resolution, target, family))
@@ -64,6 +77,21 @@ struct Answerer: Sendable {
             for await one in group { found.append(one) }
             return found.sorted { $0.place < $1.place }.map(\.answer)
         }
+    }
+
+    /// Whether only tables may answer a name, because this machine's own resolver may not be asked for this client.
+    private func isWithheld(_ host: Host) -> Bool {
+        !asksSystem && !host.isLocalhost && resolver.isKeptFromUpstreams(host)
+    }
+
+    private func tableAnswer(_ host: Host, _ name: DNSName, _ family: IPAddress.Family) async -> ServerAnswer {
+        let records = await resolver.tableAnswer(to: Question(host, families: Families(family)))?[family]
+        guard let records else { return ServerAnswer(.refused) }
+        var answer = ServerAnswer()
+        answer.source = UpstreamKind.fixed.description
+        let ttl = UInt32(clamping: records.ttl?.components.seconds ?? 0)
+        answer.answers = records.addresses.map { DNSRecord(name, ttl: ttl, .address($0)) }
+        return answer
     }
 
     private func behind(_ finding: ZoneSet.Finding?, _ answer: ServerAnswer) -> ServerAnswer {

@@ -56,7 +56,7 @@ final class ServerService: Sendable {
         let router = Self.router(
             configuration,
             Accounts(configuration.accounts),
-            Answerer(resolver: resolver, zones: zones),
+            Answerer(resolver: resolver, zones: zones, privateNames: configuration.privateNames),
             wall
         )
         state = NIOLockedValueBox(State(router: router, limiter: limiter))
@@ -160,7 +160,8 @@ final class ServerService: Sendable {
     func drain() { state.withLockedValue { $0.isDraining = true } }
 
     func use(_ accounts: [ServerAccount]) {
-        let router = Self.router(configuration, Accounts(accounts), Answerer(resolver: resolver, zones: zones), wall)
+        let answerer = Answerer(resolver: resolver, zones: zones, privateNames: configuration.privateNames)
+        let router = Self.router(configuration, Accounts(accounts), answerer, wall)
         state.withLockedValue { $0.router = router }
     }
 

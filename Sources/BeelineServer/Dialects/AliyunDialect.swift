@@ -42,6 +42,7 @@ struct AliyunDialect: Sendable {
         }
         let subnet = subnets.allowed(fields["ip"])
         let client = request.client
+        let answerer = answerer.serving(client)
         return .later(lookUps: names.count * families.members.count) {
             var answers = await answerer.answers(names, families, subnet)
             // Omits names whose look-up failed, as if the question had not asked for them.
@@ -118,6 +119,7 @@ struct AliyunDialect: Sendable {
         let families = Self.families(fields["q"])
         let subnet = subnets.allowed(fields["cip"])
         let (client, mode) = (request.client, fields["m"] ?? "0")
+        let answerer = answerer.serving(client)
         return .later(lookUps: names.count * families.members.count) {
             var answers = await answerer.answers(names, families, subnet)
             answers.removeAll(where: \.saysNothing)

@@ -64,6 +64,7 @@ struct DNSPodDialect: Sendable {
         let hosts = names.compactMap(\.self)
         let options = Options(fields, client: request.client, names: hosts.count)
         let subnet = subnets.allowed(Self.address(fields["ip"], cipher))
+        let answerer = answerer.serving(request.client)
         return .later(lookUps: hosts.count * options.families.members.count) { [cipher, account] in
             let answers = await answerer.answers(hosts, options.families, subnet)
             // Omits names whose look-up failed, as if the question had not asked for them.

@@ -14,6 +14,7 @@ struct JSONDialect: Sendable {
         let typeText = fields["type"].flatMap { $0.isEmpty ? nil : $0 } ?? "A"
         guard let type = DNSType(label: typeText) else { return .reply(Self.refusal("type")) }
         let subnet = subnets.allowed(fields["edns_client_subnet"])
+        let answerer = answerer.serving(request.client)
         if let answer = answerer.known(name, type, subnet) { return .reply(Self.reply(name, type, answer)) }
         return .later(lookUps: 1) { Self.reply(name, type, await answerer.answer(name, type, subnet)) }
     }

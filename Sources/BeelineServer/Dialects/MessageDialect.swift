@@ -44,6 +44,7 @@ struct MessageDialect: Sendable {
         }
         guard question.recordClass == 1 else { return .reply(reply(query, options, ServerAnswer(.refused))) }
         let subnet = options.subnet.flatMap(subnets.allowed)
+        let answerer = answerer.serving(request.client)
         if let answer = answerer.known(question.name, question.type, subnet) {
             return .reply(reply(query, options, answer))
         }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import NIOConcurrencyHelpers
-import Names
+package import Names
 
 extension Resolver {
     private static let literal = Provenance(upstream: "literal", kind: .fixed)
@@ -59,5 +59,25 @@ extension Resolver {
     /// Whether the upstreams are asked for a name now.
     func belongsToUpstreams(_ host: Host) -> Bool {
         state.withLockedValue { $0.isOn && $0.policy.isForUpstreams(host) }
+    }
+
+    /// Whether a name is kept from the upstreams, so that only tables and the system are asked for it. Ignores the
+    /// switches and the canary, which apply to all names alike.
+    package func isKeptFromUpstreams(_ host: Host) -> Bool {
+        var policy = state.withLockedValue { $0.policy }
+        policy.canary = nil
+        return !policy.isForUpstreams(host)
+    }
+
+    /// Whether an upstream is a table that the user wrote.
+    package var hasTables: Bool { configuration.upstreams.contains { $0.kind == .fixed } }
+
+    /// The answer of the first table that has the name; nil if none has it.
+    package func tableAnswer(to question: Question) async -> Answer? {
+        for table in configuration.upstreams where table.kind == .fixed {
+            let answer = await withinBudget { try? await table.answer(question) } ?? nil
+            if let answer { return answer }
+        }
+        return nil
     }
 }

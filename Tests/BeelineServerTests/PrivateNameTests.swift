@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import BeelineTesting
+import HTTPDNS
+import NIOCore
+import Names
+import Testing
+
+@testable import BeelineServer
+
+@Suite("Names that only this machine's own resolver knows")
+struct PrivateNameTests {
+    private static let address = "10.0.0.5"
+
+    /// A service in front of a resolver whose system knows all names.
+    private static func service(
+        _ clients: ServerConfiguration.PrivateNames,
+        tables: [any Upstream] = []
+    ) throws -> (ServerService, Resolver) {
+        let answer = Answer(v4: .addresses([try #require(IPAddress(address))], ttl: .seconds(60)))
+        let system = ScriptedUpstream("system", kind: .system) { _ in .answer(answer) }
+        let upstream = ScriptedUpstream("script") { _ in
+            .answer(Answer(v4: .addresses([IPAddress(v4: 0xc633_6401)], ttl: .seconds(60))))
+        }
+        var settings = ResolverConfiguration(upstreams: tables + [upstream], system: system)
+        settings.networkMonitor = nil
+        settings.denied = ["corp.example.com"]
+        let resolver = Resolver(settings)
+        var configuration = ServerConfiguration()
+        configuration.privateNames = clients
+        return (ServerService(configuration, resolver, try ZoneFiles([])), resolver)
+    }
+
+    private static func body(_ service: ServerService, _ request: ServerRequest) async -> [UInt8] {
+        switch service.handle(request, now: .now()) {
+        case .reply(let reply): reply.body
+        case .later(_, let wait): await wait().body
+        }
+    }
+
+    /// What a client is told about a name in each form.
+    private static func told(_ service: ServerService, _ name: String, _ client: String) async throws -> [String: Bool]
+    {
+        let client = try #require(IPAddress(client))
+        var told: [String: Bool] = [:]
+        for target in ["/resolve?name=", "/d?dn=", "/1/d?host=", "/1/resolve?host=", "/v2/d?dn="] {
+            let body = await body(service, ServerRequest(.get, target: target + name, client: client))
+            told[target] = String(decoding: body, as: UTF8.self).contains(address)
+        }
+        let question = DNSQuestion(try #require(DNSName(name)), .a)
+        let message = try #require(DNSMessage(questions: [question]).encoded())
+        let type = "application/dns-message"
+        let request = ServerRequest(.post, target: "/dns-query", contentType: type, body: message, client: client)
+        let reply = try DNSMessage(octets: await body(service, request))
+        told["/dns-query"] = !reply.answers.isEmpty
+        if reply.answers.isEmpty { #expect(reply.flags.responseCode == .refused) }
+        return told
+    }
+
+    @Test(
+        "a client from elsewhere is told none of them in any form, unless all clients may ask",
+        arguments: [
+            (.forLoopback, "127.0.0.1", true), (.forLoopback, "::1", true), (.forLoopback, "192.0.2.7", false),
+            (.forLoopback, "10.0.0.9", false), (.forAll, "192.0.2.7", true), (.forNone, "127.0.0.1", false),
+        ] as [(ServerConfiguration.PrivateNames, String, Bool)]
+    )
+    func clients(_ clients: ServerConfiguration.PrivateNames, _ client: String, _ isTold: Bool) async throws {
+        let (service, resolver) = try Self.service(clients)
+        for name in ["printer.lan", "vault", "db.corp.example.com"] {
+            // The answer is in the cache.
+            _ = try await resolver.resolve(try Host(name))
+            let told = try await Self.told(service, name, client)
+            #expect(told.count == 6 && told.allSatisfy { $0.value == isTold }, "\(name): \(told)")
+        }
+        await resolver.shutdown()
+    }
+
+    @Test("public names and localhost are for all clients")
+    func publicNames() async throws {
+        let (service, resolver) = try Self.service(.forLoopback)
+        let client = try #require(IPAddress("192.0.2.7"))
+        for (name, address) in [("www.example.com", "198.51.100.1"), ("localhost", "127.0.0.1")] {
+            let body = await Self.body(service, ServerRequest(.get, target: "/d?dn=\(name)", client: client))
+            #expect(String(decoding: body, as: UTF8.self) == address)
+        }
+        await resolver.shutdown()
+    }
+
+    @Test("what the owner wrote into a table is for all clients")
+    func tables() async throws {
+        let table = FixedUpstream(HostsTable(parsing: "\(Self.address) printer.lan"))
+        let (service, resolver) = try Self.service(.forNone, tables: [table])
+        let told = try await Self.told(service, "printer.lan", "192.0.2.7")
+        #expect(told.allSatisfy { $0.value }, "\(told)")
+        #expect(try await Self.told(service, "vault", "192.0.2.7").allSatisfy { !$0.value })
+        await resolver.shutdown()
+    }
+}
