@@ -31,6 +31,8 @@ public final class HTTPDNSServer: Sendable {
     private let zones: ZoneFiles
     private let service: ServerService
     private let listener: ServerListener
+    /// Checks the zone files while the server runs, because a file on a network disk may block for any time.
+    private let work = BlockingWork(threads: 1, maxWaiting: 2)
 
     /// Makes a server that answers from a resolver. The caller owns the resolver: the server neither runs it nor shuts it down.
     ///
@@ -52,7 +54,9 @@ public final class HTTPDNSServer: Sendable {
     public func run() async {
         let clock = ContinuousClock()
         while (try? await clock.sleep(for: configuration.zoneInterval)) != nil {
-            for error in zones.reload().failures {
+            guard !zones.paths.isEmpty else { continue }
+            // Fails only if the task is cancelled, which also ends the loop.
+            for error in (try? await work.run { [zones] in .success(zones.reload().failures) }) ?? [] {
                 service.noteReloadFailure()
                 configuration.reloadFailed?(error)
             }

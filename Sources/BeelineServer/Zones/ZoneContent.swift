@@ -194,6 +194,8 @@ extension ZoneText.Word {
             } else {
                 guard let unit = units[character], let value = number else { return nil }
                 total += value * unit
+                // Checked for each part: a long word could overflow the sum.
+                guard total <= UInt64(UInt32.max) else { return nil }
                 number = nil
             }
         }

@@ -110,7 +110,7 @@ final class ZoneFiles: Sendable {
         func open(_ path: String) -> [UInt8]? {
             // Takes the stamp before reading, so that a write during the read triggers another read.
             stamps.updateValue(stamp(path), forKey: path)
-            return read(path)
+            return content(ofFileAt: path)
         }
         guard let octets = open(path) else { throw ServerError(.badZone, "\(path) cannot be read") }
         do throws(ServerError) {
@@ -120,25 +120,6 @@ final class ZoneFiles: Sendable {
         } catch {
             throw ServerError(.badZone, "\(path), \(error.message)")
         }
-    }
-
-    /// Reads a regular file and stops once it exceeds ``ZoneFile/maxOctets``. Refuses pipes and devices, which may block or never
-    /// end.
-    private static func read(_ path: String) -> [UInt8]? {
-        var status = stat()
-        guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
-            let file = fopen(path, "r")
-        else { return nil }
-        defer { fclose(file) }
-        var octets: [UInt8] = []
-        var piece = [UInt8](repeating: 0, count: 65_536)
-        // Reading beyond the limit shows that the file is too large.
-        while octets.count <= ZoneFile.maxOctets {
-            let count = fread(&piece, 1, piece.count, file)
-            octets += piece[..<count]
-            if count < piece.count { return ferror(file) == 0 ? octets : nil }
-        }
-        return octets
     }
 
     private static func twice(_ zone: Zone, _ first: String, _ second: String) -> ServerError {
@@ -160,4 +141,26 @@ final class ZoneFiles: Sendable {
             number: UInt64(truncatingIfNeeded: status.st_ino)
         )
     }
+}
+
+/// Reads a regular file and stops once it exceeds ``ZoneFile/maxOctets``. Nil for a file that cannot be read, and for pipes and
+/// devices, which may block or never end.
+private func content(ofFileAt path: String) -> [UInt8]? {
+    // With O_NONBLOCK, opening a pipe does not wait for a writer. Its kind is checked after it is open, so that no pipe can take the
+    // place of a file in between.
+    let descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
+    guard descriptor >= 0 else { return nil }
+    defer { close(descriptor) }
+    var status = stat()
+    guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
+    var octets: [UInt8] = []
+    var piece = [UInt8](repeating: 0, count: 65_536)
+    // Reading beyond the limit shows that the file is too large.
+    while octets.count <= ZoneFile.maxOctets {
+        let count = read(descriptor, &piece, piece.count)
+        if count < 0, errno == EINTR { continue }
+        guard count > 0 else { return count == 0 ? octets : nil }
+        octets += piece[..<count]
+    }
+    return octets
 }

@@ -5,7 +5,7 @@ import NIOPosix
 
 /// Runs blocking work that cannot be stopped, on a few threads of its own. A cancelled caller returns at once, and its
 /// work is skipped if it has not started.
-final class BlockingWork: Sendable {
+package final class BlockingWork: Sendable {
     private let pool: NIOThreadPool
     private let maxWaiting: Int
     private let count = NIOLockedValueBox(0)
@@ -13,7 +13,7 @@ final class BlockingWork: Sendable {
     /// - Parameters:
     ///   - threads: The maximum number of concurrent work items.
     ///   - maxWaiting: The maximum number of work items that wait or run; more fail with `busy`.
-    convenience init(threads: Int, maxWaiting: Int) {
+    package convenience init(threads: Int, maxWaiting: Int) {
         self.init(NIOThreadPool(numberOfThreads: max(1, threads)), maxWaiting: maxWaiting)
     }
 
@@ -34,7 +34,7 @@ final class BlockingWork: Sendable {
     ///
     /// - Throws: ``UpstreamError`` with code `cancelled` as soon as the task is cancelled, `busy` if too many work
     ///   items wait.
-    func run<Value: Sendable>(
+    package func run<Value: Sendable>(
         _ work: @escaping @Sendable () -> Result<Value, UpstreamError>
     ) async throws(UpstreamError) -> Value {
         let ticket = Ticket<Value>()
