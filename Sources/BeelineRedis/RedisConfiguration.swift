@@ -3,7 +3,8 @@
 #if Redis
 /// The location of a Redis or Valkey server, and the limits of its use.
 public struct RedisConfiguration: Sendable {
-    /// The host name or address of the server. Default: `127.0.0.1`.
+    /// The host name or address of the server. A name is looked up by the system's resolver each time that a connection is opened.
+    /// Default: `127.0.0.1`.
     public var host = "127.0.0.1"
     /// The port of the server. Default: 6379.
     public var port: UInt16 = 6_379
@@ -25,7 +26,15 @@ public struct RedisConfiguration: Sendable {
     /// The maximum time that the server keeps an answer, regardless of its TTL. Default: 1 day.
     public var maxTTL = Duration.seconds(86_400)
 
+    /// Called with the reason when the server cannot be used: it cannot be reached, is too slow, or refuses the login or a command.
+    /// Each reason is reported once until the server works again. Runs on the thread of the connection, so it must not block.
+    /// Default: nil.
+    public var unavailable: (@Sendable (_ reason: String) -> Void)?
+
     /// Makes a configuration with the defaults.
     public init() {}
+
+    /// ``patience``, bounded because the socket calls treat zero as no limit and refuse large values.
+    var boundedPatience: Duration { min(max(patience, .milliseconds(1)), .seconds(3_600)) }
 }
 #endif

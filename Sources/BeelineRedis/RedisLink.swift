@@ -2,6 +2,7 @@
 
 #if Redis
 import CHiredis
+import Names
 
 /// The server's reply to one command.
 enum RedisValue: Hashable, Sendable {
@@ -9,8 +10,18 @@ enum RedisValue: Hashable, Sendable {
     case integer(Int64)
     /// The key does not exist.
     case nothing
-    /// An error, or a reply of an unexpected type.
+    /// The server refused the command.
+    case refused(String)
+    /// A reply of an unexpected type, or a key of another type.
     case unexpected
+
+    /// The reason why the server refused the command. Nil for other replies.
+    var refusal: String? { if case .refused(let reason) = self { reason } else { nil } }
+}
+
+/// A connection that could not be opened.
+struct RedisFault: Error {
+    let reason: String
 }
 
 /// A connection to a server. Calls block for at most twice the patience.
@@ -22,20 +33,25 @@ final class RedisLink: @unchecked Sendable {
 
     private let context: UnsafeMutablePointer<redisContext>
     private let patience: Duration
+    /// The address of the server.
+    let address: IPAddress
     /// Whether an exchange has returned replies. The greeting may be empty and then does not count.
     private var hasAnswered = false
     /// Whether the server closed a working connection, rather than being slow.
     private(set) var wasCut = false
 
-    /// Connects and logs in. Nil if the server is unavailable or rejects the login.
-    init?(_ configuration: RedisConfiguration) {
-        let patience = timeval(configuration.patience)
-        guard let context = redisConnectWithTimeout(configuration.host, CInt(configuration.port), patience) else {
-            return nil
+    /// Connects to an address and logs in. hiredis gets no name, because it would look it up without a time limit.
+    init(_ configuration: RedisConfiguration, at address: IPAddress) throws(RedisFault) {
+        let patience = timeval(configuration.boundedPatience)
+        guard let context = redisConnectWithTimeout(address.description, CInt(configuration.port), patience) else {
+            throw RedisFault(reason: "no memory for a connection")
         }
         self.context = context
-        self.patience = configuration.patience
-        guard context.pointee.err == 0, redisSetTimeout(context, patience) == REDIS_OK else { return nil }
+        self.patience = configuration.boundedPatience
+        self.address = address
+        guard context.pointee.err == 0, redisSetTimeout(context, patience) == REDIS_OK else {
+            throw RedisFault(reason: fault)
+        }
         var greeting: [[[UInt8]]] = []
         if let password = configuration.password {
             greeting.append((["AUTH"] + [configuration.user, password].compactMap(\.self)).map { Array($0.utf8) })
@@ -43,10 +59,17 @@ final class RedisLink: @unchecked Sendable {
         if configuration.database != 0 {
             greeting.append(["SELECT", "\(configuration.database)"].map { Array($0.utf8) })
         }
-        guard let replies = exchange(greeting), !replies.contains(.unexpected) else { return nil }
+        guard let replies = exchange(greeting) else { throw RedisFault(reason: fault) }
+        if let refusal = replies.lazy.compactMap(\.refusal).first { throw RedisFault(reason: refusal) }
     }
 
     deinit { redisFree(context) }
+
+    /// The reason why the connection is no longer usable.
+    var fault: String {
+        guard context.pointee.err != 0 else { return "no reply within \(patience)" }
+        return withUnsafeBytes(of: context.pointee.errstr) { String(printable: $0.prefix { $0 != 0 }) }
+    }
 
     /// Sends commands together and waits for all replies. Nil if the connection is no longer usable.
     func exchange(_ commands: [[[UInt8]]]) -> [RedisValue]? {
@@ -122,8 +145,20 @@ extension RedisValue {
             self = .octets(Array(bytes))
         case REDIS_REPLY_INTEGER: self = .integer(reply.integer)
         case REDIS_REPLY_NIL: self = .nothing
+        case REDIS_REPLY_ERROR:
+            let text = String(printable: UnsafeRawBufferPointer(start: reply.str, count: Int(reply.len)))
+            // The key belongs to another program. Every other error concerns the server.
+            self = text.hasPrefix("WRONGTYPE") ? .unexpected : .refused(text)
         default: self = .unexpected
         }
+    }
+}
+
+extension String {
+    /// A text of the server for logs: at most 200 characters, printable ASCII only.
+    fileprivate init(printable octets: some Sequence<UInt8>) {
+        let printable = octets.prefix(200).map { (0x20...0x7e).contains($0) ? $0 : UInt8(ascii: "?") }
+        self.init(decoding: printable, as: UTF8.self)
     }
 }
 

@@ -3,6 +3,7 @@
 #if Redis
 import BeelineServer
 import BeelineTesting
+import Dispatch
 import HTTPDNS
 import NIOConcurrencyHelpers
 import Names
@@ -101,7 +102,13 @@ struct RedisTests {
         try await withTimeLimit(.seconds(30), { "the connection" }) {
             while !reading.isConnected { try await Task.sleep(for: .milliseconds(5)) }
         }
-        #expect(await reading.answer(to: Question(host, families: .v4), from: "one")?.v4?.addresses == [Self.address])
+        // The answer is written behind its caller.
+        try await withTimeLimit(.seconds(30), { "the answer" }) {
+            while true {
+                let answer = await reading.answer(to: Question(host, families: .v4), from: "one")
+                if let answer { return #expect(answer.v4?.addresses == [Self.address]) }
+            }
+        }
         await scout.shutDown()
         await writing.shutDown()
         await reading.shutDown()
@@ -237,7 +244,140 @@ struct RedisTests {
         await server.stop()
     }
 
-    @Test("waiting questions are sent in batches of limited size, each with the full time limit")
+    @Test(
+        "a server that refuses commands is left alone for ever longer, and the reason is told once",
+        arguments: [
+            "READONLY You can't write against a read only replica.", "NOAUTH Authentication required.",
+            "OOM command not allowed when used memory > 'maxmemory'.", "LOADING Redis is loading the dataset in memory",
+            "MISCONF Errors writing to the AOF file: No space left on device",
+        ]
+    )
+    func refusals(_ reason: String) async throws {
+        let server = try await RawServer.start { connection in
+            while let bytes = try await connection.receive() {
+                // A replica answers questions and refuses writes.
+                let replies = String(decoding: bytes, as: UTF8.self).split(separator: "*").map { command in
+                    command.contains("SET") ? "-\(reason)\r\n" : command.contains("PTTL") ? ":-2\r\n" : "$-1\r\n"
+                }
+                try await connection.send(replies.joined())
+            }
+        }
+        let told = NIOLockedValueBox<[String]>([])
+        var configuration = RedisConfiguration()
+        configuration.port = server.port
+        configuration.patience = .seconds(20)
+        configuration.pause = .milliseconds(1)...Duration.seconds(10)
+        configuration.unavailable = { text in told.withLockedValue { $0.append(text) } }
+        let redis = RedisAnswers(configuration)
+        let question = Question(try Host("a.test"), families: .v4)
+        try await withTimeLimit(.seconds(30), { "a longer pause" }) {
+            while redis.nextPause < .milliseconds(64) {
+                _ = await redis.answer(to: question, from: "one")
+                await redis.share(
+                    Answer(v4: .addresses([Self.address], ttl: .seconds(60))),
+                    to: question,
+                    from: "one"
+                )
+                try await Task.sleep(for: .milliseconds(1))
+            }
+        }
+        #expect(told.withLockedValue { $0 } == [reason])
+        await redis.shutDown()
+        await server.stop()
+    }
+
+    @Test("a key of another program says nothing of the server")
+    func wrongType() async throws {
+        let server = try await RawServer.start { connection in
+            while try await connection.receive() != nil {
+                try await connection.send("-WRONGTYPE Operation against a key holding a wrong kind\r\n:-1\r\n")
+            }
+        }
+        var configuration = RedisConfiguration()
+        configuration.port = server.port
+        configuration.patience = .seconds(20)
+        let redis = RedisAnswers(configuration)
+        try await withTimeLimit(.seconds(30), { "the connection" }) {
+            while !redis.isConnected { try await Task.sleep(for: .milliseconds(1)) }
+        }
+        #expect(await redis.answer(to: Question(try Host("a.test"), families: .v4), from: "one") == nil)
+        #expect(redis.isConnected)
+        await redis.shutDown()
+        await server.stop()
+    }
+
+    @Test("the look-up of the server's name keeps no caller and no shutdown waiting; what is shared waits for it")
+    func slowName() async throws {
+        let commands = NIOLockedValueBox("")
+        let server = try await RawServer.start { connection in
+            while let bytes = try await connection.receive() {
+                commands.withLockedValue { $0 += String(decoding: bytes, as: UTF8.self) }
+                try await connection.send("+OK\r\n")
+            }
+        }
+        // One for each that waits for a name.
+        let (dns, blackHole) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        var configuration = RedisConfiguration()
+        configuration.host = "redis.test"
+        configuration.port = server.port
+        let (patience, question) = (configuration.patience, Question(try Host("a.test"), families: .v4))
+        configuration.patience = .seconds(20)
+        let redis = RedisAnswers(configuration) { _ in
+            dns.wait()
+            return .success([IPAddress(v6: 0, 1), IPAddress(v4: 0x7f00_0001)])
+        }
+        configuration.patience = patience
+        let lost = RedisAnswers(configuration) { _ in
+            blackHole.wait()
+            return .success([])
+        }
+        try await withTimeLimit(.seconds(30), { "what does not wait for the name" }) {
+            for answers in [redis, lost] {
+                #expect(await answers.answer(to: question, from: "one") == nil)
+                await answers.share(
+                    Answer(v4: .addresses([Self.address], ttl: .seconds(60))),
+                    to: question,
+                    from: "one"
+                )
+            }
+            await lost.shutDown()
+        }
+        #expect(commands.withLockedValue { $0.isEmpty })
+        dns.signal()
+        try await withTimeLimit(.seconds(30), { "the answer in the server" }) {
+            while !commands.withLockedValue({ $0.contains("198.51.100.1") }) {
+                try await Task.sleep(for: .milliseconds(1))
+            }
+        }
+        blackHole.signal()
+        await redis.shutDown()
+        await server.stop()
+    }
+
+    @Test("a name without addresses is told, and asked for again after the pause")
+    func noSuchServer() async throws {
+        let told = NIOLockedValueBox<[String]>([])
+        let asked = NIOLockedValueBox(0)
+        var configuration = RedisConfiguration()
+        configuration.host = "redis.test"
+        configuration.pause = .milliseconds(1)...Duration.milliseconds(2)
+        configuration.unavailable = { text in told.withLockedValue { $0.append(text) } }
+        let redis = RedisAnswers(configuration) { _ in
+            asked.withLockedValue { $0 += 1 }
+            return .success([])
+        }
+        let question = Question(try Host("a.test"), families: .v4)
+        try await withTimeLimit(.seconds(30), { "the next look-up" }) {
+            while asked.withLockedValue({ $0 }) < 3 {
+                _ = await redis.answer(to: question, from: "one")
+                try await Task.sleep(for: .milliseconds(1))
+            }
+        }
+        #expect(told.withLockedValue { $0 } == ["the name redis.test has no address"])
+        await redis.shutDown()
+    }
+
+    @Test("what waits goes out in batches of a bounded size, each with the patience of one")
     func batches() async throws {
         let gate = Gate()
         let sizes = NIOLockedValueBox<[Int]>([])
@@ -293,12 +433,18 @@ struct RedisTests {
             $0.database = 3
         }
         try await Self.connect(right)
-        let wrong = server.answers { $0.password = "wrong" }
+        let told = NIOLockedValueBox<[String]>([])
+        let wrong = server.answers {
+            $0.password = "wrong"
+            $0.unavailable = { text in told.withLockedValue { $0.append(text) } }
+        }
         for _ in 0..<20 {
             #expect(await wrong.answer(to: Question(try Host("a.test"), families: .v4), from: "one") == nil)
             try await Task.sleep(for: .milliseconds(5))
         }
         #expect(!wrong.isConnected)
+        let reasons = told.withLockedValue { $0 }
+        #expect(reasons.count == 1 && reasons.allSatisfy { $0.contains("password") }, "\(reasons)")
         await right.shutDown()
         await wrong.shutDown()
         server.stop()

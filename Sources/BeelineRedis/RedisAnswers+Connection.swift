@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if Redis
+import HTTPDNS
+import NIOConcurrencyHelpers
+import NIOPosix
+import Names
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+/// The queue, and the work on the thread of the connection.
+extension RedisAnswers {
+    /// Executes commands. Nil if the server is unavailable.
+    ///
+    /// - Parameter isShare: Whether the commands write. If the connection is not up yet, they are executed later, and the caller gets
+    ///   nil at once.
+    func ask(_ commands: [[[UInt8]]], isShare: Bool = false) async -> [RedisValue]? {
+        await withCheckedContinuation { waiter in
+            let (isTaken, mustStart) = state.withLockedValue { state -> (Bool, Bool) in
+                guard !state.isClosed else { return (false, false) }
+                if case .away(let until) = state.link {
+                    guard until <= clock.now else { return (false, false) }
+                    state.link = .connecting
+                }
+                // The look-up of the name starts the work when it ends.
+                let mustStart = !state.isBusy && !state.isResolving
+                if mustStart { state.isBusy = true }
+                let isTaken = (isShare || state.isUp) && state.waiting.count < configuration.maxWaiting
+                if isTaken {
+                    let limit = clock.now + (isShare ? Self.shareLimit : configuration.boundedPatience)
+                    let asker = state.isUp ? waiter : nil
+                    state.waiting.append(Job(commands: commands, isShare: isShare, limit: limit, waiter: asker))
+                }
+                return (isTaken && state.isUp, mustStart)
+            }
+            if !isTaken { waiter.resume(returning: nil) }
+            if mustStart { begin() }
+        }
+    }
+
+    /// Starts the work on the thread.
+    func begin() { thread.submit { [self] in if case .active = $0 { work() } } }
+
+    /// Runs on the thread until the queue is empty.
+    private func work() {
+        Self.blockPipeSignal()
+        link.withLockedValue { link in
+            while let step = next() {
+                switch step {
+                case .connect: link = connect()
+                case .giveUp(let jobs):
+                    for job in jobs { job.waiter?.resume(returning: nil) }
+                case .carryOut(let jobs):
+                    let replies = carryOut(jobs.flatMap(\.commands), &link, writes: jobs.contains(where: \.isShare))
+                    var rest = (replies ?? [])[...]
+                    for job in jobs {
+                        job.waiter?.resume(returning: replies.map { _ in Array(rest.prefix(job.commands.count)) })
+                        rest = rest.dropFirst(job.commands.count)
+                    }
+                }
+            }
+        }
+    }
+
+    /// Executes commands, on a new connection if the server has closed the present one. Nil without a usable connection.
+    private func carryOut(_ commands: [[[UInt8]]], _ link: inout RedisLink?, writes: Bool) -> [RedisValue]? {
+        var replies = link?.exchange(commands)
+        if replies == nil, let old = link, old.wasCut {
+            // The server may have closed an idle connection or restarted, so retry once.
+            link = connect(to: [old.address])
+            replies = link?.exchange(commands)
+        }
+        guard let used = link else { return nil }
+        // A server that refuses commands would look like a cache that never has an answer.
+        let refusal = replies?.lazy.compactMap(\.refusal).first
+        state.withLockedValue { state in
+            if refusal != nil { state.isRefused = true }
+            guard replies != nil, refusal == nil, writes || !state.isRefused else { return }
+            state.pause = configuration.pause.lowerBound
+            state.isRefused = false
+            state.told = []
+        }
+        if let fault = replies == nil ? used.fault : refusal {
+            link = nil
+            leaveAlone(fault)
+        }
+        return replies
+    }
+
+    /// Connects to the server, or starts to look up its name.
+    private func connect() -> RedisLink? {
+        if let address = place.literal { return connect(to: [address]) }
+        guard let known = state.withLockedValue({ $0.addresses.take() }) else {
+            state.withLockedValue { $0.link = .resolving }
+            place.lookUp { [self] in resolved($0) }
+            return nil
+        }
+        switch known {
+        case .success(let addresses): return connect(to: addresses)
+        case .failure(let error):
+            leaveAlone(error.message)
+            return nil
+        }
+    }
+
+    /// Connects to the first address that accepts within the patience.
+    private func connect(to addresses: [IPAddress]) -> RedisLink? {
+        let end = clock.now + configuration.boundedPatience
+        var reason = "the name \(configuration.host) has no address"
+        for address in addresses {
+            do throws(RedisFault) {
+                let link = try RedisLink(configuration, at: address)
+                state.withLockedValue { $0.link = .up }
+                return link
+            } catch {
+                reason = error.reason
+            }
+            guard clock.now < end else { break }
+        }
+        leaveAlone(reason)
+        return nil
+    }
+
+    private func resolved(_ addresses: Result<[IPAddress], UpstreamError>) {
+        let mustStart = state.withLockedValue { state in
+            guard state.isResolving, !state.isClosed else { return false }
+            state.addresses = addresses
+            state.link = .connecting
+            defer { state.isBusy = true }
+            return !state.isBusy
+        }
+        if mustStart { begin() }
+    }
+
+    /// The next step of the thread.
+    private enum Step {
+        case connect
+        case carryOut([Job])
+        /// The time limits of these jobs have passed.
+        case giveUp([Job])
+    }
+
+    /// The next step. Nil if the thread has nothing to do.
+    private func next() -> Step? {
+        state.withLockedValue { state in
+            if case .connecting = state.link, !state.isClosed { return .connect }
+            guard !state.waiting.isEmpty, !state.isResolving else {
+                state.isBusy = false
+                return nil
+            }
+            let now = clock.now
+            let late = state.waiting.filter { $0.limit < now }
+            if !late.isEmpty {
+                state.waiting.removeAll { $0.limit < now }
+                return .giveUp(late)
+            }
+            let jobs = Array(state.waiting.prefix(Self.batchSize))
+            state.waiting.removeFirst(jobs.count)
+            return .carryOut(jobs)
+        }
+    }
+
+    /// Leaves the server alone for a while, and reports a new reason.
+    private func leaveAlone(_ reason: String) {
+        let isNew = state.withLockedValue { state in
+            state.link = .away(until: clock.now + state.pause)
+            state.pause = min(state.pause * 2, configuration.pause.upperBound)
+            return state.told.count < Self.maxTold && state.told.insert(reason).inserted
+        }
+        if isNew { configuration.unavailable?(reason) }
+    }
+
+    /// hiredis writes to sockets that the server may have closed. An unblocked SIGPIPE would end the program.
+    private static func blockPipeSignal() {
+        var signals = sigset_t()
+        sigemptyset(&signals)
+        sigaddset(&signals, SIGPIPE)
+        pthread_sigmask(SIG_BLOCK, &signals, nil)
+    }
+}
+#endif

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if Redis
+import HTTPDNS
+import NIOPosix
+import Names
+
+/// The place of the server: an address, or a name that is looked up on a thread of its own, because `getaddrinfo` may block for any
+/// time.
+final class RedisPlace: Sendable {
+    typealias Addresses = Result<[IPAddress], UpstreamError>
+    typealias LookUp = @Sendable (_ name: String) -> Addresses
+
+    /// The address; nil if the place is a name.
+    let literal: IPAddress?
+    private let name: String
+    private let look: LookUp
+    private let thread = NIOThreadPool(numberOfThreads: 1)
+
+    init(_ name: String, _ look: @escaping LookUp) {
+        self.name = name
+        self.look = look
+        literal = IPAddress(name)
+        // Not later: a pool must not be started while it is shut down.
+        if literal == nil { thread.start() }
+    }
+
+    deinit { end() }
+
+    /// Looks up the name. Calls `done` with its addresses on the thread, unless ``end()`` is called before.
+    func lookUp(_ done: @escaping @Sendable (Addresses) -> Void) {
+        thread.submit { [name, look] state in
+            if case .active = state { done(look(name)) }
+        }
+    }
+
+    /// Starts no further look-ups. Does not wait for the one that runs.
+    func end() { thread.shutdownGracefully { _ in } }
+}
+#endif
