@@ -17,15 +17,28 @@ struct UpstreamHealthTests {
         return health
     }
 
-    @Test("three failures in a row take an upstream out of use, and a probe every 30 s checks whether it is back")
+    @Test("three failures in a row put an upstream out; probes look whether it is back, ever more rarely, up to 30 s")
     func down() {
         var health = Self.health(down: [0])
-        #expect(health.choose(among: [0, 1, 2], now: Self.at(1)) == .init(upstreams: [1, 2]))
-        #expect(health.choose(among: [0, 1, 2], now: Self.at(30)) == .init(upstreams: [1, 2], probe: 0))
-        #expect(health.choose(among: [0, 1, 2], now: Self.at(31)) == .init(upstreams: [1, 2]))
-        #expect(health.choose(among: [0, 1, 2], now: Self.at(60)) == .init(upstreams: [1, 2], probe: 0))
+        #expect(health.choose(among: [0, 1, 2], now: Self.at(0)) == .init(upstreams: [1, 2]))
+        var probed: [Int] = []
+        for second in 0...130 where health.choose(among: [0, 1, 2], now: Self.at(second)).probe == 0 {
+            probed.append(second)
+        }
+        #expect(probed == [1, 3, 7, 15, 31, 61, 91, 121])
         health.succeeded(0, after: .milliseconds(5))
-        #expect(health.choose(among: [0, 1, 2], now: Self.at(61)) == .init(upstreams: [0, 1, 2]))
+        #expect(health.choose(among: [0, 1, 2], now: Self.at(131)) == .init(upstreams: [0, 1, 2]))
+    }
+
+    @Test("an upstream that was away for a moment is asked again a second later, the only one there is as well")
+    func shortOutage() {
+        var health = Self.health(down: [0])
+        #expect(health.choose(among: [0], now: Self.at(0)) == .init(upstreams: []))
+        #expect(health.choose(among: [0], now: Self.at(1)) == .init(upstreams: [0]))
+        health.succeeded(0, after: .milliseconds(5))
+        // The next outage begins with a second, too.
+        for _ in 0..<3 { health.failed(0, .tryElsewhere, now: Self.at(9)) }
+        #expect(health.choose(among: [0], now: Self.at(10)) == .init(upstreams: [0]))
     }
 
     @Test("two failures and a success leave an upstream in use")
@@ -39,15 +52,15 @@ struct UpstreamHealthTests {
         #expect(health.choose(among: [0], now: Self.at(0)).upstreams == [0])
     }
 
-    @Test("while all upstreams are down, each one is asked one question per 30 s")
+    @Test("while all are down, each of them is asked one question at a time")
     func allDown() {
         var health = Self.health(down: [0, 1, 2])
-        #expect(health.choose(among: [0, 1, 2], now: Self.at(10)) == .init(upstreams: []))
+        #expect(health.choose(among: [0, 1, 2], now: Self.at(0)) == .init(upstreams: []))
         for upstream in 0...2 {
-            #expect(health.choose(among: [0, 1, 2], now: Self.at(30)) == .init(upstreams: [upstream]))
+            #expect(health.choose(among: [0, 1, 2], now: Self.at(1)) == .init(upstreams: [upstream]))
         }
-        #expect(health.choose(among: [0, 1, 2], now: Self.at(30)) == .init(upstreams: []))
-        #expect(health.choose(among: [0, 1, 2], now: Self.at(60)) == .init(upstreams: [0]))
+        #expect(health.choose(among: [0, 1, 2], now: Self.at(2)) == .init(upstreams: []))
+        #expect(health.choose(among: [0, 1, 2], now: Self.at(3)) == .init(upstreams: [0]))
     }
 
     @Test("an upstream that recovered is asked even though the first one is still down")

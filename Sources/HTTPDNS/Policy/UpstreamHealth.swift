@@ -5,6 +5,8 @@ struct UpstreamHealth {
     /// The bounds; see ``ResolverConfiguration``.
     struct Limits {
         var failuresUntilDown = 3
+        /// The time from the last failure to the first probe. It doubles with each probe, up to ``probeInterval``.
+        var firstProbe = Duration.seconds(1)
         var probeInterval = Duration.seconds(30)
         var pauseAfterRefusal = Duration.seconds(600)
     }
@@ -13,6 +15,8 @@ struct UpstreamHealth {
         var failures = 0
         /// When the upstream may be probed; nil unless it is down.
         var probeAt: Moment?
+        /// The probes since the upstream is down.
+        var probes = 0
         var pausedUntil = Moment.past
         /// When it last responded, even with an error.
         var answeredAt = Moment.past
@@ -39,8 +43,8 @@ struct UpstreamHealth {
         var probe: Int?
     }
 
-    /// The upstreams that may be asked now. An upstream that is down gets one question per `probeInterval`: in addition
-    /// to the others, or alone if all are down.
+    /// The upstreams that may be asked now. An upstream that is down gets one question at a time, at growing intervals: in
+    /// addition to the others, or alone if all are down.
     mutating func choose(among order: [Int], now: Moment) -> Choice {
         if !order.contains(where: { isDown($0, now: now) }) { return Choice(upstreams: order) }
         let ready = order.filter { states[$0].pausedUntil <= now }
@@ -48,8 +52,14 @@ struct UpstreamHealth {
         let due = ready.first { states[$0].probeAt.map { $0 <= now } ?? false }
         guard let due else { return Choice(upstreams: up) }
         // Only this upstream's probe time moves: otherwise the other upstreams that are down would never be probed.
-        states[due].probeAt = now + limits.probeInterval
+        states[due].probes += 1
+        states[due].probeAt = now + pause(after: states[due].probes)
         return up.isEmpty ? Choice(upstreams: [due]) : Choice(upstreams: up, probe: due)
+    }
+
+    /// The time to the next probe. An outage is often over in seconds, so the first probes come soon.
+    private func pause(after probes: Int) -> Duration {
+        min(limits.firstProbe * (1 << min(probes, 10)), limits.probeInterval)
     }
 
     /// Records an answer and its response time.
@@ -87,7 +97,8 @@ struct UpstreamHealth {
         case .tryElsewhere:
             states[upstream].failures += 1
             if states[upstream].failures >= limits.failuresUntilDown, states[upstream].probeAt == nil {
-                states[upstream].probeAt = now + limits.probeInterval
+                states[upstream].probes = 0
+                states[upstream].probeAt = now + pause(after: 0)
             }
         }
     }

@@ -90,7 +90,8 @@ public struct ResolverConfiguration: Sendable {
 
     /// Consecutive failures after which an upstream counts as down. Default: 3.
     public var failuresUntilDown = 3
-    /// How often an upstream that is down is probed. Default: 30 s.
+    /// The longest interval between probes of an upstream that is down. The first probe follows after a second, and the
+    /// interval doubles. Default: 30 s.
     public var probeInterval = Duration.seconds(30)
     /// How long an upstream that refuses the account is not asked. Default: 10 min.
     public var pauseAfterRefusal = Duration.seconds(600)
