@@ -327,7 +327,22 @@ struct AliyunTests {
         )
     }
 
-    @Test("a service that reports itself disabled is not asked until it reports itself enabled")
+    @Test("addresses that scheduling named are dead: the configured ones are asked, and not only in eight hours")
+    func scheduledAddressesAreDead() async throws {
+        let transport = ScriptedTransport(
+            .text(#"{"service_ip":["192.0.2.7"]}"#),
+            .failure(UpstreamError(.unreachable, "nobody there")),
+            .text(Self.single)
+        )
+        let upstream = Self.upstream(transport)
+        _ = await upstream.reschedule()
+        _ = try await upstream.answer(Question(host("www.aliyun.com"), families: .v4))
+        #expect(
+            transport.requests.dropFirst().map(\.origin.description) == ["http://192.0.2.7", "http://192.0.2.101"]
+        )
+    }
+
+    @Test("a service that says it is off is not asked, until it says otherwise")
     func switchedOff() async throws {
         let transport = ScriptedTransport(
             .text(#"{"service_ip":[],"service_status":"disable"}"#),

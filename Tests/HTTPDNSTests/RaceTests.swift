@@ -221,7 +221,49 @@ struct RaceTests {
         #expect(try await resolver.resolve(Self.www).source == .fresh)
     }
 
-    @Test("the answers of a prefetch belong to the network in which it was started")
+    @Test("what is done for many names ends with its task, and with the resolver", arguments: [true, false])
+    func cancelledForEach(_ isCancelled: Bool) async throws {
+        let resolver = KeepingTests.resolver([ScriptedUpstream("one")], clock: ManualClock()) { $0.prefetchWidth = 1 }
+        let gate = Gate()
+        let done = NIOLockedValueBox(0)
+        let work = Task {
+            await resolver.forEach(Array(0..<100)) { _ in
+                done.withLockedValue { $0 += 1 }
+                try? await gate.wait()
+            }
+        }
+        try await gate.arrivals(atLeast: 1)
+        if isCancelled { work.cancel() } else { await resolver.shutdown() }
+        gate.open()
+        await work.value
+        #expect(done.withLockedValue { $0 } == 1)
+        await resolver.shutdown()
+    }
+
+    @Test("a resolver that was shut down asks no upstream for a comparison")
+    func askAllAfterShutdown() async {
+        let upstream = ScriptedUpstream("one")
+        let resolver = KeepingTests.resolver([upstream], clock: ManualClock())
+        await resolver.shutdown()
+        let reports = await resolver.askAll(Self.www)
+        #expect(upstream.questions.isEmpty)
+        #expect(reports.count == 1)
+        #expect(throws: UpstreamError.self) { for report in reports { _ = try report.result.get() } }
+    }
+
+    @Test("two changes of the network at once leave the resolver in one network")
+    func concurrentChanges() async {
+        let resolver = KeepingTests.resolver([ScriptedUpstream("one")], clock: ManualClock())
+        for _ in 0..<200 {
+            async let one: Void = resolver.networkChanged(to: Network(id: "one", families: .v4))
+            async let other: Void = resolver.networkChanged(to: Network(id: "other", families: .v4))
+            _ = await (one, other)
+            #expect(resolver.network.id == resolver.state.withLockedValue { $0.network.id })
+        }
+        await resolver.shutdown()
+    }
+
+    @Test("what a prefetch brings belongs to the network in which it was asked for")
     func prefetchAcrossNetworks() async throws {
         let batch = HeldBatch()
         let resolver = KeepingTests.resolver([batch], clock: ManualClock())

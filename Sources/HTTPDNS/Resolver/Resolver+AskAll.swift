@@ -64,7 +64,18 @@ extension Resolver {
         // An upstream that answers one family per question is asked for both in turn here, so that the time covers
         // both.
         let question = Question(host, families: families, subnet: subnet)
-        state.withLockedValue { $0.questionsSent += 1 }
+        // Counted, because `shutdown()` returns when no upstream is being asked.
+        let isOpen = state.withLockedValue { state in
+            guard !state.isClosed else { return false }
+            state.questionsSent += 1
+            state.running += 1
+            return true
+        }
+        guard isOpen else {
+            let error = UpstreamError(.cancelled, "the resolver was shut down")
+            return UpstreamReport(upstream: upstream.name, kind: upstream.kind, result: .failure(error), time: .zero)
+        }
+        defer { answered() }
         let result = await withinBudget { () async -> Result<Answer, UpstreamError> in
             do throws(UpstreamError) {
                 return .success(try await self.checked(question, index, isTrusted))

@@ -81,9 +81,10 @@ extension Resolver {
         let forgotten = state.withLockedValue { state in
             state.network = network
             state.health.networkChanged()
+            // Under the state's lock, so that two concurrent changes leave the same network in both.
+            ranking.withLockedValue { $0.networkChanged(to: network) }
             return state.realms.enter(network.id)
         }
-        ranking.withLockedValue { $0.networkChanged(to: network) }
         useCurrentRealm()
         guard let forgotten else { return }
         for shard in shards {

@@ -28,11 +28,13 @@ extension Resolver {
         if let port { await probe(hosts, port: port) }
     }
 
-    /// Runs `body` for each element, at most ``ResolverConfiguration/prefetchWidth`` at a time.
+    /// Runs `body` for each element, at most ``ResolverConfiguration/prefetchWidth`` at a time. Skips the rest when the task
+    /// is cancelled or the resolver is shut down.
     func forEach<Element: Sendable>(_ elements: [Element], _ body: @escaping @Sendable (Element) async -> Void) async {
         await withTaskGroup(of: Void.self) { group in
             for (index, element) in elements.enumerated() {
                 if index >= max(1, configuration.prefetchWidth) { await group.next() }
+                guard !Task.isCancelled, !state.withLockedValue({ $0.isClosed }) else { break }
                 group.addTask { await body(element) }
             }
         }

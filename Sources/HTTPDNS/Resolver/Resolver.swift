@@ -26,7 +26,8 @@ public final class Resolver: Sendable {
     let random: @Sendable () -> Double
     /// The cache, split into shards with one lock each.
     let shards: [NIOLockedValueBox<Shard>]
-    /// The results of connection attempts. Its lock may be taken inside a shard's lock, never the other way round.
+    /// The results of connection attempts. Its lock may be taken inside a shard's or the state's lock, never the other way
+    /// round.
     let ranking: NIOLockedValueBox<EndpointRanking>
     /// Look-ups under way, the upstreams' health and the switches. A shard's lock may be taken inside its lock, never
     /// the other way round.

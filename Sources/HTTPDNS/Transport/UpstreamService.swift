@@ -17,6 +17,8 @@ final class UpstreamService: Sendable {
     /// Names that the certificate may be for, the likeliest first; empty: the certificate is for the address.
     private let names: [Host]
     private let transport: any UpstreamTransport
+    /// The endpoints of the configuration.
+    private let configured: [Endpoint]
     /// The addresses and names, and the indices of those in use.
     private let state: NIOLockedValueBox<State>
 
@@ -36,7 +38,8 @@ final class UpstreamService: Sendable {
         self.scheme = scheme
         self.names = names
         self.transport = transport
-        state = NIOLockedValueBox(State(endpoints: endpoints.isEmpty ? [fallback] : endpoints))
+        configured = endpoints.isEmpty ? [fallback] : endpoints
+        state = NIOLockedValueBox(State(endpoints: configured))
     }
 
     /// The service of a URL, at given addresses, or at its host if that is an address.
@@ -59,19 +62,21 @@ final class UpstreamService: Sendable {
 
     /// The endpoints, the one in use first.
     var endpoints: [Endpoint] {
-        get {
-            state.withLockedValue { state in
-                // The common case, which needs no copy.
-                if state.firstEndpoint == 0 { return state.endpoints }
-                return Array(state.endpoints[state.firstEndpoint...] + state.endpoints[..<state.firstEndpoint])
-            }
+        state.withLockedValue { state in
+            // The common case, which needs no copy.
+            if state.firstEndpoint == 0 { return state.endpoints }
+            return Array(state.endpoints[state.firstEndpoint...] + state.endpoints[..<state.firstEndpoint])
         }
-        set {
-            guard !newValue.isEmpty else { return }
-            state.withLockedValue { state in
-                guard state.endpoints != newValue else { return }
-                state = State(endpoints: newValue, firstName: state.firstName)
-            }
+    }
+
+    /// Sets the endpoints that the service names. Those of the configuration follow, because the named ones are valid for hours
+    /// and may all fail before they are updated.
+    func use(_ named: [Endpoint]) {
+        guard !named.isEmpty else { return }
+        let endpoints = named + configured.filter { !named.contains($0) }
+        state.withLockedValue { state in
+            guard state.endpoints != endpoints else { return }
+            state = State(endpoints: endpoints, firstName: state.firstName)
         }
     }
 

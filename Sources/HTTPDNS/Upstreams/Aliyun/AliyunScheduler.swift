@@ -45,7 +45,7 @@ final class AliyunScheduler: Sendable {
     func reschedule(_ service: UpstreamService) async -> Duration {
         do throws(UpstreamError) {
             let schedule = try await fetch()
-            if !schedule.endpoints.isEmpty { service.endpoints = schedule.endpoints }
+            service.use(schedule.endpoints)
             state.withLockedValue { $0 = State(isOn: schedule.isEnabled) }
             return AliyunSchedule.interval
         } catch {

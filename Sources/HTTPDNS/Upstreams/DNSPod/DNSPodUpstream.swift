@@ -120,7 +120,7 @@ public final class DNSPodUpstream: BatchUpstream, ScheduledUpstream {
                 { (reply) throws(UpstreamError) in try DNSPodEntries(try self.text(of: reply)) }
             )
             let port = service.endpoints[0].port
-            service.endpoints = entries.addresses.map { Endpoint($0, port: port) }
+            service.use(entries.addresses.map { Endpoint($0, port: port) })
             return entries.lifetime
         } catch {
             return .seconds(300)

@@ -6,6 +6,8 @@ public import Names
 public struct HostsTable: Hashable, Sendable {
     /// The maximum number of names parsed from a text; further lines are ignored.
     public static let maxNames = 1_000_000
+    /// The maximum number of addresses of one name; further ones are ignored.
+    public static let maxAddresses = 1_000
 
     private var addresses: [String: [IPAddress]] = [:]
 
@@ -30,7 +32,9 @@ public struct HostsTable: Hashable, Sendable {
     /// Adds an address for a name.
     public mutating func add(_ address: IPAddress, for host: Host) {
         let name = Self.key(host)
-        guard addresses[name]?.contains(address) != true else { return }
+        let known = addresses[name] ?? []
+        // Without a bound, a file with one name in all lines would take hours, because each address is searched for.
+        guard known.count < Self.maxAddresses, !known.contains(address) else { return }
         addresses[name, default: []].append(address)
     }
 
