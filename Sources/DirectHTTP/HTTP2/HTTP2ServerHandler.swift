@@ -81,7 +81,7 @@ package final class HTTP2ServerHandler: ChannelInboundHandler {
     var pending: [UInt32: Pending] = [:]
     private var isReading = false
     private var hasEnded = false
-    /// Whether to close the connection when its streams have ended.
+    /// Whether to close the connection when the replies have left.
     private var isFinishing = false
 
     /// When the socket became unwritable because the client does not read; nil while it is writable.
@@ -157,7 +157,7 @@ package final class HTTP2ServerHandler: ChannelInboundHandler {
         flush(context)
     }
 
-    /// Closes the connection when its streams have ended and their replies have left.
+    /// Closes the connection when the replies to the requests so far have left. Does not wait for the rest of a request.
     package func finish() {
         guard let context else { return }
         isFinishing = true
@@ -276,12 +276,17 @@ package final class HTTP2ServerHandler: ChannelInboundHandler {
 
     private func flush(_ context: ChannelHandlerContext) {
         writeFrames(context)
-        guard isFinishing, pending.isEmpty, !hasEnded else { return }
+        guard isFinishing, !hasEnded, !owesReplies else { return }
         hasEnded = true
         // Writes complete in order, so all frames have left when this one completes.
         context.writeAndFlush(wrapOutboundOut(ByteBuffer())).assumeIsolated().whenComplete { _ in
             context.close(promise: nil)
         }
+    }
+
+    /// Whether a request that was handed over has no whole reply yet.
+    private var owesReplies: Bool {
+        pending.contains { id, exchange in exchange.request == nil && connection.streams[id]?.isLocalEnded != true }
     }
 
     private func writeFrames(_ context: ChannelHandlerContext) {

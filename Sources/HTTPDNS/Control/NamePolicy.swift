@@ -24,8 +24,12 @@ public struct NamePolicy: Hashable, Sendable {
 
     /// Whether the upstreams are asked for a name. If not, fixed tables and the system are.
     public func isForUpstreams(_ host: Host) -> Bool {
-        guard canary?.isIncluded ?? true, !isPrivate(host), !denied.contains(host) else { return false }
-        return allowed?.contains(host) ?? true
+        (canary?.isIncluded ?? true) && !isKept(host)
+    }
+
+    /// Whether a name is kept from the upstreams, regardless of the canary, which applies to all names alike.
+    func isKept(_ host: Host) -> Bool {
+        isPrivate(host) || denied.contains(host) || !(allowed?.contains(host) ?? true)
     }
 
     /// Whether a name is valid only in a local network.

@@ -36,9 +36,7 @@ extension Resolver {
     ) async -> [UpstreamReport] {
         let families = families ?? configuration.families
         let upstreams = configuration.upstreams
-        var policy = state.withLockedValue { $0.policy }
-        policy.canary = nil
-        let isForUpstreams = policy.isForUpstreams(host)
+        let isForUpstreams = !isKeptFromUpstreams(host)
         let asksSystem =
             (system || !isForUpstreams) && configuration.system != nil && !upstreams.contains { $0.kind == .system }
         return await withTaskGroup(of: (Int, UpstreamReport).self) { group in

@@ -64,9 +64,7 @@ extension Resolver {
     /// Whether a name is kept from the upstreams, so that only tables and the system are asked for it. Ignores the
     /// switches and the canary, which apply to all names alike.
     package func isKeptFromUpstreams(_ host: Host) -> Bool {
-        var policy = state.withLockedValue { $0.policy }
-        policy.canary = nil
-        return !policy.isForUpstreams(host)
+        state.withLockedValue { $0.policy.isKept(host) }
     }
 
     /// Whether an upstream is a table that the user wrote.

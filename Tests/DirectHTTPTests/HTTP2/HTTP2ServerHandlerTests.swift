@@ -135,6 +135,8 @@ struct HTTP2ServerHandlerTests {
         let wire = try Wire()
         wire.content = nil
         if isAsked { try wire.send([Self.request(1)]) }
+        // The rest of this request is not waited for.
+        try wire.send([Self.request(3, method: "POST", ends: false)])
         wire.handler?.sayGoodbye()
         wire.handler?.finish()
         #expect(wire.channel.isActive == isAsked)
