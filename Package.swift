@@ -28,6 +28,8 @@ let asyncHTTPClient = Target.Dependency.product(
 let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
 let deque = Target.Dependency.product(name: "DequeModule", package: "swift-collections")
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
+/// SQLite itself, for its calls that GRDB does not have.
+let sqlite = Target.Dependency.product(name: "GRDBSQLite", package: "GRDB.swift")
 let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let metrics = Target.Dependency.product(name: "CoreMetrics", package: "swift-metrics")
@@ -165,7 +167,7 @@ let package = Package(
         ),
         .target(
             name: "BeelineStore",
-            dependencies: ["CookieJar", "HTTPDNS", nio("NIOConcurrencyHelpers"), grdb],
+            dependencies: ["CookieJar", "HTTPDNS", nio("NIOConcurrencyHelpers"), grdb, sqlite],
             swiftSettings: settings
         ),
         .target(

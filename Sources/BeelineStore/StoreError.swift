@@ -28,6 +28,8 @@ public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
         public static let closed = Code(description: "closed")
         /// The path contains no cookies of a supported browser.
         public static let unknownProfile = Code(description: "unknownProfile")
+        /// The calling task was cancelled.
+        public static let cancelled = Code(description: "cancelled")
         /// Another SQLite error.
         public static let failed = Code(description: "failed")
     }

@@ -15,6 +15,12 @@ extension CookieJar {
     /// Marks that the jar continues the state of an earlier process.
     package func markRestored() { state.withLockedValue { $0.isRestored = true } }
 
+    /// Whether a store persists the jar.
+    package var isKept: Bool { state.withLockedValue { $0.isKept } }
+
+    /// Marks that a store persists the jar.
+    package func markKept() { state.withLockedValue { $0.isKept = true } }
+
     /// The cookies that were sent or stored at `time` or later, compared in whole seconds.
     package func cookies(accessedSince time: CookieTime) -> [Cookie] {
         let second = time.wholeSeconds

@@ -145,12 +145,115 @@ struct HostileFileTests {
         #expect(folder.names.contains { $0.hasPrefix("answers.sqlite.damaged-") })
     }
 
-    @Test("a file is not set aside when SQLite runs out of memory")
+    @Test("A virtual table in the place of a browser's table is no table: a view without an end may be behind it")
+    func endlessVirtualTable() async throws {
+        let folder = try Folder()
+        try folder.makeDatabase("cookies.sqlite") { db in
+            try db.execute(
+                sql: """
+                    CREATE VIEW v (n, host, path, name, value, expiry, isSecure, isHttpOnly) AS
+                        \(Self.endless) n, 'a.test', '/', 'n' || n, 'v', 4102444800, 0, 0 FROM endless;
+                    CREATE VIRTUAL TABLE moz_cookies USING
+                        fts5(host, path, name, value, expiry, isSecure, isHttpOnly, content='v', content_rowid='n')
+                    """
+            )
+        }
+        let path = folder.file("cookies.sqlite")
+        let error = await #expect(throws: StoreError.self) {
+            try await withTimeLimit(.seconds(60), { "a file without an end" }) {
+                _ = try await BrowserProfile.cookies(at: path)
+            }
+        }
+        #expect(error?.code == .unknownProfile)
+    }
+
+    @Test("A column that is computed as a gigabyte takes no memory, and is damage in a file of ours")
+    func computedValue() async throws {
+        let folder = try Folder()
+        let first = try await CookieDatabase.open(folder)
+        first.jar.put("a", "1")
+        try await first.close()
+        try folder.look { db in
+            let columns = try String.fetchAll(db, sql: "SELECT name FROM pragma_table_info('cookie')")
+            let special = ["value": "value AS (zeroblob(900000000)) VIRTUAL", "id": "id INTEGER PRIMARY KEY"]
+            let definitions = columns.map { special[$0] ?? $0 }
+            try db.execute(
+                sql: """
+                    DROP TABLE cookie;
+                    CREATE TABLE cookie (\(definitions.joined(separator: ", ")));
+                    INSERT INTO cookie (id, domain, created, expires, revision)
+                        VALUES (1, 'a.test', 1, 4102444800000000, 1);
+                    """
+            )
+        }
+        let error = await #expect(throws: StoreError.self) { try await BrowserProfile.cookies(at: folder.file()) }
+        #expect(error?.code == .damaged)
+        let second = try await CookieDatabase.open(folder)
+        #expect(second.report.setAside != nil)
+        try await second.close()
+    }
+
+    @Test("More rows than a browser has cookies are not read")
+    func manyRows() {
+        #expect(throws: Never.self) { try BrowserProfile.checkCount(BrowserProfile.maximumRows) }
+        #expect(throws: DatabaseError.self) { try BrowserProfile.checkCount(BrowserProfile.maximumRows + 1) }
+    }
+
+    @Test("An import whose task is cancelled ends, also in the middle of a statement")
+    func cancelled() async throws {
+        let folder = try Folder()
+        try await CookieDatabase.open(folder).close()
+        let reading = Task { try await BrowserProfile.cookies(at: folder.file()) }
+        reading.cancel()
+        let error = await #expect(throws: StoreError.self) { try await reading.value }
+        #expect(error?.code == .cancelled)
+
+        let path = folder.file()
+        let (began, begin) = AsyncStream<Void>.makeStream()
+        let computing = Task {
+            try await Connection.offPool { stop throws(StoreError) in
+                let connection = try Connection(path: path, busyTimeout: .zero)
+                defer { try? connection.close() }
+                return try connection.perform(stoppedBy: stop) { db in
+                    begin.yield()
+                    return try Int.fetchOne(db, sql: "\(Self.endless) count(*) FROM endless")
+                }
+            }
+        }
+        for await _ in began { break }
+        computing.cancel()
+        let end = await #expect(throws: StoreError.self) { try await computing.value }
+        #expect(end?.code == .cancelled)
+    }
+
+    @Test("A file that was deleted while another program has it open is not made anew by who comes to share it")
+    func deletedMeanwhile() async throws {
+        let folder = try Folder()
+        let store = try await CookieDatabase.open(folder)
+        try FileManager.default.removeItem(atPath: folder.file())
+        await #expect {
+            _ = try await CookieDatabase.open(folder)
+        } throws: { ($0 as? StoreError)?.code == .inUse }
+        #expect(!folder.names.contains("jar.sqlite"))
+        _ = try? await store.close()
+    }
+
+    @Test("Intervals of zero do not occupy a processor")
+    func noInterval() {
+        var configuration = CookieDatabaseConfiguration()
+        (configuration.refreshInterval, configuration.accessInterval) = (.zero, .zero)
+        var schedule = WriteSchedule(configuration)
+        #expect(schedule.next(pending: 0, now: .zero) == .wait(until: WriteSchedule.shortestInterval))
+    }
+
+    @Test("What SQLite cannot do for want of memory says nothing of the file: it is not set aside")
     func lackOfMemory() {
-        for code in [ResultCode.SQLITE_NOMEM, .SQLITE_PROTOCOL, .SQLITE_INTERRUPT, .SQLITE_TOOBIG] {
+        for code in [ResultCode.SQLITE_NOMEM, .SQLITE_PROTOCOL, .SQLITE_INTERRUPT] {
             let error = StoreError(DatabaseError(resultCode: code), path: "jar.sqlite")
             #expect(error.code == .failed && !error.isOfSchema)
         }
+        // Our limit is far above what we write: a larger value is not ours.
+        #expect(StoreError(DatabaseError(resultCode: .SQLITE_TOOBIG), path: "jar.sqlite").code == .damaged)
         #expect(StoreError(DatabaseError(resultCode: .SQLITE_ERROR), path: "jar.sqlite").isOfSchema)
     }
 
@@ -202,6 +305,19 @@ struct HostileFileTests {
         // Once the store is closed, no descriptor of this process is left.
         #expect(try await BrowserProfile.cookies(at: folder.file()).cookies.map(\.name) == ["a"])
         #expect(try Self.descriptors(folder.file()) == 0)
+    }
+
+    @Test("No descriptor is closed while SQLite opens a file: it would not be seen, and its locks would go")
+    func closedMeanwhile() throws {
+        let folder = try Folder()
+        let path = folder.file("other")
+        try Data("x".utf8).write(to: URL(fileURLWithPath: path))
+        let descriptor = LockedFiles.open(path)
+        LockedFiles.whileOpening {
+            LockedFiles.close(descriptor)
+            #expect(fcntl(descriptor, F_GETFD) >= 0)
+        }
+        #expect(try Self.descriptors(path) == 0)
     }
 
     private static func number(_ path: String) throws -> UInt64 {

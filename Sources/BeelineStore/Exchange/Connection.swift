@@ -2,9 +2,16 @@
 
 import Dispatch
 import GRDB
+import GRDBSQLite
 
 /// The only connection to a file. It has its own queue, so that tasks do not block on the disk.
 struct Connection: Sendable {
+    /// The maximum size of a value and of a row in octets. No cookie and no answer comes near it, but a file can contain an
+    /// expression whose value has a gigabyte.
+    static let maximumLength = 1 << 20
+    /// The number of steps of SQLite's virtual machine between two checks of a ``StopSignal``; about a millisecond.
+    private static let stepsBetweenChecks: CInt = 10_000
+
     let path: String
     private let queue: DatabaseQueue
 
@@ -21,9 +28,10 @@ struct Connection: Sendable {
         configuration.prepareDatabase { db in
             // The file is untrusted: disable its functions and check cells on reads.
             try db.execute(sql: "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON")
+            sqlite3_limit(db.sqliteConnection, SQLITE_LIMIT_LENGTH, CInt(Self.maximumLength))
         }
         do {
-            queue = try DatabaseQueue(path: path, configuration: configuration)
+            queue = try LockedFiles.whileOpening { try DatabaseQueue(path: path, configuration: configuration) }
         } catch {
             throw StoreError(error, path: path)
         }
@@ -47,6 +55,29 @@ struct Connection: Sendable {
             return try queue.writeWithoutTransaction(body)
         } catch {
             throw StoreError(error, path: path)
+        }
+    }
+
+    /// Runs `body` on the queue and blocks until it ends. After `stop`, the running statement fails.
+    func perform<Result>(
+        stoppedBy stop: StopSignal,
+        _ body: (Database) throws -> Result
+    ) throws(StoreError) -> Result {
+        try stop.check(path)
+        do {
+            return try perform { db in
+                // SQLite calls it only while `body` runs statements, and `body` runs while `stop` is retained.
+                let context = Unmanaged.passUnretained(stop).toOpaque()
+                let isStopped: @convention(c) (UnsafeMutableRawPointer?) -> CInt = { context in
+                    context.map { Unmanaged<StopSignal>.fromOpaque($0).takeUnretainedValue().isStopped } == true ? 1 : 0
+                }
+                sqlite3_progress_handler(db.sqliteConnection, Self.stepsBetweenChecks, isStopped, context)
+                defer { sqlite3_progress_handler(db.sqliteConnection, 0, nil, nil) }
+                return try withExtendedLifetime(stop) { try body(db) }
+            }
+        } catch {
+            try stop.check(path)
+            throw error
         }
     }
 
@@ -87,6 +118,23 @@ struct Connection: Sendable {
         }
         return try result.get()
     }
+
+    /// Runs `body` on a thread that may block on the disk, with a signal that is given when the task is cancelled.
+    static func offPool<Result: Sendable>(
+        stopping body: @escaping @Sendable (StopSignal) throws(StoreError) -> Result
+    ) async throws(StoreError) -> Result {
+        let stop = StopSignal()
+        let result: Swift.Result<Result, StoreError> = await withTaskCancellationHandler {
+            do throws(StoreError) {
+                return .success(try await offPool { () throws(StoreError) in try body(stop) })
+            } catch {
+                return .failure(error)
+            }
+        } onCancel: {
+            stop.stop()
+        }
+        return try result.get()
+    }
 }
 
 extension Database {
@@ -100,9 +148,10 @@ extension Database {
 }
 
 extension Database {
-    /// Whether a table of this name exists. Does not accept a view, whose rows could take unlimited time to compute.
+    /// Whether a table of this name exists. Does not accept a view, whose rows could take unlimited time to compute, or a
+    /// virtual table, which may read from a view.
     func hasTable(_ name: String) throws -> Bool {
-        let sql = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?"
+        let sql = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ? AND sql LIKE 'CREATE TABLE %'"
         return try Int.fetchOne(self, sql: sql, arguments: [name]) != nil
     }
 

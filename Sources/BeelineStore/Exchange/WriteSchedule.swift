@@ -17,6 +17,9 @@ struct WriteSchedule: Hashable, Sendable {
     /// The maximum delay between retries of a failed batch.
     static let longestPause = Duration.seconds(60)
 
+    /// The minimum time between two checks of the file, so that an interval of zero does not occupy a processor.
+    static let shortestInterval = Duration.milliseconds(10)
+
     private let writeDelay: Duration
     private let batchCount: Int
     private let refreshInterval: Duration?
@@ -30,8 +33,8 @@ struct WriteSchedule: Hashable, Sendable {
     init(_ configuration: CookieDatabaseConfiguration) {
         writeDelay = configuration.writeDelay.asWait
         batchCount = configuration.writeBatchCount
-        refreshInterval = configuration.refreshInterval?.asWait
-        accessInterval = configuration.accessInterval.asWait
+        refreshInterval = configuration.refreshInterval.map { max($0.asWait, Self.shortestInterval) }
+        accessInterval = max(configuration.accessInterval.asWait, Self.shortestInterval)
     }
 
     /// Returns the next step for a number of pending changes at a time.

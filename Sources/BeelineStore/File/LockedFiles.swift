@@ -15,16 +15,32 @@ import Glibc
 /// SQLite locks with fcntl(2), and when a process closes any descriptor of a file, the system releases all its locks on that
 /// file. So a descriptor is kept open while the process has the file open elsewhere, and is reused for the next read.
 enum LockedFiles {
-    /// The descriptors that cannot be closed yet.
-    private static let kept = NIOLockedValueBox<[CInt]>([])
+    private struct State {
+        /// The descriptors that cannot be closed yet.
+        var kept: [CInt] = []
+        /// The number of calls of ``whileOpening(_:)``. A file that one of them opens may not be visible yet.
+        var openings = 0
+
+        mutating func closeUnlocked() {
+            guard openings == 0, !kept.isEmpty else { return }
+            let elsewhere = LockedFiles.openFiles(except: Set(kept))
+            kept.removeAll { descriptor in
+                let isLocked = FileIdentity(descriptor: descriptor).map(elsewhere.contains) ?? false
+                if !isLocked { closeDescriptor(descriptor) }
+                return !isLocked
+            }
+        }
+    }
+
+    private static let state = NIOLockedValueBox(State())
 
     /// Opens a file for reading.
     ///
     /// - Returns: A descriptor with an undefined file position; negative on an error, with `errno` set.
     static func open(_ path: String) -> CInt {
         let known = FileIdentity(path: path).flatMap { identity in
-            kept.withLockedValue { kept in
-                kept.firstIndex { FileIdentity(descriptor: $0) == identity }.map { kept.remove(at: $0) }
+            state.withLockedValue { state in
+                state.kept.firstIndex { FileIdentity(descriptor: $0) == identity }.map { state.kept.remove(at: $0) }
             }
         }
         return known ?? openDescriptor(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
@@ -32,15 +48,23 @@ enum LockedFiles {
 
     /// Closes a descriptor of ``open(_:)`` and any kept ones, as soon as that releases no lock.
     static func close(_ descriptor: CInt) {
-        kept.withLockedValue { kept in
-            kept.append(descriptor)
-            let elsewhere = openFiles(except: Set(kept))
-            kept.removeAll { descriptor in
-                let isLocked = FileIdentity(descriptor: descriptor).map(elsewhere.contains) ?? false
-                if !isLocked { closeDescriptor(descriptor) }
-                return !isLocked
+        state.withLockedValue { state in
+            state.kept.append(descriptor)
+            state.closeUnlocked()
+        }
+    }
+
+    /// Runs `body`, which opens a file in SQLite. No descriptor is closed meanwhile: SQLite might open and lock the file between
+    /// the search for other descriptors and the close.
+    static func whileOpening<Result>(_ body: () throws -> Result) rethrows -> Result {
+        state.withLockedValue { $0.openings += 1 }
+        defer {
+            state.withLockedValue { state in
+                state.openings -= 1
+                state.closeUnlocked()
             }
         }
+        return try body()
     }
 
     /// Returns the files that the other descriptors of this process are open on.

@@ -17,6 +17,9 @@ public enum BrowserProfile {
     /// The maximum size of a copied file in octets: 1 GiB.
     public static let maximumSize = 1 << 30
 
+    /// The maximum number of rows that are read. A browser keeps some thousands, and each row takes memory.
+    static let maximumRows = 1_000_000
+
     /// The paths of cookie files relative to the profile's folder.
     private static let places = [
         "cookies.sqlite", "Network/Cookies", "Cookies", "Default/Network/Cookies", "Default/Cookies",
@@ -32,19 +35,19 @@ public enum BrowserProfile {
     ///   - container: The number of the Firefox container (`userContextId`) to read; default 0, no container. The cookies of
     ///     other containers, of private windows and of isolated first parties are skipped.
     /// - Throws: ``StoreError``: `.notAccessible`, `.unknownProfile`, `.damaged`, `.busy` if the browser writes without a
-    ///   pause.
+    ///   pause, `.cancelled`.
     public static func cookies(at path: String, container: Int = 0) async throws(StoreError) -> CookieImport {
-        try await Connection.offPool { () throws(StoreError) in try read(path, container: container) }
+        try await Connection.offPool { stop throws(StoreError) in try read(path, container: container, stop) }
     }
 
-    private static func read(_ path: String, container: Int) throws(StoreError) -> CookieImport {
+    private static func read(_ path: String, container: Int, _ stop: StopSignal) throws(StoreError) -> CookieImport {
         let file = try file(path)
-        let copy = try DatabaseCopy(of: file, limit: maximumSize)
+        let copy = try DatabaseCopy(of: file, limit: maximumSize, stop)
         defer { copy.remove() }
         let connection = try copy.connect()
         defer { try? connection.close() }
         do {
-            return try connection.perform { db in
+            return try connection.perform(stoppedBy: stop) { db in
                 if try StoredCookies.isStored(in: db) { return try StoredCookies.read(db, of: file) }
                 if let table = try BrowserTable(db, named: "moz_cookies") {
                     return try FirefoxCookies(table, version: try Schema.version(db), container: container).read(db)
@@ -58,6 +61,13 @@ public enum BrowserProfile {
         } catch {
             // Show the path of the profile instead of the copy.
             throw StoreError(error.code, path: file, error.message.replacing(connection.path, with: file))
+        }
+    }
+
+    /// Throws for a file with more rows than the maximum.
+    static func checkCount(_ rows: Int) throws {
+        guard rows <= maximumRows else {
+            throw DatabaseError(resultCode: .SQLITE_TOOBIG, message: "it has more than \(maximumRows) rows")
         }
     }
 

@@ -33,6 +33,7 @@ struct BrowserTable: Sendable {
         var number = 0
         while let row = try cursor.next() {
             number += 1
+            try BrowserProfile.checkCount(number)
             var reader = RowReader(row)
             body(&reader, number)
         }

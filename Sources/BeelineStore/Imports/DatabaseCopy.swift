@@ -25,14 +25,19 @@ struct DatabaseCopy {
     private let source: String
     private var path: String { folder.database }
     private let limit: Int
+    private let stop: StopSignal
 
     /// Prepares a copy of a database.
     ///
-    /// - Parameter limit: The maximum size of each file in octets.
-    init(of source: String, limit: Int) throws(StoreError) {
+    /// - Parameters:
+    ///   - limit: The maximum size of each file in octets.
+    ///   - stop: Ends the copying.
+    init(of source: String, limit: Int, _ stop: StopSignal) throws(StoreError) {
         self.source = source
         self.limit = limit
-        let parent = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
+        self.stop = stop
+        let folder = getenv("TMPDIR").map { String(cString: $0) } ?? ""
+        let parent = folder.isEmpty ? "/tmp" : folder
         guard let folder = CopyFolder(in: parent) else {
             throw .system(path: source, "cannot be copied to \(parent)", errno: errno)
         }
@@ -47,6 +52,7 @@ struct DatabaseCopy {
     func connect() throws(StoreError) -> Connection {
         var failure: StoreError?
         for _ in 0..<Self.attempts {
+            try stop.check(source)
             let before = try identities()
             if isCalm(before) {
                 for part in Self.parts { try copy(part) }
@@ -72,7 +78,7 @@ struct DatabaseCopy {
         do throws(StoreError) {
             let opened = try Connection(path: path, busyTimeout: .zero)
             connection = opened
-            try opened.perform { try $0.checkIntegrity() }
+            try opened.perform(stoppedBy: stop) { try $0.checkIntegrity() }
             return opened
         } catch {
             try? connection?.close()
@@ -124,6 +130,7 @@ struct DatabaseCopy {
             // A file that grows during the copy is copied again.
             if count == 0 || total > limit { return }
             try append(buffer[..<count], to: to)
+            try stop.check(source)
         }
     }
 

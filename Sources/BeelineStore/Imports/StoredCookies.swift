@@ -25,6 +25,7 @@ enum StoredCookies {
         var number = 0
         while let row = try cursor.next() {
             number += 1
+            try BrowserProfile.checkCount(number)
             if let row = CookieRow(row) {
                 result.add(row.cookie, line: number)
             } else {

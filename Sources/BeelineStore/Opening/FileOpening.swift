@@ -147,6 +147,11 @@ struct FileOpening: Sendable {
 
     /// Opens the file while other processes have it open. They have already checked it.
     private func openShared(_ file: DatabaseFile, _ lock: FileLock) throws(StoreError) -> OpenedFile {
+        // SQLite would make an empty file that others can read.
+        guard FileIdentity(path: file.path) != nil else {
+            let message = "\(file.path) was deleted while a program has it open; end that program first"
+            throw StoreError(.inUse, path: file.path, message)
+        }
         let connection = try Connection(path: file.path, busyTimeout: configuration.busyTimeout)
         do throws(StoreError) {
             let version = try connection.perform { try Schema.version($0) }
@@ -201,6 +206,7 @@ struct FileOpening: Sendable {
         recorder.witness(contents.newestUpdate)
         // Follow the jar before it is filled, so that cookies evicted by a smaller limit are deleted from the file too.
         jar.follow(recorder)
+        jar.markKept()
         // Opening number 1 creates or migrates the file. A new file has no earlier jar to restore.
         if contents.state.openings > 1 || contents.report.migratedFrom != nil { jar.markRestored() }
         let addition = jar.merge(stored: contents.rows.map(\.cookie), source: recorder.source)

@@ -27,6 +27,8 @@ struct CookieStore {
 
     /// Whether the store continues the complete state of an earlier process, including its deletions.
     var isRestored = false
+    /// Whether a file keeps the cookies for later processes.
+    var isKept = false
 
     /// The observers of changes.
     private(set) var followers: [any CookieFollower] = []
