@@ -4,6 +4,7 @@ import Beeline
 import BeelineTesting
 import Foundation
 import HTTPTypes
+import NIOConcurrencyHelpers
 import Testing
 
 @testable import BeelineURLSession
@@ -61,7 +62,66 @@ struct DoorTests {
         #expect(jar.pairs == ["new=1"] && storage.pairs == ["new=1"])
     }
 
-    @Test("many header fields are joined in linear time")
+    #if canImport(FoundationNetworking)
+    @Test("only the jar of a store has a record of what the shared storage had")
+    func record() async throws {
+        for isKept in [true, false] {
+            let jar = CookieJar()
+            if isKept { jar.markKept() }
+            var configuration = ClientConfiguration()
+            configuration.upstreams = []
+            configuration.jar = jar
+            let client = try BeelineClient(configuration)
+            var settings = BeelineURLProtocol.Settings()
+            settings.truth = .jar
+            let mirror = Door(client, settings, nil).mirror(of: .shared)
+            #expect((mirror.configuration.record != nil) == isKept)
+            #expect(Door(client, settings, nil).mirror(of: try .own()).configuration.record == nil)
+            await client.shutDown()
+        }
+    }
+
+    @Test("a record in the program's defaults is read as it was written")
+    func recordInDefaults() throws {
+        let suite = "beeline-\(UUID().uuidString)"
+        let record = MirrorRecord.inDefaults(suite)
+        defer { UserDefaults(suiteName: suite)?.removePersistentDomain(forName: suite) }
+        #expect(record.load() == nil)
+        for keys: Set<UInt64> in [[0, 1, .max, 0x0123_4567_89ab_cdef], []] {
+            record.save(keys)
+            #expect(MirrorRecord.inDefaults(suite).load() == keys)
+        }
+    }
+    #endif
+
+    @Test("a lasting cookie that the program set before its first request is kept; what the jar lost meanwhile is not")
+    func lastingCookieBeforeTheFirstRequest() throws {
+        let saved = NIOLockedValueBox<Set<UInt64>?>(nil)
+        var configuration = CookieStorageMirror.Configuration()
+        (configuration.truth, configuration.beginsFromJar, configuration.keepsSessionCookies) = (.jar, true, true)
+        configuration.record = MirrorRecord {
+            saved.withLockedValue { $0 }
+        } save: { keys in
+            saved.withLockedValue { $0 = keys }
+        }
+        let storage = try HTTPCookieStorage.own()
+        let first = CookieJar()
+        for name in ["old", "changed", "kept"] { try first.set("\(name)=1; Max-Age=600", from: "https://a.test/") }
+        CookieStorageMirror(jar: first, storage: storage, configuration: configuration).sync()
+        #expect(storage.pairs == ["changed=1", "kept=1", "old=1"])
+
+        // The next start: another program has deleted two of them from the jar's file, and this one logs in anew.
+        let second = CookieJar()
+        second.insert(first.allCookies().filter { $0.name == "kept" })
+        second.markRestored()
+        try storage.set("new=1; Path=/; Max-Age=600", from: "https://a.test/")
+        try storage.set("changed=2; Path=/; Max-Age=600", from: "https://a.test/")
+        CookieStorageMirror(jar: second, storage: storage, configuration: configuration).sync()
+        #expect(second.pairs == ["changed=2", "kept=1", "new=1"] && storage.pairs == second.pairs)
+        #expect(saved.withLockedValue { $0?.count } == 3)
+    }
+
+    @Test("a head of many fields is joined by names in time linear to its size")
     func manyFields() throws {
         var head = HTTPResponse(status: .ok)
         let names = try (0..<20_000).map { try #require(HTTPField.Name("x-\($0)")) }

@@ -57,7 +57,20 @@ extension CookieStorageMirror {
         departures.withLockedValue { $0.note(contents.cookies, now: now) }
         #endif
         state.settle(jar: cookies, store: contents.cookies, outdated: carried.outdated)
+        saveRecord(jar: cookies, storage: contents.cookies)
         return report
+    }
+
+    /// Records the cookies that both sides have, if they have changed.
+    private func saveRecord(jar: [CookiePlace: Cookie], storage: [CookiePlace: Cookie]) {
+        guard let record = configuration.record else { return }
+        let common = storage.filter { jar[$0.key] != nil && $0.value.expires != nil }
+        let keys = Set(common.values.map(MirrorRecord.key))
+        recorded.withLockedValue { recorded in
+            guard recorded != keys else { return }
+            recorded = keys
+            record.save(keys)
+        }
     }
 
     private func carryOut(

@@ -49,6 +49,9 @@ public final class CookieStorageMirror: Sendable {
         /// Whether ``beginsFromJar`` spares session cookies. The storage's file has no session cookies, so the program has set
         /// them since its start.
         package var keepsSessionCookies = false
+        /// Tells which cookies of a storage's file were in the jar at the last sync. With a record, ``beginsFromJar`` deletes
+        /// only those: the program has set the others since then. Default nil.
+        package var record: MirrorRecord?
         /// How often ``run()`` checks the storage. Default 1 s. Foundation reports changes only on Apple platforms.
         public var interval: Duration = .seconds(1)
         /// Whether the storage may have a cookie of the jar; default all. It must return the same result for a cookie each
@@ -96,6 +99,8 @@ public final class CookieStorageMirror: Sendable {
     let source = ChangeSource()
     /// The state of the reconciliation. The lock is held for a whole round, so that rounds never overlap.
     private let reconciliation: NIOLockedValueBox<CookieReconciliation>
+    /// The last saved record.
+    let recorded: NIOLockedValueBox<Set<UInt64>?>
     #if canImport(FoundationNetworking)
     /// The cookies that were recently removed from the storage.
     let departures = NIOLockedValueBox(CookieDepartures())
@@ -119,11 +124,15 @@ public final class CookieStorageMirror: Sendable {
         self.configuration = configuration
         self.clock = clock
         news = CookieNews(of: jar, except: source)
+        let record = configuration.record?.load()
+        recorded = NIOLockedValueBox(record)
         reconciliation = NIOLockedValueBox(
             CookieReconciliation(
                 truth: configuration.truth.side,
-                isLeftover: {
-                    configuration.beginsFromJar && !(configuration.keepsSessionCookies && $0.expires == nil)
+                isLeftover: { cookie in
+                    if !configuration.beginsFromJar { return false }
+                    if configuration.keepsSessionCookies, cookie.expires == nil { return false }
+                    return record?.contains(MirrorRecord.key(of: cookie)) ?? true
                 },
                 kept: { $0.inFoundation }
             )

@@ -20,9 +20,10 @@ extension BeelineURLProtocol {
         /// Whether a storage that is not the truth starts as a copy of the jar
         /// (``CookieStorageMirror/Configuration/beginsFromJar``). Default `nil`: true for `HTTPCookieStorage.shared` if the jar
         /// belongs to a `BeelineStore` and was read from a file. Both are then kept on disk, and cookies that were deleted from
-        /// the jar since the last sync would otherwise come back from the storage. With `nil`, session cookies of the storage
-        /// are still copied to the jar, because Foundation never saves them to a file. Set persistent cookies in the jar before
-        /// the first request.
+        /// the jar since the last sync would otherwise come back from the storage. With `nil`, cookies that the program has set
+        /// in the storage since then are still copied to the jar: session cookies, because Foundation never saves them to a
+        /// file, and on Linux cookies with an expiry, because the cookies of the last sync are recorded in the program's
+        /// defaults (`UserDefaults`). Elsewhere, set persistent cookies in the jar before the first request.
         public var beginsFromJar: Bool?
         /// The hosts whose requests the client carries. Default `nil`: all hosts.
         public var hosts: DomainSet?

@@ -13,8 +13,9 @@ import FoundationNetworking
 /// The client and settings of a protocol class. Foundation creates the objects of the class and passes none of our state to
 /// them.
 final class Door: Sendable {
-    /// The maximum number of mirrored storages. A program usually has one or two.
-    private static let maxMirrors = 8
+    /// The maximum number of mirrored storages. A program usually has one or two. A storage beyond it is synced as a new one when
+    /// it is used again, and would bring back cookies that the jar has deleted since.
+    private static let maxMirrors = 64
 
     let client: BeelineClient
     let settings: BeelineURLProtocol.Settings
@@ -79,6 +80,11 @@ final class Door: Sendable {
                     let isKeptTwice = jar.isRestored && storage === HTTPCookieStorage.shared
                     configuration.beginsFromJar = settings.beginsFromJar ?? isKeptTwice
                     configuration.keepsSessionCookies = settings.beginsFromJar == nil
+                    #if canImport(FoundationNetworking)
+                    if settings.beginsFromJar == nil, jar.isKept, storage === HTTPCookieStorage.shared {
+                        configuration.record = .inDefaults()
+                    }
+                    #endif
                 }
                 mirrors.append(
                     CookieStorageMirror(jar: jar ?? CookieJar(), storage: storage, configuration: configuration)

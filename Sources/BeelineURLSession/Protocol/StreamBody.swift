@@ -2,6 +2,7 @@
 
 import Dispatch
 import Foundation
+import NIOConcurrencyHelpers
 import NIOCore
 
 /// The bytes of an input stream, read on demand.
@@ -26,18 +27,31 @@ struct StreamBody: AsyncSequence, Sendable {
 
 /// Reads an input stream on a queue of its own, because reads may block for any time.
 ///
-/// `@unchecked Sendable`: after `init`, the stream is used only on `queue`.
+/// A cancelled reader closes its stream, which ends a blocked read of most streams. A thread that reads from a named pipe on
+/// Linux is blocked until the pipe's writer ends.
+///
+/// `@unchecked Sendable`: after `init`, the stream is used only on `queue`, and closed on `closing` while it blocks there.
 final class StreamReader: @unchecked Sendable {
     private static let pieceSize = 64 * 1024
+    /// Closes blocked streams. One queue for all, so that streams that block in `close` block only one thread.
+    private static let closing = DispatchQueue(label: "Beeline.StreamReader.closing")
+
+    private struct State {
+        var isReading = false
+        var isCancelled = false
+        var isClosed = false
+    }
 
     private let stream: InputStream
     private let queue = DispatchQueue(label: "Beeline.StreamReader")
+    private let state = NIOLockedValueBox(State())
 
     init(_ stream: InputStream) {
         self.stream = stream
     }
 
     deinit {
+        guard !state.withLockedValue({ $0.isClosed }) else { return }
         // Queued, because a read may still be running.
         let stream = OwnedStream(stream)
         queue.async { stream.close() }
@@ -45,11 +59,48 @@ final class StreamReader: @unchecked Sendable {
 
     /// The next piece; `nil` at the end. Cancellation returns at once, even while the stream blocks.
     func next() async throws -> ByteBuffer? {
-        let piece = await firstAnswer { answer in
-            queue.async { [self] in answer(Result { try read() }) }
+        let piece = await withTaskCancellationHandler {
+            await firstAnswer { answer in
+                queue.async { [self] in answer(Result { try readUnlessCancelled() }) }
+            }
+        } onCancel: {
+            cancel()
         }
         guard let piece else { throw CancellationError() }
         return try piece.get()
+    }
+
+    /// Ends the reading, also a read that blocks.
+    private func cancel() {
+        let mayClose = state.withLockedValue { state in
+            state.isCancelled = true
+            guard state.isReading, !state.isClosed, canCloseWhileReading else { return false }
+            state.isClosed = true
+            return true
+        }
+        guard mayClose else { return }
+        let stream = OwnedStream(stream)
+        Self.closing.async { stream.close() }
+    }
+
+    /// Whether another thread may close the stream during a read. Foundation's own class on Linux reads from a descriptor, whose
+    /// number could belong to another file after the close. Its files do not block.
+    private var canCloseWhileReading: Bool {
+        #if canImport(FoundationNetworking)
+        type(of: stream) != InputStream.self
+        #else
+        true
+        #endif
+    }
+
+    private func readUnlessCancelled() throws -> ByteBuffer? {
+        let isCancelled = state.withLockedValue { state in
+            state.isReading = !state.isCancelled
+            return state.isCancelled
+        }
+        if isCancelled { throw CancellationError() }
+        defer { state.withLockedValue { $0.isReading = false } }
+        return try read()
     }
 
     private func read() throws -> ByteBuffer? {

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Dispatch
+import Foundation
+import NIOConcurrencyHelpers
+import Testing
+
+@testable import BeelineURLSession
+
+/// Streams that block.
+@Suite("Reading the stream of a body", .timeLimit(.minutes(1)))
+struct StreamReaderTests {
+    /// A stream whose reads block until it is closed, as those of a pipe or a socket do.
+    private final class Blocking: InputStream {
+        let (reading, read) = AsyncStream<Void>.makeStream()
+        let (closing, closed) = AsyncStream<Void>.makeStream()
+        private let gate = DispatchSemaphore(value: 0)
+
+        override var streamStatus: Stream.Status { .open }
+        override var streamError: (any Error)? { POSIXError(.ECANCELED) }
+        override func open() {}
+        override func read(_ buffer: UnsafeMutablePointer<UInt8>, maxLength: Int) -> Int {
+            read.yield()
+            gate.wait()
+            closed.yield()
+            return -1
+        }
+        override func close() { gate.signal() }
+    }
+
+    @Test("a reader that is cancelled while its stream blocks closes the stream, which frees the thread")
+    func cancelled() async throws {
+        let stream = Blocking(data: Data())
+        let (reading, ended) = (stream.reading, stream.closing)
+        let reader = StreamReader(stream)
+        let work = Task { try await reader.next() }
+        for await _ in reading { break }
+        work.cancel()
+        await #expect(throws: CancellationError.self) { try await work.value }
+        // The blocked read has returned.
+        for await _ in ended { break }
+        await #expect(throws: CancellationError.self) { try await reader.next() }
+    }
+}
