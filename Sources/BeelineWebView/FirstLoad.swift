@@ -26,4 +26,7 @@ public struct FirstLoad: Hashable, Sendable {
         cookieHeader = jar.header(for: url)
         script = jar.siteCookieScript(for: url)
     }
+
+    /// Whether the source of a script is that of an earlier first load.
+    static func isScript(_ source: String) -> Bool { source.hasPrefix("(function(){\nvar mark=\"beeline-") }
 }

@@ -31,7 +31,8 @@ extension CookieJar {
     /// that its domain matches.
     ///
     /// The script keeps cookies that the page already has. It runs once for each origin and tab, so that cookies that a page
-    /// changed or deleted do not come back with the next page. It omits the same cookies as ``documentCookieScript(for:now:)``.
+    /// changed or deleted do not come back with the next page. A page without session storage, which cannot keep a mark for
+    /// this, gets no cookies. It omits the same cookies as ``documentCookieScript(for:now:)``.
     ///
     /// A narrowing filter receives `url` for the cookies that match this page. For each other cookie it receives a URL with the
     /// cookie's own host and path. A widening filter has no effect.
@@ -58,14 +59,13 @@ extension CookieJar {
         return """
             (function(){
             var mark="beeline-\(String(hash, radix: 16))",host=location.hostname;
-            try{if(sessionStorage.getItem(mark))return;}catch(e){}
+            try{if(sessionStorage.getItem(mark))return;sessionStorage.setItem(mark,"1");}catch(e){return;}
             function set(wide,domain,name,field){
             if(host!==domain&&!(wide&&host.slice(-domain.length-1)==="."+domain))return;
             if(("; "+document.cookie).indexOf("; "+name+"=")>=0)return;
             document.cookie=field;
             }
-            \(calls)try{sessionStorage.setItem(mark,"1");}catch(e){}
-            })();
+            \(calls)})();
 
             """
     }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import BeelineWebView
 import CookieJar
 import Names
 import Testing
+
+@testable import BeelineWebView
 
 @Suite("The first load of a web view without a cookie store")
 struct FirstLoadTests {
@@ -44,7 +45,23 @@ struct FirstLoadTests {
         #expect(mark(script) != nil && mark(script) != mark(FirstLoad(of: url, from: jar).script))
     }
 
-    @Test("a cookie value cannot break out of its string in the script")
+    @Test("a page that cannot keep the mark gets no cookies: each page would undo a logout")
+    func noMark() {
+        jar.store("a=1", from: url)
+        let lines = FirstLoad(of: url, from: jar).script.split(separator: "\n")
+        let mark = lines.firstIndex { $0.contains("setItem") && $0.contains("catch(e){return;}") }
+        let call = lines.firstIndex { $0.hasPrefix("set(") }
+        #expect(mark != nil && call != nil && mark ?? 0 < call ?? 0)
+    }
+
+    @Test("a script of an earlier load is known, and no other")
+    func earlierScript() {
+        jar.store("a=1", from: url)
+        #expect(FirstLoad.isScript(FirstLoad(of: url, from: jar).script))
+        #expect(!FirstLoad.isScript("(function(){ var mark = 1; })();") && !FirstLoad.isScript(""))
+    }
+
+    @Test("what a server wrote cannot leave its string")
     func literals() {
         jar.store(#"a="</script>'+alert(1)//"#, from: url)
         let script = FirstLoad(of: url, from: jar).script

@@ -414,7 +414,41 @@ struct FollowingTests {
     }
 }
 
-/// The sum of all reports.
+extension FollowingTests {
+    /// A store that shows no cookies once, as a browser that is ending may do.
+    private final class Blinking: WebCookieStore {
+        /// How many looks show nothing.
+        private let looks = NIOLockedValueBox(0)
+
+        func blink() { looks.withLockedValue { $0 += 1 } }
+
+        func cookies() async throws -> [Cookie] {
+            let isEmpty = looks.withLockedValue { looks in
+                defer { looks = max(0, looks - 1) }
+                return looks > 0
+            }
+            return isEmpty ? [] : [Cookie("a", "1", domain: "a.test"), Cookie("b", "2", domain: "a.test")]
+        }
+        func set(_ cookie: Cookie) async throws {}
+        func delete(_ cookie: Cookie) async throws {}
+    }
+
+    @Test("a store that shows no cookies for one look takes none from the jar")
+    func blinking() async throws {
+        let store = Blinking()
+        var configuration = Self.configuration
+        configuration.onReport = reports.note
+        let following = store.follow(jar, configuration: configuration)
+        try await following.sync()
+        #expect(jar.pairs == ["a=1", "b=2"])
+        store.blink()
+        try await following.sync()
+        #expect(jar.pairs == ["a=1", "b=2"] && reports.total.outOfJar == 0)
+        await following.stop()
+    }
+}
+
+/// What was done in all.
 final class Reports: Sendable {
     private let sum = NIOLockedValueBox(WebCookieFollowing.Report())
 

@@ -64,8 +64,9 @@ struct HandOverTests {
     func refusedAloud() async throws {
         for name in ["first", "bad", "last"] { jar.store("\(name)=1", from: url) }
         let store = Refusing("bad")
-        let error = await #expect(throws: WebViewError.self) { try await store.handOver(from: jar, for: url) }
-        #expect(error?.code == .refused && error?.message.contains("the cookie bad of www.a.test") == true)
+        let report = try await store.handOver(from: jar, for: url)
+        #expect(report.count == 2 && report.refused.map(\.cookie.name) == ["bad"])
+        #expect(report.refused.first?.reason.contains("the cookie bad of www.a.test") == true)
         #expect(store.taken.withLockedValue { $0.map(\.name).sorted() } == ["first", "last"])
     }
 
@@ -131,19 +132,19 @@ struct HandOverTests {
 
     // MARK: Stores that fail
 
-    /// Returns the error of a hand-over to a store with these habits. The clock advances whenever only waits are left.
-    private func failure(_ habits: StandInStore.Habits) async throws -> WebViewError? {
+    /// The result of a hand-over to such a store; the clock is moved on whenever there is nothing left but to wait.
+    private func handOver(_ habits: StandInStore.Habits) async throws -> Result<HandOver, WebViewError> {
         let standIn = StandInStore(habits)
         let clock = ManualClock()
         // With a silent store, the time limit is the only sleeper on this clock. Otherwise a pause is the second one.
         let isSilent = !habits.silent.isEmpty
-        return try await withThrowingTaskGroup(of: WebViewError?.self) { group in
+        return try await withThrowingTaskGroup(of: Result<HandOver, WebViewError>.self) { group in
             group.addTask { [jar, url] in
                 do throws(WebViewError) {
-                    try await standIn.store.handOver(from: jar, for: url, within: .seconds(3), clock: clock)
-                    return nil
+                    let limit = Duration.seconds(3)
+                    return .success(try await standIn.store.handOver(from: jar, for: url, within: limit, clock: clock))
                 } catch {
-                    return error
+                    return .failure(error)
                 }
             }
             group.addTask {
@@ -155,32 +156,70 @@ struct HandOverTests {
                 }
             }
             defer { group.cancelAll() }
-            return try await group.next() ?? nil
+            return try await group.next() ?? .failure(WebViewError(.cancelled, "nothing ended"))
         }
     }
 
-    @Test("a cookie that the store drops silently is named in the error")
+    @Test("a cookie that the store drops without a word is named, and the page is not kept from it")
     func dropped() async throws {
         jar.store(["a=1", "evil=2"], from: url)
         var habits = StandInStore.Habits()
         habits.keeps = { $0.name == "evil" ? nil : $0 }
-        let error = try await failure(habits)
-        #expect(error?.code == .timedOut)
-        #expect(error?.message.contains("the cookie evil of www.a.test is not stored after 3.0 seconds") == true)
+        let report = try await handOver(habits).get()
+        #expect(report.count == 1 && report.refused.map(\.cookie.name) == ["evil"])
+        let reason = "the cookie evil of www.a.test is not stored after 3.0 seconds"
+        #expect(report.refused.first?.reason.contains(reason) == true)
     }
 
-    @Test("a cookie that loses an attribute is named in the error, with the attribute")
+    @Test("a cookie that loses an attribute is named, with the attribute, and is not waited for")
     func altered() async throws {
-        jar.store("sid=1; HttpOnly; Secure", from: url)
+        jar.store(["sid=1; HttpOnly; Secure", "a=1"], from: url)
         var habits = StandInStore.Habits()
         habits.keeps = { cookie in
             var cookie = cookie
             cookie.isHTTPOnly = false
             return cookie
         }
-        let error = try await failure(habits)
-        #expect(error?.code == .refused)
-        #expect(error?.message == "the store does not keep HttpOnly of the cookie sid of www.a.test")
+        let report = try await handOver(habits).get()
+        #expect(report.count == 1)
+        #expect(report.refused.map(\.reason) == ["the store does not keep HttpOnly of the cookie sid of www.a.test"])
+    }
+
+    /// A store that takes a second for each cookie.
+    private final class Slow: WebCookieStore {
+        let clock: ManualClock
+        let taken = NIOLockedValueBox<[Cookie]>([])
+
+        init(_ clock: ManualClock) { self.clock = clock }
+
+        func cookies() async throws -> [Cookie] { taken.withLockedValue { $0 } }
+        func set(_ cookie: Cookie) async throws {
+            try await clock.sleep(for: .seconds(1))
+            taken.withLockedValue { $0.append(cookie) }
+        }
+        func delete(_ cookie: Cookie) async throws {}
+    }
+
+    @Test("many cookies in a slow store are not taken for a store that does not answer")
+    func slow() async throws {
+        for number in 0..<10 { jar.store("c\(number)=1", from: url) }
+        let clock = ManualClock()
+        let store = Slow(clock)
+        let count = try await withThrowingTaskGroup(of: Int.self) { group in
+            group.addTask { [jar, url] in
+                try await store.handOver(from: jar, for: url, within: .seconds(3), clock: clock).count
+            }
+            group.addTask {
+                while true {
+                    try await clock.sleepers(atLeast: 2)
+                    clock.advance(by: .seconds(1))
+                    await Task.yield()
+                }
+            }
+            defer { group.cancelAll() }
+            return try await group.next()
+        }
+        #expect(count == 10)
     }
 
     @Test("a handler that is never called fails the hand-over in time", arguments: [StandInStore.Call.getAll, .set])
@@ -188,7 +227,8 @@ struct HandOverTests {
         jar.store("a=1", from: url)
         var habits = StandInStore.Habits()
         habits.silent = [call]
-        let error = try await failure(habits)
+        let result = try await handOver(habits)
+        let error = #expect(throws: WebViewError.self) { try result.get() }
         #expect(error?.code == .timedOut)
     }
 

@@ -36,12 +36,17 @@ public enum WKUserScriptInjectionTime: Int, Sendable {
 
 @MainActor
 public final class WKUserScript: NSObject {
-    public init(source: String, injectionTime: WKUserScriptInjectionTime, forMainFrameOnly: Bool) {}
+    public let source: String
+    public init(source: String, injectionTime: WKUserScriptInjectionTime, forMainFrameOnly: Bool) {
+        self.source = source
+    }
 }
 
 @MainActor
 public final class WKUserContentController: NSObject {
+    public var userScripts: [WKUserScript] { [] }
     public func addUserScript(_ userScript: WKUserScript) {}
+    public func removeAllUserScripts() {}
 }
 
 @MainActor

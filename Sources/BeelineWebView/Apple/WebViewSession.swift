@@ -65,7 +65,8 @@ public final class WebViewSession {
 
     /// Creates a web view and loads a page in it once its store has all cookies of the page's site.
     ///
-    /// If the store rejects them on a system before iOS 17 and macOS 14, the page is loaded with ``FirstLoad``.
+    /// Cookies that the store refuses are left out. On a system before iOS 17 and macOS 14, the page is then loaded with
+    /// ``FirstLoad``.
     ///
     /// - Parameters:
     ///   - url: The URL of the page.
@@ -84,10 +85,13 @@ public final class WebViewSession {
         return webView
     }
 
-    /// Loads a page in a web view of this session's data store once the store has all cookies of the page's site.
+    /// Loads a page in a web view of this session's data store once the store has all cookies of the page's site, as
+    /// ``open(_:configuration:frame:)`` does.
     ///
+    /// - Returns: The cookies that the store refused or cannot hold.
     /// - Throws: ``WebViewError``; no page has been loaded then.
-    public func load(_ url: URL, in webView: WKWebView) async throws(WebViewError) {
+    @discardableResult
+    public func load(_ url: URL, in webView: WKWebView) async throws(WebViewError) -> HandOver {
         let stops = stops
         let page: HTTPURL
         do {
@@ -95,22 +99,27 @@ public final class WebViewSession {
         } catch {
             throw WebViewError(.failed, "\(url) is not a page with cookies: \(error)", underlyingError: error)
         }
-        var request = URLRequest(url: url)
+        var report: HandOver?
         do {
-            try await store.handOver(from: jar, for: page)
+            report = try await store.handOver(from: jar, for: page)
         } catch {
             if Self.canUseProxy || error.code == .cancelled { throw error }
+        }
+        guard stops == self.stops else {
+            throw WebViewError(.stopped, "the session was stopped before \(url) was loaded")
+        }
+        var request = URLRequest(url: url)
+        webView.configuration.userContentController.removeFirstLoad()
+        if !Self.canUseProxy, report?.refused.isEmpty != true {
             let first = FirstLoad(of: page, from: jar)
             if let header = first.cookieHeader { request.setValue(header, forHTTPHeaderField: "Cookie") }
             webView.configuration.userContentController.addUserScript(
                 WKUserScript(source: first.script, injectionTime: .atDocumentStart, forMainFrameOnly: false)
             )
         }
-        guard stops == self.stops else {
-            throw WebViewError(.stopped, "the session was stopped before \(url) was loaded")
-        }
         if following == nil { following = store.follow(jar, configuration: configuration) }
         webView.load(request)
+        return report ?? HandOver()
     }
 
     /// Waits until the jar and the web views have the same cookies. Call it before the app is suspended: WebKit writes cookies
@@ -120,8 +129,21 @@ public final class WebViewSession {
     /// Stops the sync of cookies. The web views continue to work.
     public func stop() async {
         stops += 1
-        await following?.stop()
+        // A load that starts during the stop must follow cookies again.
+        let old = following
         following = nil
+        await old?.stop()
+    }
+}
+
+extension WKUserContentController {
+    /// Removes the script of an earlier first load, which would set its old cookies in every later page.
+    fileprivate func removeFirstLoad() {
+        let scripts = userScripts
+        guard scripts.contains(where: { FirstLoad.isScript($0.source) }) else { return }
+        // A single script cannot be removed.
+        removeAllUserScripts()
+        for script in scripts where !FirstLoad.isScript(script.source) { addUserScript(script) }
     }
 }
 #endif

@@ -23,10 +23,26 @@ struct CookieDelivery {
         var base: CookieContent??
         /// The content that the store made of the cookie, if it differs from the goal.
         var altered: CookieContent?
+        /// The number of looks at which the store showed an altered cookie.
+        var alterations = 0
     }
+
+    /// A cookie that the store refused, altered or did not show in time.
+    struct Failure {
+        let cookie: Cookie
+        let error: WebViewError
+    }
+
+    /// How often a store may show an altered cookie. Then it alters it each time.
+    private static let alterationLimit = 5
 
     /// The pending orders, in the order of the requests.
     private var orders: [Order]
+    /// The orders that failed.
+    private(set) var failures: [Failure] = []
+
+    /// The number of pending orders.
+    var count: Int { orders.count }
 
     /// Creates a delivery.
     ///
@@ -62,7 +78,10 @@ struct CookieDelivery {
             // The content is neither the old nor the requested one. With our value, the store has altered the cookie.
             guard let there, there.value == order.goal?.value else { return there == nil ? order : nil }
             order.altered = there
-            return order
+            order.alterations += 1
+            guard order.alterations >= Self.alterationLimit else { return order }
+            failures.append(Failure(cookie: order.cookie, error: Self.failure(of: order, after: .zero)))
+            return nil
         }
         var steps = Steps()
         for order in orders {
@@ -71,11 +90,19 @@ struct CookieDelivery {
         return steps
     }
 
-    /// The error for the first order that is still pending when the time limit ends.
-    func failure(after limit: Duration) -> WebViewError {
-        guard let order = orders.first else {
-            return WebViewError(.timedOut, "the cookie store did not answer for \(limit)")
-        }
+    /// Records that the store refused a cookie. It is not asked again.
+    mutating func refuse(_ cookie: Cookie, because error: WebViewError) {
+        orders.removeAll { $0.cookie == cookie }
+        failures.append(Failure(cookie: cookie, error: error))
+    }
+
+    /// Records that the store did not show the pending orders in time.
+    mutating func giveUp(after limit: Duration) {
+        failures += orders.map { Failure(cookie: $0.cookie, error: Self.failure(of: $0, after: limit)) }
+        orders = []
+    }
+
+    private static func failure(of order: Order, after limit: Duration) -> WebViewError {
         let cookie = "the cookie \(order.cookie.name) of \(order.cookie.domain)"
         if let altered = order.altered, let goal = order.goal {
             return WebViewError(.refused, "the store does not keep \(altered.lost(of: goal)) of \(cookie)")

@@ -5,10 +5,20 @@ public import Names
 
 /// The result of a hand-over.
 public struct HandOver: Hashable, Sendable {
+    /// A cookie that the store does not show as it is in the jar.
+    public struct Refusal: Hashable, Sendable {
+        /// The cookie of the jar.
+        public let cookie: Cookie
+        /// One line: whether the store refused, altered or did not show the cookie.
+        public let reason: String
+    }
+
     /// The number of cookies that the store has received.
     public var count = 0
     /// Cookies that this kind of store cannot hold. They stay in the jar only.
     public var unsupported: [Cookie] = []
+    /// Cookies that the store refused, altered or did not show in time. The page is loaded without them.
+    public var refused: [Refusal] = []
 
     /// Creates an empty result.
     public init() {}
@@ -24,16 +34,16 @@ extension WebCookieStore {
     ///
     /// It copies all cookies of the site (its registrable domain and all subdomains, with any path) and the Partitioned cookies
     /// that other sites have set within its pages. It returns once the store *shows* each of them as it is in the jar:
-    /// HttpOnly, Secure, SameSite, expiry and partition. Without cookies, it makes no call to the store. If both sides have a
-    /// cookie, that of the jar wins.
+    /// HttpOnly, Secure, SameSite, expiry and partition. Cookies that the store refuses keep no other cookie out: they are in
+    /// the result. Without cookies, it makes no call to the store. If both sides have a cookie, that of the jar wins.
     ///
     /// - Parameters:
     ///   - jar: The jar.
     ///   - url: The URL of the page.
-    ///   - limit: The time limit for the whole hand-over.
+    ///   - limit: How long to wait for the store to accept or show the next cookie.
     ///   - clock: The clock for that limit.
-    /// - Returns: The number of cookies, and the cookies that the store cannot hold.
-    /// - Throws: ``WebViewError`` with the name of the cookie that the store rejected, altered or did not show in time.
+    /// - Returns: The number of cookies, and the cookies that the store cannot hold or refused.
+    /// - Throws: ``WebViewError`` if the store does not answer or fails.
     @discardableResult
     public func handOver(
         from jar: CookieJar,
@@ -50,9 +60,10 @@ extension WebCookieStore {
                 report.unsupported.append(cookie)
             }
         }
-        report.count = wanted.count
         if wanted.isEmpty { return report }
-        try await carryOut(CookieDelivery(set: wanted), within: limit, by: clock)
+        let failures = try await carryOut(CookieDelivery(set: wanted), within: limit, by: clock)
+        report.refused = failures.map { HandOver.Refusal(cookie: $0.cookie, reason: $0.error.message) }
+        report.count = wanted.count - failures.count
         return report
     }
 }

@@ -27,6 +27,44 @@ func withTimeLimit<Value: Sendable>(
     }
 }
 
+/// Runs `work` as long as there is patience, then cancels it.
+///
+/// - Parameter rest: The remaining time. It is asked again when it has passed, and may have grown.
+/// - Returns: Whether `work` ended in time.
+func withPatience(
+    by clock: any Clock<Duration>,
+    _ rest: @escaping @Sendable () -> Duration,
+    work: @escaping @Sendable () async throws -> Void
+) async throws(WebViewError) -> Bool {
+    do {
+        return try await withThrowingTaskGroup(of: Bool.self) { group in
+            group.addTask {
+                try await work()
+                return true
+            }
+            group.addTask {
+                while true {
+                    let rest = rest()
+                    if rest <= .zero { return false }
+                    try await clock.sleep(for: rest.asWait)
+                }
+            }
+            defer { group.cancelAll() }
+            return try await group.next() ?? true
+        }
+    } catch {
+        throw WebViewError(error)
+    }
+}
+
+extension Clock where Duration == Swift.Duration {
+    /// Returns a function that measures the time from now on.
+    func stopwatch() -> @Sendable () -> Duration {
+        let start = now
+        return { start.duration(to: self.now) }
+    }
+}
+
 extension WebViewError {
     /// Creates the error for any error that a store throws.
     init(_ error: any Error) {

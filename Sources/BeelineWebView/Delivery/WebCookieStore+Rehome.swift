@@ -14,7 +14,7 @@ extension WebCookieStore {
     /// - Parameters:
     ///   - address: The address.
     ///   - host: The host that it served.
-    ///   - limit: The time limit for each of the steps.
+    ///   - limit: How long to wait for the store to accept, show or delete the next cookie.
     ///   - clock: The clock for that limit.
     /// - Throws: ``WebViewError``. A cookie of the address is then still there, unless the host has it.
     @discardableResult
@@ -43,8 +43,10 @@ extension WebCookieStore {
         result.moved = wanted.count
         if old.isEmpty { return result }
         let seen = Dictionary(all.map { (CookiePlace($0), $0) }) { _, last in last }
-        try await carryOut(CookieDelivery(set: wanted, seen: seen), within: limit, by: clock)
-        try await carryOut(CookieDelivery(delete: old, seen: seen), within: limit, by: clock)
+        for delivery in [CookieDelivery(set: wanted, seen: seen), CookieDelivery(delete: old, seen: seen)] {
+            let failures = try await carryOut(delivery, within: limit, by: clock)
+            if let failure = failures.first { throw failure.error }
+        }
         return result
     }
 }

@@ -129,7 +129,12 @@ final class WebFollower: Sendable {
 
     /// Performs one round: reads both sides, plans the changes and writes them.
     private func round(_ reconciliation: inout WebReconciliation) async throws -> Progress {
-        let shown = try await store.cookies()
+        var shown = try await store.cookies()
+        if reconciliation.hadCookies, !shown.contains(where: configuration.shares) {
+            // A browser that is ending may show no cookies. Before the jar loses all of them, look once more.
+            try await clock.sleep(for: configuration.retryDelay.asWait)
+            shown = try await store.cookies()
+        }
         // Reads the jar after the store; the next round sees changes in between.
         let (all, news, now) = jar.catchUp(news)
         for change in news { reconciliation.note(change) }
@@ -174,13 +179,5 @@ final class WebFollower: Sendable {
             count += result.moved + result.superseded
         }
         return count
-    }
-}
-
-extension Clock where Duration == Swift.Duration {
-    /// Returns a function that measures the time from now on.
-    fileprivate func stopwatch() -> @Sendable () -> Duration {
-        let start = now
-        return { start.duration(to: self.now) }
     }
 }

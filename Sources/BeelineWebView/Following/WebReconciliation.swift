@@ -38,6 +38,8 @@ struct WebReconciliation {
     private var requests: [CookiePlace: Request] = [:]
     /// Places of cookies that the store rejected.
     private var refused: Set<CookiePlace> = []
+    /// Whether the store had cookies at the end of the last round.
+    private(set) var hadCookies = false
     /// Places that this round cannot settle.
     private var unsettled: Set<CookiePlace> = []
     /// The completed changes and failures since the last report.
@@ -124,6 +126,7 @@ struct WebReconciliation {
     ///   - store: The store's cookies that were passed to `plan`.
     ///   - outdated: Places that other code changed in the jar during the round.
     mutating func settle(jar: [CookiePlace: Cookie], store: [CookiePlace: Cookie], outdated: Set<CookiePlace>) {
+        hadCookies = !store.isEmpty
         core.settle(jar: jar, store: store, outdated: outdated.union(unsettled))
     }
 
