@@ -103,12 +103,16 @@ struct DriverFaultTests {
         await driver.stop()
     }
 
-    @Test("an answer without a list of cookies is an error, not an empty list")
-    func noList() throws {
-        for value: JSONValue? in [nil, [:], "", .null] {
-            #expect(throws: WebDriverError.self) { try JSONValue.list(value, "cookies") }
-        }
-        #expect(try JSONValue.list([], "cookies").isEmpty)
+    @Test(
+        "an answer without a list of cookies is an error, not a browser without cookies",
+        arguments: [#"{}"#, #"{"cookies":null}"#, #"{"cookies":{}}"#, #"{"cookies":["a"]}"#]
+    )
+    func noList(_ result: String) throws {
+        let message = try #require(BrowserMessage(#"{"id":1,"result":\#(result)}"#))
+        let error = #expect(throws: WebDriverError.self) { try message.result(of: "x", as: DriverCookies.self) }
+        #expect(error?.code == .refused)
+        let empty = try #require(BrowserMessage(#"{"id":1,"result":{"cookies":[]}}"#))
+        #expect(try empty.result(of: "x", as: DriverCookies.self).cookies.isEmpty)
     }
 
     @Test("closing a browser that hangs gives up after its time limit")
@@ -143,8 +147,8 @@ struct DriverFaultTests {
             to: "ws://127.0.0.1:\(browser.port)/session",
             origin: nil,
             limit: .milliseconds(500)
-        ) { _ in false }
-        // More than the kernel buffers for a peer that reads nothing.
+        ) { _ in nil }
+        // More than the kernel takes for a peer that reads nothing.
         let text = String(repeating: "x", count: 16 << 20)
         let error = await #expect(throws: WebDriverError.self) {
             try await connection.send("one", ["text": .string(text)])
@@ -178,5 +182,175 @@ struct DriverFaultTests {
         #expect(JSONValue.timeouts(.seconds(Int64.max))["pageLoad"]?.integer == 9_007_199_254_740_991)
         #expect(JSONValue.timeouts(.seconds(-1))["script"]?.integer == 0)
         #expect(JSONValue.timeouts(.seconds(60))["script"]?.integer == 60_000)
+    }
+
+    @Test("a command has its own time limit, however long the start may take")
+    func commandLimit() async throws {
+        let (answer, _) = AsyncStream<Void>.makeStream()
+        let driver = try await LoopbackOrigin.start { _ in
+            for await _ in answer {}
+            return .text(#"{"value":null}"#)
+        }
+        let connection = try WebDriverConnection(port: driver.port, limit: .seconds(600))
+        let error = await #expect(throws: WebDriverError.self) {
+            try await connection.send(.get, "/status", within: .milliseconds(50))
+        }
+        #expect(error?.code == .timedOut)
+        await connection.close()
+        await driver.stop()
+    }
+
+    @Test("a driver that refuses to list its windows has not lost them")
+    func refusedWindows() async throws {
+        let driver = try await LoopbackOrigin.start { _ in
+            .text(#"{"value":{"error":"unknown error","message":"busy"}}"#, status: .internalServerError)
+        }
+        let folder = try ProfileFolder()
+        let launch = try Self.launch(driver, folder)
+        #expect(await launch.hasWindow())
+        await launch.end()
+        await driver.stop()
+    }
+
+    @Test("after the end of a driver its port gets no command: it may be another program's")
+    func endedDriver() async throws {
+        let driver = try await LoopbackOrigin.start { _ in .text(#"{"value":null}"#) }
+        let folder = try ProfileFolder()
+        let launch = DriverLaunch(
+            connection: try WebDriverConnection(port: driver.port, limit: .seconds(20)),
+            process: try OwnedProcess(["/bin/true"], environment: [:], output: folder["log"]),
+            path: "/session/1"
+        )
+        await launch.process.wait()
+        for command in ["/cookie", "/url"] {
+            let error = await #expect(throws: WebDriverError.self) { try await launch.post(command, [:]) }
+            #expect(error?.code == .ended)
+        }
+        #expect(driver.requests.isEmpty)
+        await launch.end()
+        await driver.stop()
+    }
+
+    @Test("the listening sockets of a port are those of this user, or of another one")
+    func socketOwners() async throws {
+        let tables = [
+            """
+              sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode
+               0: 0100007F:1F90 00000000:0000 0A 00000000:00000000 00:00000000 00000000  1000        0 1 1 0 100 0
+               1: 0100007F:1F91 0100007F:1F90 01 00000000:00000000 00:00000000 00000000  1001        0 2 1 0 100 0
+               2: 00000000:FFFF 00000000:0000 0A
+            """,
+            """
+               0: 00000000000000000000000001000000:1F90 0:0000 0A 00000000:00000000 00:00000000 00000000  1002 0 3 1
+            """,
+        ]
+        #expect(ListeningSockets(tables).owners == [8080: [1000, 1002]])
+        #if os(Linux)
+        let origin = try await LoopbackOrigin.start { _ in .text("") }
+        #expect(ListeningSockets.isOwn(port: origin.port) == true)
+        await origin.stop()
+        #expect(ListeningSockets.isOwn(port: try await DriverLaunch.freePort()) == false)
+        #endif
+    }
+
+    @Test("a profile that a killed process left is removed by the next one, and those in use stay")
+    func abandonedProfiles() throws {
+        let parent = try ProfileFolder()
+        let inUse = try ProfileFolder(in: parent.path)
+        for (name, note) in [("beeline-browser-killed", "Beeline\n"), ("beeline-browser-starts", "")] {
+            _ = try parent.makeFolder("\(name)/profile")
+            try parent.write(note, to: "\(name)/beeline-owner")
+        }
+        _ = try parent.makeFolder("beeline-browser-others")
+        let next = try ProfileFolder(in: parent.path)
+        let names = try FileManager.default.contentsOfDirectory(atPath: parent.path)
+        let kept = names.filter { $0.hasPrefix("beeline-browser-") }.map { "\(parent.path)/\($0)" }
+        let expected = [inUse.path, next.path, parent["beeline-browser-others"], parent["beeline-browser-starts"]]
+        #expect(Set(kept) == Set(expected))
+    }
+
+    @Test("a step that must not stop halfway is ended some time after its task is cancelled")
+    func undisturbedEnds() async throws {
+        let (entered, enter) = AsyncStream<Void>.makeStream()
+        let work = Task {
+            try await undisturbed(for: .milliseconds(20)) { () async throws(WebDriverError) in
+                enter.yield()
+                try? await ContinuousClock().sleep(for: .seconds(600))
+                return Task.isCancelled
+            }
+        }
+        for await _ in entered { break }
+        work.cancel()
+        #expect(try await work.value)
+    }
+
+    @Test("a step that must not stop halfway goes on when its task is cancelled")
+    func undisturbedGoesOn() async throws {
+        let (entered, enter) = AsyncStream<Void>.makeStream()
+        let (cancelled, cancel) = AsyncStream<Void>.makeStream()
+        let work = Task {
+            try await undisturbed(for: .seconds(600)) { () async throws(WebDriverError) in
+                enter.yield()
+                for await _ in cancelled { break }
+                return Task.isCancelled
+            }
+        }
+        for await _ in entered { break }
+        work.cancel()
+        cancel.yield()
+        #expect(try await work.value == false)
+    }
+
+    @Test("who waits for a session that hangs and is cancelled leaves, and the next one gets its turn")
+    func cancelledTurn() async throws {
+        let turnstile = Turnstile()
+        let (entered, enter) = AsyncStream<Void>.makeStream()
+        let (opened, open) = AsyncStream<Void>.makeStream()
+        let first = Task {
+            try await turnstile.pass { () async throws(WebDriverError) in
+                enter.yield()
+                for await _ in opened { break }
+            }
+        }
+        for await _ in entered { break }
+        let impatient = Task { try await turnstile.pass { Issue.record("it was cancelled") } }
+        impatient.cancel()
+        await #expect(throws: WebDriverError.self) { try await impatient.value }
+        async let next: Int = turnstile.pass { 1 }
+        open.yield()
+        try await first.value
+        #expect(try await next == 1)
+    }
+
+    @Test("a server's cookies are looked at after a pause, a closed tab at once")
+    func pause() async throws {
+        let isClosing = NIOLockedValueBox(false)
+        let browser = try await LoopbackOrigin.start { request in
+            .webSocket(for: request) { connection in
+                for method in ["cookies", "cookies", "closing"] {
+                    let command = try await connection.receiveWebSocketFrame()
+                    let number = command.flatMap { JSONValue($0.payload) }?["id"]?.integer ?? 0
+                    isClosing.withLockedValue { $0 = method == "closing" }
+                    for text in [#"{"method":"\#(method)","params":{}}"#, #"{"id":\#(number),"result":{}}"#] {
+                        try await connection.send(RawWebSocketFrame(.text, Array(text.utf8)).bytes)
+                    }
+                }
+                try await connection.hold()
+            }
+        }
+        let connection = try await BrowserConnection(
+            to: "ws://127.0.0.1:\(browser.port)/session",
+            origin: nil,
+            limit: .seconds(20)
+        ) { $0.method == "cookies" ? .cookies : $0.method == "closing" ? .closing : nil }
+        try await connection.send("one")
+        await connection.waitForHint(after: .zero, within: .seconds(600))
+        try await connection.send("two")
+        async let closing: Void = connection.waitForHint(after: .seconds(600), within: .seconds(600))
+        try await connection.send("three")
+        await closing
+        #expect(isClosing.withLockedValue { $0 })
+        await connection.close()
+        await browser.stop()
     }
 }

@@ -145,9 +145,12 @@ struct DriverTests {
             to: url,
             origin: "http://beeline.invalid",
             limit: .seconds(20)
-        ) { $0["method"] == "tab.closed" && $0["params"]?["parent"] == nil }
-        // Without the hint this would take longer than the test's time limit.
-        await connection.waitForHint(within: .seconds(600))
+        ) { event in
+            let parameters: JSONValue? = event.parameters()
+            return event.method == "tab.closed" && parameters?["parent"] == nil ? .closing : nil
+        }
+        // It would wait for longer than the test may take.
+        await connection.waitForHint(after: .seconds(600), within: .seconds(600))
         let commands = ["one", "two", "three"].map { name in Task { try await connection.send(name) } }
         var ended = 0
         var numbers: Set<Int64> = []
@@ -169,16 +172,22 @@ struct DriverTests {
     @Test(
         "events of Firefox count as hints only if a server sets a cookie or a tab closes",
         arguments: [
-            (#"{"method":"browsingContext.contextDestroyed","params":{"context":"1","parent":null}}"#, true),
-            (#"{"method":"browsingContext.contextDestroyed","params":{"context":"2","parent":"1"}}"#, false),
-            (#"{"method":"browsingContext.load","params":{"context":"1"}}"#, false),
-            (#"{"method":"network.responseStarted","params":{"response":{"headers":[{"name":"Set-Cookie"}]}}}"#, true),
-            (#"{"method":"network.responseStarted","params":{"response":{"headers":[{"name":"cookie"}]}}}"#, false),
-            (#"{"method":"network.responseStarted"}"#, false),
+            (
+                #"{"method":"browsingContext.contextDestroyed","params":{"context":"1","parent":null}}"#,
+                BrowserHint.closing
+            ),
+            (#"{"method":"browsingContext.contextDestroyed","params":{"context":"2","parent":"1"}}"#, nil),
+            (#"{"method":"browsingContext.load","params":{"context":"1"}}"#, nil),
+            (
+                #"{"method":"network.responseStarted","params":{"response":{"headers":[{"name":"Set-Cookie"}]}}}"#,
+                .cookies
+            ),
+            (#"{"method":"network.responseStarted","params":{"response":{"headers":[{"name":"cookie"}]}}}"#, nil),
+            (#"{"method":"network.responseStarted"}"#, nil),
         ]
     )
-    func hints(_ event: String, _ isHint: Bool) throws {
-        #expect(FirefoxSession.isHint(try #require(JSONValue(Array(event.utf8)))) == isHint)
+    func hints(_ event: String, _ hint: BrowserHint?) throws {
+        #expect(FirefoxSession.hint(try #require(BrowserMessage(event))) == hint)
     }
 
     @Test("cookies read from a driver are written back unchanged")
@@ -186,26 +195,31 @@ struct DriverTests {
         var random = SeededRandom(seed: 7)
         let rounds = ProcessInfo.processInfo.environment["BEELINE_FUZZ"].flatMap { Int($0) } ?? 5_000
         for _ in 0..<rounds {
-            let value = Self.cookie(&random)
+            let value = try Self.shown(Self.cookie(&random))
             if let cookie = Cookie(devTools: value) {
-                let again = try #require(cookie.devTools.flatMap { JSONValue(Array($0.text.utf8)) })
+                let again = try #require(try cookie.devTools.map(Self.shown))
                 #expect(Cookie(devTools: again)?.pairOctets == cookie.pairOctets)
             }
-            if let cookie = Cookie(biDi: value), let again = cookie.biDi.flatMap({ JSONValue(Array($0.text.utf8)) }) {
+            if let cookie = Cookie(biDi: value), let again = try cookie.biDi.map(Self.shown) {
                 var expected = cookie
                 expected.partition = nil
                 #expect(Cookie(biDi: again) == expected)
             }
             if let cookie = Cookie(webKit: value), let written = cookie.webKit {
-                let again = try #require(JSONValue(Array(written.text.utf8)))
-                // A host-only cookie is written without a domain; the driver uses the page's host.
-                #expect(again["domain"] == (cookie.isHostOnly ? nil : .string("." + cookie.domain)))
-                #expect(again["value"]?.string == cookie.value)
+                let again = try Self.shown(written)
+                // For a host alone there is no domain in it: that is the page's.
+                #expect(again.domain == (cookie.isHostOnly ? nil : "." + cookie.domain))
+                #expect(again.text == cookie.value)
             }
         }
     }
 
-    /// A cookie as drivers write it, with random fields missing, of odd values or of another type.
+    /// A cookie as it is read from JSON.
+    static func shown(_ value: JSONValue) throws -> DriverCookie {
+        try JSONDecoder().decode(DriverCookie.self, from: Data(value.text.utf8))
+    }
+
+    /// A cookie as drivers write it, with fields that are missing, odd or of another kind.
     private static func cookie(_ random: inout SeededRandom) -> JSONValue {
         let texts = ["", "a", "a.test", ".a.test", "é\u{1}\"\\", "https://b.test", "None", "lax", "null", "/x"]
         func odd(_ random: inout SeededRandom) -> JSONValue {

@@ -16,8 +16,8 @@ struct OpenRunner: Sendable {
     let jarBounds: CookieJarConfiguration
     let isVerbose: Bool
 
-    /// The limit for syncing the last cookies and closing the browser. Then the browser is killed.
-    private static let cleanupLimit = Duration.seconds(10)
+    /// The limit for reading the last cookies of a browser that hangs.
+    private static let lastSyncLimit = Duration.seconds(5)
 
     /// Returns when the browser is closed or the task is cancelled.
     func run() async -> CommandStatus {
@@ -77,7 +77,8 @@ struct OpenRunner: Sendable {
         let store = browser.cookieStore
         do throws(WebViewError) {
             let report = try await store.handOver(from: jar, for: url)
-            for cookie in report.unsupported { tell("\(browser.kind.title) cannot store the cookie \(cookie.name)") }
+            for cookie in report.unsupported { tell("\(browser.kind.title) cannot hold the cookie \(cookie.name)") }
+            for refusal in report.refused { tell("the page may not be logged in: \(refusal.reason)") }
         } catch {
             tell("the page may not be logged in: \(error)")
         }
@@ -96,18 +97,35 @@ struct OpenRunner: Sendable {
             if error.code != .ended { tell("\(error)") }
         }
         await browser.waitUntilClosed()
-        // Ctrl-C cancels this task, but the cookies in the browser must still be read.
+        // Ctrl-C cancels this task, but the cookies in the browser must still be read and the browser be closed.
         let end = Task {
-            _ = try? await following.sync()
+            await lastSync(following)
             await following.stop()
             await browser.end()
         }
-        let limit = Task {
-            try await Task.sleep(for: Self.cleanupLimit)
-            end.cancel()
-        }
         await end.value
+    }
+
+    /// Reads the last cookies of the browser, which may hang.
+    private func lastSync(_ following: WebCookieFollowing) async {
+        let sync = Task { () -> WebViewError? in
+            do throws(WebViewError) {
+                try await following.sync()
+                return nil
+            } catch {
+                return error
+            }
+        }
+        let limit = Task {
+            try await Task.sleep(for: Self.lastSyncLimit)
+            sync.cancel()
+        }
+        let error = await sync.value
         limit.cancel()
+        guard jar != nil, let error else { return }
+        let reason =
+            error.code == .cancelled ? "the browser did not answer within \(Self.lastSyncLimit)" : error.message
+        tell("the last changes of the browser's cookies may be missing in the jar: \(reason)")
     }
 
     private func tell(_ message: String) { Terminal.standardError.writeLine("beeline: \(message.singleLine)") }

@@ -7,19 +7,24 @@ import Names
 /// Conversion from and to WebDriver BiDi (`network.Cookie`, `storage.PartialCookie`).
 extension Cookie {
     /// Parses a cookie; nil if it is malformed.
-    init?(biDi value: JSONValue) {
-        guard let name = value["name"]?.string.flatMap(Self.octets(byteString:)),
-            let bytes = value["value"].flatMap(Self.octets(biDi:)),
-            let domain = value["domain"]?.string, let path = value["path"]?.string
+    init?(biDi shown: DriverCookie) {
+        guard let name = Self.biDiName(of: shown), let bytes = shown.value.flatMap(Self.octets(biDi:)),
+            let domain = shown.domain, let path = shown.path
         else { return nil }
         self.init(nameOctets: name, valueOctets: bytes, domain: domain, isHostOnly: true, path: path)
-        takeFlags(ofDriver: value)
-        expires = value["expiry"]?.double.map { CookieTime(secondsSince1970: $0.rounded(.down)) }
+        setScopeAndFlags(of: shown)
+        expires = shown.expiry.map { CookieTime(secondsSince1970: $0.rounded(.down)) }
     }
 
-    private static func octets(biDi value: JSONValue) -> [UInt8]? {
-        guard let text = value["value"]?.string else { return nil }
-        return value["type"]?.string == "base64" ? Base64.decode(text) : octets(byteString: text)
+    /// The octets of a cookie's name.
+    static func biDiName(of shown: DriverCookie) -> [UInt8]? { shown.name.map(octets(byteString:)) }
+
+    private static func octets(biDi value: DriverCookie.Value) -> [UInt8]? {
+        switch value {
+        case .typed("string", let text): octets(byteString: text)
+        case .typed("base64", let text): Base64.decode(text)
+        case .typed, .text: nil
+        }
     }
 
     /// Returns the octets of a text. Firefox writes one character per octet; other text is converted to UTF-8.

@@ -7,20 +7,16 @@ import Names
 /// Conversion from and to Chromium's DevTools protocol (`Network.Cookie`, `Network.CookieParam`).
 extension Cookie {
     /// Parses a cookie; nil if it is malformed or has an opaque partition.
-    init?(devTools value: JSONValue) {
-        guard let name = value["name"]?.string, let text = value["value"]?.string,
-            let domain = value["domain"]?.string, let path = value["path"]?.string
+    init?(devTools shown: DriverCookie) {
+        guard let name = shown.name, let text = shown.text, let domain = shown.domain, let path = shown.path,
+            !shown.hasOpaquePartition
         else { return nil }
         self.init(name, text, domain: domain, path: path)
-        takeFlags(ofDriver: value)
-        if value["session"]?.bool != true, let expires = value["expires"]?.double, expires > 0 {
+        setScopeAndFlags(of: shown)
+        if let expires = shown.expires, expires > 0 {
             self.expires = CookieTime(secondsSince1970: expires.rounded(.down))
         }
-        if let site = value["partitionKey"]?["topLevelSite"]?.string {
-            // An opaque partition ends with its page and cannot be named elsewhere.
-            guard let site = Site(site) else { return nil }
-            partition = site
-        }
+        partition = shown.topLevelSite.flatMap { Site($0) }
     }
 
     /// The parameter of `Storage.setCookies`; nil if the cookie is not UTF-8, which JSON cannot represent.
@@ -44,4 +40,9 @@ extension Cookie {
         }
         return .object(members)
     }
+}
+
+extension DriverCookie {
+    /// Whether the partition ends with its page and cannot be named elsewhere.
+    var hasOpaquePartition: Bool { topLevelSite.map { Site($0) == nil } ?? false }
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CookieJar
-import HTTPDNS
 
 // Conversions that all three protocols share.
 
@@ -9,13 +8,18 @@ extension Cookie {
     /// The domain in the form of the drivers: a leading dot includes subdomains.
     var driverDomain: String { isHostOnly ? domain : "." + domain }
 
-    /// Reads the scope from the domain's leading dot, and the attributes with common names.
-    mutating func takeFlags(ofDriver value: JSONValue) {
+    /// Sets the domain and the host-only flag: a leading dot includes subdomains.
+    mutating func setScope(ofDriver domain: String) {
         isHostOnly = !domain.hasPrefix(".")
-        if !isHostOnly { domain = String(domain.dropFirst()) }
-        isSecure = value["secure"]?.bool ?? false
-        isHTTPOnly = value["httpOnly"]?.bool ?? false
-        sameSite = SameSite(driver: value["sameSite"]?.string)
+        self.domain = isHostOnly ? domain : String(domain.dropFirst())
+    }
+
+    /// Sets the scope, and the attributes with common names.
+    mutating func setScopeAndFlags(of shown: DriverCookie) {
+        setScope(ofDriver: domain)
+        isSecure = shown.isSecure
+        isHTTPOnly = shown.isHTTPOnly
+        sameSite = SameSite(driver: shown.sameSite)
     }
 }
 

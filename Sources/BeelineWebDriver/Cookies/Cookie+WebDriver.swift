@@ -6,14 +6,14 @@ import HTTPDNS
 /// Conversion from and to W3C WebDriver (§14), as implemented by WebKitGTK.
 extension Cookie {
     /// Parses a cookie; nil if it is malformed.
-    init?(webKit value: JSONValue) {
-        guard let name = value["name"]?.string, let text = value["value"]?.string,
-            let domain = value["domain"]?.string, let path = value["path"]?.string
-        else { return nil }
+    init?(webKit shown: DriverCookie) {
+        guard let name = shown.name, let text = shown.text, let domain = shown.domain, let path = shown.path else {
+            return nil
+        }
         self.init(name, text, domain: domain, path: path)
-        takeFlags(ofDriver: value)
+        setScopeAndFlags(of: shown)
         sameSite = sameSite.inWebKit
-        expires = value["expiry"]?.double.map { CookieTime(secondsSince1970: $0.rounded(.down)) }
+        expires = shown.expiry.map { CookieTime(secondsSince1970: $0.rounded(.down)) }
     }
 
     /// The parameter of the command Add Cookie (§14.3); nil if the cookie is not UTF-8 or is Partitioned, which WebKitGTK does

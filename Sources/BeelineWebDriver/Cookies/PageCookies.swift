@@ -15,12 +15,12 @@ struct PageCookies {
     /// Records the cookies of a page.
     ///
     /// - Parameters:
-    ///   - cookies: all cookies that a request for the page would send.
+    ///   - shown: all cookies that a request for the page would send.
     ///   - url: the page.
-    func saw(_ cookies: [Cookie], on url: HTTPURL) {
-        let names = Set(cookies.map(Key.init))
-        for old in memory.cookies(for: url) where !names.contains(Key(old)) { memory.remove(old) }
-        memory.insert(cookies)
+    func saw(_ shown: ShownCookies, on url: HTTPURL) {
+        let names = Set(shown.cookies.map(Key.init))
+        for old in memory.cookies(for: url) where !names.contains(Key(old)) && !shown.hides(old) { memory.remove(old) }
+        memory.insert(shown.cookies)
     }
 
     /// Records a set cookie.

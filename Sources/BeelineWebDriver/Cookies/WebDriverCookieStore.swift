@@ -53,20 +53,49 @@ public struct WebDriverCookieStore: WebCookieStore {
 
 /// The cookies at the last check, which remain available after the browser has closed.
 final class CookieLooks: Sendable {
-    private let seen = NIOLockedValueBox<[Cookie]?>(nil)
+    private struct State {
+        var last: [Cookie]?
+        /// The number of checks that have started.
+        var started = 0
+        /// The number of the newest check that has ended. Checks may overlap.
+        var newest = 0
+        /// Whether the newest check found no cookies after one with cookies.
+        var isEmptied = false
+
+        mutating func saw(_ shown: ShownCookies, in number: Int) -> [Cookie] {
+            let places = shown.unreadable.isEmpty ? [] : Set(shown.cookies.map(CookiePlace.init))
+            let hidden = (last ?? []).filter { shown.hides($0) && !places.contains(CookiePlace($0)) }
+            let cookies = shown.cookies + hidden
+            guard number > newest else { return cookies }
+            newest = number
+            // A browser that is ending may show no cookies. Only a second check without cookies counts.
+            isEmptied = cookies.isEmpty && last?.isEmpty == false && !isEmptied
+            if !isEmptied { last = cookies }
+            return cookies
+        }
+    }
+
+    /// Guards the last check.
+    private let state = NIOLockedValueBox(State())
 
     /// The cookies at the last check; nil before the first one.
-    var last: [Cookie]? { seen.withLockedValue { $0 } }
+    var last: [Cookie]? { state.withLockedValue { $0.last } }
 
     func look(at session: any BrowserSession) async throws(WebDriverError) -> [Cookie] {
-        let cookies = try await session.cookies()
-        seen.withLockedValue { $0 = cookies }
-        return cookies
+        let number = state.withLockedValue { state in
+            state.started += 1
+            return state.started
+        }
+        let shown = try await session.cookies()
+        return state.withLockedValue { $0.saw(shown, in: number) }
     }
 }
 
 /// Checks for changes while a caller waits for them.
 private actor CookieWatch {
+    /// The minimum time between two checks, except when a tab closes: a page may set cookies with each response.
+    private static let pause = Duration.milliseconds(100)
+
     private let session: any BrowserSession
     private let looks: CookieLooks
     private let interval: Duration
@@ -75,14 +104,14 @@ private actor CookieWatch {
     init(_ session: any BrowserSession, _ looks: CookieLooks, interval: Duration) {
         self.session = session
         self.looks = looks
-        self.interval = interval
+        self.interval = max(interval, Self.pause)
     }
 
     /// Returns at the next change; nil after the browser has closed.
     func change() async -> Void? {
         while true {
             // A browser ends milliseconds after its last tab closes. The hint leaves time for one more check.
-            if last != nil { await session.waitForHint(within: interval) }
+            if last != nil { await session.waitForHint(after: Self.pause, within: interval) }
             if Task.isCancelled { return nil }
             do throws(WebDriverError) {
                 let now = Set(try await looks.look(at: session))

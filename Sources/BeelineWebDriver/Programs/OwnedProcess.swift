@@ -50,14 +50,14 @@ final class OwnedProcess: Sendable {
             var info = siginfo_t()
             while waitid(P_PID, id_t(number), &info, WEXITED | WNOWAIT) < 0, errno == EINTR {}
             kill(-number, SIGKILL)
-            var status: CInt = 0
-            var found = waitpid(number, &status, 0)
-            while found < 0, errno == EINTR { found = waitpid(number, &status, 0) }
-            // If this process ignores SIGCHLD, the status is lost; treat it as a failure.
-            let code = found == number ? ProgramLaunch.exitCode(status) : Self.unknownStatus
+            // Reap under the lock: from then on, the id may belong to another process, and `signal` must not use it.
             let waiters = state.withLockedValue { state in
+                var status: CInt = 0
+                var found = waitpid(number, &status, 0)
+                while found < 0, errno == EINTR { found = waitpid(number, &status, 0) }
+                // If this process ignores SIGCHLD, the status is lost; treat it as a failure.
+                state.status = found == number ? ProgramLaunch.exitCode(status) : Self.unknownStatus
                 defer { state.waiters = [] }
-                state.status = code
                 return state.waiters
             }
             for waiter in waiters { waiter.resume() }

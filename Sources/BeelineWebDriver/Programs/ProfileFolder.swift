@@ -19,18 +19,26 @@ import Glibc
 /// The folder of a temporary profile, readable only by this user. It is deleted when its owner is released.
 final class ProfileFolder: Sendable {
     let path: String
+    private let owner: ProfileOwner?
 
+    /// - Parameter parent: the folder to create it in; nil uses the one for temporary files.
     /// - Throws: ``WebDriverError`` with code `cannotStart`.
-    init() throws(WebDriverError) {
-        let parent = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
-        var template = Array("\(parent)/beeline-browser-XXXXXX".utf8CString)
+    init(in parent: String? = nil) throws(WebDriverError) {
+        let temporary = getenv("TMPDIR").map { String(cString: $0) } ?? ""
+        let parent = parent ?? (temporary.isEmpty ? "/tmp" : temporary)
+        ProfileOwner.removeAbandoned(in: parent)
+        var template = Array("\(parent)/\(ProfileOwner.prefix)XXXXXX".utf8CString)
         guard mkdtemp(&template) != nil else {
             throw WebDriverError(.cannotStart, "cannot create a folder for the profile in \(parent)")
         }
-        path = template.withUnsafeBufferPointer { $0.baseAddress.map { String(cString: $0) } ?? parent }
+        path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        owner = ProfileOwner(of: path)
     }
 
-    deinit { try? FileManager.default.removeItem(atPath: path) }
+    deinit {
+        try? FileManager.default.removeItem(atPath: path)
+        owner?.release()
+    }
 
     /// The path of a file or folder in the profile.
     subscript(name: String) -> String { "\(path)/\(name)" }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CookieJar
+import NIOCore
+import NIOPosix
 
 /// A running browser with its own profile. Calls may overlap.
 protocol BrowserSession: Sendable {
@@ -13,7 +15,7 @@ protocol BrowserSession: Sendable {
     func evaluate(_ expression: String) async throws(WebDriverError) -> String
 
     /// Returns every cookie. Cookies that the browser does not show now are as last seen.
-    func cookies() async throws(WebDriverError) -> [Cookie]
+    func cookies() async throws(WebDriverError) -> ShownCookies
 
     /// Sets a cookie.
     func set(_ cookie: Cookie) async throws(WebDriverError)
@@ -27,9 +29,10 @@ protocol BrowserSession: Sendable {
     /// Whether the browser has a window.
     func isOpen() async -> Bool
 
-    /// Returns when the browser reports that a server sets cookies or that a tab closes, or after `limit`. Returns immediately
-    /// if that happened since the last call, if the browser has closed, or if the task is cancelled.
-    func waitForHint(within limit: Duration) async
+    /// Returns when the browser reports that a tab closes, when it reports that a server sets cookies but not before `pause`,
+    /// or after `limit`. Returns immediately if a tab was closed since the last call, if the browser has closed, or if the
+    /// task is cancelled.
+    func waitForHint(after pause: Duration, within limit: Duration) async
 
     /// Closes the browser and returns when its processes have ended.
     func end() async
@@ -37,17 +40,39 @@ protocol BrowserSession: Sendable {
 
 extension BrowserSession {
     /// For drivers that report no events.
-    func waitForHint(within limit: Duration) async { try? await ContinuousClock().sleep(for: limit.asWait) }
+    func waitForHint(after pause: Duration, within limit: Duration) async {
+        try? await ContinuousClock().sleep(for: limit.asWait)
+    }
 }
 
 /// Runs `body` and cancels it after `limit`, so that a hanging browser cannot delay its forced end.
-func briefly(_ limit: Duration = .seconds(5), _ body: @escaping @Sendable () async -> Void) async {
+func briefly(_ limit: Duration = .seconds(3), _ body: @escaping @Sendable () async -> Void) async {
     await withTaskGroup(of: Void.self) { group in
         group.addTask { await body() }
         group.addTask { try? await ContinuousClock().sleep(for: limit) }
         await group.next()
         group.cancelAll()
     }
+}
+
+/// Runs `body` to its end even if the task is cancelled, but cancels it `limit` after that. For steps that would leave the
+/// browser in another state if they stopped halfway.
+func undisturbed<Value: Sendable>(
+    for limit: Duration = .seconds(3),
+    _ body: @escaping @Sendable () async throws(WebDriverError) -> Value
+) async throws(WebDriverError) -> Value {
+    let work = Task { () -> Result<Value, WebDriverError> in
+        do throws(WebDriverError) {
+            return .success(try await body())
+        } catch {
+            return .failure(error)
+        }
+    }
+    return try await withTaskCancellationHandler {
+        await work.value
+    } onCancel: {
+        MultiThreadedEventLoopGroup.singleton.next().scheduleTask(in: TimeAmount(limit)) { work.cancel() }
+    }.get()
 }
 
 extension Cookie {

@@ -78,7 +78,7 @@ final class ChromiumSession: BrowserSession {
             to: "ws://127.0.0.1:\(lines[0])\(lines[1])",
             origin: nil,
             limit: limit
-        ) { $0["method"] == "Target.targetDestroyed" }
+        ) { $0.method == "Target.targetDestroyed" ? .closing : nil }
         do throws(WebDriverError) {
             let pages: JSONValue = [["type": "page"]]
             try await connection.send("Target.setDiscoverTargets", ["discover": true, "filter": pages])
@@ -95,9 +95,9 @@ final class ChromiumSession: BrowserSession {
         try await driver.evaluate(expression)
     }
 
-    func cookies() async throws(WebDriverError) -> [Cookie] {
-        let answer = try await connection.send("Storage.getCookies")
-        return try JSONValue.list(answer["cookies"], "cookies").compactMap { Cookie(devTools: $0) }
+    func cookies() async throws(WebDriverError) -> ShownCookies {
+        let answer = try await connection.send("Storage.getCookies", as: DriverCookies.self)
+        return try ShownCookies(answer.cookies.filter { !$0.hasOpaquePartition }) { Cookie(devTools: $0) }
     }
 
     func set(_ cookie: Cookie) async throws(WebDriverError) {
@@ -122,11 +122,13 @@ final class ChromiumSession: BrowserSession {
             let targets = try await connection.send("Target.getTargets")["targetInfos"]?.array ?? []
             return targets.contains { $0["type"] == "page" }
         } catch {
-            return error.code == .timedOut
+            return error.code != .ended
         }
     }
 
-    func waitForHint(within limit: Duration) async { await connection.waitForHint(within: limit) }
+    func waitForHint(after pause: Duration, within limit: Duration) async {
+        await connection.waitForHint(after: pause, within: limit)
+    }
 
     func end() async {
         await connection.close()

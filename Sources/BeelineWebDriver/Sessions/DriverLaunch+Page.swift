@@ -6,19 +6,30 @@ import HTTPTypes
 /// Commands that are the same in every W3C WebDriver.
 extension DriverLaunch {
     /// Sends a GET command of the session.
-    func get(_ command: String) async throws(WebDriverError) -> JSONValue {
-        try await connection.send(.get, path + command)
+    func get<Value: Decodable>(
+        _ command: String,
+        as type: Value.Type = JSONValue.self
+    ) async throws(WebDriverError) -> Value {
+        try checkProcess()
+        return try await connection.send(.get, path + command, as: type)
     }
 
     /// Sends a POST command of the session.
     @discardableResult
     func post(_ command: String, _ parameters: JSONValue) async throws(WebDriverError) -> JSONValue {
-        try await connection.send(.post, path + command, parameters)
+        try checkProcess()
+        return try await connection.send(.post, path + command, parameters)
     }
 
     /// Sends a DELETE command of the session.
     func delete(_ command: String) async throws(WebDriverError) {
+        try checkProcess()
         try await connection.send(.delete, path + command)
+    }
+
+    /// Throws after the end of the driver, whose port another program may then have.
+    private func checkProcess() throws(WebDriverError) {
+        if let status = process.status { throw WebDriverError(.ended, "the driver ended with \(status)") }
     }
 
     func navigate(to url: String) async throws(WebDriverError) {
@@ -45,7 +56,10 @@ extension DriverLaunch {
     /// Runs `body` in a new tab and returns to the current one.
     func inNewTab(_ body: () async throws(WebDriverError) -> Void) async throws(WebDriverError) {
         let own = try await get("/window")
-        let tab = try await post("/window/new", ["type": "tab"])
+        // A tab whose handle is not known could not be closed.
+        let tab = try await undisturbed { () async throws(WebDriverError) in
+            try await post("/window/new", ["type": "tab"])
+        }
         var failure: WebDriverError?
         do throws(WebDriverError) {
             try await post("/window", ["handle": tab["handle"] ?? .null])
@@ -53,18 +67,19 @@ extension DriverLaunch {
         } catch {
             failure = error
         }
-        // A separate task is not cancelled. Otherwise later commands would go to the wrong tab.
-        let back = await Task { () -> WebDriverError? in
-            // If the switch failed, the old tab is still current and must not be closed.
-            if (try? await post("/window", ["handle": tab["handle"] ?? .null])) != nil { try? await delete("/window") }
-            do throws(WebDriverError) {
+        // Without the way back, later commands would go to the wrong tab.
+        do throws(WebDriverError) {
+            try await undisturbed { () async throws(WebDriverError) in
+                // If the switch failed, the old tab is still current and must not be closed.
+                if (try? await post("/window", ["handle": tab["handle"] ?? .null])) != nil {
+                    try? await delete("/window")
+                }
                 try await post("/window", ["handle": own])
-                return nil
-            } catch {
-                return error
             }
-        }.value
-        if let failure = failure ?? back { throw failure }
+        } catch {
+            throw failure ?? error
+        }
+        if let failure { throw failure }
     }
 
     /// Runs `body`, and retries it in another tab if the current one was closed. The driver does not switch tabs by itself.
@@ -88,8 +103,8 @@ extension DriverLaunch {
         do throws(WebDriverError) {
             return try await get("/window/handles").array?.isEmpty == false
         } catch {
-            // A timeout means that the driver is busy, so the browser still runs.
-            return error.code == .timedOut
+            // A driver that is busy or refuses the command still runs, and so does the browser.
+            return error.code != .ended
         }
     }
 }

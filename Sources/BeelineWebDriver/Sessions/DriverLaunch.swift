@@ -30,15 +30,15 @@ struct DriverLaunch {
         let port = try await freePort()
         let arguments = [program, "--port=\(port)"]
         let process = try OwnedProcess(arguments, environment: environment, output: profile["driver.log"])
-        let connection = try WebDriverConnection(
-            port: port,
-            limit: max(limits.startLimit, limits.commandLimit)
-        )
+        let connection = try WebDriverConnection(port: port, limit: limits.commandLimit)
         do throws(WebDriverError) {
-            try await awaitReady(connection, process, program, within: limits.startLimit)
+            try await awaitReady(connection, process, within: limits.startLimit)
+            // A program of another user that took the port first would receive the cookies.
+            guard ListeningSockets.isOwn(port: port) ?? true else {
+                throw WebDriverError(.cannotStart, "its port \(port) was taken by another user's program; try again")
+            }
             let asked: JSONValue = ["capabilities": ["alwaysMatch": capabilities]]
-            let session = try await connection.send(.post, "/session", asked)
-            // If another program took the port first, the driver has ended.
+            let session = try await connection.send(.post, "/session", asked, within: limits.startLimit)
             if let status = process.status { throw WebDriverError(.cannotStart, "it ended with \(status)") }
             guard let name = session["sessionId"]?.string else {
                 throw WebDriverError(.cannotStart, "\(program) started a session without an ID")
@@ -77,14 +77,16 @@ struct DriverLaunch {
     private static func awaitReady(
         _ connection: WebDriverConnection,
         _ process: OwnedProcess,
-        _ program: String,
         within limit: Duration
     ) async throws(WebDriverError) {
         let clock = ContinuousClock()
         let deadline = clock.now + limit.asWait
         while clock.now < deadline {
             if let status = process.status { throw WebDriverError(.cannotStart, "it ended with \(status)") }
-            if let answer = try? await connection.send(.get, "/status"), answer["ready"]?.bool ?? true { return }
+            let rest = clock.now.duration(to: deadline)
+            if let answer = try? await connection.send(.get, "/status", within: rest), answer["ready"]?.bool ?? true {
+                return
+            }
             do { try await clock.sleep(for: .milliseconds(50)) } catch {
                 throw WebDriverError(.cannotStart, "its start was cancelled", underlyingError: error)
             }

@@ -52,7 +52,7 @@ final class FirefoxSession: BrowserSession {
                 to: "\(url)/session",
                 origin: Self.origin,
                 limit: limit,
-                isHint: Self.isHint
+                hint: Self.hint
             )
         } catch {
             await process.end()
@@ -105,7 +105,7 @@ final class FirefoxSession: BrowserSession {
         let parameters: JSONValue = ["context": page, "url": .string(url), "wait": "complete"]
         // If another navigation is in progress, Firefox may load the new page without an answer to this command.
         let result = try await connection.send("browsingContext.navigate", parameters) { event in
-            guard event["method"]?.string == Self.loaded, let load = event["params"] else { return false }
+            guard event.method == Self.loaded, let load: JSONValue = event.parameters() else { return false }
             return load["context"] == page && load["url"]?.string == url && load["navigation"] != last
         }
         navigation.withLockedValue { $0 = result["navigation"] }
@@ -127,14 +127,17 @@ final class FirefoxSession: BrowserSession {
         return text
     }
 
-    func cookies() async throws(WebDriverError) -> [Cookie] {
+    func cookies() async throws(WebDriverError) -> ShownCookies {
         let open = try await sitesOfTabs()
-        return try await partitions.cookies(open: open) { (site: Site?) async throws(WebDriverError) in
-            let cookies = try await self.cookies(in: site)
-            guard let site else { return cookies }
+        var unreadable: Set<CookiePlace> = []
+        let cookies = try await partitions.cookies(open: open) { (site: Site?) async throws(WebDriverError) in
+            let shown = try await self.cookies(in: site)
+            unreadable.formUnion(shown.unreadable)
+            guard let site else { return shown.cookies }
             // The query for a site also returns the site's own unpartitioned cookies.
-            return cookies.filter { Self.site(of: $0, like: site) != site }
+            return shown.cookies.filter { Self.site(of: $0, like: site) != site }
         }
+        return ShownCookies(cookies, unreadable: unreadable)
     }
 
     func set(_ cookie: Cookie) async throws(WebDriverError) {
@@ -163,11 +166,13 @@ final class FirefoxSession: BrowserSession {
         do throws(WebDriverError) {
             return try await !tabs().isEmpty
         } catch {
-            return error.code == .timedOut
+            return error.code != .ended
         }
     }
 
-    func waitForHint(within limit: Duration) async { await connection.waitForHint(within: limit) }
+    func waitForHint(after pause: Duration, within limit: Duration) async {
+        await connection.waitForHint(after: pause, within: limit)
+    }
 
     func end() async {
         await briefly { [connection] in _ = try? await connection.send("browser.close") }
@@ -177,22 +182,35 @@ final class FirefoxSession: BrowserSession {
 
     /// Whether an event reports that a server sets cookies or that a tab, not a frame, closes. With its last tab, Firefox ends
     /// and shows no more cookies.
-    static func isHint(_ event: JSONValue) -> Bool {
-        let parameters = event["params"]
-        switch event["method"]?.string {
-        case closing: return parameters?["parent"]?.string == nil
+    static func hint(_ event: BrowserMessage) -> BrowserHint? {
+        switch event.method {
+        case closing:
+            let parent: JSONValue? = event.parameters(as: Closing.self)?.parent
+            return parent?.string == nil ? .closing : nil
         case answered:
-            let fields = parameters?["response"]?["headers"]?.array ?? []
-            return fields.contains { $0["name"]?.string?.lowercased() == "set-cookie" }
-        default: return false
+            let headers = event.parameters(as: ResponseStarted.self)?.response.headers ?? []
+            return headers.contains { $0.name.lowercased() == "set-cookie" } ? .cookies : nil
+        default: return nil
         }
+    }
+
+    private struct Closing: Decodable { let parent: JSONValue? }
+
+    /// The part of `network.responseStarted` that matters here.
+    private struct ResponseStarted: Decodable {
+        struct Response: Decodable { let headers: [Header] }
+        struct Header: Decodable { let name: String }
+
+        let response: Response
     }
 
     // MARK: Tabs and partitions
 
     private func tabs() async throws(WebDriverError) -> [JSONValue] {
-        try await connection.send("browsingContext.getTree", ["maxDepth": .number(0)])["contexts"]?.array ?? []
+        try await connection.send("browsingContext.getTree", ["maxDepth": .number(0)], as: Tree.self).contexts
     }
+
+    private struct Tree: Decodable { let contexts: [JSONValue] }
 
     private func page() async throws(WebDriverError) -> JSONValue {
         guard let page = try await tabs().first?["context"] else {
@@ -206,9 +224,10 @@ final class FirefoxSession: BrowserSession {
         return Array(Set(urls.map { Site(of: $0) }))
     }
 
-    private func cookies(in site: Site?) async throws(WebDriverError) -> [Cookie] {
-        let answer = try await connection.send("storage.getCookies", Self.parameters("filter", [:], in: site))
-        return try JSONValue.list(answer["cookies"], "cookies").compactMap { Cookie(biDi: $0) }
+    private func cookies(in site: Site?) async throws(WebDriverError) -> ShownCookies {
+        let parameters = Self.parameters("filter", [:], in: site)
+        let answer = try await connection.send("storage.getCookies", parameters, as: DriverCookies.self)
+        return try ShownCookies(answer.cookies, name: Cookie.biDiName) { Cookie(biDi: $0) }
     }
 
     /// Returns the site of the cookie's domain, with the scheme of `site`.

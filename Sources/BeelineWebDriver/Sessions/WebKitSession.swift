@@ -58,13 +58,14 @@ final class WebKitSession: BrowserSession {
         try await alone { () async throws(WebDriverError) in try await driver.evaluate(expression) }
     }
 
-    func cookies() async throws(WebDriverError) -> [Cookie] {
+    func cookies() async throws(WebDriverError) -> ShownCookies {
         try await alone { () async throws(WebDriverError) in
-            guard let page = try await page() else { return known.all }
-            let cookies = try JSONValue.list(try await driver.get("/cookie"), "cookies")
+            guard let page = try await page() else { return ShownCookies(known.all) }
+            let cookies = try await driver.get("/cookie", as: [DriverCookie].self)
+            let shown = try ShownCookies(cookies) { Cookie(webKit: $0) }
             // Discard the cookies if the page changed during the query.
-            if try await self.page() == page { known.saw(cookies.compactMap { Cookie(webKit: $0) }, on: page) }
-            return known.all
+            if try await self.page() == page { known.saw(shown, on: page) }
+            return ShownCookies(known.all)
         }
     }
 

@@ -16,17 +16,17 @@ import Names
 final class BrowserConnection: Sendable {
     private struct State {
         var next = 1
-        var waiters: [Int: EventLoopPromise<JSONValue>] = [:]
+        var waiters: [Int: EventLoopPromise<BrowserMessage?>] = [:]
         /// The predicates of waiters that wait for an event.
-        var awaited: [Int: @Sendable (JSONValue) -> Bool] = [:]
-        /// Whether a hint arrived while no caller waited for it.
-        var hasHint = false
+        var awaited: [Int: @Sendable (BrowserMessage) -> Bool] = [:]
+        /// The hints that arrived while no caller waited for them.
+        var hints: Set<BrowserHint> = []
         var isOpen = true
 
         /// - Returns: the id of the waiter.
         mutating func add(
-            _ waiter: EventLoopPromise<JSONValue>,
-            _ event: (@Sendable (JSONValue) -> Bool)?
+            _ waiter: EventLoopPromise<BrowserMessage?>,
+            _ event: (@Sendable (BrowserMessage) -> Bool)?
         ) -> Int {
             defer { next += 1 }
             waiters[next] = waiter
@@ -38,7 +38,7 @@ final class BrowserConnection: Sendable {
     private let client: BeelineClient
     private let socket: WebSocket
     private let limit: Duration
-    private let isHint: @Sendable (JSONValue) -> Bool
+    private let hint: @Sendable (BrowserMessage) -> BrowserHint?
     /// Guards the waiters.
     private let state = NIOLockedValueBox(State())
     /// The task that reads answers. It ends with ``close()`` or the socket.
@@ -50,15 +50,15 @@ final class BrowserConnection: Sendable {
     ///   - url: for example `ws://127.0.0.1:PORT/session`.
     ///   - origin: the Origin of the handshake, which the browser must allow; nil sends none.
     ///   - limit: the time limit for a command.
-    ///   - isHint: whether ``waitForHint(within:)`` waits for an event.
+    ///   - hint: the meaning of an event for ``waitForHint(after:within:)``; nil for none.
     init(
         to url: String,
         origin: String?,
         limit: Duration,
-        isHint: @escaping @Sendable (JSONValue) -> Bool
+        hint: @escaping @Sendable (BrowserMessage) -> BrowserHint?
     ) async throws(WebDriverError) {
         self.limit = limit
-        self.isHint = isHint
+        self.hint = hint
         var configuration = ClientConfiguration()
         configuration.upstreams = []
         configuration.jar = nil
@@ -66,6 +66,8 @@ final class BrowserConnection: Sendable {
         var settings = WebSocketSettings()
         settings.maximumMessageBytes = 64 << 20
         settings.offersCompression = false
+        // A browser that hangs must not delay its end.
+        settings.closeTimeout = .seconds(1)
         let fields: HTTPFields = origin.map { [.origin: $0] } ?? [:]
         do {
             client = try BeelineClient(configuration)
@@ -86,17 +88,29 @@ final class BrowserConnection: Sendable {
 
     /// Sends a command.
     ///
-    /// - Parameter event: whether an event counts as the answer; its parameters are then the result.
-    /// - Returns: the member `result` of the answer.
+    /// - Parameters:
+    ///   - type: the type of the member `result` of the answer.
+    ///   - event: whether an event counts as the answer; its parameters are then the result.
     /// - Throws: ``WebDriverError``: `refused` with the browser's message, `timedOut`, `ended`.
     @discardableResult
-    func send(
+    func send<Value: Decodable & Sendable>(
         _ method: String,
         _ parameters: JSONValue = [:],
-        or event: (@Sendable (JSONValue) -> Bool)? = nil
-    ) async throws(WebDriverError) -> JSONValue {
+        as type: Value.Type = JSONValue.self,
+        or event: (@Sendable (BrowserMessage) -> Bool)? = nil
+    ) async throws(WebDriverError) -> Value {
+        let message = try await answer(to: method, parameters, or: event)
+        if message.id == nil, let value = message.parameters(as: type) { return value }
+        return try message.result(of: method, as: type)
+    }
+
+    private func answer(
+        to method: String,
+        _ parameters: JSONValue,
+        or event: (@Sendable (BrowserMessage) -> Bool)?
+    ) async throws(WebDriverError) -> BrowserMessage {
         let loop = MultiThreadedEventLoopGroup.singleton.next()
-        let answer = loop.makePromise(of: JSONValue.self)
+        let answer = loop.makePromise(of: BrowserMessage?.self)
         let number = state.withLockedValue { $0.isOpen ? $0.add(answer, event) : nil }
         guard let number else {
             answer.fail(Self.gone)
@@ -107,7 +121,7 @@ final class BrowserConnection: Sendable {
         defer { timer.cancel() }
         let text = JSONValue.object(["id": .number(number), "method": .string(method), "params": parameters]).text
         do {
-            return try await withTaskCancellationHandler {
+            let message = try await withTaskCancellationHandler {
                 // Send concurrently, so that a browser that does not read cannot delay the timeout.
                 try await withThrowingTaskGroup(of: Void.self) { group in
                     group.addTask { [self, socket] in
@@ -119,27 +133,40 @@ final class BrowserConnection: Sendable {
             } onCancel: {
                 settle(number, .failure(WebDriverError(.ended, "\(method) was cancelled")))
             }
+            guard let message else { throw Self.gone }
+            return message
         } catch {
             throw error as? WebDriverError ?? Self.gone
         }
     }
 
-    /// Returns when a hint has arrived since the last call, when the browser has closed, on cancellation, or after `limit`.
-    func waitForHint(within limit: Duration) async {
+    /// Returns when a tab closes, when a server sets cookies but not before `pause`, when the browser has closed, on
+    /// cancellation, or after `limit`. A hint since the last call counts too.
+    func waitForHint(after pause: Duration, within limit: Duration) async {
+        if await wait(for: [.closing], within: pause) { return }
+        _ = await wait(for: [.closing, .cookies], within: max(limit.asWait - pause.asWait, .zero))
+    }
+
+    /// Returns whether one of the hints arrived or the connection is closed, within a time.
+    private func wait(for hints: Set<BrowserHint>, within limit: Duration) async -> Bool {
         let loop = MultiThreadedEventLoopGroup.singleton.next()
-        let answer = loop.makePromise(of: JSONValue.self)
+        let answer = loop.makePromise(of: BrowserMessage?.self)
         let number = state.withLockedValue { state -> Int? in
-            defer { state.hasHint = false }
-            guard state.isOpen, !state.hasHint else { return nil }
-            return state.add(answer, isHint)
+            let found = state.hints.intersection(hints)
+            state.hints.subtract(found)
+            guard state.isOpen, found.isEmpty else { return nil }
+            return state.add(answer) { [hint] in hint($0).map(hints.contains) ?? false }
         }
-        guard let number else { return answer.succeed(.null) }
-        let timer = loop.scheduleTask(in: TimeAmount(limit)) { [self] in settle(number, .success(.null)) }
+        guard let number else {
+            answer.succeed(nil)
+            return true
+        }
+        let timer = loop.scheduleTask(in: TimeAmount(limit)) { [self] in settle(number, .success(nil)) }
         defer { timer.cancel() }
-        await withTaskCancellationHandler {
-            _ = try? await answer.futureResult.get()
+        return await withTaskCancellationHandler {
+            do { return try await answer.futureResult.get() != nil } catch { return true }
         } onCancel: {
-            settle(number, .success(.null))
+            settle(number, .failure(Self.gone))
         }
     }
 
@@ -149,7 +176,7 @@ final class BrowserConnection: Sendable {
 
     private static let gone = WebDriverError(.ended, "the browser has been closed")
 
-    private func settle(_ number: Int, _ result: Result<JSONValue, WebDriverError>) {
+    private func settle(_ number: Int, _ result: Result<BrowserMessage?, WebDriverError>) {
         let waiter = state.withLockedValue { state in
             state.awaited[number] = nil
             return state.waiters.removeValue(forKey: number)
@@ -170,27 +197,17 @@ final class BrowserConnection: Sendable {
             for waiter in waiters.values { waiter.fail(Self.gone) }
             return
         }
-        guard case .text(let text) = message, let value = JSONValue(Array(text.utf8), limit: .max) else { return }
-        guard let number = value["id"]?.integer.flatMap({ Int(exactly: $0) }) else {
-            return tell(value)
-        }
-        if let result = value["result"] { return settle(number, .success(result)) }
-        // BiDi has a name and a message, DevTools an object with a message.
-        let words = [value["error"]?.string, (value["error"]?["message"] ?? value["message"])?.string].compactMap(
-            \.self
-        )
-        let line = words.joined(separator: ": ").split(whereSeparator: \.isNewline).first ?? "unknown error"
-        let code: WebDriverError.Code = words.first == "no such frame" ? .ended : .refused
-        settle(number, .failure(WebDriverError(code, String(line))))
+        guard case .text(let text) = message, let message = BrowserMessage(text) else { return }
+        if let number = message.id { settle(number, .success(message)) } else { tell(message) }
     }
 
-    private func tell(_ value: JSONValue) {
+    private func tell(_ event: BrowserMessage) {
         let waiters = state.withLockedValue { state in
-            let waiters = state.awaited.filter { $0.value(value) }.keys
-            if waiters.isEmpty, isHint(value) { state.hasHint = true }
+            let waiters = state.awaited.filter { $0.value(event) }.keys
+            if waiters.isEmpty, let hint = hint(event) { state.hints.insert(hint) }
             return waiters
         }
-        for waiter in waiters { settle(waiter, .success(value["params"] ?? .null)) }
+        for waiter in waiters { settle(waiter, .success(event)) }
     }
 
     private static func read(_ socket: WebSocket, _ tell: (WebSocketMessage?) -> Void) async {

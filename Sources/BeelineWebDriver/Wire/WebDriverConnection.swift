@@ -7,6 +7,12 @@ import HTTPTypes
 import NIOCore
 import Names
 
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
 /// A connection to a W3C WebDriver on this machine: JSON over HTTP (https://www.w3.org/TR/webdriver2/ §6).
 final class WebDriverConnection: Sendable {
     /// The maximum size of an answer in bytes.
@@ -17,15 +23,14 @@ final class WebDriverConnection: Sendable {
 
     /// - Parameters:
     ///   - port: the driver's port on 127.0.0.1.
-    ///   - limit: the time limit for a command.
+    ///   - limit: the default time limit for a command.
     init(port: UInt16, limit: Duration) throws(WebDriverError) {
         root = "http://127.0.0.1:\(port)"
         var configuration = ClientConfiguration()
         configuration.upstreams = []
         configuration.jar = nil
         configuration.proxies = .none
-        configuration.limits.idle = limit
-        configuration.limits.whole = limit
+        configuration.limits = Self.limits(limit)
         do throws(UpstreamError) {
             client = try BeelineClient(configuration)
         } catch {
@@ -33,16 +38,27 @@ final class WebDriverConnection: Sendable {
         }
     }
 
+    private static func limits(_ limit: Duration) -> TimeLimits {
+        var limits = TimeLimits()
+        limits.idle = limit
+        limits.whole = limit
+        return limits
+    }
+
     /// Sends a command.
     ///
-    /// - Returns: the member `value` of the answer.
+    /// - Parameters:
+    ///   - type: the type of the member `value` of the answer.
+    ///   - limit: the time limit; nil uses the default.
     /// - Throws: ``WebDriverError``: `refused` with the driver's message, `timedOut`, or `ended` if the driver does not answer.
     @discardableResult
-    func send(
+    func send<Value: Decodable>(
         _ method: HTTPRequest.Method,
         _ path: String,
-        _ parameters: JSONValue? = nil
-    ) async throws(WebDriverError) -> JSONValue {
+        _ parameters: JSONValue? = nil,
+        as type: Value.Type = JSONValue.self,
+        within limit: Duration? = nil
+    ) async throws(WebDriverError) -> Value {
         // A POST without parameters has an empty object as its body (§6.3).
         let parameters = method == .post ? parameters ?? [:] : parameters
         var body = RequestBody.none
@@ -50,22 +66,29 @@ final class WebDriverConnection: Sendable {
             body = .bytes(Array(parameters.text.utf8))
             body.contentType = "application/json; charset=utf-8"
         }
+        var options = RequestOptions()
+        options.limits = limit.map(Self.limits)
         let status: Int
-        let answer: JSONValue?
+        let octets: Data
         do throws(BeelineError) {
-            let response = try await client.send(method, root + path, body: body)
+            let response = try await client.send(method, root + path, body: body, options: options)
             status = response.status.code
-            answer = JSONValue(Array(try await response.collect(upTo: Self.answerLimit).readableBytesView), limit: .max)
+            octets = Data(try await response.collect(upTo: Self.answerLimit).readableBytesView)
         } catch {
             let isLate = error.code == .init(.deadlineExceeded) || error.code == .init(.idleTimeout)
             throw WebDriverError(isLate ? .timedOut : .ended, "the driver: \(error.message)", underlyingError: error)
         }
-        guard let value = answer?["value"] else {
+        let isSuccess = (200..<300).contains(status)
+        if isSuccess, let answer = try? JSONDecoder().decode(Answer<Value>.self, from: octets) { return answer.value }
+        guard let answer = try? JSONDecoder().decode(Answer<JSONValue>.self, from: octets) else {
             throw WebDriverError(.refused, "the driver answered \(method) \(path) with \(status), and not in JSON")
         }
-        guard (200..<300).contains(status) else { throw Self.failure(value) }
-        return value
+        guard isSuccess else { throw Self.failure(answer.value) }
+        let what = "the driver's answer to \(method) \(path) has an unknown form"
+        throw WebDriverError(.refused, "\(what); \(DriverCookie.remedy)")
     }
+
+    private struct Answer<Value: Decodable>: Decodable { let value: Value }
 
     /// Makes an error from a driver's answer (§6.6).
     private static func failure(_ value: JSONValue) -> WebDriverError {

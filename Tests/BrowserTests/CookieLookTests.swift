@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import BeelineTesting
+import CookieJar
+import Foundation
+import HTTPDNS
+import NIOConcurrencyHelpers
+import Names
+import Testing
+
+@testable import BeelineWebDriver
+
+/// What is made of the looks at a browser's cookies.
+@Suite("Looking at a browser's cookies", .timeLimit(.minutes(1)))
+struct CookieLookTests {
+    /// A browser that shows what the test says.
+    private final class Session: BrowserSession {
+        private struct State {
+            var answers: [AsyncStream<ShownCookies>] = []
+            var pauses: [Duration] = []
+        }
+
+        private let state = NIOLockedValueBox(State())
+        private let begin: AsyncStream<Void>.Continuation
+        /// An element for each look that has begun.
+        let begun: AsyncStream<Void>
+
+        init() { (begun, begin) = AsyncStream.makeStream() }
+
+        /// The pauses that were asked for between two looks.
+        var pauses: [Duration] { state.withLockedValue { $0.pauses } }
+
+        /// Answers the next look when the continuation gets a value.
+        func next() -> AsyncStream<ShownCookies>.Continuation {
+            let (answer, give) = AsyncStream<ShownCookies>.makeStream()
+            state.withLockedValue { $0.answers.append(answer) }
+            return give
+        }
+
+        func show(_ shown: ShownCookies) { next().yield(shown) }
+
+        func cookies() async throws(WebDriverError) -> ShownCookies {
+            let answer = state.withLockedValue { $0.answers.isEmpty ? nil : $0.answers.removeFirst() }
+            begin.yield()
+            guard let answer else { throw WebDriverError(.ended, "the browser has been closed") }
+            for await shown in answer { return shown }
+            throw WebDriverError(.ended, "the browser has been closed")
+        }
+
+        func waitForHint(after pause: Duration, within limit: Duration) async {
+            state.withLockedValue { $0.pauses.append(min(pause, limit)) }
+        }
+
+        func navigate(to url: String) async throws(WebDriverError) {}
+        func evaluate(_ expression: String) async throws(WebDriverError) -> String { "null" }
+        func set(_ cookie: Cookie) async throws(WebDriverError) {}
+        func delete(_ cookie: Cookie) async throws(WebDriverError) {}
+        func kept(of cookie: Cookie) -> Cookie? { cookie }
+        func isOpen() async -> Bool { true }
+        func end() async {}
+    }
+
+    private let session = Session()
+    private let looks = CookieLooks()
+
+    private static func cookie(_ name: String) -> Cookie { Cookie(name, "1", domain: "a.test") }
+
+    private static func shown(_ names: String..., unreadable: [String] = []) -> ShownCookies {
+        ShownCookies(names.map(cookie), unreadable: Set(unreadable.map { CookiePlace(cookie($0)) }))
+    }
+
+    private func look() async throws -> [String] { try await looks.look(at: session).map(\.name).sorted() }
+
+    @Test("a cookie whose form cannot be read keeps its last state, and goes when the browser shows it no more")
+    func unreadable() async throws {
+        session.show(Self.shown("a", "b"))
+        session.show(Self.shown("a", unreadable: ["b", "new"]))
+        session.show(Self.shown("a", unreadable: ["b"]))
+        session.show(Self.shown("a"))
+        #expect(try await look() == ["a", "b"])
+        #expect(try await look() == ["a", "b"])
+        #expect(try await look() == ["a", "b"])
+        #expect(try await look() == ["a"])
+    }
+
+    @Test("a value in a new form makes a cookie unreadable, one of an opaque partition none; no place is an error")
+    func forms() throws {
+        let common: [String: JSONValue] = ["name": "n", "domain": ".a.test", "path": "/"]
+        let read = { (changes: [String: JSONValue]) in
+            let members = common.merging(changes) { $1 }.filter { $0.value != .null }
+            let cookie = try DriverTests.shown(.object(members))
+            return try ShownCookies([cookie]) { Cookie(devTools: $0) }
+        }
+        #expect(try read(["value": "v"]).cookies.count == 1)
+        let strange = try read(["value": ["zip": "v"]])
+        var wide = Cookie("n", "", domain: "a.test")
+        wide.isHostOnly = false
+        #expect(strange.cookies.isEmpty && strange.unreadable == [CookiePlace(wide)])
+        wide.partition = Site("https://b.test")
+        #expect(strange.hides(wide) && !strange.hides(Self.cookie("n")))
+        #expect(throws: WebDriverError.self) { try read(["value": ["zip": "v"], "domain": .null]) }
+        let opaque = try DriverTests.shown(["value": "v", "partitionKey": ["topLevelSite": "null"]])
+        #expect(opaque.hasOpaquePartition)
+        let typed = try DriverTests.shown([
+            "name": "n", "domain": "a", "path": "/", "value": ["type": "zip", "value": "v"],
+        ])
+        #expect(Cookie(biDi: typed) == nil)
+    }
+
+    @Test("a page's cookie that cannot be read is not taken for deleted in WebKit")
+    func hiddenOnPage() throws {
+        let page = try HTTPURL("http://a.test/")
+        let known = PageCookies()
+        known.saw(Self.shown("a", "b"), on: page)
+        known.saw(Self.shown(unreadable: ["b"]), on: page)
+        #expect(known.all.map(\.name) == ["b"])
+    }
+
+    @Test("a look that began earlier and ends later is not the last state of the browser")
+    func overlapping() async throws {
+        let (slow, quick) = (session.next(), session.next())
+        let first = Task { try await looks.look(at: session) }
+        for await _ in session.begun { break }
+        let second = Task { try await looks.look(at: session) }
+        quick.yield(Self.shown("login"))
+        _ = try await second.value
+        slow.yield(Self.shown("none"))
+        _ = try await first.value
+        #expect(looks.last?.map(\.name) == ["login"])
+    }
+
+    @Test("a browser that shows no cookies as it ends has not deleted them; a second look without any counts")
+    func emptied() async throws {
+        let store = WebDriverCookieStore(session, looks, interval: .zero)
+        session.show(Self.shown("a"))
+        session.show(Self.shown())
+        #expect(try await store.cookies().map(\.name) == ["a"])
+        #expect(try await store.cookies().isEmpty)
+        // Now it has ended.
+        #expect(try await store.cookies().map(\.name) == ["a"])
+        session.show(Self.shown())
+        session.show(Self.shown())
+        #expect(try await store.cookies().isEmpty)
+        #expect(try await store.cookies().isEmpty)
+        #expect(try await store.cookies().isEmpty)
+    }
+
+    @Test("two looks are 100 ms apart, whatever interval is asked for and however often a server sets cookies")
+    func apart() async throws {
+        session.show(Self.shown("a"))
+        session.show(Self.shown("b"))
+        var count = 0
+        for await _ in WebDriverCookieStore(session, looks, interval: .zero).changes { count += 1 }
+        #expect(count == 2)
+        #expect(session.pauses == [.milliseconds(100), .milliseconds(100)])
+    }
+}
