@@ -193,10 +193,51 @@ struct HostileFileTests {
         try await second.close()
     }
 
-    @Test("More rows than a browser has cookies are not read")
-    func manyRows() {
-        #expect(throws: Never.self) { try BrowserProfile.checkCount(BrowserProfile.maximumRows) }
-        #expect(throws: DatabaseError.self) { try BrowserProfile.checkCount(BrowserProfile.maximumRows + 1) }
+    @Test("A value that is larger than any cookie is not read")
+    func largeValue() async throws {
+        let folder = try Folder()
+        try folder.makeDatabase("cookies.sqlite") { db in
+            try db.execute(
+                sql: """
+                    CREATE TABLE moz_cookies (id, host, path, name, value, expiry, isSecure, isHttpOnly);
+                    INSERT INTO moz_cookies VALUES (1, 'a.test', '/', 'n', zeroblob(2000000), 4102444800, 0, 0);
+                    """
+            )
+        }
+        let error = await #expect(throws: StoreError.self) {
+            try await BrowserProfile.cookies(at: folder.file("cookies.sqlite"))
+        }
+        #expect(error?.code == .damaged)
+    }
+
+    @Test("A default value that repeats in each row of a small file does not fill the memory")
+    func repeatedDefault() async throws {
+        let folder = try Folder()
+        try folder.makeDatabase("cookies.sqlite") { db in
+            try db.execute(
+                sql: """
+                    CREATE TABLE moz_cookies (host DEFAULT 'a.test', path DEFAULT '/', name DEFAULT 'n',
+                        expiry DEFAULT 4102444800, isSecure DEFAULT 0, isHttpOnly DEFAULT 0);
+                    \(Self.endless.replacing("SELECT n + 1 FROM endless", with: "SELECT n + 1 FROM endless WHERE n < 300")
+                        .replacing("WITH", with: "INSERT INTO moz_cookies (host) WITH")) 'a.test' FROM endless;
+                    ALTER TABLE moz_cookies ADD COLUMN value TEXT DEFAULT '\(String(repeating: "x", count: 500_000))';
+                    """
+            )
+        }
+        #expect(try Data(contentsOf: URL(fileURLWithPath: folder.file("cookies.sqlite"))).count < 2_000_000)
+        let error = await #expect(throws: StoreError.self) {
+            try await BrowserProfile.cookies(at: folder.file("cookies.sqlite"))
+        }
+        #expect(error?.code == .damaged)
+    }
+
+    @Test("More rows or octets than a browser has are not read")
+    func budget() throws {
+        var (rows, octets) = (ReadBudget(), ReadBudget())
+        for _ in 0..<ReadBudget.maximumRows { try rows.take(0) }
+        #expect(throws: DatabaseError.self) { try rows.take(0) }
+        try octets.take(ReadBudget.maximumOctets)
+        #expect(throws: DatabaseError.self) { try octets.take(1) }
     }
 
     @Test("An import whose task is cancelled ends, also in the middle of a statement")

@@ -4,6 +4,7 @@ import Beeline
 import BeelineTesting
 import BeelineURLSession
 import Foundation
+import HTTPTypes
 import Testing
 
 #if canImport(FoundationNetworking)
@@ -74,7 +75,21 @@ struct ProtocolCookieTests {
         await lab.stop()
     }
 
-    @Test("each hop of a redirect stores and sends the cookies of its own host")
+    @Test("a field at which Foundation's own parser of cookies ends the process is read by ours")
+    func hostileFields() async throws {
+        let fields = ["=", "a", "", ";", "n=;=", "=;a=b", "\u{338}=\u{338}", "kept=1"]
+        let lab = try await SessionLab { request in
+            var reply = Reply.text("done\n")
+            for field in fields { reply.fields.append(HTTPField(name: .setCookie, value: field)) }
+            return reply
+        }
+        let (text, _) = try await lab.session().text(try lab.url("/"))
+        #expect(text == "done\n")
+        #expect(lab.client.configuration.jar?.cookie("kept")?.value == "1")
+        await lab.stop()
+    }
+
+    @Test("cookies are filed and found per hop of a redirect, with its name")
     func perHop() async throws {
         let lab = try await SessionLab()
         let session = lab.session()

@@ -145,6 +145,18 @@ struct CookieLookTests {
         #expect(try await store.cookies().isEmpty)
     }
 
+    @Test("a look that is cancelled is no browser that has ended")
+    func cancelled() async throws {
+        let store = WebDriverCookieStore(session, looks, interval: .zero)
+        session.show(Self.shown("a"))
+        _ = try await store.cookies()
+        let pending = session.next()
+        let look = Task { try await store.cookies() }
+        look.cancel()
+        await #expect(throws: WebDriverError.self) { try await look.value }
+        pending.finish()
+    }
+
     @Test("two looks are 100 ms apart, whatever interval is asked for and however often a server sets cookies")
     func apart() async throws {
         session.show(Self.shown("a"))

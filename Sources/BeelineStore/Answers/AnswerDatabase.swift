@@ -104,8 +104,11 @@ public struct AnswerDatabase: AnswerStore {
                     arguments: [maxAnswers]
                 )
                 var answers: [StoredAnswer] = []
+                var budget = ReadBudget()
                 while let row = try rows.next() {
-                    if let answer = StoredAnswer(row) { answers.append(answer) }
+                    var reader = RowReader(row)
+                    if let answer = StoredAnswer(&reader) { answers.append(answer) }
+                    try budget.take(reader.size)
                 }
                 return answers
             }

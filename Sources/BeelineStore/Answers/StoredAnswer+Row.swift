@@ -17,8 +17,7 @@ extension StoredAnswer {
     }
 
     /// Makes the answer from a row; nil if a column has the wrong type.
-    init?(_ row: Row) {
-        var reader = RowReader(row)
+    init?(_ reader: inout RowReader) {
         guard let name = reader.text(), let network = reader.text(), let upstream = reader.text(),
             reader.integer() != nil
         else { return nil }

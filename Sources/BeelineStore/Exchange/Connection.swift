@@ -148,10 +148,13 @@ extension Database {
 }
 
 extension Database {
-    /// Whether a table of this name exists. Does not accept a view, whose rows could take unlimited time to compute, or a
-    /// virtual table, which may read from a view.
+    /// Whether a table of this name exists. Does not accept a view, whose rows could take unlimited time to compute, a virtual
+    /// table, which may read from a view, or a table with computed columns, whose values take no space in the file.
     func hasTable(_ name: String) throws -> Bool {
-        let sql = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ? AND sql LIKE 'CREATE TABLE %'"
+        let sql = """
+            SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ? AND sql LIKE 'CREATE TABLE %'
+                AND NOT EXISTS (SELECT 1 FROM pragma_table_xinfo(sqlite_master.name) WHERE hidden <> 0)
+            """
         return try Int.fetchOne(self, sql: sql, arguments: [name]) != nil
     }
 

@@ -17,9 +17,6 @@ public enum BrowserProfile {
     /// The maximum size of a copied file in octets: 1 GiB.
     public static let maximumSize = 1 << 30
 
-    /// The maximum number of rows that are read. A browser keeps some thousands, and each row takes memory.
-    static let maximumRows = 1_000_000
-
     /// The paths of cookie files relative to the profile's folder.
     private static let places = [
         "cookies.sqlite", "Network/Cookies", "Cookies", "Default/Network/Cookies", "Default/Cookies",
@@ -61,13 +58,6 @@ public enum BrowserProfile {
         } catch {
             // Show the path of the profile instead of the copy.
             throw StoreError(error.code, path: file, error.message.replacing(connection.path, with: file))
-        }
-    }
-
-    /// Throws for a file with more rows than the maximum.
-    static func checkCount(_ rows: Int) throws {
-        guard rows <= maximumRows else {
-            throw DatabaseError(resultCode: .SQLITE_TOOBIG, message: "it has more than \(maximumRows) rows")
         }
     }
 

@@ -30,12 +30,13 @@ struct BrowserTable: Sendable {
         let order = columns.contains(order) ? "\(order), rowid" : "rowid"
         let sql = "SELECT \(expressions.joined(separator: ", ")) FROM \(name) ORDER BY \(order)"
         let cursor = try Row.fetchCursor(db, sql: sql)
+        var budget = ReadBudget()
         var number = 0
         while let row = try cursor.next() {
             number += 1
-            try BrowserProfile.checkCount(number)
             var reader = RowReader(row)
             body(&reader, number)
+            try budget.take(reader.size)
         }
     }
 

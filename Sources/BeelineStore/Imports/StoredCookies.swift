@@ -22,15 +22,17 @@ enum StoredCookies {
         try Schema.check(db)
         var result = CookieImport()
         let cursor = try Row.fetchCursor(db, sql: "SELECT \(CookieRow.columns) FROM cookie ORDER BY created, id")
+        var budget = ReadBudget()
         var number = 0
         while let row = try cursor.next() {
             number += 1
-            try BrowserProfile.checkCount(number)
-            if let row = CookieRow(row) {
+            var reader = RowReader(row)
+            if let row = CookieRow(&reader) {
                 result.add(row.cookie, line: number)
             } else {
                 result.skip(line: number, "a column is missing or of another type")
             }
+            try budget.take(reader.size)
         }
         return result
     }

@@ -25,6 +25,11 @@ struct CookieRow: Hashable, Sendable {
     /// Reads a row of ``columns``; nil if it is not a valid cookie.
     init?(_ row: Row) {
         var reader = RowReader(row)
+        self.init(&reader)
+    }
+
+    /// Reads the values of ``columns``; nil if they are not a valid cookie.
+    init?(_ reader: inout RowReader) {
         guard let key = CookieKey(&reader), let value = reader.octets(), let created = reader.integer(),
             let accessed = reader.integer(), let expires = reader.optionalInteger(), let isSecure = reader.boolean(),
             let isHTTPOnly = reader.boolean(),

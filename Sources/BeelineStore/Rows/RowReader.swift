@@ -9,6 +9,8 @@ import GRDB
 struct RowReader {
     private let row: Row
     private var column = 0
+    /// The size of the texts and blobs that were read, in octets.
+    private(set) var size = 0
 
     init(_ row: Row) { self.row = row }
 
@@ -16,6 +18,11 @@ struct RowReader {
         guard column < row.count else { return .null }
         defer { column += 1 }
         let value: DatabaseValue = row[column]
+        switch value.storage {
+        case .string(let text): size += text.utf8.count
+        case .blob(let data): size += data.count
+        default: break
+        }
         return value.storage
     }
 

@@ -24,7 +24,8 @@ public struct WebDriverCookieStore: WebCookieStore {
         do throws(WebDriverError) {
             return try await looks.look(at: session)
         } catch {
-            guard error.code == .ended, let last = looks.last else { throw error }
+            // A cancelled command fails in the same way, but the browser has not ended.
+            guard error.code == .ended, !Task.isCancelled, let last = looks.last else { throw error }
             return last
         }
     }

@@ -29,9 +29,9 @@ protocol BrowserSession: Sendable {
     /// Whether the browser has a window.
     func isOpen() async -> Bool
 
-    /// Returns when the browser reports that a tab closes, when it reports that a server sets cookies but not before `pause`,
-    /// or after `limit`. Returns immediately if a tab was closed since the last call, if the browser has closed, or if the
-    /// task is cancelled.
+    /// Returns when the browser reports that it may end (``BrowserHint/closing``), when it reports that cookies may have changed
+    /// but not before `pause`, or after `limit`. Reports since the last call count too. Returns immediately if the browser has
+    /// closed or the task is cancelled.
     func waitForHint(after pause: Duration, within limit: Duration) async
 
     /// Closes the browser and returns when its processes have ended.

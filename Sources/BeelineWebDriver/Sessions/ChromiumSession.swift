@@ -78,7 +78,10 @@ final class ChromiumSession: BrowserSession {
             to: "ws://127.0.0.1:\(lines[0])\(lines[1])",
             origin: nil,
             limit: limit
-        ) { $0.method == "Target.targetDestroyed" ? .closing : nil }
+        ) { event in
+            // Chromium goes on after its last tab, so that this need not be looked at at once. A page can cause many of them.
+            event.method == "Target.targetDestroyed" ? .cookies : nil
+        }
         do throws(WebDriverError) {
             let pages: JSONValue = [["type": "page"]]
             try await connection.send("Target.setDiscoverTargets", ["discover": true, "filter": pages])

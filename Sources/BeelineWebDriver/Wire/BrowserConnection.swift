@@ -140,8 +140,8 @@ final class BrowserConnection: Sendable {
         }
     }
 
-    /// Returns when a tab closes, when a server sets cookies but not before `pause`, when the browser has closed, on
-    /// cancellation, or after `limit`. A hint since the last call counts too.
+    /// Returns at the hint ``BrowserHint/closing``, at ``BrowserHint/cookies`` but not before `pause`, when the browser has
+    /// closed, on cancellation, or after `limit`. A hint since the last call counts too.
     func waitForHint(after pause: Duration, within limit: Duration) async {
         if await wait(for: [.closing], within: pause) { return }
         _ = await wait(for: [.closing, .cookies], within: max(limit.asWait - pause.asWait, .zero))

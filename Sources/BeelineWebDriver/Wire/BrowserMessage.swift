@@ -75,8 +75,8 @@ struct BrowserMessage: Sendable {
 
 /// Something that happened in a browser that may have changed its cookies.
 enum BrowserHint: Hashable, Sendable {
-    /// A server sets cookies.
+    /// Cookies may have changed.
     case cookies
-    /// A tab closes. The browser may end with it.
+    /// A tab closes, and the browser may end with it.
     case closing
 }

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import GRDB
+
+/// Bounds what is read from a file that may be made to fill the memory: a small file can have a column whose default value
+/// repeats in each row.
+struct ReadBudget {
+    /// A browser keeps some thousands of cookies.
+    static let maximumRows = 1_000_000
+    /// The maximum size of all values together.
+    static let maximumOctets = 128 << 20
+
+    private var rows = 0
+    private var octets = 0
+
+    /// Counts a row.
+    ///
+    /// - Parameter size: The octets of its values.
+    /// - Throws: `SQLITE_TOOBIG` above a maximum.
+    mutating func take(_ size: Int) throws {
+        rows += 1
+        octets += size
+        guard rows <= Self.maximumRows, octets <= Self.maximumOctets else {
+            throw DatabaseError(resultCode: .SQLITE_TOOBIG, message: "it has \(rows) rows and \(octets) octets or more")
+        }
+    }
+}
