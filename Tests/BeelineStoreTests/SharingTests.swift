@@ -342,7 +342,52 @@ struct SharingTests {
         try await pair.close()
     }
 
-    @Test("a file that stays locked is an error, and the batch is written later")
+    @Test("Cookies that become too many to remember while changes of others are read stay in the jar")
+    func overrunMeanwhile() async throws {
+        var (small, forgetful) = (CookieDatabaseConfiguration.onDemand, CookieDatabaseConfiguration.onDemand)
+        (small.maximumPendingChanges, small.writeBatchCount) = (10, 10)
+        forgetful.maximumDeletions = 0
+        let folder = try Folder()
+        let hook = NIOLockedValueBox<(calls: Int, body: @Sendable () -> Void)?>(nil)
+        let seconds = NIOLockedValueBox(0.0)
+        let one = try await CookieDatabase.open(
+            folder.file(),
+            configuration: small,
+            clock: {
+                let body = hook.withLockedValue { hook -> (@Sendable () -> Void)? in
+                    guard let (calls, body) = hook else { return nil }
+                    hook = calls == 1 ? nil : (calls - 1, body)
+                    return calls == 1 ? body : nil
+                }
+                body?()
+                return .after(seconds.withLockedValue { $0 })
+            }
+        )
+        let two = try await CookieDatabase.open(folder, forgetful)
+        for name in ["kept", "gone"] { one.jar.put(name, "1") }
+        for store in [one, two] { try await store.flush() }
+        two.jar.take("gone")
+        try await two.flush()
+        two.jar.put("theirs", "1")
+        try await two.flush()
+        seconds.withLockedValue { $0 = 1 }
+        for number in 0..<5 { one.jar.put("new\(number)", "1") }
+        // The clock is asked when the jar is copied, and again when the changes are put into it.
+        hook.withLockedValue { hook in
+            hook = (2, { for number in 5..<50 { one.jar.put("new\(number)", "1") } })
+        }
+        try await one.refresh()
+        #expect(hook.withLockedValue { $0 == nil })
+        for store in [one, two, one] { try await store.flush() }
+        for jar in [one.jar, two.jar] {
+            let names = Set(jar.allCookies().map(\.name))
+            #expect(names.count == 52 && names.isSuperset(of: ["kept", "theirs", "new0", "new49"]))
+        }
+        try await one.close()
+        try await two.close()
+    }
+
+    @Test("A file that is locked for too long is an error, and nothing of the batch is lost")
     func locked() async throws {
         let folder = try Folder()
         var impatient = CookieDatabaseConfiguration.onDemand

@@ -52,17 +52,16 @@ final class Exchange: Sendable {
         try checkPlace()
         let version = try Int64.fetchOne(db, sql: "PRAGMA data_version")
         guard progress.withLockedValue({ $0.dataVersion != version }) else { return }
-        var changes: [CookieRows.Change] = []
-        var revision: Int64 = 0
+        var others = Others()
         try db.inTransaction(.deferred) {
-            (changes, revision) = try others(CookieRows(db), isOverrun: recorder.isOverrun)
+            others = try self.others(CookieRows(db), isOverrun: recorder.isOverrun)
             return .commit
         }
         progress.withLockedValue {
-            $0.revision = revision
+            $0.revision = others.revision
             $0.dataVersion = version
         }
-        takeOver(changes)
+        takeOver(others.changes, others)
     }
 
     // MARK: Writing
@@ -87,18 +86,19 @@ final class Exchange: Sendable {
         let now = clock()
         let accessed = withAccess ? jar.cookies(accessedSince: progress.withLockedValue { $0.accessed }) : []
         guard batch != .changes([]) || !accessed.isEmpty else { return try look(db) }
+        var others = Others()
         var changes: [CookieRows.Change] = []
-        var revision: Int64 = 0
         // Immediate: otherwise another process could write between the reads and the writes of this transaction.
         try db.inTransaction(.immediate) {
             let rows = CookieRows(db)
-            (changes, revision) = try others(rows, isOverrun: batch == .everything)
-            let settled = try reconcile(batch, rows, others: changes)
+            others = try self.others(rows, isOverrun: batch == .everything)
+            let settled = try reconcile(batch, rows, others: others.changes)
             changes = settled.takenOver
             if !settled.written.isEmpty {
-                revision += 1
-                try rows.setRevision(revision)
+                others.revision += 1
+                try rows.setRevision(others.revision)
             }
+            let revision = others.revision
             for entry in settled.written {
                 if entry.kind == .stored {
                     try rows.store(CookieRow(entry.cookie, updated: entry.updated, revision: revision))
@@ -111,10 +111,10 @@ final class Exchange: Sendable {
             return .commit
         }
         progress.withLockedValue {
-            $0.revision = revision
+            $0.revision = others.revision
             if withAccess { $0.accessed = now }
         }
-        takeOver(changes)
+        takeOver(changes, others)
     }
 
     private func reconcile(
@@ -143,24 +143,31 @@ final class Exchange: Sendable {
 
     // MARK: Taking over
 
-    /// Returns the changes of other processes since the last check, and the newest revision.
+    /// What other processes have written since the last check.
+    private struct Others {
+        var changes: [CookieRows.Change] = []
+        /// The newest revision.
+        var revision: Int64 = 0
+        /// The cookies among the removals that are newer than the last write, and may not be in the file yet.
+        var unwritten: Set<CookieKey> = []
+    }
+
+    /// Returns the changes of other processes since the last check.
     ///
     /// - Parameter isOverrun: Whether the jar has more pending changes than the capacity.
-    private func others(
-        _ rows: CookieRows,
-        isOverrun: Bool
-    ) throws -> (changes: [CookieRows.Change], revision: Int64) {
+    private func others(_ rows: CookieRows, isOverrun: Bool) throws -> Others {
         let state = try rows.state()
         let (known, written) = progress.withLockedValue { ($0.revision, $0.written) }
-        if state.revision == known { return ([], known) }
+        if state.revision == known { return Others(revision: known) }
         if known >= state.pruned, known < state.revision {
-            return (try rows.changes(after: known), state.revision)
+            return Others(changes: try rows.changes(after: known), revision: state.revision)
         }
         // Some deletion records that the jar has not seen are pruned, or the file was restored from a backup. Remove from the
         // jar what the file does not have.
-        var changes = try rows.cookies().rows
+        var others = Others(revision: state.revision)
+        others.changes = try rows.cookies().rows
             .map { CookieRows.Change(key: CookieKey($0.cookie), updated: $0.updated, cookie: $0.cookie) }
-        let present = Set(changes.map(\.key))
+        let present = Set(others.changes.map(\.key))
         let cookies = jar.allCookies()
         // Checked after the copy: cookies may have come since the batch was taken.
         let isOverrun = isOverrun || recorder.isOverrun
@@ -168,13 +175,14 @@ final class Exchange: Sendable {
             let key = CookieKey(cookie)
             // With an overrun, cookies newer than the last write are not tracked; they are not in the file yet.
             if present.contains(key) || (isOverrun && cookie.created > written) { continue }
-            changes.append(CookieRows.Change(key: key, updated: .min, cookie: nil))
+            if cookie.created > written { others.unwritten.insert(key) }
+            others.changes.append(CookieRows.Change(key: key, updated: .min, cookie: nil))
         }
-        return (changes, state.revision)
+        return others
     }
 
     /// Applies the changes of other processes to the jar, except where the jar has a newer pending change.
-    private func takeOver(_ changes: [CookieRows.Change]) {
+    private func takeOver(_ changes: [CookieRows.Change], _ others: Others) {
         guard let newest = changes.map(\.updated).max() else { return }
         recorder.witness(newest)
         let times = Dictionary(changes.map { ($0.key, $0.updated) }) { max($0, $1) }
@@ -184,6 +192,8 @@ final class Exchange: Sendable {
             source: recorder.source,
             unless: { [recorder] cookie in
                 let key = CookieKey(cookie)
+                // The recorder may have been overrun since the comparison. It no longer knows its pending changes then.
+                if others.unwritten.contains(key), recorder.isOverrun { return true }
                 return recorder.outranks(key, updated: times[key] ?? .min)
             }
         )
