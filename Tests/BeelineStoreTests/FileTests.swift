@@ -244,7 +244,7 @@ struct FileTests {
         small.maximumCookiesPerDomain = 10
         let second = try await CookieDatabase.open(folder, jar: small)
         #expect((second.report.loaded, second.report.dropped, second.report.skipped) == (10, 20, 0))
-        #expect(second.report.messages.contains { $0.contains("20 cookies are more than this jar holds") })
+        #expect(second.report.messages.contains { $0.contains("20 cookies exceed the limits of this jar") })
         try await second.close()
     }
 
