@@ -9,7 +9,7 @@ import asyncio, resource, sys, tempfile, urllib.parse
 resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
 BULK = tempfile.TemporaryFile()
 BULK.truncate(1 << 30)
-# Or whoever asks first waits until the machine has found the memory for it, and looks slow beside the next one.
+# Otherwise the first client waits until the machine has found the memory for it, and looks slow beside the next one.
 while BULK.read(1 << 20):
     pass
 SMALL = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"

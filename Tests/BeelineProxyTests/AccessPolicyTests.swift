@@ -37,10 +37,10 @@ struct AccessPolicyTests {
         ("a link's address by itself", ["169.254.1.1"], .literal, nil),
         ("a cloud's metadata by its address", ["169.254.169.254"], .literal, nil),
         ("a cloud's metadata by its private address", ["fd00:ec2::254"], .literal, nil),
-        ("everybody by address", ["0.0.0.0"], .literal, nil),
+        ("the unspecified address", ["0.0.0.0"], .literal, nil),
         ("a pin to this machine", ["127.0.0.1"], .trusted, ["127.0.0.1"]),
         ("a pin to a private address", ["10.1.1.1"], .trusted, ["10.1.1.1"]),
-        ("a pin to nobody", ["0.0.0.0"], .trusted, nil),
+        ("a pin to the unspecified address", ["0.0.0.0"], .trusted, nil),
     ]
 
     @Test("the policy permits and refuses addresses by their kind and source", arguments: answers)

@@ -71,7 +71,7 @@ struct LifeTests {
         // The kernel resets a connection that was not accepted when its listener closes.
         while await lab.proxy.counts().connections < 2 { await Task.yield() }
         async let stopped: Void = lab.proxy.stop(within: .seconds(20))
-        #expect(try await resting.receive() == nil, "nobody waits for who says nothing")
+        #expect(try await resting.receive() == nil, "a client that says nothing does not delay the end")
         try await tunnel.send("last words")
         #expect(try await tunnel.receive(count: 10) == Array("last words".utf8))
         await #expect(throws: (any Error).self) { _ = try await lab.connect() }

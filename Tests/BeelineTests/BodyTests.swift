@@ -163,7 +163,7 @@ struct BodyTests {
         let refused = try await client.post(site.url("/no"), body: unread, options: options)
         #expect(refused.status == .forbidden)
         #expect(try await refused.text() == "not wanted")
-        #expect(!isRead.withLockedValue { $0 }, "nobody asked for the body")
+        #expect(!isRead.withLockedValue { $0 }, "the body was read though no exchange asked for it")
         // A request without a body sends no Expect (RFC 9110 §10.1.1).
         #expect(try await client.get(site.url(), options: options).text() == "- ")
         await client.shutDown()

@@ -61,7 +61,7 @@ struct FollowingPropertyTests {
             try await following.sync()
         }
         #expect(jar.pairs == standIn.pairs, "seed \(seed)")
-        #expect(said.isSuperset(of: jar.pairs), "seed \(seed): a value that nobody set")
+        #expect(said.isSuperset(of: jar.pairs), "seed \(seed): a value that was never set")
         for name in jarOnly + pageOnly {
             #expect(jar.cookie(name)?.value == last[name], "seed \(seed): the last change of \(name)")
         }

@@ -48,14 +48,14 @@ struct WebReconciliationTests {
             ]
         ),
         Story(
-            "an earlier value of ours that shows late is nobody's news",
+            "an earlier value of ours that shows late is not a change",
             [
                 Look("1", nil, at: 0, "set 1"), Look("2", nil, at: 100, "set 2"), Look("2", "1", at: 150, ""),
                 Look("2", "1", at: 200, "set 2"), Look("2", "2", at: 210, ""),
             ]
         ),
         Story(
-            "what somebody put there after us is news",
+            "a value that the page wrote after ours is a change",
             [Look("1", nil, at: 0, "set 1"), Look("1", "9", at: 10, "jar 9"), Look("9", "9", at: 20, "")]
         ),
         Story(

@@ -204,7 +204,7 @@ struct StorageModelTests {
             ]
         ),
         Story(
-            "a public suffix is nobody's domain, and host-only where it is the host",
+            "a Domain that is a public suffix is refused, or makes the cookie host-only where it is the host",
             [
                 .set("a=1; Domain=com", from: "https://example.com/", .rejected(.publicSuffix)),
                 .set("a=1; Domain=github.io", from: "https://me.github.io/", .rejected(.publicSuffix)),

@@ -49,10 +49,10 @@ struct TLSTests {
             #expect(try await get(origin, tls, engine) == "known")
         }
         #expect(origin.connections.accepted == 3, "who we are is part of what makes connections interchangeable")
-        let nobody = await #expect(throws: DirectHTTPError.self) {
+        let noCertificate = await #expect(throws: DirectHTTPError.self) {
             _ = try await get(origin, settings(authority), engine)
         }
-        #expect(nobody?.code == .connectionLost || nobody?.code == .tlsFailed)
+        #expect(noCertificate?.code == .connectionLost || noCertificate?.code == .tlsFailed)
         var broken = settings(authority)
         broken.identity = ClientIdentity(chain: .pem("nothing"), key: .pem("nothing"))
         let unreadable = await #expect(throws: DirectHTTPError.self) { _ = try await get(origin, broken, engine) }

@@ -80,8 +80,8 @@ struct DnsdistTests {
             let none = try await upstream.answer(Question(try Host("v4.corp.test"), families: .v6))
             // dnsdist puts the SOA in the wrong section. RFC 2308 §3 requires the authority section.
             #expect(none.v6 == .absent(.noRecord, ttl: nil), "\(name)")
-            let nobody = try await upstream.answer(Question(try Host("nobody.corp.test"), families: .v4))
-            #expect(nobody.v4 == .absent(.noName, ttl: nil), "\(name)")
+            let unknown = try await upstream.answer(Question(try Host("nobody.corp.test"), families: .v4))
+            #expect(unknown.v4 == .absent(.noName, ttl: nil), "\(name)")
             let big = try await upstream.answer(Question(try Host("big.corp.test"), families: .v4))
             #expect(Set(big.v4?.addresses ?? []).count == 200, "\(name)")
             let whole = try await upstream.answer(Question(try Host("tcp.corp.test"), families: .v4))

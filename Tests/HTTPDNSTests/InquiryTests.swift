@@ -64,7 +64,7 @@ struct InquiryTests {
                 }
             }
             let failures = outcome.failures.map { "\($0.upstream):\($0.error.code)" }
-            let who = outcome.upstream.map { "\($0)" } ?? (outcome.isOverdue ? "overdue" : "nobody")
+            let who = outcome.upstream.map { "\($0)" } ?? (outcome.isOverdue ? "overdue" : "unanswered")
             return ([who] + parts + failures).joined(separator: " ")
         }
     }
@@ -117,12 +117,12 @@ struct InquiryTests {
         var run = Run([Self.candidate(0), Self.candidate(1)], families: .v4)
         run.at(1, .failed(upstream: 0, .v4, Self.failure))
         run.at(2, .failed(upstream: 1, .v4, UpstreamError(.lookupFailed, "no")))
-        #expect(run.log == ["0 ask 0 IPv4", "1 ask 1 IPv4", "2 end nobody 0:unreachable 1:lookupFailed"])
+        #expect(run.log == ["0 ask 0 IPv4", "1 ask 1 IPv4", "2 end unanswered 0:unreachable 1:lookupFailed"])
     }
 
     @Test("without upstreams the inquiry ends at once")
-    func nobody() {
-        #expect(Run([]).log == ["0 end nobody"])
+    func noUpstreams() {
+        #expect(Run([]).log == ["0 end unanswered"])
     }
 
     @Test("an upstream of one family per question is asked for both at once, and the answers are combined")
@@ -198,7 +198,7 @@ struct InquiryTests {
     func saysNothing() {
         var run = Run([Self.candidate(0)])
         run.at(1, .answered(upstream: 0, .both, Answer()))
-        #expect(run.log.last == "1 end nobody 0:malformedAnswer")
+        #expect(run.log.last == "1 end unanswered 0:malformedAnswer")
     }
 
     @Test("a race asks several upstreams at once, and the first good answer cancels the others")

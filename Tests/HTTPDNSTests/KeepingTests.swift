@@ -32,7 +32,7 @@ struct KeepingTests {
             ("above the range", v4("192.0.2.1", ttl: 999_999), 86_400), ("zero", v4("192.0.2.1", ttl: 0), 0),
             ("none, as the SOA says", Answer(v4: .absent(.noName, ttl: .seconds(30))), 30),
             ("none, capped", Answer(v4: .absent(.noName, ttl: .seconds(9_999))), 300),
-            ("none, and nobody says how long", Answer(v4: .absent(.noRecord, ttl: nil)), 5),
+            ("no record, and no TTL", Answer(v4: .absent(.noRecord, ttl: nil)), 5),
         ] as [(String, Answer, Int)]
     )
     func rules(_ what: String, _ answer: Answer, _ seconds: Int) {

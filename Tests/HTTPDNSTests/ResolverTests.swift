@@ -462,7 +462,7 @@ struct ResolverTests {
     }
 
     @Test("without upstreams the system is asked, and without the system there is an error")
-    func nobody() async throws {
+    func noUpstreams() async throws {
         let system = ScriptedUpstream("system", kind: .system, .answer(v4("192.0.2.1", ttl: nil)))
         #expect(try await Self.resolver([], system: system).resolve(Self.www).source == .system)
         let error = await #expect(throws: ResolutionError.self) { try await Self.resolver([]).resolve(Self.www) }

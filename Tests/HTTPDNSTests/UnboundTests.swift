@@ -47,8 +47,8 @@ struct UnboundTests {
             #expect(chain.v4?.addresses.count == 1 && chain.v4?.ttl == .seconds(20), "\(name)")
             let none = try await upstream.answer(Question(try Self.host("v4.corp.test"), families: .v6))
             #expect(none.v6 == .absent(.noRecord, ttl: .seconds(30)), "\(name)")
-            let nobody = try await upstream.answer(Question(try Self.host("nobody.corp.test"), families: .v4))
-            #expect(nobody.v4 == .absent(.noName, ttl: .seconds(30)), "\(name)")
+            let unknown = try await upstream.answer(Question(try Self.host("nobody.corp.test"), families: .v4))
+            #expect(unknown.v4 == .absent(.noName, ttl: .seconds(30)), "\(name)")
             await #expect {
                 try await upstream.answer(Question(try Self.host("dead.test"), families: .v4))
             } throws: { error in

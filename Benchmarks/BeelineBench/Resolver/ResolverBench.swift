@@ -7,7 +7,7 @@ import NIOCore
 import NIOPosix
 import Names
 
-/// `beeline-bench resolver`: names that nobody knows yet, then the same from the cache, and one line of JSON. With `--on-loop`
+/// `beeline-bench resolver`: names that are not in the cache, then the same from the cache, and one line of JSON. With `--on-loop`
 /// the asker lives on an event loop, as a server's requests do; with `--tasks-on-loops` all tasks of the process do. With
 /// `--plain` questions travel in bodies and without padding, as other clients send them.
 struct ResolverBench {

@@ -154,7 +154,7 @@ struct HTTP2ServerHandlerTests {
         let zero: [UInt8] = [0, 0, 0, 0]
         let rows: [(String, [RawFrame], UInt8)] = [
             ("an even stream", [Self.request(2)], 1),
-            ("DATA of a stream that nobody opened", [RawFrame(.data, stream: 1, payload: [1])], 1),
+            ("DATA on a stream that was never opened", [RawFrame(.data, stream: 1, payload: [1])], 1),
             ("a reset of one", [RawFrame(.reset, stream: 9, payload: zero)], 1),
             ("a push", [RawFrame(.pushPromise, stream: 1, payload: zero)], 1),
             ("a window opened by nothing", [RawFrame(.windowUpdate, payload: zero)], 1),
