@@ -3,7 +3,7 @@
 
 import PackageDescription
 
-/// Scripts/test sets this, and makes warnings errors by it; nobody who only uses the package shall meet them.
+/// Scripts/test sets this, and makes warnings errors by it. Users of the package do not get these errors.
 let isCheck = Context.environment["BEELINE_CHECK"] != nil
 
 /// The settings of every target; docs/ARCHITECTURE.md says why each is on.
@@ -145,7 +145,7 @@ let package = Package(
         .target(
             name: "BeelineWebView",
             dependencies: [
-                "Names", "CookieJar", "Beeline", "BeelineProxy", nio("NIOConcurrencyHelpers"),
+                "Names", "CookieJar", "BeelineProxy", nio("NIOConcurrencyHelpers"),
                 .target(name: "BeelineURLSession", condition: .when(platforms: webKitPlatforms)),
             ],
             swiftSettings: settings
@@ -205,7 +205,7 @@ let package = Package(
             dependencies: [
                 "Names", "CookieJar", "Beeline", "BeelineProxy", "BeelineRedis", "BeelineServer", "BeelineStore",
                 "BeelineTesting", "BeelineWebDriver", "BeelineWebView", nio("NIOCore"), nio("NIOPosix"),
-                nio("NIOConcurrencyHelpers"), nioSSL, argumentParser,
+                nio("NIOConcurrencyHelpers"), nioSSL, httpTypes, argumentParser,
                 .product(name: "X509", package: "swift-certificates"),
                 .product(name: "SwiftASN1", package: "swift-asn1"),
             ],
