@@ -171,7 +171,7 @@ struct ForwardTests {
             ("lines that end in LF", "HTTP/1.1 200 OK\nContent-Length: 2\n\nok", "200"),
             ("a body that ends with the connection", "HTTP/1.0 200 OK\r\n\r\nall of it", "200"),
             ("an interim response", "HTTP/1.1 103 Early\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", "103"),
-            ("a protocol that was not asked for", "HTTP/1.1 101 No\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n", "502"),
+            ("an unrequested protocol", "HTTP/1.1 101 No\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n", "502"),
         ]
     )
     func badServers(what: String, answer: String, status: String) async throws {

@@ -20,7 +20,7 @@ struct HedgeTests {
         Row(testDescription: "an answer in time is taken", events: [.answered(0)], actions: [.take(0)]),
         Row(testDescription: "a failure in time is the result", events: [.failed(0)], actions: [.take(0)]),
         Row(
-            testDescription: "the first answer wins, be it the second's",
+            testDescription: "the first response wins, even if the second request gets it",
             events: [.delayPassed, .answered(1)],
             actions: [.send(1), .take(1)]
         ),
@@ -30,7 +30,7 @@ struct HedgeTests {
             actions: [.send(1), .wait, .take(0)]
         ),
         Row(
-            testDescription: "both fail: the later one is told",
+            testDescription: "both fail: the later error is reported",
             events: [.delayPassed, .failed(0), .failed(1)],
             actions: [.send(1), .wait, .take(1)]
         ),

@@ -39,20 +39,20 @@ struct RetryTests {
     }
 
     static let rows: [Row] = [
-        Row("a good answer is one", .status(200), .end(.settled)),
-        Row("a client's mistake stays one", .status(404), .end(.settled)),
-        Row("500 may have acted", .status(500), .end(.settled)),
-        Row("503 passes", .status(503), .wait(.milliseconds(200))),
-        Row("a server that names a time is given it", .status(503, after: .seconds(7)), .wait(.seconds(7))),
-        Row("a shorter one does not hurry us", .status(503, after: .zero), .wait(.milliseconds(200))),
-        Row("more patience than we have", .status(429, after: .seconds(61)), .end(.serverAsksForLonger)),
-        Row("POST may have acted", method: .post, .status(503), .end(.methodCounts)),
+        Row("a 200 is final", .status(200), .end(.settled)),
+        Row("a 404 is not repeated", .status(404), .end(.settled)),
+        Row("a 500 may come after the server has acted", .status(500), .end(.settled)),
+        Row("a 503 is temporary", .status(503), .wait(.milliseconds(200))),
+        Row("Retry-After sets the wait", .status(503, after: .seconds(7)), .wait(.seconds(7))),
+        Row("a shorter Retry-After does not shorten the wait", .status(503, after: .zero), .wait(.milliseconds(200))),
+        Row("a Retry-After above the limit", .status(429, after: .seconds(61)), .end(.serverAsksForLonger)),
+        Row("a POST with 503 is not repeated", method: .post, .status(503), .end(.methodCounts)),
         Row("PUT may be repeated", method: .put, .status(503), .wait(.milliseconds(200))),
         Row("a lost connection", .error(.connectionLost), .wait(.milliseconds(200))),
         Row("POST on a lost connection", method: .post, .error(.connectionLost), .end(.methodCounts)),
         Row("a stream of HTTP/2 that was reset", .error(.streamReset), .wait(.milliseconds(200))),
-        Row("POST on such a stream", method: .post, .error(.streamReset), .end(.methodCounts)),
-        Row("POST that never left", method: .post, .error(.connectFailed), .wait(.milliseconds(200))),
+        Row("a POST on a stream that was reset", method: .post, .error(.streamReset), .end(.methodCounts)),
+        Row("a POST that was never sent", method: .post, .error(.connectFailed), .wait(.milliseconds(200))),
         Row(
             "a body that never left",
             method: .post,
@@ -60,12 +60,12 @@ struct RetryTests {
             replayable: false,
             .wait(.milliseconds(200))
         ),
-        Row("a body that is gone", method: .put, .error(.connectionLost), replayable: false, .end(.bodyIsGone)),
-        Row("a wrong certificate stays wrong", .error(.certificateRejected), .end(.settled)),
-        Row("the deadline is no failure that passes", .error(.deadlineExceeded), .end(.settled)),
-        Row("no wait ends after the deadline", .status(503), left: .milliseconds(200), .end(.noTimeLeft)),
-        Row("one that ends before is taken", .status(503), left: .milliseconds(201), .wait(.milliseconds(200))),
-        Row("nor does the server's", .status(503, after: .seconds(7)), left: .seconds(7), .end(.noTimeLeft)),
+        Row("a body that cannot repeat", method: .put, .error(.connectionLost), replayable: false, .end(.bodyIsGone)),
+        Row("a rejected certificate is not retried", .error(.certificateRejected), .end(.settled)),
+        Row("a passed deadline is final", .error(.deadlineExceeded), .end(.settled)),
+        Row("a wait does not end after the deadline", .status(503), left: .milliseconds(200), .end(.noTimeLeft)),
+        Row("a wait within the deadline", .status(503), left: .milliseconds(201), .wait(.milliseconds(200))),
+        Row("nor does Retry-After", .status(503, after: .seconds(7)), left: .seconds(7), .end(.noTimeLeft)),
     ]
 
     @Test("the method, the outcome and the time left decide whether a request is retried", arguments: rows)

@@ -31,16 +31,16 @@ struct WebReconciliationTests {
     }
 
     static let stories: [Story] = [
-        Story("what was asked for shows", [Look("1", nil, at: 0, "set 1"), Look("1", "1", at: 10, "")]),
+        Story("a requested change shows", [Look("1", nil, at: 0, "set 1"), Look("1", "1", at: 10, "")]),
         Story(
-            "what does not show is awaited, and asked for again",
+            "a change that does not show is awaited, and requested again",
             [
                 Look("1", nil, at: 0, "set 1"), Look("1", nil, at: 50, ""), Look("1", nil, at: 100, "set 1"),
                 Look("1", nil, at: 150, ""), Look("1", "1", at: 160, ""),
             ]
         ),
         Story(
-            "what never shows is given up, and offered again when it changes",
+            "a value that never shows is given up, and offered again when it changes",
             unfinished: 1,
             [
                 Look("1", nil, at: 0, "set 1"), Look("1", nil, at: 100, "set 1"), Look("1", nil, at: 200, "set 1"),
@@ -59,18 +59,18 @@ struct WebReconciliationTests {
             [Look("1", nil, at: 0, "set 1"), Look("1", "9", at: 10, "jar 9"), Look("9", "9", at: 20, "")]
         ),
         Story(
-            "where both go on, the truth counts",
+            "if both sides keep changing, the source of truth wins",
             [Look("1", nil, at: 0, "set 1"), Look("2", "9", at: 10, "set 2"), Look("2", "2", at: 20, "")]
         ),
         Story(
-            "a deletion that does not happen is asked for again, and nothing comes back",
+            "a deletion that does not happen is requested again, and the cookie does not return",
             [
                 Look("1", "1", at: 0, ""), Look(nil, "1", at: 10, "delete 1"), Look(nil, "1", at: 20, ""),
                 Look(nil, "1", at: 110, "delete 1"), Look(nil, nil, at: 120, ""),
             ]
         ),
         Story(
-            "a deletion that never happens is given up, and nothing comes back",
+            "a deletion that never happens is given up, and the cookie does not return",
             unfinished: 1,
             [
                 Look("1", "1", at: 0, ""), Look(nil, "1", at: 10, "delete 1"), Look(nil, "1", at: 110, "delete 1"),
@@ -78,11 +78,11 @@ struct WebReconciliationTests {
             ]
         ),
         Story(
-            "a login in the page after our deletion is news",
+            "a login in the page after our deletion is a change",
             [Look("1", "1", at: 0, ""), Look(nil, "1", at: 10, "delete 1"), Look(nil, "9", at: 20, "jar 9")]
         ),
         Story(
-            "a change that the jar takes back while it is under way is taken back in the store too",
+            "a change that the jar reverts while it is under way is reverted in the store too",
             [
                 Look("0", "0", at: 0, ""), Look("1", "0", at: 10, "set 1"), Look("0", "0", at: 50, ""),
                 Look("0", "1", at: 60, "set 0"), Look("0", "0", at: 70, ""),

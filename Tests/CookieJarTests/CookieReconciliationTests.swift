@@ -55,13 +55,13 @@ struct CookieReconciliationTests {
         Row(testDescription: "at first: the storage alone has it", jar: nil, storage: ("1", 0), verdict: .intoJar("1")),
         Row(testDescription: "at first: both have the same", jar: ("1", 0), storage: ("1", 5), verdict: .nothing),
         Row(
-            testDescription: "at first, both differ: the truth is right, whatever the times",
+            testDescription: "at first both differ: the source of truth wins at any times",
             jar: ("1", 0),
             storage: ("2", 5),
             verdict: .intoStorage("1")
         ),
         Row(
-            testDescription: "at first, both differ, and the storage is the truth",
+            testDescription: "at first both differ, and the storage is the source of truth",
             jar: ("1", 9),
             storage: ("2", 5),
             truth: .store,
@@ -75,7 +75,7 @@ struct CookieReconciliationTests {
             verdict: .nothing
         ),
         Row(
-            testDescription: "no echo: the same in a newer object is no change",
+            testDescription: "an equal cookie in a newer object is not a change",
             before: (("1", 0), ("1", 0)),
             jar: ("1", 0),
             storage: ("1", 9),
@@ -113,14 +113,14 @@ struct CookieReconciliationTests {
             verdict: .intoStorage("2")
         ),
         Row(
-            testDescription: "both changed, and the jar's news were lost: the truth",
+            testDescription: "both changed, and the jar's changes were lost: the source of truth wins",
             before: (("1", 0), ("1", 0)),
             jar: ("2", 0),
             storage: ("3", 5),
             verdict: .intoStorage("2")
         ),
         Row(
-            testDescription: "both changed at one time: the truth",
+            testDescription: "both changed at the same time: the source of truth wins",
             before: (("1", 0), ("1", 0)),
             jar: ("2", 0),
             storage: ("3", 5),
@@ -145,7 +145,7 @@ struct CookieReconciliationTests {
             verdict: .outOfStorage
         ),
         Row(
-            testDescription: "what the full jar threw out stays in the storage",
+            testDescription: "a cookie that the full jar evicted stays in the storage",
             before: (("1", 0), ("1", 0)),
             jar: nil,
             storage: ("1", 0),
@@ -177,7 +177,7 @@ struct CookieReconciliationTests {
             verdict: .intoJar("2")
         ),
         Row(
-            testDescription: "a deletion in the storage, which has no time, and a change in the jar: the truth",
+            testDescription: "a deletion in the storage has no time: the source of truth wins over a change in the jar",
             before: (("1", 0), ("1", 0)),
             jar: ("2", 0),
             storage: nil,
@@ -185,7 +185,7 @@ struct CookieReconciliationTests {
             verdict: .intoStorage("2")
         ),
         Row(
-            testDescription: "the same, where the storage is the truth",
+            testDescription: "the same, if the storage is the source of truth",
             before: (("1", 0), ("1", 0)),
             jar: ("2", 0),
             storage: nil,
@@ -202,14 +202,14 @@ struct CookieReconciliationTests {
             verdict: .nothing
         ),
         Row(
-            testDescription: "what one side did not take is not offered again",
+            testDescription: "a change that one side refused is not offered again",
             before: (("1", 0), nil),
             jar: ("1", 0),
             storage: nil,
             verdict: .nothing
         ),
         Row(
-            testDescription: "what one side did not take is offered again when it changes",
+            testDescription: "a refused cookie is offered again when it changes",
             before: (nil, ("1", 0)),
             jar: nil,
             storage: ("2", 0),

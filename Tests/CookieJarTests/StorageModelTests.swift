@@ -13,7 +13,7 @@ private let post = CookieContext(site: .lax, isSafeMethod: false)
 struct StorageModelTests {
     static let storyRows: [Story] = [
         Story(
-            "name, value and attributes are trimmed; the rest of the spaces stays",
+            "name, value and attributes are trimmed; inner spaces stay",
             [
                 .set(" a b \t= c d ;  pATH = / ", from: "https://example.com/x/y", .kept),
                 .get("https://example.com/", "a b=c d"),
@@ -31,14 +31,14 @@ struct StorageModelTests {
             ]
         ),
         Story(
-            "neither name nor value is no cookie",
+            "a field without name and value sets no cookie",
             [
                 .set("", from: "https://example.com/", .rejected(.empty)),
                 .set(" = ; Path=/", from: "https://example.com/", .rejected(.empty)),
             ]
         ),
         Story(
-            "quotes are octets like others",
+            "quotes are part of the value and do not protect a semicolon",
             [
                 .set("a=\"x; y\"", from: "https://example.com/", .kept),
                 .get("https://example.com/", "a=\"x"),
@@ -62,7 +62,7 @@ struct StorageModelTests {
             ]
         ),
         Story(
-            "an attribute of more than 1024 octets is as if it were absent",
+            "an attribute of more than 1024 octets is ignored",
             [
                 .set("a=b; Path=/x; Path=/" + String(repeating: "y", count: 1024), from: "https://example.com/", .kept),
                 .get("https://example.com/x", "a=b"),
@@ -75,7 +75,7 @@ struct StorageModelTests {
             ]
         ),
         Story(
-            "of an attribute that stands twice the last one counts",
+            "the last one of a repeated attribute counts",
             [
                 .set("a=1; Domain=evil.org; Domain=example.com", from: "https://www.example.com/", .kept),
                 .get("https://example.com/", "a=1"),
@@ -84,7 +84,7 @@ struct StorageModelTests {
             ]
         ),
         Story(
-            "Max-Age counts before Expires, and ends the cookie at zero and below",
+            "Max-Age overrides Expires, and a value of zero or less ends the cookie",
             [
                 .set("a=1; Max-Age=10; Expires=Thu, 01 Jan 1970 00:00:00 GMT", from: "https://example.com/", .kept),
                 .get("https://example.com/", at: 9.999, "a=1"),
@@ -95,7 +95,7 @@ struct StorageModelTests {
             ]
         ),
         Story(
-            "a Max-Age that is no number is ignored",
+            "a Max-Age that is not a number is ignored",
             [
                 .set("a=1; Max-Age=1x", from: "https://example.com/", .kept),
                 .set("b=1; Max-Age=", from: "https://example.com/", .kept),
@@ -105,7 +105,7 @@ struct StorageModelTests {
             ]
         ),
         Story(
-            "no cookie lives longer than 400 days, however many digits say so",
+            "a cookie lives for 400 days at most, even if Max-Age has many digits",
             [
                 .set("a=1; Max-Age=" + String(repeating: "9", count: 1000), from: "https://example.com/", .kept),
                 .set("b=1; Expires=Fri, 31 Dec 9999 23:59:59 GMT", from: "https://example.com/", .kept),
@@ -124,7 +124,7 @@ struct StorageModelTests {
             ]
         ),
         Story(
-            "a replaced cookie keeps its place, one that was deleted does not",
+            "a replaced cookie keeps its place in the order, and a deleted one loses it",
             [
                 .set("a=1", from: "https://example.com/", .kept),
                 .set("b=1", from: "https://example.com/", at: 1, .kept),
@@ -136,7 +136,7 @@ struct StorageModelTests {
             ]
         ),
         Story(
-            "an expired cookie is none: what comes in its place is new",
+            "a cookie that replaces an expired one is new",
             [
                 .set("a=1; Max-Age=5", from: "https://example.com/", .kept),
                 .set("b=1", from: "https://example.com/", at: 1, .kept),
@@ -145,7 +145,7 @@ struct StorageModelTests {
             ]
         ),
         Story(
-            "longer paths go first, whichever domain they are of",
+            "longer paths are sent first, in all domains",
             [
                 .set("a=1; Path=/", from: "https://www.example.com/", .kept),
                 .set("b=1; Path=/x; Domain=example.com", from: "https://www.example.com/", .kept),
@@ -161,7 +161,7 @@ struct StorageModelTests {
 
     static let scopeRows: [Story] = [
         Story(
-            "a cookie without Domain is for its host alone",
+            "a cookie without Domain is sent to its host only",
             [
                 .set("a=1", from: "https://example.com/", .kept),
                 .get("https://www.example.com/", nil),
@@ -178,7 +178,7 @@ struct StorageModelTests {
             ]
         ),
         Story(
-            "the end of a name is not a domain",
+            "a domain matches whole labels only",
             [
                 .set("a=1; Domain=example.com", from: "https://example.com/", .kept),
                 .get("https://evil-example.com/", nil),
@@ -186,7 +186,7 @@ struct StorageModelTests {
             ]
         ),
         Story(
-            "Domain must hold the host",
+            "Domain must contain the host",
             [
                 .set("a=1; Domain=www.example.com", from: "https://example.com/", .rejected(.foreignDomain)),
                 .set("a=1; Domain=other.com", from: "https://example.com/", .rejected(.foreignDomain)),
@@ -195,7 +195,7 @@ struct StorageModelTests {
             ]
         ),
         Story(
-            "letters of Domain have no case, an empty one is none",
+            "Domain is compared without case, and an empty one is ignored",
             [
                 .set("a=1; Domain=.EXAMPLE.com", from: "https://www.Example.COM/", .kept),
                 .get("https://example.com/", "a=1"),
@@ -214,7 +214,7 @@ struct StorageModelTests {
             ]
         ),
         Story(
-            "an address is a host, and no part of another one",
+            "a cookie of an IP address is sent to that address only",
             [
                 .set("a=1", from: "http://192.0.2.10/", .kept),
                 .set("b=1; Domain=192.0.2.10", from: "http://192.0.2.10/", .kept),
@@ -256,7 +256,7 @@ struct StorageModelTests {
             ]
         ),
         Story(
-            "a path holds what is behind a slash of it",
+            "a path matches the paths below it",
             [
                 .set("a=1; Path=/x", from: "https://example.com/", .kept),
                 .set("b=1; Path=/x/", from: "https://example.com/", .kept),
@@ -281,7 +281,7 @@ struct StorageModelTests {
 
     static let securityRows: [Story] = [
         Story(
-            "Secure needs TLS, or this machine",
+            "a Secure cookie needs TLS or a loopback host",
             [
                 .set("a=1; Secure", from: "http://example.com/", .rejected(.secureFromInsecureOrigin)),
                 .set("a=1; Secure", from: "https://example.com/", .kept),
@@ -296,7 +296,7 @@ struct StorageModelTests {
             ]
         ),
         Story(
-            "over an insecure connection no cookie hides a Secure one",
+            "a cookie from an insecure connection cannot hide a Secure cookie",
             [
                 .set("a=1; Secure; Path=/login", from: "https://www.example.com/", .kept),
                 .set("a=2; Path=/login/en", from: "http://www.example.com/", .rejected(.overlaysSecureCookie)),
@@ -314,14 +314,14 @@ struct StorageModelTests {
             ]
         ),
         Story(
-            "an overlaid cookie may also be one of the domain above",
+            "a cookie of a parent domain may also be overlaid",
             [
                 .set("a=1; Secure; Domain=example.com", from: "https://example.com/", .kept),
                 .set("a=2", from: "http://deep.www.example.com/", .rejected(.overlaysSecureCookie)),
             ]
         ),
         Story(
-            "scripts neither see, set nor overwrite HttpOnly",
+            "scripts cannot read, set or overwrite HttpOnly cookies",
             [
                 .set("a=1; HttpOnly", from: "https://example.com/", as: script, .rejected(.httpOnlyFromScript)),
                 .set("a=1; HttpOnly", from: "https://example.com/", .kept),
@@ -347,7 +347,7 @@ struct StorageModelTests {
             ]
         ),
         Story(
-            "a cross-site answer may only set SameSite=None, a navigation any",
+            "a cross-site response may only set SameSite=None cookies, and a navigation may set all",
             [
                 .set("a=1", from: "https://example.com/", as: cross, .rejected(.crossSite)),
                 .set("a=1; SameSite=Strict", from: "https://example.com/", as: cross, .rejected(.crossSite)),

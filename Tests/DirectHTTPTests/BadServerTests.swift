@@ -39,7 +39,7 @@ struct BadServerTests {
         },
         // As in curl, the promised bytes are the response. The client discards the rest and closes the connection.
         Case("sends more than Content-Length", nil) { _ in Reply(fields: [.contentLength: "3"], body: ["abcdef"]) },
-        Case("speaks something else", .malformedResponse) { _ in .raw("220 ready for mail\r\n\r\n", ending: .hangUp) },
+        Case("speaks SMTP", .malformedResponse) { _ in .raw("220 ready for mail\r\n\r\n", ending: .hangUp) },
         Case("gives two lengths", .malformedResponse) { _ in
             .raw("HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab", ending: .hangUp)
         },
@@ -52,13 +52,13 @@ struct BadServerTests {
                 try await connection.sendEndlessly("X-Padding: 0123456789abcdef\r\n")
             }
         },
-        Case("informs without an end", .malformedResponse) { _ in
+        Case("sends informational responses without end", .malformedResponse) { _ in
             .takeover { try await $0.sendEndlessly("HTTP/1.1 103 Early Hints\r\n\r\n") }
         },
         Case("switches protocols unasked", .malformedResponse) { _ in
             .raw("HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n", ending: .hangUp)
         },
-        Case("says gzip and sends none", .undecodableBody) { _ in
+        Case("announces gzip and does not send it", .undecodableBody) { _ in
             Reply(fields: [.contentEncoding: "gzip"], body: ["this is not gzip"])
         },
         Case("cuts a gzip body short", .undecodableBody) { _ in

@@ -42,7 +42,7 @@ struct BurstReadingTests {
             isOn: true
         ),
         Case(
-            testDescription: "the same in more than a period is not",
+            testDescription: "a megabyte in more than a period is not fast",
             arrivals: [
                 Arrival(time: 1, bytes: BurstReading.threshold / 2),
                 Arrival(time: 12, bytes: BurstReading.threshold / 2),
@@ -50,7 +50,7 @@ struct BurstReadingTests {
             isOn: false
         ),
         Case(
-            testDescription: "a period begins with what comes after the last",
+            testDescription: "a period begins with the first bytes after the last period",
             arrivals: [
                 Arrival(time: 1, bytes: BurstReading.smallest),
                 Arrival(time: 500, bytes: BurstReading.threshold / 2),
@@ -59,22 +59,22 @@ struct BurstReadingTests {
             isOn: true
         ),
         Case(
-            testDescription: "a body of unknown length is never read so: its end might be waited for in vain",
+            testDescription: "a body of unknown length is never read in bursts, because its end might not be noticed",
             arrivals: [Arrival(time: 1, bytes: BurstReading.threshold, rest: nil)],
             isOn: false
         ),
         Case(
-            testDescription: "neither is one that is nearly whole",
+            testDescription: "a body that is nearly complete is not read in bursts",
             arrivals: [Arrival(time: 1, bytes: BurstReading.threshold, rest: 2 * Int64(BurstReading.size) - 1)],
             isOn: false
         ),
         Case(
-            testDescription: "small reads are none of a fast body, however many there are",
+            testDescription: "small reads do not make a body fast, even if there are many",
             arrivals: (0..<100).map { _ in Arrival(time: 1, bytes: BurstReading.smallest - 1) },
             isOn: false
         ),
         Case(
-            testDescription: "the end of a fast body is read as ever",
+            testDescription: "the end of a fast body is read normally",
             arrivals: [
                 Arrival(time: 1, bytes: BurstReading.threshold),
                 Arrival(time: 2, bytes: 1, rest: 1000),

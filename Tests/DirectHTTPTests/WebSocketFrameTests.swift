@@ -90,7 +90,7 @@ struct WebSocketFrameTests {
             Row("a close of 126 bytes", [0x88, 126, 0, 126]), Row("a PONG with a long length", [0x8a, 127]),
             Row("a length in 16 bits that fits in 7", [0x82, 126, 0, 125]),
             Row("a length in 64 bits that fits in 16", [0x82, 127, 0, 0, 0, 0, 0, 0, 255, 255]),
-            Row("a continuation of nothing", bytes(.continuation, "x")),
+            Row("a continuation without a first frame", bytes(.continuation, "x")),
             Row("a continuation of a message that ended", bytes(.text, "x") + bytes(.continuation, "x")),
             Row("a message within a message", bytes(.text, "x", final: false) + bytes(.text, "x")),
             Row("bytes within a text", bytes(.text, "x", final: false) + bytes(.binary, "x", final: false)),

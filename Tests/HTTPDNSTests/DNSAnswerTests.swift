@@ -75,22 +75,22 @@ struct DNSAnswerTests {
             says: .success(.addresses(addresses("192.0.2.9"), ttl: .seconds(5)))
         ),
         Row(
-            what: "records of other owners are passed over",
+            what: "records of other owners are skipped",
             answers: [a("evil.example", "203.0.113.66", 9), a("www.example.com", "192.0.2.1", 300)],
             says: .success(.addresses(addresses("192.0.2.1"), ttl: .seconds(300)))
         ),
         Row(
-            what: "records of another owner alone are no answer",
+            what: "only records of another owner: no answer",
             answers: [a("evil.example", "203.0.113.66", 9)],
             says: .success(.absent(.noRecord, ttl: nil))
         ),
         Row(
-            what: "records of another class are passed over",
+            what: "records of another class are skipped",
             answers: [DNSRecord(name("www.example.com"), ttl: 9, .address(address("192.0.2.1")), recordClass: 3)],
             says: .success(.absent(.noRecord, ttl: nil))
         ),
         Row(
-            what: "AAAA among A is passed over",
+            what: "AAAA among A is skipped",
             answers: [a("www.example.com", "2001:db8::1", 9)],
             says: .success(.absent(.noRecord, ttl: nil))
         ),
@@ -126,7 +126,7 @@ struct DNSAnswerTests {
             says: .success(.absent(.noRecord, ttl: .seconds(30)))
         ),
         Row(
-            what: "the SOA of a zone that does not hold the name vouches for nothing",
+            what: "the SOA of a zone that does not contain the name is ignored",
             authorities: [soa("example.net", ttl: 30, minimum: 600)],
             bits: 0x8183,
             says: .success(.absent(.noName, ttl: nil))
@@ -142,7 +142,7 @@ struct DNSAnswerTests {
         Row(what: "REFUSED", bits: 0x8185, says: .failure(.questionRefused)),
         Row(what: "FORMERR", bits: 0x8181, says: .failure(.questionRefused)),
         Row(what: "an unknown outcome", bits: 0x818b, says: .failure(.lookupFailed)),
-        Row(what: "TC: not whole", bits: 0x8380, says: .failure(.truncatedAnswer)),
+        Row(what: "TC: truncated", bits: 0x8380, says: .failure(.truncatedAnswer)),
         Row(what: "a query, not a response", bits: 0x0100, says: .failure(.wrongAnswer)),
         Row(what: "another opcode", bits: 0x9180, says: .failure(.wrongAnswer)),
         Row(what: "another ID", id: 9, says: .failure(.wrongAnswer)),

@@ -92,7 +92,7 @@ struct DNSMessageTests {
                 error: .longName(offset: 12)
             ),
             Broken(
-                what: "octets behind the end",
+                what: "octets after the end",
                 octets: query + [0, 0],
                 error: .trailingOctets(2)
             ),
@@ -107,7 +107,7 @@ struct DNSMessageTests {
                 error: .badLength(offset: 12)
             ),
             Broken(
-                what: "a CNAME that is longer than its length says",
+                what: "a CNAME that is longer than its announced length",
                 octets: answerHeader + [0, 0, 5, 0, 1, 0, 0, 0, 1, 0, 1, 1, 97, 0],
                 error: .badLength(offset: 12)
             ),
@@ -117,7 +117,7 @@ struct DNSMessageTests {
                 error: .truncated(offset: 23)
             ),
             Broken(
-                what: "more octets than a message has",
+                what: "more than 65535 octets",
                 octets: [UInt8](repeating: 0, count: 65_536),
                 error: .oversized(65_536)
             ),

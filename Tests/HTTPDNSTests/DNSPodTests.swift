@@ -30,7 +30,7 @@ struct DNSPodTests {
 
     static let rows: [Row] = [
         Row(what: "without TTL", text: "192.0.2.1;192.0.2.2", says: [line(v4("192.0.2.1 192.0.2.2", ttl: nil))]),
-        Row(what: "blanks and a line end around it", text: " 192.0.2.1,60 \r\n", says: [line(v4("192.0.2.1"))]),
+        Row(what: "blanks and a line end around the text", text: " 192.0.2.1,60 \r\n", says: [line(v4("192.0.2.1"))]),
         Row(
             what: "lines that end in CR and LF",
             text: "192.0.2.1,60\r\n192.0.2.2,60\r\n",
@@ -67,7 +67,7 @@ struct DNSPodTests {
             says: [line("a.example", Answer(v6: .addresses(addresses("2001:db8::1"), ttl: .seconds(60))))]
         ),
         Row(
-            what: "IPv6 without a name has colons too",
+            what: "an IPv6 address without a name has colons too",
             text: "2001:db8::1;2001:db8::2,60",
             families: .v6,
             says: [line(Answer(v6: .addresses(addresses("2001:db8::1 2001:db8::2"), ttl: .seconds(60))))]
@@ -75,13 +75,13 @@ struct DNSPodTests {
         Row(what: "nothing", text: "", says: [line(Answer(v4: .absent(.noRecord, ttl: nil)))]),
         Row(what: "zero", text: "0", says: [line(Answer(v4: .absent(.noRecord, ttl: nil)))]),
         Row(
-            what: "a list without anything says nothing",
+            what: "an empty list gives no answer",
             text: "-2001:db8::1,60",
             families: .both,
             says: [line(Answer(v6: .addresses(addresses("2001:db8::1"), ttl: .seconds(60))))]
         ),
         Row(
-            what: "IPv4 alone of both",
+            what: "IPv4 only, of both families",
             text: "192.0.2.1,60-0",
             families: .both,
             says: [
@@ -91,7 +91,7 @@ struct DNSPodTests {
             ]
         ),
         Row(
-            what: "IPv6 alone of both",
+            what: "IPv6 only, of both families",
             text: "0-2001:db8::1,60",
             families: .both,
             says: [
@@ -104,7 +104,7 @@ struct DNSPodTests {
             ]
         ),
         Row(
-            what: "an entry that does not know both",
+            what: "an entry with one family, though both were asked",
             text: "192.0.2.1,60",
             families: .both,
             says: [line(v4("192.0.2.1"))]
@@ -113,7 +113,7 @@ struct DNSPodTests {
         Row(what: "a page", text: "<html>welcome</html>"),
         Row(what: "half an address", text: "192.0.2"),
         Row(what: "one bad address among good ones", text: "192.0.2.1;999.0.2.1,60"),
-        Row(what: "a TTL that is none", text: "192.0.2.1,soon"),
+        Row(what: "a TTL that is not a number", text: "192.0.2.1,soon"),
         Row(what: "a negative TTL", text: "192.0.2.1,-1"),
         Row(what: "a TTL of 33 bits", text: "192.0.2.1,4294967296"),
         Row(what: "the other family", text: "192.0.2.1,60", families: .v6),

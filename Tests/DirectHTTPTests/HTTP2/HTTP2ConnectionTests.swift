@@ -97,7 +97,7 @@ struct HTTP2ConnectionTests {
             error: .protocolError
         ),
         Row("PRIORITY of stream 0", [RawFrame(.priority, payload: [0, 0, 0, 1, 0])], error: .protocolError),
-        Row("PRIORITY of four octets", [RawFrame(.priority, stream: 1, payload: [0, 0, 0, 1])], error: .frameSizeError),
+        Row("PRIORITY of 4 octets", [RawFrame(.priority, stream: 1, payload: [0, 0, 0, 1])], error: .frameSizeError),
         Row(
             "SETTINGS that acknowledges with a payload",
             [RawFrame(.settings, flags: 1, payload: [0, 1, 0, 0, 0, 0])],
@@ -117,18 +117,18 @@ struct HTTP2ConnectionTests {
             [1: .flowControlError]
         ),
         Row(
-            "a stream's window opened by nothing",
+            "a WINDOW_UPDATE of zero on a stream",
             [request(1), window(0, stream: 1)],
             ["head 1 end", "failed 1"],
             [1: .protocolError]
         ),
         Row("a field of HTTP/1.1", [request(1, [("connection", "close")])], resets: [1: .protocolError]),
         Row(
-            "TE that says more than trailers",
+            "TE with more than trailers",
             [request(1, [("te", "trailers, deflate")])],
             resets: [1: .protocolError]
         ),
-        Row("TE that says trailers", [request(1, [("te", "trailers")])], ["head 1 end"]),
+        Row("TE with trailers only", [request(1, [("te", "trailers")])], ["head 1 end"]),
         Row("a name in capitals", [request(1, [("X", "y")])], resets: [1: .protocolError]),
         Row("a pseudo field behind a field", [request(1, [("x", "y"), (":path", "/")])], resets: [1: .protocolError]),
         Row("a pseudo field twice", [request(1, [(":path", "/")])], resets: [1: .protocolError]),
@@ -268,9 +268,9 @@ struct HTTP2ConnectionTests {
             role: .client
         ),
         Row("SETTINGS that allows push", [.settings([(2, 1)])], error: .protocolError, role: .client),
-        Row("SETTINGS that says how many streams", [.settings([(3, 7)])], ["capacity 7"], role: .client),
+        Row("SETTINGS with the number of streams", [.settings([(3, 7)])], ["capacity 7"], role: .client),
         Row("GOAWAY", [RawFrame(.goAway, payload: RawFrame.big(1) + RawFrame.big(0))], ["goAway 1"], role: .client),
-        Row("RST_STREAM, and what a proxy had for the stream still", [reset, response()], ["reset 1"], role: .client),
+        Row("RST_STREAM, then a late response for the stream", [reset, response()], ["reset 1"], role: .client),
     ]
 
     @Test("the server applies the rules of RFC 9113", arguments: server)
