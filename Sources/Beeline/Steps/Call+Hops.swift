@@ -14,7 +14,7 @@ extension Call {
         while true {
             // 2 Add cookies and credentials. 3 Choose the route.
             let departure = try journey.depart(request, of: self, side)
-            // 4 Resolve (only if a connection must be dialled), 5 Lease, 6 Exchange.
+            // 4 Lease a connection. 5 Resolve and dial, if there is none. 6 Exchange.
             let response: ExchangeResponse
             do {
                 response = try await client.exchange(
@@ -27,7 +27,7 @@ extension Call {
             } catch {
                 throw journey.lost(error, departure)
             }
-            // 7 Keep cookies. 8 Answer a challenge, drop an expectation, or redirect.
+            // 7 Store cookies. 8 Answer a challenge, drop an expectation, or redirect.
             switch try journey.arrive(response, departure, request, of: self) {
             case .again: break
             case .redirect where try await redirect(&journey, response.head, request): break
