@@ -6,6 +6,9 @@ import NIOPosix
 import Names
 
 /// The engine's connections: a ``PoolState`` behind a lock, with the tasks that wait for a connection.
+///
+/// The key is origin, TLS settings and route, never an address. HTTP/2 connections are not coalesced (RFC 9113 §9.1.1): each
+/// origin has its own. A new answer of the resolver closes no live connection.
 final class ConnectionPool: Sendable {
     typealias State = PoolState<PoolKey, Connection>
 

@@ -7,8 +7,8 @@ package import Names
 /// Matches a certificate to a host (RFC 9525 §6.3): a name only by the certificate's DNS names, an address only by its IP
 /// addresses.
 ///
-/// NIOSSL also accepts a certificate for the *address* that was dialled. An attacker can get a certificate for its own address, and
-/// a poisoned DNS answer may lead there. So for an origin with a name, only the name counts.
+/// NIOSSL also accepts a certificate for the *address* that was dialled. An attacker can get a certificate for its own address,
+/// and a poisoned DNS answer may lead there. So for an origin with a name, only the name counts.
 package enum CertificateName {
     /// Whether the peer of a channel presented a certificate for the host. Must be called on the channel's event loop.
     package static func isShown(by channel: any Channel, for host: Host) -> Bool {

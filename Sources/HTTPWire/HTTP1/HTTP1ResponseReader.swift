@@ -7,6 +7,8 @@ package import NIOCore
 ///
 /// The caller feeds bytes from the socket, then takes events until there are none. Each request must be announced with
 /// ``expect(method:)``, because the request's method decides whether the response has a body.
+///
+/// It replaces NIO's codec to read in one pass, to keep the head as received and to limit every part of a message.
 package struct HTTP1ResponseReader {
     package enum Event: Equatable {
         /// A 1xx response; the final one follows.
