@@ -166,7 +166,7 @@ struct ForwardTests {
             ("no status", "HTTP/1.1 twohundred\r\n\r\n", "502"),
             ("no HTTP", "220 mail.example ESMTP\r\n\r\n", "502"),
             ("nothing", "", "502"),
-            ("chunks that are none", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nx\r\n", "502"),
+            ("malformed chunks", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nx\r\n", "502"),
             ("half a head", "HTTP/1.1 200 OK\r\nContent-Le", "502"),
             ("lines that end in LF", "HTTP/1.1 200 OK\nContent-Length: 2\n\nok", "200"),
             ("a body that ends with the connection", "HTTP/1.0 200 OK\r\n\r\nall of it", "200"),

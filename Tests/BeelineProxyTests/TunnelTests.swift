@@ -156,7 +156,7 @@ struct TunnelTests {
             last = sent.withLockedValue { $0 }
             try await Task.sleep(for: .milliseconds(100))
         }
-        #expect(last < 64 << 20, "the kernel's buffers are all that fills")
+        #expect(last < 64 << 20, "only the kernel's buffers fill")
         var total = 0
         while total < 96 << 20, let bytes = try await tunnel.receive() { total += bytes.count }
         #expect(total == 96 << 20, "and nothing is lost")
@@ -189,7 +189,7 @@ struct TunnelTests {
             last = sent.withLockedValue { $0 }
             try await Task.sleep(for: .milliseconds(100))
         }
-        #expect(last < 64 << 20, "the kernel's buffers are all that fills")
+        #expect(last < 64 << 20, "only the kernel's buffers fill")
         reading.open()
         #expect(await counted.first { _ in true } == 96 << 20, "and nothing is lost")
         try await sending.value

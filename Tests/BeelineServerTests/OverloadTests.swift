@@ -65,7 +65,7 @@ struct OverloadTests {
                 aliyun.handleVersion2(ServerRequest(.get, target: "/v2/d?dn=\(list)&q=4", client: Self.client))
             }
         guard case .later(let lookUps, let wait) = handling else {
-            Issue.record("the question was not taken")
+            Issue.record("the question was not accepted")
             return
         }
         #expect(lookUps == names.count)

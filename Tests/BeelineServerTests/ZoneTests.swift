@@ -22,7 +22,7 @@ struct ZoneTests {
             ("a name's address", "www.corp.test", DNSType.a, "NOERROR 192.0.2.10/300"),
             ("whatever its case", "WWW.Corp.TEST", .a, "NOERROR 192.0.2.10/300"),
             ("a repeated owner", "www.corp.test", .aaaa, "NOERROR 2001:db8::10/3600"),
-            ("an alias, and what it leads to", "alias.corp.test", .a, "NOERROR www.corp.test/60 192.0.2.10/300"),
+            ("an alias and its target", "alias.corp.test", .a, "NOERROR www.corp.test/60 192.0.2.10/300"),
             ("an alias out of the zone", "away.corp.test", .a, "NOERROR www.a.test/60 → www.a.test"),
             ("the alias itself", "alias.corp.test", .cname, "NOERROR www.corp.test/60"),
             ("a wildcard", "any.thing.wild.corp.test", .a, "NOERROR 192.0.2.77/3600"),

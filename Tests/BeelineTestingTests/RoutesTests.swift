@@ -28,7 +28,7 @@ import Testing
         ("trailers", "GET /trailers", "", "", "0\r\nDigest: done\r\n\r\n"),
         ("hints", "GET /hints", "", "", "HTTP/1.1 103 Early Hints\r\nLink: </style.css>"),
         ("no route", "GET /nowhere", "", "", "HTTP/1.1 404 "),
-        ("a count that is none", "GET /bytes/-1", "", "", "HTTP/1.1 404 "),
+        ("a negative count", "GET /bytes/-1", "", "", "HTTP/1.1 404 "),
     ])
     func aRouteAnswers(_: String, line: String, fields: String, body: String, expected: String) async throws {
         let origin = try await LoopbackOrigin.start(handler: Routes.standard)

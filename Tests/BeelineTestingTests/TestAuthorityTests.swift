@@ -10,7 +10,7 @@ import Testing
         ("another name", ["a.test"], "b.test", false),
         ("a wildcard covers one label", ["*.test"], "a.test", true),
         ("but not two", ["*.test"], "a.b.test", false),
-        ("nor none", ["*.test"], "test", false),
+        ("nor an empty one", ["*.test"], "test", false),
         ("an address", ["127.0.0.1"], "127.0.0.1", true),
     ])
     func covers(_: String, names: [String], name: String, expected: Bool) throws {

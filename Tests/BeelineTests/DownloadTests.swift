@@ -181,7 +181,7 @@ struct DownloadTests {
         lab.options.progress = { progress in seen.withLockedValue { $0.append(progress) } }
         lab.server.withLockedValue { $0 = Server(breaksAt: 300_000, claim: .max) }
         let download = try await lab.download()
-        #expect(lab.ranges == [nil, "bytes=300000-", "bytes=500000-"], "what it claimed did not come")
+        #expect(lab.ranges == [nil, "bytes=300000-", "bytes=500000-"], "the announced bytes did not arrive")
         #expect(download.size == 500_000)
         #expect(lab.folder.data("f") == Data(Self.whole))
         #expect(seen.withLockedValue { $0.last } == TransferProgress(transferred: 500_000, total: nil))
@@ -200,7 +200,7 @@ struct DownloadTests {
         let error = await #expect(throws: BeelineError.self) { _ = try await lab.download() }
         #expect(error?.code == .rangeMismatch)
         #expect(lab.site.requests.count == before + 4)
-        #expect(lab.folder.names == ["f.partial", "f.partial.json"], "what came is kept")
+        #expect(lab.folder.names == ["f.partial", "f.partial.json"], "the received bytes are kept")
         await lab.stop()
     }
 
@@ -257,7 +257,7 @@ struct DownloadTests {
         _ = try? await lab.download()
         lab.server.withLockedValue { $0 = Server(tag: "\"two\"", content: Array(Self.whole.reversed())) }
         let download = try await lab.download()
-        #expect(lab.ranges.last == "bytes=200000-", "it was asked for, and If-Range refused it")
+        #expect(lab.ranges.last == "bytes=200000-", "the range was requested, and If-Range refused it")
         #expect(download.resumedFrom == 0)
         #expect(lab.folder.data("f") == Data(Self.whole.reversed()))
         await lab.stop()
@@ -394,7 +394,7 @@ struct DownloadTests {
             "a date that is too fresh",
             [.lastModified: "Sun, 06 Nov 1994 08:49:37 GMT", .date: "Sun, 06 Nov 1994 08:50:36 GMT"], nil
         ),
-        ("a date beside none", [.lastModified: "Sun, 06 Nov 1994 08:49:37 GMT"], nil),
+        ("a Last-Modified without Date", [.lastModified: "Sun, 06 Nov 1994 08:49:37 GMT"], nil),
     ]
 
     @Test("only strong validators allow range requests (RFC 9110 §8.8)", arguments: notes)

@@ -71,7 +71,7 @@ struct HedgeTests {
         gate.open()
         for _ in 0..<3 { #expect(try await lab.client.get(lab.url("a.test")).text() == "fast") }
         if proto == "h2" {
-            #expect(lab.site.connections.accepted == 1, "the loser's stream was reset, its connection goes on")
+            #expect(lab.site.connections.accepted == 1, "the loser's stream was reset, and its connection stays open")
         } else {
             _ = try await lab.site.connections(until: { $0.open == 1 })
         }

@@ -39,7 +39,7 @@ struct ProcessProxyTests {
 
     @Test(
         "TLS and HTTP/2 work in a process that trusts our authority",
-        .enabled(if: TrustingProcess.bundle != nil, "it is not one")
+        .enabled(if: TrustingProcess.bundle != nil, "this process does not trust our authority")
     )
     func insideTrustingProcess() async throws { try await URLSessionLab.run { try await $0.http2() } }
 

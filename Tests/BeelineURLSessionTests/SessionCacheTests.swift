@@ -77,7 +77,7 @@ struct SessionCacheTests {
         _ = try await session.text(try lab.url("/echo"))
         #expect(cache.questions.withLockedValue { $0 } == 0)
         _ = try await session.text(try lab.openURL("/echo"))
-        #expect(cache.questions.withLockedValue { $0 } == 1, "the one that is left to Foundation")
+        #expect(cache.questions.withLockedValue { $0 } == 1, "the request that Foundation handles")
         var request = URLRequest(url: try lab.url("/echo"))
         request.cachePolicy = .returnCacheDataElseLoad
         _ = try await session.text(request)

@@ -17,6 +17,6 @@ struct WebCookieStoreTests {
     func defaults() async {
         let cookie = Cookie("a", "1", domain: "a.test")
         #expect(Plain().kept(of: cookie) == cookie)
-        for await _ in Plain().changes { Issue.record("an element of a store that hears of nothing") }
+        for await _ in Plain().changes { Issue.record("an element of a store that does not observe") }
     }
 }

@@ -85,7 +85,7 @@ struct WebRehomingTests {
         try await following.sync()
         #expect(jar.allCookies().map(\.domain) == ["www.a.test"])
         #expect(standIn.all.map(\.domain) == ["www.a.test"])
-        #expect(standIn.writes == [.set, .delete], "the new one first")
+        #expect(standIn.writes == [.set, .delete], "the new cookie is set before the old one is deleted")
         await following.stop()
     }
 

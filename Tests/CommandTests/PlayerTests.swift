@@ -31,7 +31,7 @@ extension ProcessTests {
                 }
             }
             try await expectThirtyFrames(of: "/live/index.m3u8", lab)
-            #expect(asked.count("index.m3u8") >= 2, "it was asked again, as of a live programme")
+            #expect(asked.count("index.m3u8") >= 2, "the playlist was requested again, as for a live stream")
             #expect(asked.names == ["a.test", "b.test"], "segments came from the other host by its name")
             await lab.stop()
         }

@@ -148,7 +148,7 @@ struct BadServerTests {
         #expect(server.requests.isEmpty)
         let literal = try PreparedRequest(.get, HTTPURL("https://127.0.0.1:\(server.port)/"))
         let response = try await engine.exchange(literal, from: EndpointList(server.endpoints), tls: settings)
-        #expect(response.head.status == .ok, "for an origin that is an address it is the right one")
+        #expect(response.head.status == .ok, "for an origin with an address, it is valid")
         await engine.shutDown()
         await server.stop()
     }

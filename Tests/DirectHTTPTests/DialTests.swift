@@ -160,7 +160,7 @@ struct DialTests {
         clock.beginRound(now: second)
         #expect(clock.connectDeadline == second + .seconds(10))
         clock.beginRound(now: begin + .seconds(55))
-        #expect(clock.connectDeadline == begin + .seconds(60), "not beyond the whole")
+        #expect(clock.connectDeadline == begin + .seconds(60), "not above the total")
 
         // A kept connection whose server takes longer than the limit to close it.
         let turn = Gate()
@@ -244,7 +244,7 @@ struct DialTests {
         let endpoint = try #require(Endpoint("[fe80::1%7]:443"))
         #expect(endpoint.scope == 7)
         #expect(endpoint.description == "[fe80::1%7]:443")
-        #expect(Endpoint("[fe80::1%eth0]:443") == nil, "what an interface is called is the system's business")
+        #expect(Endpoint("[fe80::1%eth0]:443") == nil, "interface names differ between systems")
         #expect(Endpoint("192.0.2.1%1:443") == nil)
         guard case .v6(let address) = try SocketAddress(endpoint) else {
             Issue.record("no IPv6 address")

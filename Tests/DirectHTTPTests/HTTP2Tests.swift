@@ -26,7 +26,7 @@ struct HTTP2Tests {
             }
             try await group.waitForAll()
         }
-        #expect(lab.origin.connections.accepted == 1, "those that came first waited to learn that it can be shared")
+        #expect(lab.origin.connections.accepted == 1, "later callers waited for the first connection")
         await lab.stop()
     }
 

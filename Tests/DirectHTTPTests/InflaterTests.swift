@@ -18,10 +18,10 @@ struct InflaterTests {
     static let rows: [(what: String, pieces: [[UInt8]], text: String, isWhole: Bool)] = [
         ("members in one piece", [one + two], "one two", true),
         ("a member for each piece", [one, two], "one two", true),
-        ("members with nothing in them", [nothing + nothing, one, nothing, two + nothing], "one two", true),
+        ("empty members", [nothing + nothing, one, nothing, two + nothing], "one two", true),
         ("many of them in one piece", [Array(repeatElement(nothing, count: 2_000).joined()) + two], "two", true),
         ("zeros behind the last", [one + two + [0, 0], [0], [0, 0, 0]], "one two", true),
-        ("what looks like a member behind what is none", [one, [0], two], "one ", true),
+        ("a member after bytes that are not a member", [one, [0], two], "one ", true),
         ("a second member that is cut short", [one, Array(two.prefix(10))], "one ", false),
         ("a byte at a time", (one + two).map { [$0] }, "one two", true),
     ]

@@ -93,7 +93,7 @@ struct ProxyRouteTests {
             #expect(error?.code == .certificateRejected)
             #expect(error?.message.contains("the proxy https://proxy.test") == true)
         }
-        #expect(lab.server.requests.isEmpty, "no name is told to an impostor")
+        #expect(lab.server.requests.isEmpty, "an impostor receives no name")
         lab.proxy.tls = insecure
         #expect(try await lab.get("https://a.test:\(lab.lab.origin.port)/").text() == "a.test /")
         await lab.stop()

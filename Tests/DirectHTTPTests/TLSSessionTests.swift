@@ -132,7 +132,7 @@ struct TLSSessionTests {
         try await record(2)
         let sizes = hellos.withLockedValue { $0.map(\.count) }
         try #require(sizes.count == 3)
-        #expect(sizes[0] > 1_300, "a key of the hybrid group is part of it")
+        #expect(sizes[0] > 1_300, "it contains a key of the hybrid group")
         #expect(sizes[1] < 1_000)
         #expect(sizes[2] > 1_300)
         await server.shutDown()

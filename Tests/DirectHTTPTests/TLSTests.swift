@@ -48,7 +48,7 @@ struct TLSTests {
             tls.identity = identity
             #expect(try await get(origin, tls, engine) == "known")
         }
-        #expect(origin.connections.accepted == 3, "who we are is part of what makes connections interchangeable")
+        #expect(origin.connections.accepted == 3, "the client's identity is part of the pool's key")
         let noCertificate = await #expect(throws: DirectHTTPError.self) {
             _ = try await get(origin, settings(authority), engine)
         }
@@ -85,7 +85,7 @@ struct TLSTests {
             ("its own key", [PinnedHost(try Host("a.test"), pins: [right])], true),
             ("a backup beside it", [PinnedHost(try Host("a.test"), pins: [wrong, right])], true),
             ("a key of the domain above", [PinnedHost(try Host("test"), pins: [right])], true),
-            ("another host's pin says nothing", [PinnedHost(try Host("b.test"), pins: [wrong])], true),
+            ("a pin of another host is ignored", [PinnedHost(try Host("b.test"), pins: [wrong])], true),
             (
                 "a pin of the domain above without what is below",
                 [

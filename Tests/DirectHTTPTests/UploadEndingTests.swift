@@ -143,7 +143,7 @@ struct UploadEndingTests {
             channel.pipeline.fireChannelWritabilityChanged()
         }
         channel.embeddedEventLoop.advanceTime(by: .seconds(61))
-        #expect(exchange.ending?.error?.code == .idleTimeout, "the whole body has left since, and nothing came back")
+        #expect(exchange.ending?.error?.code == .idleTimeout, "the whole body was sent, and no response came")
         var sent = ByteBuffer()
         while var piece = try channel.readOutbound(as: ByteBuffer.self) { sent.writeBuffer(&piece) }
         #expect(sent.readableBytesView.suffix(body.readableBytes) == body.readableBytesView)

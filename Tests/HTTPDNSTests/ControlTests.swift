@@ -179,7 +179,7 @@ struct ControlTests {
         #expect(try await resolver.resolve(host("a.example")).upstream == "one")
         let running = Task { await resolver.run() }
         await until { !resolver.isActive }
-        #expect(resolver.isEnabled, "the switch of this program is where it was")
+        #expect(resolver.isEnabled, "the setting of this process did not change")
         #expect(try await resolver.resolve(host("a.example")).upstream == "system")
         try await clock.sleepers(atLeast: 1)
         // The download fails: the last valid document still applies.

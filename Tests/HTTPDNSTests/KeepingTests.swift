@@ -30,7 +30,7 @@ struct KeepingTests {
             ("an address, its TTL", v4("192.0.2.1", ttl: 60), 60),
             ("without TTL, the default", v4("192.0.2.1", ttl: nil), 60),
             ("above the range", v4("192.0.2.1", ttl: 999_999), 86_400), ("zero", v4("192.0.2.1", ttl: 0), 0),
-            ("none, as the SOA says", Answer(v4: .absent(.noName, ttl: .seconds(30))), 30),
+            ("no such name, with the SOA's TTL", Answer(v4: .absent(.noName, ttl: .seconds(30))), 30),
             ("none, capped", Answer(v4: .absent(.noName, ttl: .seconds(9_999))), 300),
             ("no record, and no TTL", Answer(v4: .absent(.noRecord, ttl: nil)), 5),
         ] as [(String, Answer, Int)]

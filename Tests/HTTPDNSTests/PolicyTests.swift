@@ -183,7 +183,7 @@ struct EndpointRankingTests {
         #expect(Self.order(ranking, list) == "192.0.2.3 192.0.2.2 192.0.2.1 192.0.2.4")
         ranking.succeeded(Self.endpoint("192.0.2.4"), after: .milliseconds(21), now: Self.at(0))
         #expect(Self.order(ranking, list) == "192.0.2.3 192.0.2.2 192.0.2.4 192.0.2.1")
-        #expect(Self.order(ranking, list, at: 600) == list, "what was measured long ago is forgotten")
+        #expect(Self.order(ranking, list, at: 600) == list, "old measurements are forgotten")
     }
 
     @Test("small differences in time do not change the upstream's order")

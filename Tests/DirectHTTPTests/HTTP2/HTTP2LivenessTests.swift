@@ -64,7 +64,7 @@ struct HTTP2LivenessTests {
         channel.pipeline.fireChannelWritabilityChanged()
         channel.embeddedEventLoop.advanceTime(by: .seconds(15))
         channel.embeddedEventLoop.advanceTime(by: .seconds(5))
-        #expect(exchange.ending?.error?.code == .connectionLost, "now it was asked, and did not answer")
+        #expect(exchange.ending?.error?.code == .connectionLost, "the PING was sent and not answered")
         _ = try? channel.finish(acceptAlreadyClosed: true)
     }
 
@@ -72,7 +72,7 @@ struct HTTP2LivenessTests {
     func replaced() async throws {
         let lab = try await SilentLab()
         #expect(try await lab.get() == "first")
-        #expect(try await lab.get() == "second", "the first connection answers nothing more, its PING neither")
+        #expect(try await lab.get() == "second", "the first connection no longer answers, not even a PING")
         #expect(lab.server.connections.accepted == 2)
         await lab.stop()
     }

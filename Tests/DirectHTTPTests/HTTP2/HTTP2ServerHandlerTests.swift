@@ -157,10 +157,10 @@ struct HTTP2ServerHandlerTests {
             ("DATA on a stream that was never opened", [RawFrame(.data, stream: 1, payload: [1])], 1),
             ("a reset of one", [RawFrame(.reset, stream: 9, payload: zero)], 1),
             ("a push", [RawFrame(.pushPromise, stream: 1, payload: zero)], 1),
-            ("a window opened by nothing", [RawFrame(.windowUpdate, payload: zero)], 1),
+            ("a WINDOW_UPDATE of zero", [RawFrame(.windowUpdate, payload: zero)], 1),
             ("a window that cannot be", [RawFrame(.windowUpdate, payload: [0x7f, 0xff, 0xff, 0xff])], 3),
             ("a PING of three octets", [RawFrame(.ping, payload: [1, 2, 3])], 6),
-            ("a header block that is none", [RawFrame(.headers, flags: 5, stream: 1, payload: [0xff, 0xff, 0xff])], 9),
+            ("an invalid header block", [RawFrame(.headers, flags: 5, stream: 1, payload: [0xff, 0xff, 0xff])], 9),
             (
                 "half a header block",
                 [RawFrame(.headers, flags: 1, stream: 1), RawFrame(.ping, payload: zero + zero)], 1
@@ -192,7 +192,7 @@ struct HTTP2ServerHandlerTests {
         let rows: [(String, [(name: String, value: String)])] = [
             ("a field of HTTP/1.1", [("connection", "close")]), ("a name in capitals", [("Accept", "x")]),
             ("a pseudo field behind fields", [("accept", "x"), (":path", "/")]), ("two paths", [(":path", "/")]),
-            ("a length that is none", [("content-length", "x")]), ("a status", [(":status", "200")]),
+            ("an invalid length", [("content-length", "x")]), ("a status", [(":status", "200")]),
         ]
         for (index, (what, more)) in rows.enumerated() {
             try wire.send([Self.request(UInt32(index * 2 + 1), more: more)])

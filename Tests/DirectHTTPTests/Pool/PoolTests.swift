@@ -230,7 +230,7 @@ struct PoolTests {
         gate.open()
         let text = try await first
         #expect(text == "1")
-        #expect(try await lab.get().text() == "2", "what was known before the change is not used any more")
+        #expect(try await lab.get().text() == "2", "answers from before the change are not used")
         try await lab.origin.connections { $0.accepted == 2 && $0.open == 1 }
         #expect(lab.engine.openConnections == 1)
         await lab.stop()
@@ -267,7 +267,7 @@ struct PoolTests {
         }
         let (old, new) = ([lab.origin.endpoints[0]], [lab.origin.endpoints[1]])
         #expect(try await lab.get(at: old).text() == "127.0.0.1")
-        #expect(try await lab.get(at: new).text() == "127.0.0.1", "the kept connection is as good as ever")
+        #expect(try await lab.get(at: new).text() == "127.0.0.1", "the kept connection still works")
         async let slow = lab.get("a.test", "/slow", at: new).text()
         try await gate.arrivals(atLeast: 1)
         #expect(
@@ -331,6 +331,6 @@ extension Lab {
             } catch {}
             await Task.yield()
         }
-        Issue.record("the engine takes requests although it is being shut down")
+        Issue.record("the engine accepts requests during its shutdown")
     }
 }
