@@ -30,7 +30,9 @@ struct TrailerTests {
             while !rest.isEmpty {
                 input.writeBytes(rest.prefix(size))
                 rest = rest.dropFirst(size)
-                while let piece = try tracker.takeVerbatim(from: &input, without: ["x-listed"]) { passed.writeImmutableBuffer(piece) }
+                while let piece = try tracker.takeVerbatim(from: &input, without: ["x-listed"]) {
+                    passed.writeImmutableBuffer(piece)
+                }
             }
             #expect(String(buffer: passed) == chunks + "X-Sum: 1\r\nx-end:2\r\n\r\n")
             #expect(tracker.isEnded && String(buffer: input) == "GET")

@@ -218,7 +218,9 @@ final class ForwardExchange: WireOwner {
             interims += 1
             guard interims <= Self.maxInterims else { return fail(.badOrigin("too many interim responses")) }
             // HTTP/1.0 has no interim responses (RFC 9110 §15.2).
-            if !head.isHTTP10 { client.write(response.forwarded(closes: false, saysKeepAlive: false, addsVia: addsVia)) }
+            if !head.isHTTP10 {
+                client.write(response.forwarded(closes: false, saysKeepAlive: false, addsVia: addsVia))
+            }
             return
         }
         if response.status == 101 {

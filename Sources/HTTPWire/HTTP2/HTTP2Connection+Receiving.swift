@@ -137,7 +137,9 @@ extension HTTP2Connection {
         now: NIODeadline
     ) throws(HTTP2ConnectionError) -> Event? {
         guard id != 0 else { throw HTTP2ConnectionError(.protocolError, "DATA on stream 0") }
-        guard charged <= receiveWindow else { throw HTTP2ConnectionError(.flowControlError, "more DATA than was allowed") }
+        guard charged <= receiveWindow else {
+            throw HTTP2ConnectionError(.flowControlError, "more DATA than was allowed")
+        }
         receiveWindow -= charged
         uncredited += charged
         creditConnection()
