@@ -77,7 +77,7 @@ struct ProtocolCookieTests {
 
     @Test("a field at which Foundation's own parser of cookies ends the process is read by ours")
     func hostileFields() async throws {
-        let fields = ["=", "a", "", ";", "n=;=", "=;a=b", "\u{338}=\u{338}", "kept=1"]
+        let fields = ["=", "a", "", ";", "n=;=", "=;a=b", "a\u{338}x=", "kept=1"]
         let lab = try await SessionLab { request in
             var reply = Reply.text("done\n")
             for field in fields { reply.fields.append(HTTPField(name: .setCookie, value: field)) }
