@@ -47,6 +47,9 @@ package struct HTTP1ResponseReader {
     private var buffer = ByteBuffer()
     private var method = HTTPRequest.Method.get
     private var informationalCount = 0
+    /// Servers repeat their heads. Reading one again costs 3 of 22 µs of processor time for a request of 32 at a time (the client
+    /// kit's cases h1c32 and tls1c32, November 2026).
+    private var lastHead = LastHeaderBlock<HTTP1ResponseHead>()
     /// The minor version of the final response's head: 0 or 1.
     package private(set) var minorVersion = 1
 
@@ -93,7 +96,10 @@ package struct HTTP1ResponseReader {
             let head = try reader.take(from: &buffer)
             state = .head(reader)
             guard let head else { return nil }
-            return try startResponse(HTTP1ResponseHead(head, fieldLimit: limits.fieldCount), raw: head.raw)
+            if let known = lastHead.content(of: head.raw) { return try startResponse(known, raw: head.raw) }
+            let parsed = try HTTP1ResponseHead(head, fieldLimit: limits.fieldCount)
+            lastHead.note(head.raw, parsed)
+            return try startResponse(parsed, raw: head.raw)
         case .body(var body):
             let part = try body.next(from: &buffer)
             state = .body(body)
