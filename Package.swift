@@ -302,8 +302,9 @@ let package = Package(
         .testTarget(
             name: "GuideTests",
             dependencies: [
-                "Beeline", "BeelineProxy", "BeelineServer", "BeelineStore", "BeelineURLSession", "BeelineWebDriver",
-                "BeelineWebView", nio("NIOCore"), nio("NIOPosix"), logging, metrics, tracing,
+                "Beeline", "BeelineAsyncHTTPClient", "BeelineProxy", "BeelineRedis", "BeelineServer", "BeelineStore",
+                "BeelineTesting", "BeelineURLSession", "BeelineWebDriver", "BeelineWebView", asyncHTTPClient,
+                nio("NIOCore"), nio("NIOHTTP1"), nio("NIOPosix"), logging, metrics, tracing,
             ],
             swiftSettings: settings
         ),

@@ -5,7 +5,7 @@ import BeelineProxy
 import BeelineWebDriver
 import BeelineWebView
 
-/// The code of docs/BROWSERS.md, compiled.
+/// The code of BeelineWebDriver's guide, compiled.
 private func openBrowser(_ proxy: BeelineProxy, _ jar: CookieJar, _ url: HTTPURL) async throws {
     var configuration = BrowserConfiguration()
     configuration.proxy = proxy.endpoint

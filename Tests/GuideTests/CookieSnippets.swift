@@ -3,7 +3,7 @@
 import Beeline
 import BeelineStore
 
-// The code of docs/COOKIES.md, compiled.
+// The code of the guides of BeelineStore, CookieJar and Beeline to cookies, compiled.
 
 func keepCookies() async throws {
     let store = try await CookieDatabase.open("/home/me/.cache/app/cookies.sqlite")

@@ -3,7 +3,8 @@
 import Beeline
 import NIOCore
 
-// The code of README.md and docs/*.md, compiled. `GuideTests` compares each block of theirs with this folder, line by line.
+// The code of README.md and of Beeline's first steps, compiled. `GuideTests` compares each block of every guide with this
+// folder, line by line.
 
 func firstRequest() async throws {
     let client = try BeelineClient()

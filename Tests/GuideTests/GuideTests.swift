@@ -35,7 +35,17 @@ struct GuideTests {
         return text.isEmpty ? nil : String(text)
     }
 
-    @Test("every block of Swift in README.md and docs/ is code that this package compiles")
+    /// README.md, the pages of docs/, and the pages of the DocC catalogs.
+    static func guides() throws -> [String] {
+        var guides = ["README.md"]
+        for folder in ["docs", "Sources"] {
+            let files = try FileManager.default.subpathsOfDirectory(atPath: root.appendingPathComponent(folder).path)
+            guides += files.filter { $0.hasSuffix(".md") }.map { "\(folder)/\($0)" }
+        }
+        return guides.sorted()
+    }
+
+    @Test("every block of Swift in README.md, docs/ and the DocC catalogs is code that this package compiles")
     func blocksAreCompiled() throws {
         let manager = FileManager.default
         let sources = Self.root.appendingPathComponent("Tests/GuideTests").path
@@ -44,12 +54,9 @@ struct GuideTests {
             let text = try String(contentsOfFile: sources + "/" + file, encoding: .utf8)
             code.append(text.split(separator: "\n").compactMap { Self.bare(String($0)) })
         }
-        let docs = Self.root.appendingPathComponent("docs").path
-        let guides = try manager.contentsOfDirectory(atPath: docs).filter { $0.hasSuffix(".md") }.map {
-            docs + "/" + $0
-        }
-        for guide in guides + [Self.root.appendingPathComponent("README.md").path] {
-            for block in Self.blocks(of: try String(contentsOfFile: guide, encoding: .utf8)) {
+        for guide in try Self.guides() {
+            let text = try String(contentsOfFile: Self.root.appendingPathComponent(guide).path, encoding: .utf8)
+            for block in Self.blocks(of: text) {
                 let isThere = code.contains { lines in
                     lines.indices.contains { lines[$0...].starts(with: block) }
                 }

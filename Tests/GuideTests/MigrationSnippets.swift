@@ -8,7 +8,7 @@ import Foundation
 import FoundationNetworking
 #endif
 
-// The code of docs/MIGRATION.md, compiled; see GuideSnippets.swift.
+// The code of the guide to migration, compiled; see GuideSnippets.swift.
 
 // MARK: HTTPDNSCookieManager
 

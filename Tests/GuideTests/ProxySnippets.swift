@@ -9,7 +9,7 @@ import Foundation
 import FoundationNetworking
 #endif
 
-// The code of docs/PROXY.md, compiled; see GuideSnippets.swift.
+// The code of BeelineProxy's guide, compiled; see GuideSnippets.swift.
 
 func firstProxy() async throws {
     let client = try BeelineClient()

@@ -4,7 +4,7 @@ import Beeline
 import BeelineServer
 import BeelineStore
 
-// The code of docs/RESOLVER.md, compiled.
+// The code of the guides of HTTPDNS and BeelineServer, compiled.
 
 func resolveNames() async throws {
     var configuration = ClientConfiguration()

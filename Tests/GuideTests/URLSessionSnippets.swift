@@ -8,7 +8,7 @@ import Foundation
 import FoundationNetworking
 #endif
 
-// The code of docs/URLSESSION.md, compiled; see GuideSnippets.swift.
+// The code of BeelineURLSession's guide, compiled; see GuideSnippets.swift.
 
 func carriedSession(_ url: URL) async throws -> (Data, URLResponse) {
     let client = try BeelineClient()

@@ -7,7 +7,7 @@ import BeelineWebView
 import Foundation
 import WebKit
 
-// The code of docs/WEBVIEWS.md for WebKit; Scripts/check-apple compiles it on Linux.
+// The code of BeelineWebView's guide for WebKit; Scripts/check-apple compiles it on Linux.
 
 @MainActor
 func openWebView(_ url: URL, _ jar: CookieJar) async throws {

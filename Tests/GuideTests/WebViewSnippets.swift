@@ -3,7 +3,7 @@
 import Beeline
 import BeelineWebView
 
-// The code of docs/WEBVIEWS.md for all platforms.
+// The code of BeelineWebView's guide for all platforms.
 
 func handOver(_ jar: CookieJar, _ store: some WebCookieStore, _ url: HTTPURL) async throws {
     let done = try await store.handOver(from: jar, for: url)

@@ -21,7 +21,8 @@ public import FoundationNetworking
 /// manager.handle(headerFields: response.allHeaderFields, for: original)
 /// ```
 ///
-/// A program that uses `BeelineClient` does not need it. `docs/MIGRATION.md` maps the old calls.
+/// A program that uses `BeelineClient` does not need it. Beeline's guide to migration maps the old
+/// calls.
 public final class HTTPDNSCookieManager: Sendable {
     /// Decides whether a cookie belongs to a URL.
     public typealias Filter = @Sendable (_ cookie: HTTPCookie, _ url: URL) -> Bool

@@ -10,7 +10,7 @@ public import FoundationNetworking
 public import Foundation
 #endif
 
-/// Conversion from Foundation's cookies. `docs/COOKIES-BRIDGE.md` describes each attribute.
+/// Conversion from Foundation's cookies. <doc:CookiesBridge> describes each attribute.
 extension Cookie {
     /// Creates a cookie from an `HTTPCookie`; `nil` if its domain is not a valid host.
     ///

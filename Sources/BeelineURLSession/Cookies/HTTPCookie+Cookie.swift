@@ -10,7 +10,7 @@ public import FoundationNetworking
 public import Foundation
 #endif
 
-/// Conversion to Foundation's cookies. `docs/COOKIES-BRIDGE.md` describes each attribute.
+/// Conversion to Foundation's cookies. <doc:CookiesBridge> describes each attribute.
 extension HTTPCookie {
     /// Creates an `HTTPCookie` from a cookie. `nil` for a cookie that Foundation would change: a name or value that is not
     /// UTF-8, an empty name, or a Partitioned cookie, which Foundation would send to every page.

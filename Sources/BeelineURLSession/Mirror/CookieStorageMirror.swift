@@ -21,7 +21,7 @@ public import Foundation
 ///
 /// If a cookie changes on both sides, the newer change wins; if the times are not known, ``Configuration/truth`` decides.
 /// Deletions are copied, but not removals because of expiry or a full store. Cookies that Foundation cannot store (Partitioned,
-/// without a name, not UTF-8) and attributes that it drops stay in the jar. `docs/COOKIES-BRIDGE.md` has the list.
+/// without a name, not UTF-8) and attributes that it drops stay in the jar. <doc:CookiesBridge> has the list.
 ///
 /// Foundation on Linux ignores Secure, path and SameSite when it sends cookies: use ``Configuration/shares`` to exclude cookies
 /// that must not be sent over http. Its shared storage also writes a file for each change; the storage of an ephemeral

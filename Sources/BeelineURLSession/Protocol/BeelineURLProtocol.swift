@@ -23,7 +23,7 @@ public import Foundation
 /// It carries data tasks and upload tasks over `http` and `https`. Foundation carries requests that the settings, a proxy or
 /// the client's HTTPDNS switch exclude, WebSockets, and background sessions (they run in another process without this class).
 /// Download tasks are left to Foundation on Apple platforms. On Linux they fail, because Foundation does not ask the class
-/// before a download starts. `docs/URLSESSION.md` has the whole list.
+/// before a download starts. <doc:URLSessionThroughBeeline> has the whole list.
 public class BeelineURLProtocol: URLProtocol {
     private var load: Load?
 

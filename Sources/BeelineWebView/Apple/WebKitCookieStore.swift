@@ -13,7 +13,7 @@ public import WebKit
 ///
 /// WebKit answers only while a web view of the data store exists: create one first. A call without an answer fails after ten
 /// seconds with `timedOut`. WebKit cannot store Partitioned cookies or cookies without a name, and it drops SameSite=None.
-/// `docs/COOKIES-BRIDGE.md` has the list.
+/// The article “Cookies between a jar and Foundation” of `BeelineURLSession` has the list.
 public struct WebKitCookieStore: WebCookieStore {
     private let store: CompletionCookieStore<WebKitCookies>
 

@@ -5,7 +5,7 @@ import Foundation
 import FoundationNetworking
 import Testing
 
-/// Facts about cookies in Foundation on Linux. If a toolchain changes one, docs/COOKIES-BRIDGE.md and the bridge's
+/// Facts about cookies in Foundation on Linux. If a toolchain changes one, CookiesBridge.md and the bridge's
 /// workaround need an update.
 @Suite("Foundation on Linux: cookies")
 struct CookieFactsTests {

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Beeline
+import BeelineTesting
+import Testing
+
+// The code of BeelineTesting's guide, compiled; see GuideSnippets.swift.
+
+func siteOfATest() async throws {
+    let authority = try TestAuthority()
+    let origin = try await LoopbackOrigin.start(
+        addresses: ["127.0.0.1", "127.0.0.2"],
+        tls: ServerTLS(try authority.certificate(for: "a.test"), try authority.certificate(for: "b.test")),
+        handler: Routes.standard
+    )
+    let upstream = try await UpstreamServer.start()
+    try upstream.zone.set("a.test", to: ["127.0.0.1", "127.0.0.2"])
+
+    // … the code under test resolves a.test at upstream.endpoint and requests https://a.test:port/echo …
+
+    #expect(origin.requests.map(\.connection.serverName) == ["a.test"])
+    #expect(upstream.queries.count == 1)
+    await origin.stop()
+    await upstream.stop()
+}
+
+func clientOfATest(_ upstream: UpstreamServer, _ authority: TestAuthority) throws -> BeelineClient {
+    var configuration = ClientConfiguration()
+    configuration.upstreams = [.dnspod([upstream.endpoint])]
+    configuration.resolver.check.allowLocalAnswers = true
+    configuration.tls.rootPEMs = [authority.rootPEM]
+    configuration.proxies = .none
+    let client = try BeelineClient(configuration)
+    return client
+}
+
+struct MyUpstream: Upstream {
+    let name = "mine"
+
+    init(at endpoint: Endpoint) {}
+
+    func answer(_ question: Question) async throws(UpstreamError) -> Answer {
+        throw UpstreamError(.unsupported, "this example asks no service")
+    }
+}
+
+func checkUpstream() async throws {
+    let server = try await UpstreamServer.start()
+    try server.zone.set("known.test", to: ["192.0.2.1", "2001:db8::1"])
+    server.zone.set("silent.test", fault: .silence)
+    let suite = UpstreamConformance(
+        known: try Host("known.test"),
+        v4: [IPAddress("192.0.2.1")].compactMap(\.self),
+        v6: [IPAddress("2001:db8::1")].compactMap(\.self),
+        unknown: try Host("unknown.test"),
+        silent: try Host("silent.test")
+    )
+    try await suite.check(MyUpstream(at: server.endpoint))
+    await server.stop()
+}
