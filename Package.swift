@@ -371,6 +371,11 @@ if isCheck || Context.environment["BEELINE_BENCHMARKS"] == "1" {
     ]
 }
 
+// Adds `swift package generate-documentation`. Without the condition, a first build would also build the plugin's tools.
+if Context.environment["BEELINE_DOCS"] == "1" {
+    package.dependencies.append(.package(url: "https://github.com/swiftlang/swift-docc-plugin", from: "1.5.0"))
+}
+
 // Scripts/fuzz sets this: a program that hands libFuzzer's inputs to every decoder.
 if Context.environment["BEELINE_FUZZER"] == "1" {
     package.targets += [
