@@ -188,6 +188,8 @@ public var OPEN_MAX: CInt { 10_240 }
 
 public var SOCK_STREAM: CInt { 1 }
 public var SOCK_DGRAM: CInt { 2 }
+public var SO_NWRITE: CInt { 0x1024 }
+public var TCP_NOTSENT_LOWAT: CInt { 0x201 }
 public var IP_BOUND_IF: CInt { 25 }
 public var IPV6_BOUND_IF: CInt { 125 }
 public var EAI_ADDRFAMILY: CInt { 1 }

@@ -53,6 +53,7 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
     private var watch = ActivityWatch()
     private var timer: Scheduled<Void>?
     private let bursts = SocketBursts()
+    private var progress: SendProgress
 
     init(
         isForwarded: Bool,
@@ -60,8 +61,10 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
         keepIdle: TimeAmount,
         isSecured: Bool,
         wakes: WakeQueue,
+        progress: SendProgress = SendProgress(),
         notify: @escaping (ConnectionNotice) -> Void
     ) {
+        self.progress = progress
         self.isForwarded = isForwarded
         self.keepIdle = keepIdle
         self.isSecured = isSecured
@@ -89,6 +92,7 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
         hasLongBody = false
         isBodyRefused = false
         reader.expect(method: exchange.request.method)
+        progress.settle()
         // If the socket or TLS has released the last head, clearing the buffer reuses its memory.
         head.clear()
         HTTP1RequestWriter.write(exchange.request, isForwarded: isForwarded, into: &head)
@@ -102,6 +106,7 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
             isRequestSent = false
             hasLongBody = true
             unsentBody = bytes
+            progress.wrote(head.readableBytes)
             context.write(wrapOutboundOut(head), promise: nil)
             watch(exchange, now, context)
             return sendBody(context)
@@ -113,8 +118,13 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
                 isRequestSent = length == 0
             }
         }
-        context.writeAndFlush(wrapOutboundOut(head), promise: nil)
+        writeAndFlush(head, context)
         watch(exchange, now, context)
+    }
+
+    private func writeAndFlush(_ bytes: ByteBuffer, _ context: ChannelHandlerContext) {
+        progress.wrote(bytes.readableBytes)
+        context.writeAndFlush(wrapOutboundOut(bytes), promise: nil)
     }
 
     private func watch(_ exchange: Exchange, _ now: NIODeadline, _ context: ChannelHandlerContext) {
@@ -130,7 +140,7 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
             // Set before the write, because the write may end the exchange.
             isRequestSent = rest.readableBytes == 0
             unsentBody = isRequestSent ? nil : rest
-            context.writeAndFlush(wrapOutboundOut(piece), promise: nil)
+            writeAndFlush(piece, context)
         }
     }
 
@@ -138,9 +148,9 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
         guard let context, exchange === self.exchange, !isRequestSent else { return done(false) }
         if exchange.request.framing == .chunked {
             guard let chunk = ByteBuffer.chunk(of: piece) else { return done(true) }
-            context.writeAndFlush(wrapOutboundOut(chunk), promise: nil)
+            writeAndFlush(chunk, context)
         } else {
-            context.writeAndFlush(wrapOutboundOut(piece), promise: nil)
+            writeAndFlush(piece, context)
             unsentBytes -= Int64(piece.readableBytes)
             isRequestSent = unsentBytes == 0
         }
@@ -159,7 +169,7 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
         isRequestSent = true
         watch.note(now: context.eventLoop.now)
         if exchange.request.framing == .chunked {
-            context.writeAndFlush(wrapOutboundOut(.lastChunk), promise: nil)
+            writeAndFlush(.lastChunk, context)
         }
     }
 
@@ -242,7 +252,7 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {
         if context.channel.isWritable {
-            // Progress of the upload counts as activity, including its last bytes.
+            // Progress of the upload counts as activity.
             watch.note(now: context.eventLoop.now)
             sendBody(context)
             sendWaiter.take()?(true)
@@ -376,6 +386,12 @@ final class HTTP1Handler: ChannelDuplexHandler, ConnectionHandler {
         case .restedEnough:
             closeNow()
         case .silent(let limit):
+            let (mark, now) = (progress.written, context.eventLoop.now)
+            // The end of the request's body may still be on the way.
+            if let move = progress.move(before: mark, within: limit, on: context.channel, now: now) {
+                watch.note(now: move)
+                return armTimer(context)
+            }
             end(with: .silent(for: limit))
         case .late:
             end(with: .late)

@@ -12,6 +12,7 @@ extension HTTP2Handler {
         while context.channel.isWritable, let id = connection.writeNextFrame() {
             if let stream = streams[id] {
                 stream.watch.note(now: now)
+                stream.sentMark = sentMark
                 if connection.streams[id]?.unsentBytes ?? 0 < HTTP2Stream.maximumUnsent {
                     stream.sendWaiter.take()?(true)
                 }
@@ -19,6 +20,9 @@ extension HTTP2Handler {
             if connection.out.readableBytes >= HTTP2Stream.maximumUnsent { flush(context) }
         }
     }
+
+    /// What ``SendProgress/written`` will be when all frames so far are written.
+    var sentMark: Int64 { progress.written + Int64(connection.out.readableBytes) }
 
     /// Writes the buffered frames at the end of this event loop turn, so that requests of several tasks share one write.
     func planFlush(_ context: ChannelHandlerContext) {
@@ -36,6 +40,7 @@ extension HTTP2Handler {
         // must not be in `out` then, or they would be written twice.
         var frames = ByteBuffer()
         swap(&frames, &connection.out)
+        progress.wrote(frames.readableBytes)
         context.writeAndFlush(wrapOutboundOut(frames), promise: nil)
         guard connection.out.readableBytes == 0 else { return }
         // Reuse the memory if the socket or TLS has released it.

@@ -27,7 +27,7 @@ extension HTTP2Handler {
             liveness.hear(now: now)
             return true
         }
-        switch liveness.check(now: now) {
+        switch liveness.check(now: now, progress: progressNow(now, context)) {
         case .alive:
             return true
         case .ping:
@@ -42,6 +42,11 @@ extension HTTP2Handler {
         }
     }
 
+    private func progressNow(_ now: NIODeadline, _ context: ChannelHandlerContext) -> SendProgress {
+        progress.look(at: context.channel, now: now)
+        return progress
+    }
+
     func timerFired() {
         timerDue = nil
         guard let context else { return }
@@ -51,6 +56,12 @@ extension HTTP2Handler {
             case .wait, .restedEnough:
                 arm(stream.watch.due, context)
             case .silent(let limit):
+                // The request, or the end of its body, may still be on the way.
+                if let move = progress.move(before: stream.sentMark, within: limit, on: context.channel, now: now) {
+                    stream.watch.note(now: move)
+                    arm(stream.watch.due, context)
+                    continue
+                }
                 connection.reset(stream.id, .cancel)
                 fail(stream.id, .silent(for: limit))
             case .late:

@@ -47,6 +47,7 @@ final class HTTP2Handler: ChannelDuplexHandler, ConnectionHandler {
 
     private var block = ByteBuffer()
     var isFlushPlanned = false
+    var progress: SendProgress
 
     // MARK: Time
 
@@ -64,8 +65,10 @@ final class HTTP2Handler: ChannelDuplexHandler, ConnectionHandler {
         patience: TimeAmount,
         now: NIODeadline,
         wakes: WakeQueue,
+        progress: SendProgress = SendProgress(),
         notify: @escaping (ConnectionNotice) -> Void
     ) {
+        self.progress = progress
         var rules = HTTP2Connection.Limits()
         rules.streamWindow = min(streamWindow, HTTP2Frame.maximumWindow)
         rules.connectionWindow = Self.connectionWindow
@@ -104,8 +107,10 @@ final class HTTP2Handler: ChannelDuplexHandler, ConnectionHandler {
             endStream: isWhole && body.readableBytes == 0,
             mayHaveBody: request.method != .head
         )
+        if streams.isEmpty { progress.settle() }
         let stream = HTTP2Stream(id: id, exchange: exchange)
         streams[id] = stream
+        stream.sentMark = sentMark
         ids[ObjectIdentifier(exchange)] = id
         if body.readableBytes > 0 { connection.send(body, on: id, isLast: true) }
         sendQueued(context)

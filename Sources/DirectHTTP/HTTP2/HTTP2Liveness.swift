@@ -19,6 +19,8 @@ struct HTTP2Liveness {
     let patience: TimeAmount
     private var lastHeard: NIODeadline
     private var asked: NIODeadline?
+    /// Whether other bytes were on the way when the PING was written or last waited for. The PING waits behind them.
+    private var isQueued = false
 
     init(silence: TimeAmount?, patience: TimeAmount, now: NIODeadline) {
         self.silence = silence
@@ -36,10 +38,18 @@ struct HTTP2Liveness {
         silence.map { silence in asked.map { $0 + patience } ?? lastHeard + silence }
     }
 
-    mutating func check(now: NIODeadline) -> Verdict {
+    /// - Parameter progress: what was written and reached the peer, looked up now. On a slow line, a PING waits behind other bytes
+    ///   in the kernel's send buffer. It has the time for its answer again while they leave.
+    mutating func check(now: NIODeadline, progress: @autoclosure () -> SendProgress) -> Verdict {
         guard let due, due <= now else { return .alive }
-        guard asked == nil else { return .dead }
-        asked = now
-        return .ping
+        let progress = progress()
+        defer { isQueued = progress.isBehind }
+        guard let asked else {
+            self.asked = now
+            return .ping
+        }
+        guard isQueued, let move = progress.lastMove, move > asked else { return .dead }
+        self.asked = now
+        return .alive
     }
 }

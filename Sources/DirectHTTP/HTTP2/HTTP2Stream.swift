@@ -18,6 +18,8 @@ final class HTTP2Stream {
     private(set) var isBodyRefused = false
     /// Resumes the task that sends the body. When the stream ends, it is called after the exchange was told.
     var sendWaiter: ((Bool) -> Void)?
+    /// The handler's ``HTTP2Handler/sentMark`` after the last frame of the request.
+    var sentMark: Int64 = 0
 
     // MARK: The response
 

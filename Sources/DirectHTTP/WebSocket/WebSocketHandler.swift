@@ -14,12 +14,15 @@ final class WebSocketHandler: ChannelDuplexHandler {
     static let maximumPings = 64
     /// The maximum time the server may take to close TCP after both close frames were sent.
     static let closeGrace = TimeAmount.milliseconds(500)
+    /// How often ``WebSocketSettings/closeTimeout`` starts again while messages before our close frame still reach the peer.
+    static let maximumCloseExtensions = 15
 
     private let settings: WebSocketSettings
     private let inbox: WebSocketInbox
     private let end: WebSocketEnd
     private let ended: () -> Void
     private let deflate: WebSocketDeflate?
+    private var progress: SendProgress
     private var decoder: WebSocketFrameDecoder
     private var assembler: WebSocketAssembler
     private var random = SystemRandomNumberGenerator()
@@ -39,9 +42,14 @@ final class WebSocketHandler: ChannelDuplexHandler {
     private var pings: [UInt64: OneShot<Void>] = [:]
     private var nextPing: UInt64 = 0
     private var closeTimer: Scheduled<Void>?
+    /// How often the close timer was restarted because bytes still reached the peer.
+    private var closeExtensions = 0
     private var silenceTimer: Scheduled<Void>?
     private var lastRead = NIODeadline.now()
-    private var awaitsPong = false
+    /// When our unanswered PING was written; nil if there is none.
+    private var pingTime: NIODeadline?
+    /// Whether other bytes were on the way when our PING was written or last waited for.
+    private var isPingQueued = false
     /// The last PING that arrived while the socket was not writable. One answer to it covers earlier PINGs too (RFC 6455 §5.5.3).
     private var unanswered: ByteBuffer?
 
@@ -65,8 +73,10 @@ final class WebSocketHandler: ChannelDuplexHandler {
         deflate: WebSocketDeflate.Agreement?,
         inbox: WebSocketInbox,
         end: WebSocketEnd,
+        progress: SendProgress = SendProgress(),
         ended: @escaping () -> Void
     ) {
+        self.progress = progress
         self.settings = settings
         self.inbox = inbox
         self.end = end
@@ -197,7 +207,7 @@ final class WebSocketHandler: ChannelDuplexHandler {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         lastRead = context.eventLoop.now
-        awaitsPong = false
+        pingTime = nil
         // Ignore data after a close frame (RFC 6455 §5.5.1).
         guard !isDone else { return }
         decoder.feed(unwrapInboundIn(data).detached())
@@ -216,7 +226,7 @@ final class WebSocketHandler: ChannelDuplexHandler {
         if context.channel.isWritable {
             // The peer accepts data, although it may send nothing until a message is complete.
             lastRead = context.eventLoop.now
-            awaitsPong = false
+            pingTime = nil
             if let payload = unanswered.take(), !hasSentClose, !isGone {
                 write(WebSocketFrame(opcode: .pong, payload: payload), context)
                 context.flush()
@@ -310,7 +320,20 @@ final class WebSocketHandler: ChannelDuplexHandler {
 
     private func armClose(_ time: TimeAmount, _ context: ChannelHandlerContext) {
         closeTimer?.cancel()
-        closeTimer = context.eventLoop.assumeIsolated().scheduleTask(in: time) { [weak self] in self?.closeNow() }
+        progress.look(at: context.channel, now: context.eventLoop.now)
+        closeTimer = context.eventLoop.assumeIsolated().scheduleTask(in: time) { [weak self] in
+            self?.closeTimerFired(time)
+        }
+    }
+
+    private func closeTimerFired(_ time: TimeAmount) {
+        guard let context else { return }
+        let (mark, now) = (progress.written, context.eventLoop.now)
+        guard closeExtensions < Self.maximumCloseExtensions,
+            progress.move(before: mark, within: time, on: context.channel, now: now) != nil
+        else { return closeNow() }
+        closeExtensions += 1
+        armClose(time, context)
     }
 
     /// Handles a protocol violation: sends a close frame and closes the socket without waiting for an answer (RFC 6455 §7.1.7).
@@ -356,6 +379,7 @@ final class WebSocketHandler: ChannelDuplexHandler {
         promise: EventLoopPromise<Void>? = nil
     ) {
         let bytes = frame.encoded(mask: random.next())
+        progress.wrote(bytes.readableBytes)
         context.write(wrapOutboundOut(bytes), promise: promise)
     }
 
@@ -371,15 +395,23 @@ final class WebSocketHandler: ChannelDuplexHandler {
 
     private func silenceTimerFired(_ interval: TimeAmount) {
         guard let context else { return }
-        if context.eventLoop.now - lastRead >= interval, !isStalled {
-            guard !awaitsPong else {
-                inbox.finish(.failure(.silent(for: interval * 2)))
-                return closeNow()
+        let now = context.eventLoop.now
+        if now - lastRead >= interval, !isStalled {
+            progress.look(at: context.channel, now: now)
+            let isBehind = progress.isBehind
+            defer { isPingQueued = isBehind }
+            if let pingTime {
+                // On a slow line, the PING may still wait behind the frames before it.
+                guard isPingQueued, let move = progress.lastMove, move > pingTime else {
+                    inbox.finish(.failure(.silent(for: interval * 2)))
+                    return closeNow()
+                }
+            } else if !hasSentClose {
+                write(WebSocketFrame(opcode: .ping), context)
+                context.flush()
             }
-            awaitsPong = true
-            if !hasSentClose { write(WebSocketFrame(opcode: .ping), context) }
-            context.flush()
-            lastRead = context.eventLoop.now
+            pingTime = now
+            lastRead = now
         }
         armSilence(context)
     }

@@ -3,6 +3,14 @@
 import HTTPWire
 import NIOCore
 
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
 /// Turns a dialled channel into a WebSocket, on its event loop.
 struct WebSocketOpening: Sendable {
     let request: WebSocketRequest
@@ -48,6 +56,13 @@ struct WebSocketOpening: Sendable {
         }
     }
 
+    /// Limits what the kernel queues before it sends it, because control frames wait behind it.
+    private static func keepQueueShort(_ channel: any Channel) {
+        let limit = ChannelOptions.Types.SocketOption(level: .tcp, name: .init(rawValue: TCP_NOTSENT_LOWAT))
+        // Unix domain sockets do not have this option.
+        try? channel.syncOptions?.setOption(limit, value: 64 * 1024)
+    }
+
     private func install(
         _ opened: WebSocketHandshakeHandler.Opened,
         on channel: any Channel,
@@ -75,6 +90,7 @@ struct WebSocketOpening: Sendable {
             )
         }
         box.value = handler
+        Self.keepQueueShort(channel)
         let socket = WebSocket(
             response: opened.response,
             agreement: opened.agreement,

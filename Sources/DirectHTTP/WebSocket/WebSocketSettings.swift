@@ -7,13 +7,15 @@ public struct WebSocketSettings: Sendable, Hashable {
     public var maximumMessageBytes = 16 << 20
     /// The bytes of received messages that may wait for a slow reader before reading from the socket pauses. Default 256 KiB.
     public var bufferedBytes = 256 * 1024
-    /// The maximum payload of a sent frame in bytes; longer messages are sent in fragments. Default 1 MiB.
-    public var frameBytes = 1 << 20
+    /// The maximum payload of a sent frame in bytes; longer messages are sent in fragments. Control frames are sent between
+    /// frames, so on a slow line a large frame delays the answer to a PING. Default 64 KiB.
+    public var frameBytes = 64 * 1024
     /// Whether permessage-deflate (RFC 7692) is offered. Default true.
     public var offersCompression = true
     /// The smallest message, in bytes, that is compressed if compression was agreed. Default 64.
     public var minimumCompressedBytes = 64
-    /// The maximum time of the close handshake; the socket is then closed without it. Default 5 s.
+    /// The maximum time of the close handshake; the socket is then closed without it. It starts again, up to 15 times, while
+    /// messages before the close frame still reach the server. Default 5 s.
     public var closeTimeout = Duration.seconds(5)
     /// The time without incoming data after which a PING is sent. If the silence lasts as long again, the socket fails with
     /// `idleTimeout`. Default nil: no PING is sent and there is no limit.

@@ -2,6 +2,7 @@
 
 import BeelineTesting
 import HTTPTypes
+import NIOConcurrencyHelpers
 import NIOCore
 import NIOEmbedded
 import Names
@@ -14,18 +15,34 @@ import Testing
 struct HTTP2LivenessTests {
     @Test("a silent connection is sent one PING, any frame counts as its answer, and none in time means it is dead")
     func verdicts() {
+        let waiting = NIOLockedValueBox(0)
         let start = NIODeadline.uptimeNanoseconds(1)
         var liveness = HTTP2Liveness(silence: .seconds(15), patience: .seconds(5), now: start)
-        #expect(liveness.check(now: start + .seconds(14)) == .alive)
-        #expect(liveness.check(now: start + .seconds(15)) == .ping)
-        #expect(liveness.check(now: start + .seconds(19)) == .alive)
+        // What the last look found: 10 bytes were written, and some of them wait.
+        var progress = SendProgress { [waiting] _ in waiting.withLockedValue { $0 } }
+        progress.wrote(10)
+        func check(_ seconds: Int64, waiting count: Int = 0) -> HTTP2Liveness.Verdict {
+            waiting.withLockedValue { $0 = count }
+            progress.look(at: EmbeddedChannel(), now: start + .seconds(seconds))
+            return liveness.check(now: start + .seconds(seconds), progress: progress)
+        }
+        #expect(check(14, waiting: 10) == .alive)
+        #expect(check(15, waiting: 10) == .ping)
+        #expect(check(19, waiting: 10) == .alive)
         liveness.hear(now: start + .seconds(19))
-        #expect(liveness.check(now: start + .seconds(20)) == .alive)
+        #expect(check(20, waiting: 10) == .alive)
         #expect(liveness.due == start + .seconds(34))
-        #expect(liveness.check(now: start + .seconds(40)) == .ping)
-        #expect(liveness.check(now: start + .seconds(45)) == .dead)
+        #expect(check(40, waiting: 9) == .ping)
+        #expect(check(45, waiting: 5) == .alive, "the PING waits behind bytes that leave")
+        #expect(check(50) == .alive, "it left just now")
+        progress.wrote(17)
+        #expect(check(55) == .dead, "it had the time for its answer")
+        liveness.hear(now: start + .seconds(60))
+        #expect(check(75) == .ping)
+        progress.wrote(17)
+        #expect(check(80) == .dead, "that the PING itself left is no sign of life")
         var never = HTTP2Liveness(silence: nil, patience: .seconds(5), now: start)
-        #expect(never.due == nil && never.check(now: start + .hours(9)) == .alive)
+        #expect(never.due == nil && never.check(now: start + .hours(9), progress: progress) == .alive)
     }
 
     @Test("a slow upload is not silence of the server, so no PING is sent while our bytes wait for the socket")

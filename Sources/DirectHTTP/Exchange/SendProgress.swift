@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NIOCore
+
+/// Tracks how much of what a connection wrote has reached the peer. On a slow line, the kernel's send buffer takes megabytes at
+/// once and sends them for a minute. During that time the peer is silent, but the connection is alive.
+///
+/// With TLS, the queues hold slightly more bytes than were written. Progress then looks slightly smaller than it is.
+struct SendProgress {
+    /// The bytes in the queues of a channel; nil if unknown. Tests replace it.
+    private let queued: (any Channel) -> Int?
+    /// The bytes written to the channel.
+    private(set) var written: Int64 = 0
+    /// The bytes known to have reached the peer.
+    private(set) var delivered: Int64 = 0
+    /// When ``look(at:now:)`` last found that more bytes had reached the peer; nil: never.
+    private(set) var lastMove: NIODeadline?
+
+    init(queued: @escaping (any Channel) -> Int? = { $0.unacknowledgedBytes }) {
+        self.queued = queued
+    }
+
+    /// Whether bytes had not reached the peer at the last look.
+    var isBehind: Bool { delivered < written }
+
+    /// Records bytes that are written to the channel.
+    mutating func wrote(_ bytes: Int) { written &+= Int64(bytes) }
+
+    /// Records that the peer has received everything, because it answered. Later bytes are then not mistaken for progress.
+    mutating func settle() { delivered = written }
+
+    /// Looks at the queues. A system call, so it is made only when a time limit is reached.
+    mutating func look(at channel: any Channel, now: NIODeadline) {
+        guard let waiting = queued(channel) else { return }
+        let count = written - Int64(waiting)
+        guard count > delivered else { return }
+        delivered = count
+        lastMove = now
+    }
+
+    /// When the connection last made progress, if bytes up to `mark` have not reached the peer; nil if they have, or if there was
+    /// no progress within `limit`.
+    ///
+    /// - Parameter mark: a value of ``written``.
+    mutating func move(
+        before mark: Int64,
+        within limit: TimeAmount,
+        on channel: any Channel,
+        now: NIODeadline
+    ) -> NIODeadline? {
+        look(at: channel, now: now)
+        guard delivered < mark, let lastMove, now - lastMove < limit else { return nil }
+        return lastMove
+    }
+}
