@@ -157,12 +157,22 @@ struct DialTests {
         var clock = ExchangeClock(limits: limits)
         let (begin, second) = (clock.begin, clock.begin + .seconds(20))
         #expect(clock.connectDeadline == begin + .seconds(10))
-        clock.beginRound(now: second)
+        clock.beginRound(connected: begin, now: second)
         #expect(clock.connectDeadline == second + .seconds(10))
-        clock.beginRound(now: begin + .seconds(55))
-        #expect(clock.connectDeadline == begin + .seconds(60), "not above the total")
+        clock.beginRound(connected: second, now: begin + .seconds(55))
+        #expect(clock.connectDeadline == begin + .seconds(60), "not beyond the whole")
 
-        // A kept connection whose server takes longer than the limit to close it.
+        // All dials together have three times the limit, however often the server refuses the request.
+        limits.whole = nil
+        clock = ExchangeClock(limits: limits)
+        let start = clock.begin
+        for (round, left) in [10, 10, 10, 0, 0].enumerated() {
+            let now = start + .seconds(Int64(100 * round))
+            if round > 0 { clock.beginRound(connected: now - .seconds(90), now: now) }
+            #expect(clock.connectDeadline == now + .seconds(Int64(left)))
+        }
+
+        // A kept connection whose server takes longer than that to be gone.
         let turn = Gate()
         let count = Watermark()
         let server = try await RawServer.start { connection in

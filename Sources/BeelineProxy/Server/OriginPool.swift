@@ -20,15 +20,24 @@ final class OriginPool {
     /// The number of connections that are tied to a client.
     private var tied = 0
 
-    init(limits: ProxyLimits) { self.limits = limits }
+    private var sleep = SleepWatch(now: .now)
+    private let clock: () -> SleepWatch.Moment
+
+    /// - Parameter clock: the time. Tests replace it.
+    init(limits: ProxyLimits, clock: @escaping () -> SleepWatch.Moment = { .now }) {
+        self.limits = limits
+        self.clock = clock
+    }
 
     var isEmpty: Bool { count == 0 }
 
     /// Takes a connection for a client's request: one that is tied to the client, or else the most recently used one.
     func take(_ destination: Destination, _ proxy: Proxy?, for client: Wire) -> Wire? {
+        // The origins have closed their ends meanwhile, perhaps without a word that reached us.
+        if sleep.hasSlept(now: clock()) { closeAll() }
         var key = Key(destination: destination, proxy: proxy, client: ObjectIdentifier(client))
         if idle[key] == nil { key.client = nil }
-        guard let kept = idle[key]?.last else { return nil }
+        guard let kept = idle[key]?.last(where: { $0.wire.isOpen }) else { return nil }
         remove(kept)
         kept.wire.owner = nil
         return kept.wire

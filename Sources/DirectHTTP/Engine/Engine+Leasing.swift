@@ -27,11 +27,15 @@ extension Engine {
                 Set<Endpoint>()
             }
         var lease = try pool.lease(key, fresh: fresh, avoiding: avoided)
+        var hasWaitedLong = false
         if case .wait(let waiter) = lease {
+            let begin = NIODeadline.now()
             lease = try await pool.turn(of: waiter, key, deadline: clock.connectDeadline)
+            let now = NIODeadline.now()
+            hasWaitedLong = clock.connectDeadline.map { $0 - now < now - begin } ?? false
         }
         if case .reuse(let connection) = lease { return await send(exchange, on: connection, isReused: true) }
-        return try await sendOnNew(exchange, key, source, avoiding: avoided, clock: clock)
+        return try await sendOnNew(exchange, key, source, avoiding: avoided, hasWaitedLong: hasWaitedLong, clock: clock)
     }
 
     /// Kept out of `send` so that its async frame stays small: most requests reuse a connection.
@@ -41,6 +45,7 @@ extension Engine {
         _ key: PoolKey,
         _ source: some EndpointSource,
         avoiding avoided: Set<Endpoint>,
+        hasWaitedLong: Bool,
         clock: ExchangeClock
     ) async throws(DirectHTTPError) -> Sent {
         do {
@@ -51,6 +56,7 @@ extension Engine {
                 return await send(exchange, on: connection, isReused: false)
             }
         } catch {
+            let error = hasWaitedLong ? pool.blaming(error, key) : error
             pool.openingFailed(key)
             throw error
         }

@@ -99,7 +99,7 @@ public final class Engine: Sendable {
             }
             if let response = try response(sent, exchange, request, clock, &course) { return response }
             if case .success = sent.head { await ResponseBody(exchange: exchange, codings: []).discard() }
-            clock.beginRound()
+            clock.beginRound(connected: sent.time)
         }
     }
 

@@ -9,18 +9,33 @@ struct ExchangeClock {
     /// The deadline of the current wait for a connection.
     private(set) var connectDeadline: NIODeadline?
     private let connect: TimeAmount?
+    private var roundBegin: NIODeadline
+    /// The time that all rounds spent on getting a connection.
+    private var spent = TimeAmount.zero
+
+    /// The maximum of ``spent``, as a multiple of the limit of one round. A server that refuses every request would otherwise
+    /// multiply the limit by the number of rounds.
+    static let maximumFactor: Int64 = 3
 
     init(limits: TimeLimits) {
         let begin = begin
         deadline = limits.whole.map { begin + TimeAmount($0) }
         connect = limits.connect.map { TimeAmount($0) }
-        beginRound(now: begin)
+        roundBegin = begin
+        beginRound(connected: begin, now: begin)
     }
 
     /// Restarts the time limit for getting a connection. A reused connection may turn out to be dead long after it was leased,
     /// and its replacement gets the full time.
-    mutating func beginRound(now: NIODeadline = .now()) {
-        let limit = connect.map { now + $0 }
+    ///
+    /// - Parameter connected: when the last round had its connection.
+    mutating func beginRound(connected: NIODeadline, now: NIODeadline = .now()) {
+        spent = spent + (connected - roundBegin)
+        roundBegin = now
+        let limit = connect.map { connect in
+            let (all, isTooLong) = connect.nanoseconds.multipliedReportingOverflow(by: Self.maximumFactor)
+            return now + max(.zero, min(connect, .nanoseconds(isTooLong ? .max : all) - spent))
+        }
         connectDeadline = if let deadline, let limit { min(deadline, limit) } else { deadline ?? limit }
     }
 

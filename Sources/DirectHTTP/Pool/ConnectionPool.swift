@@ -34,10 +34,17 @@ final class ConnectionPool: Sendable {
         var isShutDown = false
         /// Connections of an earlier epoch accept no further exchange.
         var epoch = 0
+        var sleep: SleepWatch
         /// The tasks that wait for the last connection to close.
         var drained: [UnsafeContinuation<Void, Never>] = []
         /// Every open connection, so that a shutdown can close them all.
         var open: [ObjectIdentifier: Connection] = [:]
+
+        /// Begins a new epoch. Returns the connections of the earlier ones, which the caller drains.
+        mutating func retire() -> [Connection] {
+            epoch += 1
+            return pool.takeAll()
+        }
 
         /// Removes the woken waiters and returns them with their results.
         mutating func take(_ wakes: [State.Wake]) -> [WokenTurn] {
@@ -60,9 +67,16 @@ final class ConnectionPool: Sendable {
     private let maximumAge: TimeAmount?
     /// Guards the pool's state. Continuations are resumed and sockets closed outside the lock.
     private let shared: NIOLockedValueBox<Shared>
+    private let clock: @Sendable () -> SleepWatch.Moment
 
-    init(configuration: EngineConfiguration, group: any EventLoopGroup) {
+    /// - Parameter clock: the time. Tests replace it.
+    init(
+        configuration: EngineConfiguration,
+        group: any EventLoopGroup,
+        clock: @escaping @Sendable () -> SleepWatch.Moment = { .now }
+    ) {
         self.group = group
+        self.clock = clock
         maximumAge = configuration.maximumAge.map { TimeAmount($0) }
         shared = NIOLockedValueBox(
             Shared(
@@ -70,7 +84,8 @@ final class ConnectionPool: Sendable {
                     connectionsPerOrigin: max(1, configuration.connectionsPerOrigin),
                     waitersPerOrigin: max(0, configuration.waitersPerOrigin),
                     maximumIdle: max(0, configuration.maximumIdleConnections)
-                )
+                ),
+                sleep: SleepWatch(now: clock())
             )
         )
     }
@@ -90,8 +105,12 @@ final class ConnectionPool: Sendable {
         avoiding endpoints: Set<Endpoint> = []
     ) throws(DirectHTTPError) -> Lease {
         let loop = MultiThreadedEventLoopGroup.currentEventLoop
+        let now = clock()
+        var retired: [Connection] = []
+        defer { for connection in retired { connection.drain() } }
         let decision = shared.withLockedValue { shared -> State.Lease? in
             guard !shared.isShutDown else { return nil }
+            if shared.sleep.hasSlept(now: now) { retired = shared.retire() }
             let mayShare = key.origin.scheme.isSecure && key.tls.offersHTTP2
             return shared.pool.lease(
                 key,
@@ -183,10 +202,7 @@ final class ConnectionPool: Sendable {
 
     /// Stops using all open connections for new exchanges.
     func retire() {
-        let retired = shared.withLockedValue { shared in
-            shared.epoch += 1
-            return shared.pool.takeAll()
-        }
+        let retired = shared.withLockedValue { $0.retire() }
         for connection in retired { connection.drain() }
     }
 
@@ -259,6 +275,18 @@ final class ConnectionPool: Sendable {
         } else {
             leave(waiter, key, .poolExhausted, "every connection to \(key.origin) stayed busy")
         }
+    }
+
+    /// The error of a caller that spent most of its time in the queue before it opened a connection. If no endpoint failed, the
+    /// cause is that all connections were busy.
+    func blaming(_ error: DirectHTTPError, _ key: PoolKey) -> DirectHTTPError {
+        guard error.code == .connectTimeout, error.attempts.allSatisfy({ $0.outcome == .abandoned }),
+            !shared.withLockedValue({ $0.pool.isOpeningFirst(key) })
+        else { return error }
+        var error = error
+        error.code = .poolExhausted
+        error.message = "every connection to \(key.origin) stayed busy until no time was left to open another"
+        return error
     }
 
     private func leave(_ waiter: State.WaiterID, _ key: PoolKey, _ code: DirectHTTPError.Code, _ why: String) {

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import NIOCore
+
+/// Detects that the machine slept. All timers and `NIODeadline` stand still meanwhile, so an idle connection looks fresh although
+/// its server has closed it long ago and the network may be another one.
+package struct SleepWatch {
+    /// A time on both clocks.
+    package struct Moment {
+        /// Stands still while the machine sleeps.
+        package var awake: NIODeadline
+        /// Continues while the machine sleeps.
+        package var elapsed: ContinuousClock.Instant
+
+        package init(awake: NIODeadline, elapsed: ContinuousClock.Instant) {
+            self.awake = awake
+            self.elapsed = elapsed
+        }
+
+        package static var now: Moment { Moment(awake: .now(), elapsed: .now) }
+    }
+
+    /// The shortest sleep that counts.
+    static let shortest = Duration.seconds(5)
+
+    private var last: Moment
+
+    package init(now: Moment) { last = now }
+
+    /// Whether the machine slept since the last call.
+    package mutating func hasSlept(now: Moment) -> Bool {
+        defer { last = now }
+        return last.elapsed.duration(to: now.elapsed) - Duration(now.awake - last.awake) >= Self.shortest
+    }
+}
