@@ -279,7 +279,7 @@ let package = Package(
             name: "BeelineProxyTests",
             dependencies: [
                 "BeelineProxy", "Beeline", "BeelineTesting", "HTTPWire", "DirectHTTP", "Names", "HTTPDNS",
-                nio("NIOConcurrencyHelpers"), nio("NIOCore"), nio("NIOEmbedded"), httpTypes,
+                nio("NIOConcurrencyHelpers"), nio("NIOCore"), nio("NIOEmbedded"), nio("NIOPosix"), httpTypes,
             ],
             swiftSettings: settings
         ),

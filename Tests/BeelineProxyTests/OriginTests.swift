@@ -2,11 +2,31 @@
 
 import Beeline
 import BeelineProxy
-import BeelineTesting
+import DirectHTTP
 import NIOConcurrencyHelpers
 import NIOCore
+import NIOPosix
 import Names
 import Testing
+
+@testable import BeelineTesting
+
+/// Keeps what a client is given, and whether an error ended it.
+private final class SlowClient: ChannelInboundHandler, Sendable {
+    typealias InboundIn = ByteBuffer
+
+    let got = NIOLockedValueBox((bytes: ByteBuffer(), isReset: false))
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        let bytes = unwrapInboundIn(data)
+        got.withLockedValue { got in _ = got.bytes.writeImmutableBuffer(bytes) }
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        got.withLockedValue { $0.isReset = true }
+        context.close(promise: nil)
+    }
+}
 
 @Suite("How connections to origins end, and which clients may use them", .timeLimit(.minutes(1)))
 struct OriginTests {
@@ -83,7 +103,39 @@ struct OriginTests {
         await lab.stop()
     }
 
-    @Test("a reset at one end of a tunnel resets the other end")
+    @Test("a slow client gets all that a server sent through a tunnel before its reset, and then the reset")
+    func deliveryBeforeReset() async throws {
+        let lab = try await ProxyLab()
+        let count = 128 * 1024
+        let isCut = Gate()
+        let server = try await RawServer.start { connection in
+            _ = try await connection.receive(count: 2)
+            try await connection.send([UInt8](repeating: 1, count: count))
+            let channel = connection.channel
+            while try await channel.eventLoop.submit({ channel.unacknowledgedBytes != 0 }).get() { await Task.yield() }
+            await connection.reset()
+            isCut.open()
+        }
+        let slow = SlowClient()
+        let client = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .channelOption(.autoRead, value: false)
+            .channelOption(.socketOption(.so_rcvbuf), value: 4_096)
+            .channelInitializer { channel in channel.pipeline.addHandler(slow) }
+            .connect(host: "127.0.0.1", port: Int(lab.proxy.endpoint.port)).get()
+        let head = "CONNECT a.test:\(server.port) HTTP/1.1\r\nHost: a.test:\(server.port)\r\n\r\ngo"
+        try await client.writeAndFlush(ByteBuffer(string: head))
+        try await isCut.wait()
+        try await client.setOption(.autoRead, value: true).get()
+        client.read()
+        try await client.closeFuture.get()
+        let (bytes, isReset) = slow.got.withLockedValue { $0 }
+        #expect(bytes.readableBytes == count + "HTTP/1.1 200 Connection established\r\n\r\n".utf8.count)
+        #expect(isReset)
+        await server.stop()
+        await lab.stop()
+    }
+
+    @Test("a reset of either end of a tunnel is one at the other end")
     func tunnelReset() async throws {
         let lab = try await Self.lab()
         let (ends, tell) = AsyncStream.makeStream(of: Bool.self)

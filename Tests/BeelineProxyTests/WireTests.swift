@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Beeline
+import DirectHTTP
 import NIOConcurrencyHelpers
 import NIOCore
 import NIOEmbedded
@@ -211,7 +212,64 @@ struct WireTests {
         lab.end()
     }
 
-    @Test("a TLS connection that ends without close_notify closes a tunnel at once, in both directions")
+    @Test("a socket that a failed write closed has failed, where its peer had not ended")
+    func failedWrite() throws {
+        let rows: [(ChannelEvent?, Bool, Bool)] = [
+            (nil, true, true), (.inputClosed, true, false), (.outputClosed, true, false), (nil, false, false),
+        ]
+        for (event, halfCloses, fails) in rows {
+            let channel = EmbeddedChannel()
+            let wire = Wire(now: channel.eventLoop.now, halfCloses: halfCloses)
+            try channel.pipeline.syncOperations.addHandler(wire)
+            try channel.connect(to: try SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
+            if let event { channel.pipeline.fireUserInboundEventTriggered(event) }
+            // NIO tells nothing else of a write that meets a reset before a read does.
+            channel.pipeline.fireChannelInactive()
+            #expect(wire.hasFailed == fails)
+            _ = try? channel.finish(acceptAlreadyClosed: true)
+        }
+    }
+
+    @Test("a reset waits until the peer has taken what was written, but not for ever", arguments: [false, true])
+    func resetAfterDelivery(isTaken: Bool) throws {
+        let waiting = NIOLockedValueBox(100)
+        let channel = EmbeddedChannel()
+        let wire = Wire(now: channel.eventLoop.now) { _ in waiting.withLockedValue { $0 } }
+        try channel.pipeline.syncOperations.addHandler(wire)
+        try channel.connect(to: try SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
+        wire.write(ByteBuffer(string: "x"))
+        wire.resetAfterDelivery(within: .seconds(5))
+        channel.embeddedEventLoop.advanceTime(by: .seconds(4))
+        #expect(channel.isActive)
+        if isTaken { waiting.withLockedValue { $0 = 0 } }
+        channel.embeddedEventLoop.advanceTime(by: .milliseconds(100))
+        #expect(channel.isActive == !isTaken)
+        channel.embeddedEventLoop.advanceTime(by: .seconds(1))
+        #expect(!channel.isActive)
+        _ = try? channel.finish(acceptAlreadyClosed: true)
+    }
+
+    @Test("connections to origins from before the machine slept are not used again")
+    func sleep() throws {
+        let elapsed = NIOLockedValueBox(Duration.zero)
+        let (awake, start) = (NIODeadline.now(), ContinuousClock.now)
+        let pool = OriginPool(limits: ProxyLimits()) {
+            SleepWatch.Moment(awake: awake, elapsed: start + elapsed.withLockedValue { $0 })
+        }
+        let (client, origin) = (try Lab(), try Lab())
+        let destination = Destination(try Host("a.test"), port: 80)
+        let proxy: Proxy? = nil
+        pool.keep(origin.wire, destination, proxy, of: client.wire, now: awake)
+        #expect(pool.take(destination, proxy, for: client.wire) === origin.wire)
+        pool.keep(origin.wire, destination, proxy, of: client.wire, now: awake)
+        elapsed.withLockedValue { $0 = .seconds(3_600) }
+        #expect(pool.take(destination, proxy, for: client.wire) == nil)
+        #expect(!origin.channel.isActive && pool.isEmpty)
+        client.end()
+        origin.end()
+    }
+
+    @Test("TLS that ends without a word ends a tunnel at once, and not as an orderly end of one direction")
     func truncatedTunnel() throws {
         let client = try Lab()
         let origin = try Lab()

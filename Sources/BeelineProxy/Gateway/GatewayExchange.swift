@@ -128,8 +128,14 @@ final class GatewayExchange: WireOwner {
         task = nil
         upload?.end(isWhole: false)
         if hasResponseBegun {
-            // The player must not take an incomplete response for a complete one.
-            if closes { client.reset() } else { client.close() }
+            // The player must not take an incomplete response for a complete one, but it gets the part that has arrived.
+            let limit = server.configuration.limits.halfClosed ?? .seconds(120)
+            switch (closes, refusal) {
+            case (true, .timedOut): client.reset()
+            case (true, _): client.resetAfterDelivery(within: limit)
+            case (false, .timedOut): client.close()
+            case (false, _): client.closeAfterFlush(within: limit)
+            }
         } else if request.isEnded {
             reader.takeBack(input, refusing: refusal, of: head)
         } else {
@@ -140,6 +146,8 @@ final class GatewayExchange: WireOwner {
     // MARK: Socket events
 
     func received(_ bytes: ByteBuffer, from wire: Wire) {
+        // The last bytes are still being sent.
+        guard !isOver else { return }
         if input.readableBytes == 0 { input = bytes } else { input.writeImmutableBuffer(bytes) }
         if upload != nil, !request.isEnded { passRequest() } else { client.pause() }
     }

@@ -298,8 +298,14 @@ final class ForwardExchange: WireOwner {
         approach?.cancel()
         approach = nil
         if case .body(let body) = response, heldHead == nil {
-            // The client must not take an incomplete response for a complete one.
-            if body.isUntilClose || unchunks { client.reset() } else { client.close() }
+            // The client must not take an incomplete response for a complete one, but it gets the part that has arrived.
+            let limit = server.configuration.limits.halfClosed ?? .seconds(120)
+            switch (body.isUntilClose || unchunks, refusal) {
+            case (true, .timedOut): client.reset()
+            case (true, _): client.resetAfterDelivery(within: limit)
+            case (false, .timedOut): client.close()
+            case (false, _): client.closeAfterFlush(within: limit)
+            }
         } else if !request.isEnded {
             reader.refuse(refusal, to: head, closes: true)
         } else {
@@ -327,6 +333,8 @@ final class ForwardExchange: WireOwner {
 
     func received(_ bytes: ByteBuffer, from wire: Wire) {
         if wire !== client { return passResponse(bytes) }
+        // The last bytes are still being sent.
+        guard !isOver else { return }
         if input.readableBytes == 0 { input = bytes } else { input.writeImmutableBuffer(bytes) }
         if origin != nil {
             passRequest()

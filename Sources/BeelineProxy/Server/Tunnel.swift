@@ -76,9 +76,9 @@ final class Tunnel: WireOwner {
         isOver = true
         // The last bytes of the closed side are still sent, but with a time limit, because no owner checks this socket any more.
         let rest = other(wire)
+        let limit = server.configuration.limits.halfClosed ?? .seconds(120)
         // If the protocol ends messages by closing, an orderly close after a reset would make a truncated message look complete.
-        if wire.hasFailed { rest.resetsAtClose() }
-        rest.closeAfterFlush(within: server.configuration.limits.halfClosed ?? .seconds(120))
+        if wire.hasFailed { rest.resetAfterDelivery(within: limit) } else { rest.closeAfterFlush(within: limit) }
         if let destination {
             server.tell(.ended(destination, sent: Int(clamping: sent), received: Int(clamping: received)))
         }

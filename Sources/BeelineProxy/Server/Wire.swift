@@ -31,6 +31,7 @@ final class Wire: ChannelInboundHandler, ChannelOutboundHandler {
     var owner: (any WireOwner)? { didSet { if isGone, owner != nil { owner = nil } } }
     /// Whether the peer has ended its output.
     private(set) var isInputEnded = false
+    private var isOutputEnded = false
     private(set) var lastActivity: NIODeadline
     /// The time of the last received bytes, or of the last ``resume()``.
     private(set) var lastRead: NIODeadline
@@ -51,6 +52,8 @@ final class Wire: ChannelInboundHandler, ChannelOutboundHandler {
     private var isClosing = false
     /// The time limit for the peer to read the last bytes before the socket is closed.
     private var lastCall: Scheduled<Void>?
+    /// Whether the socket closes with a reset as soon as the peer has received all written bytes.
+    private var resetsAfterDelivery = false
     private var written: Int64 = 0
     /// The number of pieces written since all of them were known to be sent.
     private var pieces = 0
@@ -60,13 +63,23 @@ final class Wire: ChannelInboundHandler, ChannelOutboundHandler {
     private var stall: (sent: Int64, since: NIODeadline)?
     /// The address under which the socket is counted; nil for sockets to origins.
     let countsFor: IPAddress?
+    /// The bytes that the peer of a channel has not received. Tests replace it.
+    private let unacknowledgedBytes: (any Channel) -> Int?
 
     /// - Parameters:
     ///   - now: the current time.
     ///   - halfCloses: whether each direction can end separately.
     ///   - server: informed when a client's socket closes; nil for a socket to an origin.
     ///   - client: the address under which the socket is counted.
-    init(now: NIODeadline, halfCloses: Bool = true, of server: ProxyServer? = nil, client: IPAddress? = nil) {
+    ///   - unacknowledgedBytes: the bytes that the peer of a channel has not received; nil if unknown.
+    init(
+        now: NIODeadline,
+        halfCloses: Bool = true,
+        of server: ProxyServer? = nil,
+        client: IPAddress? = nil,
+        unacknowledgedBytes: @escaping (any Channel) -> Int? = { $0.unacknowledgedBytes }
+    ) {
+        self.unacknowledgedBytes = unacknowledgedBytes
         lastActivity = now
         lastRead = now
         self.halfCloses = halfCloses
@@ -179,12 +192,33 @@ final class Wire: ChannelInboundHandler, ChannelOutboundHandler {
         context.writeAndFlush(wrapOutboundOut(ByteBuffer()), promise: written)
     }
 
-    /// Makes the next close a reset, so that the peer does not take the data for complete.
-    func resetsAtClose() { context?.channel.resetsAtClose() }
+    /// Closes with a reset, so that the peer does not take the data for complete. Waits until the peer has received all written
+    /// bytes, because a reset discards those that the kernel still holds.
+    ///
+    /// - Parameter limit: the maximum time to wait.
+    func resetAfterDelivery(within limit: Duration) {
+        guard let context, !resetsAfterDelivery else { return }
+        guard !isClosing else { return reset() }
+        resetsAfterDelivery = true
+        isClosing = true
+        lastCall?.cancel()
+        lastCall = context.eventLoop.assumeIsolated().scheduleTask(in: TimeAmount(limit)) { [self] in reset() }
+        context.flush()
+        awaitDelivery(interval: .milliseconds(1))
+    }
 
-    /// Closes with a reset.
+    /// Checks with growing intervals, because the system does not report that a peer has received everything.
+    private func awaitDelivery(interval: TimeAmount) {
+        guard let context else { return }
+        guard let waiting = unacknowledgedBytes(context.channel), waiting > 0 else { return reset() }
+        context.eventLoop.assumeIsolated().scheduleTask(in: interval) { [self] in
+            awaitDelivery(interval: min(interval + interval, .milliseconds(100)))
+        }
+    }
+
+    /// Closes with a reset. Bytes that the peer has not received are lost.
     func reset() {
-        resetsAtClose()
+        context?.channel.resetsAtClose()
         close()
     }
 
@@ -214,14 +248,21 @@ final class Wire: ChannelInboundHandler, ChannelOutboundHandler {
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        guard case ChannelEvent.inputClosed = event else { return }
-        isInputEnded = true
-        owner?.inputEnded(of: self)
+        switch event {
+        case ChannelEvent.inputClosed:
+            isInputEnded = true
+            owner?.inputEnded(of: self)
+        case ChannelEvent.outputClosed: isOutputEnded = true
+        default: break
+        }
     }
 
     func channelInactive(context: ChannelHandlerContext) { end() }
 
     private func end() {
+        // After a failed write, NIO closes the socket and reports no error. The peer's orderly end is reported before, unless the
+        // output has ended too.
+        if halfCloses, !isClosing, !isInputEnded, !isOutputEnded { hasFailed = true }
         isGone = true
         context = nil
         lastCall?.cancel()
