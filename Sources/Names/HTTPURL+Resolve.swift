@@ -50,6 +50,7 @@ extension URLReader {
             } else {
                 joined(path.isEmpty ? base.path : merged(path, with: base), query)
             }
+        try checkLength(of: target)
         return HTTPURL(
             origin: base.origin,
             checkedTarget: target,
@@ -60,8 +61,19 @@ extension URLReader {
         )
     }
 
-    private func finish(_ url: HTTPURL, at base: HTTPURL) -> HTTPURL {
-        HTTPURL(
+    /// A reference within the limit may become longer: percent-encoding triples it, and the base's path stands before it. A chain
+    /// of redirects could add up.
+    private func checkLength(of target: String) throws(NameError) {
+        guard target.utf8.count <= HTTPURL.maximumLength else {
+            throw malformed(
+                "a URL has at most \(HTTPURL.maximumLength) octets, this one would have \(target.utf8.count)"
+            )
+        }
+    }
+
+    private func finish(_ url: HTTPURL, at base: HTTPURL) throws(NameError) -> HTTPURL {
+        try checkLength(of: url.target)
+        return HTTPURL(
             origin: url.origin,
             checkedTarget: url.target,
             pathCount: url.pathCount,

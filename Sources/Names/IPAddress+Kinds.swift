@@ -29,8 +29,8 @@ extension IPAddress {
 
     /// The addresses of cloud metadata services, which return a machine's credentials: 169.254.169.254 (most clouds),
     /// fd00:ec2::254 (Amazon), fd20:ce::254 (Google), 100.100.100.200 (Aliyun). A proxy for other users must not connect to
-    /// them.
-    public var isMetadata: Bool { isAny(of: Kinds.metadata) }
+    /// them. A NAT64 or 6to4 address is judged as its embedded IPv4 address, too.
+    public var isMetadata: Bool { isAny(of: Kinds.metadata) || unmapped.translated?.isAny(of: Kinds.metadata) == true }
 
     /// Whether the address is reachable from the whole internet, by the column "Globally Reachable" of IANA's registries of
     /// special-purpose addresses (RFC 6890, RFC 8190). False for multicast and for unallocated IPv6 addresses.

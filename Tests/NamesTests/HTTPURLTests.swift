@@ -122,6 +122,11 @@ struct HTTPURLTests {
         let longest = "http://h/" + String(repeating: "a", count: HTTPURL.maximumLength - 9)
         #expect(try HTTPURL(longest).path.utf8.count == HTTPURL.maximumLength - 8)
         let error = #expect(throws: NameError.self) { try HTTPURL(longest + "a") }
+        // A reference within the limit that becomes longer behind its base, or by percent-encoding.
+        let base = try HTTPURL("http://h/" + String(repeating: "a/", count: 30_000))
+        for reference in [String(repeating: "b", count: 10_000), "/" + String(repeating: "ü", count: 30_000)] {
+            #expect(throws: NameError.self) { try base.resolving(reference) }
+        }
         #expect(error?.message.contains("65537") == true)
         #expect((error?.message.utf8.count ?? .max) < 300)
     }
