@@ -247,7 +247,7 @@ struct HPACKTests {
         }
     }
 
-    private static func bytes(_ hexadecimal: String) -> [UInt8] {
+    static func bytes(_ hexadecimal: String) -> [UInt8] {
         var digits = hexadecimal[...]
         var bytes: [UInt8] = []
         while !digits.isEmpty {
