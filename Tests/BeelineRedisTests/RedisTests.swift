@@ -102,7 +102,7 @@ struct RedisTests {
         try await withTimeLimit(.seconds(30), { "the connection" }) {
             while !reading.isConnected { try await Task.sleep(for: .milliseconds(5)) }
         }
-        // The answer is written behind its caller.
+        // The answer is written after its caller continues.
         try await withTimeLimit(.seconds(30), { "the answer" }) {
             while true {
                 let answer = await reading.answer(to: Question(host, families: .v4), from: "one")
@@ -245,7 +245,7 @@ struct RedisTests {
     }
 
     @Test(
-        "a server that refuses commands is left alone for ever longer, and the reason is told once",
+        "the pauses grow while a server refuses commands, and each reason is reported once",
         arguments: [
             "READONLY You can't write against a read only replica.", "NOAUTH Authentication required.",
             "OOM command not allowed when used memory > 'maxmemory'.", "LOADING Redis is loading the dataset in memory",
@@ -255,7 +255,7 @@ struct RedisTests {
     func refusals(_ reason: String) async throws {
         let server = try await RawServer.start { connection in
             while let bytes = try await connection.receive() {
-                // A replica answers questions and refuses writes.
+                // A replica answers reads and refuses writes.
                 let replies = String(decoding: bytes, as: UTF8.self).split(separator: "*").map { command in
                     command.contains("SET") ? "-\(reason)\r\n" : command.contains("PTTL") ? ":-2\r\n" : "$-1\r\n"
                 }
@@ -286,7 +286,7 @@ struct RedisTests {
         await server.stop()
     }
 
-    @Test("a key of another program says nothing of the server")
+    @Test("a key of another type does not make the server unavailable")
     func wrongType() async throws {
         let server = try await RawServer.start { connection in
             while try await connection.receive() != nil {
@@ -306,7 +306,7 @@ struct RedisTests {
         await server.stop()
     }
 
-    @Test("the look-up of the server's name keeps no caller and no shutdown waiting; what is shared waits for it")
+    @Test("a slow look-up of the server's name delays no question and no shutdown, and shared answers wait for it")
     func slowName() async throws {
         let commands = NIOLockedValueBox("")
         let server = try await RawServer.start { connection in
@@ -315,7 +315,7 @@ struct RedisTests {
                 try await connection.send("+OK\r\n")
             }
         }
-        // One for each that waits for a name.
+        // One for each of the two look-ups.
         let (dns, blackHole) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
         var configuration = RedisConfiguration()
         configuration.host = "redis.test"
@@ -331,7 +331,7 @@ struct RedisTests {
             blackHole.wait()
             return .success([])
         }
-        try await withTimeLimit(.seconds(30), { "what does not wait for the name" }) {
+        try await withTimeLimit(.seconds(30), { "the calls that do not wait for the name" }) {
             for answers in [redis, lost] {
                 #expect(await answers.answer(to: question, from: "one") == nil)
                 await answers.share(
@@ -354,7 +354,7 @@ struct RedisTests {
         await server.stop()
     }
 
-    @Test("a name without addresses is told, and asked for again after the pause")
+    @Test("a server name without addresses is reported, and looked up again after the pause")
     func noSuchServer() async throws {
         let told = NIOLockedValueBox<[String]>([])
         let asked = NIOLockedValueBox(0)
@@ -377,7 +377,7 @@ struct RedisTests {
         await redis.shutDown()
     }
 
-    @Test("what waits goes out in batches of a bounded size, each with the patience of one")
+    @Test("waiting questions are sent in batches of limited size, each with the full time limit")
     func batches() async throws {
         let gate = Gate()
         let sizes = NIOLockedValueBox<[Int]>([])

@@ -153,7 +153,7 @@ struct OverloadTests {
         _ = try? channel.finish(acceptAlreadyClosed: true)
     }
 
-    /// Tells how deep reads nest in one another.
+    /// Measures how deeply reads are nested.
     private final class NestingProbe: ChannelInboundHandler {
         typealias InboundIn = HTTPServerRequestPart
 
@@ -203,7 +203,7 @@ struct OverloadTests {
         }
     }
 
-    @Test("requests that are pipelined behind a slow one are not answered from inside one another")
+    @Test("many requests pipelined behind a slow one are answered without nested reads")
     func nesting() throws {
         let pipeline = try Pipeline(Self.resolver(ScriptedUpstream("script")))
         for _ in 0...50 { try pipeline.ask() }
@@ -215,7 +215,7 @@ struct OverloadTests {
         pipeline.end()
     }
 
-    @Test("half a request that was pipelined has the time of a request, and not that of silence")
+    @Test("a partial pipelined request gets the time limit of a request, not that of an idle connection")
     func halfARequest() throws {
         let pipeline = try Pipeline(Self.resolver(ScriptedUpstream("script")))
         try pipeline.ask()
@@ -231,7 +231,7 @@ struct OverloadTests {
     }
 
     @Test(
-        "a server that stops closes a connection when its reply has left, and one that rests at once",
+        "a stopping server closes idle connections at once, and others when their replies have left",
         arguments: [true, false]
     )
     func finishing(_ isAsked: Bool) throws {
@@ -246,7 +246,7 @@ struct OverloadTests {
         pipeline.end()
     }
 
-    @Test("the table of clients is searched seldom, however few of them are idle")
+    @Test("the table of clients is rarely searched for idle clients, even when few are idle")
     func makingRoom() {
         var limiter = RateLimiter(perSecond: 1, burst: 100, maxClients: 100)
         // One client has a full bucket again, and the others have used most of theirs.

@@ -8,11 +8,11 @@ import Testing
 
 @testable import BeelineServer
 
-@Suite("Names that only this machine's own resolver knows")
+@Suite("Private names, which only this machine's resolver knows")
 struct PrivateNameTests {
     private static let address = "10.0.0.5"
 
-    /// A service in front of a resolver whose system knows all names.
+    /// Makes a service whose system resolver knows all names.
     private static func service(
         _ clients: ServerConfiguration.PrivateNames,
         tables: [any Upstream] = []
@@ -38,7 +38,7 @@ struct PrivateNameTests {
         }
     }
 
-    /// What a client is told about a name in each form.
+    /// Asks for a name in each form. Returns whether the client gets the private address.
     private static func told(_ service: ServerService, _ name: String, _ client: String) async throws -> [String: Bool]
     {
         let client = try #require(IPAddress(client))
@@ -58,7 +58,7 @@ struct PrivateNameTests {
     }
 
     @Test(
-        "a client from elsewhere is told none of them in any form, unless all clients may ask",
+        "only clients of this machine get answers for private names, unless the setting allows all or none",
         arguments: [
             (.forLoopback, "127.0.0.1", true), (.forLoopback, "::1", true), (.forLoopback, "192.0.2.7", false),
             (.forLoopback, "10.0.0.9", false), (.forAll, "192.0.2.7", true), (.forNone, "127.0.0.1", false),
@@ -67,7 +67,7 @@ struct PrivateNameTests {
     func clients(_ clients: ServerConfiguration.PrivateNames, _ client: String, _ isTold: Bool) async throws {
         let (service, resolver) = try Self.service(clients)
         for name in ["printer.lan", "vault", "db.corp.example.com"] {
-            // The answer is in the cache.
+            // Puts the answer into the cache.
             _ = try await resolver.resolve(try Host(name))
             let told = try await Self.told(service, name, client)
             #expect(told.count == 6 && told.allSatisfy { $0.value == isTold }, "\(name): \(told)")
@@ -75,7 +75,7 @@ struct PrivateNameTests {
         await resolver.shutdown()
     }
 
-    @Test("public names and localhost are for all clients")
+    @Test("all clients get answers for public names and localhost")
     func publicNames() async throws {
         let (service, resolver) = try Self.service(.forLoopback)
         let client = try #require(IPAddress("192.0.2.7"))
@@ -86,7 +86,7 @@ struct PrivateNameTests {
         await resolver.shutdown()
     }
 
-    @Test("what the owner wrote into a table is for all clients")
+    @Test("all clients get answers from the user's own tables")
     func tables() async throws {
         let table = FixedUpstream(HostsTable(parsing: "\(Self.address) printer.lan"))
         let (service, resolver) = try Self.service(.forNone, tables: [table])

@@ -257,7 +257,7 @@ struct ServerTests {
         await other.stop()
     }
 
-    @Test("a server that was stopped does not listen again")
+    @Test("a stopped server cannot be started again")
     func startAfterStop() async throws {
         let lab = try await ServerLab()
         await lab.server.stop()
@@ -266,7 +266,7 @@ struct ServerTests {
         await lab.stop()
     }
 
-    @Test("what cannot be served is refused at once")
+    @Test("an invalid configuration is refused at once")
     func refusals() async throws {
         var configuration = ServerConfiguration()
         configuration.zones = ["/does/not/exist"]

@@ -283,13 +283,13 @@ struct ZoneTests {
         #expect(throws: ServerError.self) { try Self.content(text) }
     }
 
-    @Test("a time whose parts overflow is no time")
+    @Test("a time whose sum overflows is an error")
     func endlessTime() {
         let time = String(repeating: "4294967295w", count: 8_000)
         #expect(throws: ServerError.self) { try ZoneFile(parsing: Array("$ORIGIN a.test.\n$TTL \(time)\n".utf8)) }
     }
 
-    @Test("types with a form of their own in hexadecimal are what they say (RFC 3597 §5)")
+    @Test("known types in hexadecimal are read as those types (RFC 3597 §5)")
     func generalForms() throws {
         let text = """
             $ORIGIN c.test.

@@ -327,11 +327,11 @@ struct AliyunTests {
         )
     }
 
-    @Test("addresses that scheduling named are dead: the configured ones are asked, and not only in eight hours")
+    @Test("if the addresses from scheduling fail, the configured addresses are asked at once")
     func scheduledAddressesAreDead() async throws {
         let transport = ScriptedTransport(
             .text(#"{"service_ip":["192.0.2.7"]}"#),
-            .failure(UpstreamError(.unreachable, "nobody there")),
+            .failure(UpstreamError(.unreachable, "no route to the host")),
             .text(Self.single)
         )
         let upstream = Self.upstream(transport)
@@ -342,7 +342,7 @@ struct AliyunTests {
         )
     }
 
-    @Test("a service that says it is off is not asked, until it says otherwise")
+    @Test("a service that reports itself disabled is not asked until it reports itself enabled")
     func switchedOff() async throws {
         let transport = ScriptedTransport(
             .text(#"{"service_ip":[],"service_status":"disable"}"#),

@@ -17,7 +17,7 @@ struct UpstreamHealthTests {
         return health
     }
 
-    @Test("three failures in a row put an upstream out; probes look whether it is back, ever more rarely, up to 30 s")
+    @Test("three failures in a row take an upstream out of use; its probes begin after 1 s and slow down to every 30 s")
     func down() {
         var health = Self.health(down: [0])
         #expect(health.choose(among: [0, 1, 2], now: Self.at(0)) == .init(upstreams: [1, 2]))
@@ -30,13 +30,13 @@ struct UpstreamHealthTests {
         #expect(health.choose(among: [0, 1, 2], now: Self.at(131)) == .init(upstreams: [0, 1, 2]))
     }
 
-    @Test("an upstream that was away for a moment is asked again a second later, the only one there is as well")
+    @Test("an upstream that is down is asked again after one second, even if it is the only one")
     func shortOutage() {
         var health = Self.health(down: [0])
         #expect(health.choose(among: [0], now: Self.at(0)) == .init(upstreams: []))
         #expect(health.choose(among: [0], now: Self.at(1)) == .init(upstreams: [0]))
         health.succeeded(0, after: .milliseconds(5))
-        // The next outage begins with a second, too.
+        // The next outage also begins with a pause of one second.
         for _ in 0..<3 { health.failed(0, .tryElsewhere, now: Self.at(9)) }
         #expect(health.choose(among: [0], now: Self.at(10)) == .init(upstreams: [0]))
     }
@@ -52,7 +52,7 @@ struct UpstreamHealthTests {
         #expect(health.choose(among: [0], now: Self.at(0)).upstreams == [0])
     }
 
-    @Test("while all are down, each of them is asked one question at a time")
+    @Test("while all upstreams are down, each one is asked one question at a time")
     func allDown() {
         var health = Self.health(down: [0, 1, 2])
         #expect(health.choose(among: [0, 1, 2], now: Self.at(0)) == .init(upstreams: []))

@@ -221,7 +221,7 @@ struct RaceTests {
         #expect(try await resolver.resolve(Self.www).source == .fresh)
     }
 
-    @Test("what is done for many names ends with its task, and with the resolver", arguments: [true, false])
+    @Test("work on many names ends with its task, and with the resolver", arguments: [true, false])
     func cancelledForEach(_ isCancelled: Bool) async throws {
         let resolver = KeepingTests.resolver([ScriptedUpstream("one")], clock: ManualClock()) { $0.prefetchWidth = 1 }
         let gate = Gate()
@@ -240,7 +240,7 @@ struct RaceTests {
         await resolver.shutdown()
     }
 
-    @Test("a resolver that was shut down asks no upstream for a comparison")
+    @Test("a comparison asks no upstream after the resolver was shut down")
     func askAllAfterShutdown() async {
         let upstream = ScriptedUpstream("one")
         let resolver = KeepingTests.resolver([upstream], clock: ManualClock())
@@ -251,7 +251,7 @@ struct RaceTests {
         #expect(throws: UpstreamError.self) { for report in reports { _ = try report.result.get() } }
     }
 
-    @Test("two changes of the network at once leave the resolver in one network")
+    @Test("concurrent network changes leave the resolver in a single network")
     func concurrentChanges() async {
         let resolver = KeepingTests.resolver([ScriptedUpstream("one")], clock: ManualClock())
         var mismatches = 0
@@ -267,7 +267,7 @@ struct RaceTests {
         await resolver.shutdown()
     }
 
-    @Test("what a prefetch brings belongs to the network in which it was asked for")
+    @Test("the answers of a prefetch belong to the network in which it was started")
     func prefetchAcrossNetworks() async throws {
         let batch = HeldBatch()
         let resolver = KeepingTests.resolver([batch], clock: ManualClock())

@@ -130,12 +130,12 @@ struct HTTP2ServerHandlerTests {
         wire.end()
     }
 
-    @Test("a server that finishes closes when the last reply has left", arguments: [true, false])
+    @Test("a finishing server closes the connection when the last reply has left", arguments: [true, false])
     func finishing(_ isAsked: Bool) throws {
         let wire = try Wire()
         wire.content = nil
         if isAsked { try wire.send([Self.request(1)]) }
-        // The rest of this request is not waited for.
+        // The server does not wait for the rest of this request.
         try wire.send([Self.request(3, method: "POST", ends: false)])
         wire.handler?.sayGoodbye()
         wire.handler?.finish()
@@ -149,7 +149,7 @@ struct HTTP2ServerHandlerTests {
         wire.end()
     }
 
-    @Test("what no client may do ends the connection, with its reason")
+    @Test("a protocol error of the client ends the connection, with its error code")
     func connectionErrors() throws {
         let zero: [UInt8] = [0, 0, 0, 0]
         let rows: [(String, [RawFrame], UInt8)] = [
