@@ -145,7 +145,7 @@ struct HostileFileTests {
         #expect(folder.names.contains { $0.hasPrefix("answers.sqlite.damaged-") })
     }
 
-    @Test("A virtual table in the place of a browser's table is no table: a view without an end may be behind it")
+    @Test("a virtual table in place of a browser's table is refused, because it may read an endless view")
     func endlessVirtualTable() async throws {
         let folder = try Folder()
         try folder.makeDatabase("cookies.sqlite") { db in
@@ -160,14 +160,14 @@ struct HostileFileTests {
         }
         let path = folder.file("cookies.sqlite")
         let error = await #expect(throws: StoreError.self) {
-            try await withTimeLimit(.seconds(60), { "a file without an end" }) {
+            try await withTimeLimit(.seconds(60), { "an endless virtual table" }) {
                 _ = try await BrowserProfile.cookies(at: path)
             }
         }
         #expect(error?.code == .unknownProfile)
     }
 
-    @Test("A column that is computed as a gigabyte takes no memory, and is damage in a file of ours")
+    @Test("a column that computes a gigabyte takes no memory, and a jar file that has one is set aside")
     func computedValue() async throws {
         let folder = try Folder()
         let first = try await CookieDatabase.open(folder)
@@ -193,7 +193,7 @@ struct HostileFileTests {
         try await second.close()
     }
 
-    @Test("A value that is larger than any cookie is not read")
+    @Test("a value that is larger than any cookie is an error")
     func largeValue() async throws {
         let folder = try Folder()
         try folder.makeDatabase("cookies.sqlite") { db in
@@ -210,7 +210,7 @@ struct HostileFileTests {
         #expect(error?.code == .damaged)
     }
 
-    @Test("A default value that repeats in each row of a small file does not fill the memory")
+    @Test("a default value that repeats in each row of a small file does not fill the memory")
     func repeatedDefault() async throws {
         let folder = try Folder()
         try folder.makeDatabase("cookies.sqlite") { db in
@@ -231,7 +231,7 @@ struct HostileFileTests {
         #expect(error?.code == .damaged)
     }
 
-    @Test("More rows or octets than a browser has are not read")
+    @Test("an import fails if a file has more rows or octets than any browser stores")
     func budget() throws {
         var (rows, octets) = (ReadBudget(), ReadBudget())
         for _ in 0..<ReadBudget.maximumRows { try rows.take(0) }
@@ -240,7 +240,7 @@ struct HostileFileTests {
         #expect(throws: DatabaseError.self) { try octets.take(1) }
     }
 
-    @Test("An import whose task is cancelled ends, also in the middle of a statement")
+    @Test("a cancelled import stops, even in the middle of a statement")
     func cancelled() async throws {
         let folder = try Folder()
         try await CookieDatabase.open(folder).close()
@@ -267,7 +267,7 @@ struct HostileFileTests {
         #expect(end?.code == .cancelled)
     }
 
-    @Test("A file that was deleted while another program has it open is not made anew by who comes to share it")
+    @Test("opening a file that was deleted while another program uses it fails, and creates no new file")
     func deletedMeanwhile() async throws {
         let folder = try Folder()
         let store = try await CookieDatabase.open(folder)
@@ -279,7 +279,7 @@ struct HostileFileTests {
         _ = try? await store.close()
     }
 
-    @Test("Intervals of zero do not occupy a processor")
+    @Test("intervals of zero do not keep a processor busy")
     func noInterval() {
         var configuration = CookieDatabaseConfiguration()
         (configuration.refreshInterval, configuration.accessInterval) = (.zero, .zero)
@@ -287,13 +287,13 @@ struct HostileFileTests {
         #expect(schedule.next(pending: 0, now: .zero) == .wait(until: WriteSchedule.shortestInterval))
     }
 
-    @Test("What SQLite cannot do for want of memory says nothing of the file: it is not set aside")
+    @Test("a file is not set aside when SQLite runs out of memory")
     func lackOfMemory() {
         for code in [ResultCode.SQLITE_NOMEM, .SQLITE_PROTOCOL, .SQLITE_INTERRUPT] {
             let error = StoreError(DatabaseError(resultCode: code), path: "jar.sqlite")
             #expect(error.code == .failed && !error.isOfSchema)
         }
-        // Our limit is far above what we write: a larger value is not ours.
+        // The limit is far above any value that a jar writes, so a larger value is damage.
         #expect(StoreError(DatabaseError(resultCode: .SQLITE_TOOBIG), path: "jar.sqlite").code == .damaged)
         #expect(StoreError(DatabaseError(resultCode: .SQLITE_ERROR), path: "jar.sqlite").isOfSchema)
     }
@@ -348,7 +348,7 @@ struct HostileFileTests {
         #expect(try Self.descriptors(folder.file()) == 0)
     }
 
-    @Test("No descriptor is closed while SQLite opens a file: it would not be seen, and its locks would go")
+    @Test("no descriptor is closed while SQLite opens a file, because the close could release SQLite's locks")
     func closedMeanwhile() throws {
         let folder = try Folder()
         let path = folder.file("other")

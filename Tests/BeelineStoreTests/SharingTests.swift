@@ -342,7 +342,7 @@ struct SharingTests {
         try await pair.close()
     }
 
-    @Test("Cookies that become too many to remember while changes of others are read stay in the jar")
+    @Test("new cookies stay in the jar if they exceed the limit of pending changes while others' changes are read")
     func overrunMeanwhile() async throws {
         var (small, forgetful) = (CookieDatabaseConfiguration.onDemand, CookieDatabaseConfiguration.onDemand)
         (small.maximumPendingChanges, small.writeBatchCount) = (10, 10)
@@ -372,7 +372,7 @@ struct SharingTests {
         try await two.flush()
         seconds.withLockedValue { $0 = 1 }
         for number in 0..<5 { one.jar.put("new\(number)", "1") }
-        // The clock is asked when the jar is copied, and again when the changes are put into it.
+        // The clock is read when the jar is copied, and again when the changes are applied to it.
         hook.withLockedValue { hook in
             hook = (2, { for number in 5..<50 { one.jar.put("new\(number)", "1") } })
         }
@@ -387,7 +387,7 @@ struct SharingTests {
         try await two.close()
     }
 
-    @Test("A file that is locked for too long is an error, and nothing of the batch is lost")
+    @Test("a file that stays locked is an error, and the batch is written later")
     func locked() async throws {
         let folder = try Folder()
         var impatient = CookieDatabaseConfiguration.onDemand

@@ -63,7 +63,7 @@ struct DoorTests {
     }
 
     #if canImport(FoundationNetworking)
-    @Test("only the jar of a store has a record of what the shared storage had")
+    @Test("only the shared storage has a record, and only if a store persists the jar")
     func record() async throws {
         for isKept in [true, false] {
             let jar = CookieJar()
@@ -81,7 +81,7 @@ struct DoorTests {
         }
     }
 
-    @Test("a record in the program's defaults is read as it was written")
+    @Test("a record in UserDefaults is read as it was written")
     func recordInDefaults() throws {
         let suite = "beeline-\(UUID().uuidString)"
         let record = MirrorRecord.inDefaults(suite)
@@ -94,7 +94,7 @@ struct DoorTests {
     }
     #endif
 
-    @Test("a lasting cookie that the program set before its first request is kept; what the jar lost meanwhile is not")
+    @Test("persistent cookies set before the first request are kept, and cookies deleted from the jar are not")
     func lastingCookieBeforeTheFirstRequest() throws {
         let saved = NIOLockedValueBox<Set<UInt64>?>(nil)
         var configuration = CookieStorageMirror.Configuration()
@@ -110,7 +110,7 @@ struct DoorTests {
         CookieStorageMirror(jar: first, storage: storage, configuration: configuration).sync()
         #expect(storage.pairs == ["changed=1", "kept=1", "old=1"])
 
-        // The next start: another program has deleted two of them from the jar's file, and this one logs in anew.
+        // The next start: another program has deleted two cookies from the jar's file, and this one logs in again.
         let second = CookieJar()
         second.insert(first.allCookies().filter { $0.name == "kept" })
         second.markRestored()
@@ -121,7 +121,7 @@ struct DoorTests {
         #expect(saved.withLockedValue { $0?.count } == 3)
     }
 
-    @Test("a head of many fields is joined by names in time linear to its size")
+    @Test("many header fields are joined in linear time")
     func manyFields() throws {
         var head = HTTPResponse(status: .ok)
         let names = try (0..<20_000).map { try #require(HTTPField.Name("x-\($0)")) }

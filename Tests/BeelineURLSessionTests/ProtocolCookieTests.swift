@@ -75,7 +75,7 @@ struct ProtocolCookieTests {
         await lab.stop()
     }
 
-    @Test("a field at which Foundation's own parser of cookies ends the process is read by ours")
+    @Test("Set-Cookie fields that crash Foundation's parser are parsed by the jar")
     func hostileFields() async throws {
         let fields = ["=", "a", "", ";", "n=;=", "=;a=b", "a\u{338}x=", "kept=1"]
         let lab = try await SessionLab { request in
@@ -89,7 +89,7 @@ struct ProtocolCookieTests {
         await lab.stop()
     }
 
-    @Test("cookies are filed and found per hop of a redirect, with its name")
+    @Test("each hop of a redirect stores and sends the cookies of its own host")
     func perHop() async throws {
         let lab = try await SessionLab()
         let session = lab.session()

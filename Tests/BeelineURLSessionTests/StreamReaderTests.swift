@@ -7,10 +7,9 @@ import Testing
 
 @testable import BeelineURLSession
 
-/// Streams that block.
-@Suite("Reading the stream of a body", .timeLimit(.minutes(1)))
+@Suite("Streams of request bodies", .timeLimit(.minutes(1)))
 struct StreamReaderTests {
-    /// A stream whose reads block until it is closed, as those of a pipe or a socket do.
+    /// A stream whose reads block until it is closed, like a pipe or a socket.
     private final class Blocking: InputStream {
         let (reading, read) = AsyncStream<Void>.makeStream()
         let (closing, closed) = AsyncStream<Void>.makeStream()
@@ -28,7 +27,7 @@ struct StreamReaderTests {
         override func close() { gate.signal() }
     }
 
-    @Test("a reader that is cancelled while its stream blocks closes the stream, which frees the thread")
+    @Test("cancelling a reader while its stream blocks closes the stream and frees the thread")
     func cancelled() async throws {
         let stream = Blocking(data: Data())
         let (reading, ended) = (stream.reading, stream.closing)
