@@ -45,7 +45,7 @@ struct FirstLoadTests {
         #expect(mark(script) != nil && mark(script) != mark(FirstLoad(of: url, from: jar).script))
     }
 
-    @Test("a page that cannot keep the mark gets no cookies: each page would undo a logout")
+    @Test("a page without session storage gets no cookies, because the script would undo a logout on each page")
     func noMark() {
         jar.store("a=1", from: url)
         let lines = FirstLoad(of: url, from: jar).script.split(separator: "\n")
@@ -54,14 +54,14 @@ struct FirstLoadTests {
         #expect(mark != nil && call != nil && mark ?? 0 < call ?? 0)
     }
 
-    @Test("a script of an earlier load is known, and no other")
+    @Test("only the script of an earlier first load is recognized as one")
     func earlierScript() {
         jar.store("a=1", from: url)
         #expect(FirstLoad.isScript(FirstLoad(of: url, from: jar).script))
         #expect(!FirstLoad.isScript("(function(){ var mark = 1; })();") && !FirstLoad.isScript(""))
     }
 
-    @Test("what a server wrote cannot leave its string")
+    @Test("a cookie value cannot break out of its string in the script")
     func literals() {
         jar.store(#"a="</script>'+alert(1)//"#, from: url)
         let script = FirstLoad(of: url, from: jar).script

@@ -415,9 +415,9 @@ struct FollowingTests {
 }
 
 extension FollowingTests {
-    /// A store that shows no cookies once, as a browser that is ending may do.
+    /// A store that shows no cookies for some reads, as a browser that is exiting may do.
     private final class Blinking: WebCookieStore {
-        /// How many looks show nothing.
+        /// The number of reads that show no cookies.
         private let looks = NIOLockedValueBox(0)
 
         func blink() { looks.withLockedValue { $0 += 1 } }
@@ -433,7 +433,7 @@ extension FollowingTests {
         func delete(_ cookie: Cookie) async throws {}
     }
 
-    @Test("a store that shows no cookies for one look takes none from the jar")
+    @Test("a single read without cookies deletes no cookies from the jar")
     func blinking() async throws {
         let store = Blinking()
         var configuration = Self.configuration
@@ -448,7 +448,7 @@ extension FollowingTests {
     }
 }
 
-/// What was done in all.
+/// The sum of all reports.
 final class Reports: Sendable {
     private let sum = NIOLockedValueBox(WebCookieFollowing.Report())
 

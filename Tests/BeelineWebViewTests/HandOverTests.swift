@@ -132,7 +132,7 @@ struct HandOverTests {
 
     // MARK: Stores that fail
 
-    /// The result of a hand-over to such a store; the clock is moved on whenever there is nothing left but to wait.
+    /// Returns the result of a hand-over to a store with these habits. The clock advances whenever only waits are left.
     private func handOver(_ habits: StandInStore.Habits) async throws -> Result<HandOver, WebViewError> {
         let standIn = StandInStore(habits)
         let clock = ManualClock()
@@ -156,11 +156,11 @@ struct HandOverTests {
                 }
             }
             defer { group.cancelAll() }
-            return try await group.next() ?? .failure(WebViewError(.cancelled, "nothing ended"))
+            return try await group.next() ?? .failure(WebViewError(.cancelled, "no task ended"))
         }
     }
 
-    @Test("a cookie that the store drops without a word is named, and the page is not kept from it")
+    @Test("a cookie that the store drops silently is named in the result, and the others are handed over")
     func dropped() async throws {
         jar.store(["a=1", "evil=2"], from: url)
         var habits = StandInStore.Habits()
@@ -171,7 +171,7 @@ struct HandOverTests {
         #expect(report.refused.first?.reason.contains(reason) == true)
     }
 
-    @Test("a cookie that loses an attribute is named, with the attribute, and is not waited for")
+    @Test("a cookie that loses an attribute is named in the result, with the attribute")
     func altered() async throws {
         jar.store(["sid=1; HttpOnly; Secure", "a=1"], from: url)
         var habits = StandInStore.Habits()
@@ -200,7 +200,7 @@ struct HandOverTests {
         func delete(_ cookie: Cookie) async throws {}
     }
 
-    @Test("many cookies in a slow store are not taken for a store that does not answer")
+    @Test("many cookies in a slow store do not count as a store that does not answer")
     func slow() async throws {
         for number in 0..<10 { jar.store("c\(number)=1", from: url) }
         let clock = ManualClock()

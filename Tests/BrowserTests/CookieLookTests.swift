@@ -10,10 +10,9 @@ import Testing
 
 @testable import BeelineWebDriver
 
-/// What is made of the looks at a browser's cookies.
-@Suite("Looking at a browser's cookies", .timeLimit(.minutes(1)))
+@Suite("Reading a browser's cookies", .timeLimit(.minutes(1)))
 struct CookieLookTests {
-    /// A browser that shows what the test says.
+    /// A browser that shows the cookies that the test sets.
     private final class Session: BrowserSession {
         private struct State {
             var answers: [AsyncStream<ShownCookies>] = []
@@ -22,15 +21,15 @@ struct CookieLookTests {
 
         private let state = NIOLockedValueBox(State())
         private let begin: AsyncStream<Void>.Continuation
-        /// An element for each look that has begun.
+        /// An element for each read that has begun.
         let begun: AsyncStream<Void>
 
         init() { (begun, begin) = AsyncStream.makeStream() }
 
-        /// The pauses that were asked for between two looks.
+        /// The requested pauses between two reads.
         var pauses: [Duration] { state.withLockedValue { $0.pauses } }
 
-        /// Answers the next look when the continuation gets a value.
+        /// Answers the next read when the continuation gets a value.
         func next() -> AsyncStream<ShownCookies>.Continuation {
             let (answer, give) = AsyncStream<ShownCookies>.makeStream()
             state.withLockedValue { $0.answers.append(answer) }
@@ -71,7 +70,7 @@ struct CookieLookTests {
 
     private func look() async throws -> [String] { try await looks.look(at: session).map(\.name).sorted() }
 
-    @Test("a cookie whose form cannot be read keeps its last state, and goes when the browser shows it no more")
+    @Test("a cookie in an unknown form keeps its last state until the browser no longer shows it")
     func unreadable() async throws {
         session.show(Self.shown("a", "b"))
         session.show(Self.shown("a", unreadable: ["b", "new"]))
@@ -83,7 +82,7 @@ struct CookieLookTests {
         #expect(try await look() == ["a"])
     }
 
-    @Test("a value in a new form makes a cookie unreadable, one of an opaque partition none; no place is an error")
+    @Test("a cookie in an unknown form is unreadable, and an error if it has no domain")
     func forms() throws {
         let common: [String: JSONValue] = ["name": "n", "domain": ".a.test", "path": "/"]
         let read = { (changes: [String: JSONValue]) in
@@ -107,7 +106,7 @@ struct CookieLookTests {
         #expect(Cookie(biDi: typed) == nil)
     }
 
-    @Test("a page's cookie that cannot be read is not taken for deleted in WebKit")
+    @Test("an unreadable cookie of a page does not count as deleted in WebKit")
     func hiddenOnPage() throws {
         let page = try HTTPURL("http://a.test/")
         let known = PageCookies()
@@ -116,7 +115,7 @@ struct CookieLookTests {
         #expect(known.all.map(\.name) == ["b"])
     }
 
-    @Test("a look that began earlier and ends later is not the last state of the browser")
+    @Test("a read that began earlier but ends later does not replace a newer one")
     func overlapping() async throws {
         let (slow, quick) = (session.next(), session.next())
         let first = Task { try await looks.look(at: session) }
@@ -129,14 +128,14 @@ struct CookieLookTests {
         #expect(looks.last?.map(\.name) == ["login"])
     }
 
-    @Test("a browser that shows no cookies as it ends has not deleted them; a second look without any counts")
+    @Test("a read without cookies counts only if the next one has none either, because the browser may be exiting")
     func emptied() async throws {
         let store = WebDriverCookieStore(session, looks, interval: .zero)
         session.show(Self.shown("a"))
         session.show(Self.shown())
         #expect(try await store.cookies().map(\.name) == ["a"])
         #expect(try await store.cookies().isEmpty)
-        // Now it has ended.
+        // The browser has closed.
         #expect(try await store.cookies().map(\.name) == ["a"])
         session.show(Self.shown())
         session.show(Self.shown())
@@ -145,7 +144,7 @@ struct CookieLookTests {
         #expect(try await store.cookies().isEmpty)
     }
 
-    @Test("a look that is cancelled is no browser that has ended")
+    @Test("a cancelled read does not count as a closed browser")
     func cancelled() async throws {
         let store = WebDriverCookieStore(session, looks, interval: .zero)
         session.show(Self.shown("a"))
@@ -157,7 +156,7 @@ struct CookieLookTests {
         pending.finish()
     }
 
-    @Test("two looks are 100 ms apart, whatever interval is asked for and however often a server sets cookies")
+    @Test("two reads are at least 100 ms apart, even with an interval of zero")
     func apart() async throws {
         session.show(Self.shown("a"))
         session.show(Self.shown("b"))

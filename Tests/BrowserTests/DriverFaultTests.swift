@@ -104,7 +104,7 @@ struct DriverFaultTests {
     }
 
     @Test(
-        "an answer without a list of cookies is an error, not a browser without cookies",
+        "an answer without a list of cookies is an error, not an empty list",
         arguments: [#"{}"#, #"{"cookies":null}"#, #"{"cookies":{}}"#, #"{"cookies":["a"]}"#]
     )
     func noList(_ result: String) throws {
@@ -148,7 +148,7 @@ struct DriverFaultTests {
             origin: nil,
             limit: .milliseconds(500)
         ) { _ in nil }
-        // More than the kernel takes for a peer that reads nothing.
+        // More than the kernel buffers for a peer that reads nothing.
         let text = String(repeating: "x", count: 16 << 20)
         let error = await #expect(throws: WebDriverError.self) {
             try await connection.send("one", ["text": .string(text)])
@@ -184,7 +184,7 @@ struct DriverFaultTests {
         #expect(JSONValue.timeouts(.seconds(60))["script"]?.integer == 60_000)
     }
 
-    @Test("a command has its own time limit, however long the start may take")
+    @Test("a command has its own time limit, even if the limit of the start is longer")
     func commandLimit() async throws {
         let (answer, _) = AsyncStream<Void>.makeStream()
         let driver = try await LoopbackOrigin.start { _ in
@@ -200,7 +200,7 @@ struct DriverFaultTests {
         await driver.stop()
     }
 
-    @Test("a driver that refuses to list its windows has not lost them")
+    @Test("a driver that refuses to list its windows still counts as open")
     func refusedWindows() async throws {
         let driver = try await LoopbackOrigin.start { _ in
             .text(#"{"value":{"error":"unknown error","message":"busy"}}"#, status: .internalServerError)
@@ -212,7 +212,7 @@ struct DriverFaultTests {
         await driver.stop()
     }
 
-    @Test("after the end of a driver its port gets no command: it may be another program's")
+    @Test("no command is sent to the port of an ended driver, because another program may use it")
     func endedDriver() async throws {
         let driver = try await LoopbackOrigin.start { _ in .text(#"{"value":null}"#) }
         let folder = try ProfileFolder()
@@ -231,7 +231,7 @@ struct DriverFaultTests {
         await driver.stop()
     }
 
-    @Test("the listening sockets of a port are those of this user, or of another one")
+    @Test("the owners of a port's listening sockets are read from the system's tables")
     func socketOwners() async throws {
         let tables = [
             """
@@ -253,7 +253,7 @@ struct DriverFaultTests {
         #endif
     }
 
-    @Test("a profile that a killed process left is removed by the next one, and those in use stay")
+    @Test("the profile of a killed process is removed at the next start, and profiles in use stay")
     func abandonedProfiles() throws {
         let parent = try ProfileFolder()
         let inUse = try ProfileFolder(in: parent.path)
@@ -269,7 +269,7 @@ struct DriverFaultTests {
         #expect(Set(kept) == Set(expected))
     }
 
-    @Test("a step that must not stop halfway is ended some time after its task is cancelled")
+    @Test("a step that must not stop halfway is cancelled some time after its task")
     func undisturbedEnds() async throws {
         let (entered, enter) = AsyncStream<Void>.makeStream()
         let work = Task {
@@ -284,7 +284,7 @@ struct DriverFaultTests {
         #expect(try await work.value)
     }
 
-    @Test("a step that must not stop halfway goes on when its task is cancelled")
+    @Test("a step that must not stop halfway continues when its task is cancelled")
     func undisturbedGoesOn() async throws {
         let (entered, enter) = AsyncStream<Void>.makeStream()
         let (cancelled, cancel) = AsyncStream<Void>.makeStream()
@@ -301,7 +301,7 @@ struct DriverFaultTests {
         #expect(try await work.value == false)
     }
 
-    @Test("who waits for a session that hangs and is cancelled leaves, and the next one gets its turn")
+    @Test("a cancelled caller stops waiting for a session that hangs, and the next caller gets its turn")
     func cancelledTurn() async throws {
         let turnstile = Turnstile()
         let (entered, enter) = AsyncStream<Void>.makeStream()
@@ -313,7 +313,7 @@ struct DriverFaultTests {
             }
         }
         for await _ in entered { break }
-        let impatient = Task { try await turnstile.pass { Issue.record("it was cancelled") } }
+        let impatient = Task { try await turnstile.pass { Issue.record("a cancelled caller must not run") } }
         impatient.cancel()
         await #expect(throws: WebDriverError.self) { try await impatient.value }
         async let next: Int = turnstile.pass { 1 }
@@ -322,7 +322,7 @@ struct DriverFaultTests {
         #expect(try await next == 1)
     }
 
-    @Test("a server's cookies are looked at after a pause, a closed tab at once")
+    @Test("cookies are read after a pause when a server sets some, and at once when a tab closes")
     func pause() async throws {
         let isClosing = NIOLockedValueBox(false)
         let browser = try await LoopbackOrigin.start { request in

@@ -149,7 +149,7 @@ struct DriverTests {
             let parameters: JSONValue? = event.parameters()
             return event.method == "tab.closed" && parameters?["parent"] == nil ? .closing : nil
         }
-        // It would wait for longer than the test may take.
+        // Without the hint this would take longer than the test's time limit.
         await connection.waitForHint(after: .seconds(600), within: .seconds(600))
         let commands = ["one", "two", "three"].map { name in Task { try await connection.send(name) } }
         var ended = 0
@@ -207,19 +207,19 @@ struct DriverTests {
             }
             if let cookie = Cookie(webKit: value), let written = cookie.webKit {
                 let again = try Self.shown(written)
-                // For a host alone there is no domain in it: that is the page's.
+                // A host-only cookie is written without a domain; the driver uses the page's host.
                 #expect(again.domain == (cookie.isHostOnly ? nil : "." + cookie.domain))
                 #expect(again.text == cookie.value)
             }
         }
     }
 
-    /// A cookie as it is read from JSON.
+    /// Decodes a cookie from JSON.
     static func shown(_ value: JSONValue) throws -> DriverCookie {
         try JSONDecoder().decode(DriverCookie.self, from: Data(value.text.utf8))
     }
 
-    /// A cookie as drivers write it, with fields that are missing, odd or of another kind.
+    /// A cookie as drivers write it, with random fields missing, of odd values or of another type.
     private static func cookie(_ random: inout SeededRandom) -> JSONValue {
         let texts = ["", "a", "a.test", ".a.test", "é\u{1}\"\\", "https://b.test", "None", "lax", "null", "/x"]
         func odd(_ random: inout SeededRandom) -> JSONValue {
