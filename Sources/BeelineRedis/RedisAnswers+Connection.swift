@@ -14,7 +14,7 @@ import Musl
 import Glibc
 #endif
 
-/// The queue, and the work on the thread of the connection.
+/// The queue of commands and the work on the connection's thread.
 extension RedisAnswers {
     /// Executes commands. Nil if the server is unavailable.
     ///
@@ -77,7 +77,7 @@ extension RedisAnswers {
             replies = link?.exchange(commands)
         }
         guard let used = link else { return nil }
-        // A server that refuses commands would look like a cache that never has an answer.
+        // Counts as a failure: otherwise the server would look like a cache that never has an answer.
         let refusal = replies?.lazy.compactMap(\.refusal).first
         state.withLockedValue { state in
             if refusal != nil { state.isRefused = true }
@@ -109,7 +109,7 @@ extension RedisAnswers {
         }
     }
 
-    /// Connects to the first address that accepts within the patience.
+    /// Connects to the first address that accepts, within ``RedisConfiguration/patience``.
     private func connect(to addresses: [IPAddress]) -> RedisLink? {
         let end = clock.now + configuration.boundedPatience
         var reason = "the name \(configuration.host) has no address"
@@ -166,7 +166,7 @@ extension RedisAnswers {
         }
     }
 
-    /// Leaves the server alone for a while, and reports a new reason.
+    /// Pauses the use of the server, and reports the reason if it is new.
     private func leaveAlone(_ reason: String) {
         let isNew = state.withLockedValue { state in
             state.link = .away(until: clock.now + state.pause)

@@ -56,7 +56,8 @@ public final class RedisAnswers: SharedAnswers {
         var isBusy = true
         var isClosed = false
 
-        /// Whether the server refused a command. A read-only replica answers questions nevertheless, so only a write ends this.
+        /// Whether the server refused a command. A read-only replica still answers reads, so only a successful
+        /// write resets it.
         var isRefused = false
         /// The reasons that were reported since the server worked.
         var told: Set<String> = []

@@ -5,13 +5,12 @@ import HTTPDNS
 import NIOPosix
 import Names
 
-/// The place of the server: an address, or a name that is looked up on a thread of its own, because `getaddrinfo` may block for any
-/// time.
+/// The server's address, or its name, which is looked up on a separate thread because `getaddrinfo` may block for any time.
 final class RedisPlace: Sendable {
     typealias Addresses = Result<[IPAddress], UpstreamError>
     typealias LookUp = @Sendable (_ name: String) -> Addresses
 
-    /// The address; nil if the place is a name.
+    /// The address; nil if the server is given by name.
     let literal: IPAddress?
     private let name: String
     private let look: LookUp
@@ -21,7 +20,7 @@ final class RedisPlace: Sendable {
         self.name = name
         self.look = look
         literal = IPAddress(name)
-        // Not later: a pool must not be started while it is shut down.
+        // Started here, because a pool must not be started while it is shut down.
         if literal == nil { thread.start() }
     }
 
@@ -34,7 +33,7 @@ final class RedisPlace: Sendable {
         }
     }
 
-    /// Starts no further look-ups. Does not wait for the one that runs.
+    /// Prevents further look-ups. Does not wait for a running one.
     func end() { thread.shutdownGracefully { _ in } }
 }
 #endif

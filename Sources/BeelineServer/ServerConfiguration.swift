@@ -20,9 +20,9 @@ public struct ServerConfiguration: Sendable {
 
     /// The clients that may ask this machine's own resolver.
     ///
-    /// It is asked for names that are kept from the upstreams: single labels, names such as `.lan` and `.internal`, search domains
+    /// It answers names that are not sent to the upstreams: single labels, names such as `.lan` and `.internal`, search domains
     /// and `ResolverConfiguration.denied`. Its answers come from the hosts file and the internal DNS, so they reveal internal
-    /// addresses. The other clients get the response code REFUSED. Zones and tables that you wrote answer all clients.
+    /// addresses. Other clients get the response code REFUSED. Zones and tables that you wrote answer all clients.
     public struct PrivateNames: Hashable, Sendable {
         private enum Clients {
             case none
@@ -34,7 +34,7 @@ public struct ServerConfiguration: Sendable {
 
         /// No client.
         public static let forNone = PrivateNames(clients: .none)
-        /// Clients with a loopback address, which are programs of this machine.
+        /// Clients with a loopback address, which are programs on this machine.
         public static let forLoopback = PrivateNames(clients: .loopback)
         /// All clients.
         public static let forAll = PrivateNames(clients: .all)
@@ -66,8 +66,8 @@ public struct ServerConfiguration: Sendable {
     /// Whether every question must come from an account. If true, the forms without accounts are refused. Default: false.
     public var requiresAccount = false
 
-    /// The clients that may ask this machine's own resolver for names that are kept from the upstreams. List a proxy of this
-    /// machine in ``trustedProxies``, or its clients count as programs of this machine. Default: clients with a loopback address.
+    /// The clients that may ask this machine's own resolver for names that are not sent to the upstreams. List a proxy on this
+    /// machine in ``trustedProxies``; otherwise its clients count as programs on this machine. Default: clients with a loopback address.
     public var privateNames = PrivateNames.forLoopback
     /// The proxies whose `X-Forwarded-For` is trusted. The field is read from its end up to the first address that is not a
     /// trusted proxy. That address is the client for limits and the access log. The field is ignored from other peers. Default:

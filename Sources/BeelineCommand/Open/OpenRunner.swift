@@ -77,7 +77,7 @@ struct OpenRunner: Sendable {
         let store = browser.cookieStore
         do throws(WebViewError) {
             let report = try await store.handOver(from: jar, for: url)
-            for cookie in report.unsupported { tell("\(browser.kind.title) cannot hold the cookie \(cookie.name)") }
+            for cookie in report.unsupported { tell("\(browser.kind.title) cannot store the cookie \(cookie.name)") }
             for refusal in report.refused { tell("the page may not be logged in: \(refusal.reason)") }
         } catch {
             tell("the page may not be logged in: \(error)")

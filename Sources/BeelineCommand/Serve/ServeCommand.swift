@@ -97,13 +97,13 @@ struct ServeArguments: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Who may ask this machine's own resolver, for names such as printer.lan: none, loopback or all",
+            "Clients that may ask this machine's resolver for names such as printer.lan: none, loopback or all",
             valueName: "clients"
         )
     )
     var privateNames = "loopback"
 
-    @Option(help: ArgumentHelp("Questions a second of one client; 0 is no limit", valueName: "number"))
+    @Option(help: ArgumentHelp("Maximum queries per second of one client; 0 for no limit", valueName: "number"))
     var rate = 200.0
 
     @Option(

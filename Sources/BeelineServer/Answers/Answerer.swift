@@ -79,7 +79,7 @@ struct Answerer: Sendable {
         }
     }
 
-    /// Whether only tables may answer a name, because this machine's own resolver may not be asked for this client.
+    /// Whether only tables may answer a name, because this client may not ask this machine's resolver.
     private func isWithheld(_ host: Host) -> Bool {
         !asksSystem && !host.isLocalhost && resolver.isKeptFromUpstreams(host)
     }

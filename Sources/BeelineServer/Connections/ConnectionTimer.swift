@@ -34,7 +34,7 @@ final class ConnectionTimer {
         if isQuiet { beginRequest() }
     }
 
-    /// Starts the time limit of a request of which a part has arrived.
+    /// Starts the time limit of a request that has arrived partially.
     func beginRequest() {
         isQuiet = false
         wait(for: limits.requestTime)

@@ -119,7 +119,7 @@ final class RequestHandler: ChannelInboundHandler {
         }
     }
 
-    /// The reply has left.
+    /// Continues after a reply has left.
     private func ended(_ context: ChannelHandlerContext, closes: Bool) {
         underWay -= 1
         if closes || (isFinishing && underWay == 0) {

@@ -86,7 +86,7 @@ final class ServerListener: Sendable {
             let port = channel.localAddress?.port.flatMap { UInt16(exactly: $0) } ?? configuration.listen.port
             return Endpoint(configuration.listen.address, port: port)
         } catch {
-            let message = "\(configuration.listen) cannot be listened at: \(error)"
+            let message = "cannot listen on \(configuration.listen): \(error)"
             throw error as? ServerError ?? ServerError(.cannotListen, message)
         }
     }
@@ -109,8 +109,8 @@ final class ServerListener: Sendable {
         for close in closes { try? await close.get() }
     }
 
-    /// Waits until a condition holds, or a time has come. The calling task is usually cancelled already, and a cancelled task cannot
-    /// sleep, so another one waits.
+    /// Waits until a condition holds or a deadline has passed. Waits in a separate task, because the calling task is usually
+    /// cancelled already and a cancelled task cannot sleep.
     private func wait(until end: ContinuousClock.Instant, for isDone: @escaping @Sendable () -> Bool) async {
         await Task {
             while !isDone(), ContinuousClock.now < end { try? await ContinuousClock().sleep(for: .milliseconds(10)) }
@@ -166,7 +166,7 @@ final class ServerListener: Sendable {
             service.closed(client)
         }
         // `stop` may have listed the open channels before this one was added.
-        if service.isDraining { throw ServerError(.cannotListen, "the server stops") }
+        if service.isDraining { throw ServerError(.cannotListen, "the server is stopping") }
         let timer = ConnectionTimer(channel, limits)
         guard let context = tls.withLockedValue({ $0 }) else { return try addHTTP1(channel, ends, timer) }
         timer.beginHandshake(TimeAmount(configuration.handshakeTimeout))

@@ -284,7 +284,7 @@ package final class HTTP2ServerHandler: ChannelInboundHandler {
         }
     }
 
-    /// Whether a request that was handed over has no whole reply yet.
+    /// Whether a delivered request has no complete reply yet.
     private var owesReplies: Bool {
         pending.contains { id, exchange in exchange.request == nil && connection.streams[id]?.isLocalEnded != true }
     }

@@ -27,7 +27,7 @@ public struct NamePolicy: Hashable, Sendable {
         (canary?.isIncluded ?? true) && !isKept(host)
     }
 
-    /// Whether a name is kept from the upstreams, regardless of the canary, which applies to all names alike.
+    /// Whether a name is never sent to the upstreams, regardless of the canary, which applies to all names alike.
     func isKept(_ host: Host) -> Bool {
         isPrivate(host) || denied.contains(host) || !(allowed?.contains(host) ?? true)
     }

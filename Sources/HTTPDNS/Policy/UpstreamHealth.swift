@@ -15,7 +15,7 @@ struct UpstreamHealth {
         var failures = 0
         /// When the upstream may be probed; nil unless it is down.
         var probeAt: Moment?
-        /// The probes since the upstream is down.
+        /// The number of probes since the upstream went down.
         var probes = 0
         var pausedUntil = Moment.past
         /// When it last responded, even with an error.

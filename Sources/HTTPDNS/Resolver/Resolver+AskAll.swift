@@ -62,7 +62,7 @@ extension Resolver {
         // An upstream that answers one family per question is asked for both in turn here, so that the time covers
         // both.
         let question = Question(host, families: families, subnet: subnet)
-        // Counted, because `shutdown()` returns when no upstream is being asked.
+        // Counted, so that `shutdown()` waits until no upstream is being asked.
         let isOpen = state.withLockedValue { state in
             guard !state.isClosed else { return false }
             state.questionsSent += 1

@@ -61,7 +61,7 @@ extension Resolver {
         state.withLockedValue { $0.isOn && $0.policy.isForUpstreams(host) }
     }
 
-    /// Whether a name is kept from the upstreams, so that only tables and the system are asked for it. Ignores the
+    /// Whether a name is never sent to the upstreams, so that only tables and the system are asked for it. Ignores the
     /// switches and the canary, which apply to all names alike.
     package func isKeptFromUpstreams(_ host: Host) -> Bool {
         state.withLockedValue { $0.policy.isKept(host) }
