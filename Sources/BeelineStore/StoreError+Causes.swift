@@ -25,9 +25,9 @@ extension StoreError {
         let (code, remedy): (Code, String) =
             switch error.resultCode {
             case .SQLITE_CORRUPT, .SQLITE_NOTADB:
-                (.damaged, "open it anew: what is damaged is then set aside")
-            // Ours never has one: the limit is far above what a jar accepts.
-            case .SQLITE_TOOBIG: (.damaged, "it holds more than cookies need; name another file")
+                (.damaged, "open it again: the damaged file is then set aside")
+            // The limit is far above the values that a jar accepts.
+            case .SQLITE_TOOBIG: (.damaged, "it holds more data than cookies need; name another file")
             case .SQLITE_BUSY, .SQLITE_LOCKED:
                 (.busy, "another process holds its lock; try again, or allow a longer busyTimeout")
             case .SQLITE_FULL: (.diskFull, "make room on the disk; what is not written yet is tried again")

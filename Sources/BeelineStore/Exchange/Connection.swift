@@ -6,8 +6,8 @@ import GRDBSQLite
 
 /// The only connection to a file. It has its own queue, so that tasks do not block on the disk.
 struct Connection: Sendable {
-    /// The maximum size of a value and of a row in octets. No cookie and no answer comes near it, but a file can contain an
-    /// expression whose value has a gigabyte.
+    /// The maximum size of a value and of a row in octets. Cookies and answers are far smaller, but a file can contain
+    /// an expression whose value has a gigabyte.
     static let maximumLength = 1 << 20
     /// The number of steps of SQLite's virtual machine between two checks of a ``StopSignal``; about a millisecond.
     private static let stepsBetweenChecks: CInt = 10_000
@@ -119,7 +119,7 @@ struct Connection: Sendable {
         return try result.get()
     }
 
-    /// Runs `body` on a thread that may block on the disk, with a signal that is given when the task is cancelled.
+    /// Runs `body` on a thread that may block on the disk, with a signal that is set when the task is cancelled.
     static func offPool<Result: Sendable>(
         stopping body: @escaping @Sendable (StopSignal) throws(StoreError) -> Result
     ) async throws(StoreError) -> Result {

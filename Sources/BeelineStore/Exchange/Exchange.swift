@@ -143,7 +143,7 @@ final class Exchange: Sendable {
 
     // MARK: Taking over
 
-    /// What other processes have written since the last check.
+    /// The changes of other processes since the last check.
     private struct Others {
         var changes: [CookieRows.Change] = []
         /// The newest revision.
@@ -192,7 +192,7 @@ final class Exchange: Sendable {
             source: recorder.source,
             unless: { [recorder] cookie in
                 let key = CookieKey(cookie)
-                // The recorder may have been overrun since the comparison. It no longer knows its pending changes then.
+                // The recorder may have been overrun since the comparison. Then it no longer knows its pending changes.
                 if others.unwritten.contains(key), recorder.isOverrun { return true }
                 return recorder.outranks(key, updated: times[key] ?? .min)
             }

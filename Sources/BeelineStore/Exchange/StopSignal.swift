@@ -14,6 +14,6 @@ final class StopSignal: Sendable {
     ///
     /// - Parameter path: The file of the work, for the error.
     func check(_ path: String) throws(StoreError) {
-        guard !isStopped else { throw StoreError(.cancelled, path: path, "\(path): reading it was cancelled") }
+        guard !isStopped else { throw StoreError(.cancelled, path: path, "reading \(path) was cancelled") }
     }
 }

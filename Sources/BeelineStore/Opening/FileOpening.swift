@@ -147,7 +147,7 @@ struct FileOpening: Sendable {
 
     /// Opens the file while other processes have it open. They have already checked it.
     private func openShared(_ file: DatabaseFile, _ lock: FileLock) throws(StoreError) -> OpenedFile {
-        // SQLite would make an empty file that others can read.
+        // SQLite would create an empty file that other users can read.
         guard FileIdentity(path: file.path) != nil else {
             let message = "\(file.path) was deleted while a program has it open; end that program first"
             throw StoreError(.inUse, path: file.path, message)

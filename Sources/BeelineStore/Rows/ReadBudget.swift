@@ -2,10 +2,10 @@
 
 import GRDB
 
-/// Bounds what is read from a file that may be made to fill the memory: a small file can have a column whose default value
-/// repeats in each row.
+/// Limits the rows and octets that are read from a file. A small file could otherwise fill the memory with a column whose
+/// default value repeats in each row.
 struct ReadBudget {
-    /// A browser keeps some thousands of cookies.
+    /// The maximum number of rows. A browser keeps some thousands of cookies.
     static let maximumRows = 1_000_000
     /// The maximum size of all values together.
     static let maximumOctets = 128 << 20
@@ -21,7 +21,7 @@ struct ReadBudget {
         rows += 1
         octets += size
         guard rows <= Self.maximumRows, octets <= Self.maximumOctets else {
-            throw DatabaseError(resultCode: .SQLITE_TOOBIG, message: "it has \(rows) rows and \(octets) octets or more")
+            throw DatabaseError(resultCode: .SQLITE_TOOBIG, message: "it has at least \(rows) rows, \(octets) octets")
         }
     }
 }

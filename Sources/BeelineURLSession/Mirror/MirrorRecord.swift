@@ -5,7 +5,8 @@ import Foundation
 
 /// Keeps the cookies that a storage with a file and a jar had in common at their last sync, for the next start of the program.
 ///
-/// A cookie that only the storage has then was deleted from the jar if it is in the record. If not, the program has set it since.
+/// If only the storage has a cookie at that start, a recorded cookie was deleted from the jar, and any other cookie was set by
+/// the program since.
 package struct MirrorRecord: Sendable {
     /// Returns the saved record; nil if there is none.
     package var load: @Sendable () -> Set<UInt64>?
@@ -30,7 +31,7 @@ package struct MirrorRecord: Sendable {
     }
 
     #if canImport(FoundationNetworking)
-    /// A record in the defaults of the program, as the file of `HTTPCookieStorage.shared` belongs to the program.
+    /// A record in the defaults of the program, because the file of `HTTPCookieStorage.shared` belongs to the program.
     ///
     /// - Parameter suite: The name of other defaults; nil for the standard ones.
     package static func inDefaults(_ suite: String? = nil) -> MirrorRecord {
@@ -47,7 +48,7 @@ package struct MirrorRecord: Sendable {
             }
             let defaults = defaults()
             defaults.set(Data(octets), forKey: name)
-            // Otherwise Foundation on Linux writes them at a time of its own, or never.
+            // Otherwise Foundation on Linux writes them later or never.
             defaults.synchronize()
         }
     }
