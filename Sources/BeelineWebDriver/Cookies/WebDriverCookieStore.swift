@@ -69,7 +69,7 @@ final class CookieLooks: Sendable {
             let cookies = shown.cookies + hidden
             guard number > newest else { return cookies }
             newest = number
-            // A browser that is ending may show no cookies. Only a second check without cookies counts.
+            // A browser that is exiting may show no cookies. Only a second check without cookies counts.
             isEmptied = cookies.isEmpty && last?.isEmpty == false && !isEmptied
             if !isEmptied { last = cookies }
             return cookies

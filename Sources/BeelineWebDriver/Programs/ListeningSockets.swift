@@ -21,7 +21,8 @@ struct ListeningSockets {
     /// The users that own the listening sockets of a port.
     private(set) var owners: [UInt16: Set<UInt32>] = [:]
 
-    /// Whether this user owns all listening sockets of a port, of which there is at least one. Nil if the system does not tell.
+    /// Whether this user owns all listening sockets of a port, of which there is at least one. Nil if the system does not
+    /// report owners.
     static func isOwn(port: UInt16) -> Bool? {
         let tables = ["/proc/net/tcp", "/proc/net/tcp6"].compactMap { path in
             try? String(contentsOf: URL(filePath: path), encoding: .utf8)

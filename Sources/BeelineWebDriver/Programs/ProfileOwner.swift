@@ -28,7 +28,7 @@ struct ProfileOwner {
     init?(of folder: String) {
         descriptor = open("\(folder)/\(Self.name)", O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { return nil }
-        // The file is empty until it is locked, so that no other process takes the folder for abandoned before.
+        // The file is empty until it is locked, so that other processes do not consider the folder abandoned before.
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0,
             Self.note.withUnsafeBytes({ write(descriptor, $0.baseAddress, $0.count) }) == Self.note.count
         else {

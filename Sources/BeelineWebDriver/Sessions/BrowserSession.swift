@@ -56,7 +56,7 @@ func briefly(_ limit: Duration = .seconds(3), _ body: @escaping @Sendable () asy
 }
 
 /// Runs `body` to its end even if the task is cancelled, but cancels it `limit` after that. For steps that would leave the
-/// browser in another state if they stopped halfway.
+/// browser in a wrong state if they stopped halfway.
 func undisturbed<Value: Sendable>(
     for limit: Duration = .seconds(3),
     _ body: @escaping @Sendable () async throws(WebDriverError) -> Value

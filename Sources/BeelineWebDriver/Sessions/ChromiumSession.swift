@@ -79,7 +79,7 @@ final class ChromiumSession: BrowserSession {
             origin: nil,
             limit: limit
         ) { event in
-            // Chromium goes on after its last tab, so that this need not be looked at at once. A page can cause many of them.
+            // Chromium keeps running after its last tab closes, so the read can wait. A page can cause many of these events.
             event.method == "Target.targetDestroyed" ? .cookies : nil
         }
         do throws(WebDriverError) {

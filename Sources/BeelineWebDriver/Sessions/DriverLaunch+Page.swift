@@ -27,7 +27,7 @@ extension DriverLaunch {
         try await connection.send(.delete, path + command)
     }
 
-    /// Throws after the end of the driver, whose port another program may then have.
+    /// Throws if the driver has ended, because another program may use its port then.
     private func checkProcess() throws(WebDriverError) {
         if let status = process.status { throw WebDriverError(.ended, "the driver ended with \(status)") }
     }
@@ -56,7 +56,7 @@ extension DriverLaunch {
     /// Runs `body` in a new tab and returns to the current one.
     func inNewTab(_ body: () async throws(WebDriverError) -> Void) async throws(WebDriverError) {
         let own = try await get("/window")
-        // A tab whose handle is not known could not be closed.
+        // If this stopped halfway, the tab's handle would be lost and the tab could not be closed.
         let tab = try await undisturbed { () async throws(WebDriverError) in
             try await post("/window/new", ["type": "tab"])
         }
@@ -67,7 +67,7 @@ extension DriverLaunch {
         } catch {
             failure = error
         }
-        // Without the way back, later commands would go to the wrong tab.
+        // If the switch back were skipped, later commands would go to the wrong tab.
         do throws(WebDriverError) {
             try await undisturbed { () async throws(WebDriverError) in
                 // If the switch failed, the old tab is still current and must not be closed.

@@ -33,9 +33,9 @@ struct DriverLaunch {
         let connection = try WebDriverConnection(port: port, limit: limits.commandLimit)
         do throws(WebDriverError) {
             try await awaitReady(connection, process, within: limits.startLimit)
-            // A program of another user that took the port first would receive the cookies.
+            // If another user's program took the port first, it would receive the cookies.
             guard ListeningSockets.isOwn(port: port) ?? true else {
-                throw WebDriverError(.cannotStart, "its port \(port) was taken by another user's program; try again")
+                throw WebDriverError(.cannotStart, "another user's program took its port \(port); try again")
             }
             let asked: JSONValue = ["capabilities": ["alwaysMatch": capabilities]]
             let session = try await connection.send(.post, "/session", asked, within: limits.startLimit)

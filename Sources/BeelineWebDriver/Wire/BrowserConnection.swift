@@ -66,7 +66,7 @@ final class BrowserConnection: Sendable {
         var settings = WebSocketSettings()
         settings.maximumMessageBytes = 64 << 20
         settings.offersCompression = false
-        // A browser that hangs must not delay its end.
+        // A hanging browser must not delay the close.
         settings.closeTimeout = .seconds(1)
         let fields: HTTPFields = origin.map { [.origin: $0] } ?? [:]
         do {

@@ -8,7 +8,7 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// A message of a browser: an answer to a command, or an event. Only the members that are asked for are decoded, because a
+/// A message of a browser: an answer to a command, or an event. Only the requested members are decoded, because a
 /// browser may send an event for each response.
 struct BrowserMessage: Sendable {
     /// The id of the command that it answers; nil for an event.

@@ -5,7 +5,7 @@ import HTTPDNS
 
 /// A cookie in the answer of a browser or a driver, in the form of any of the three protocols.
 ///
-/// A member of an unexpected type counts as missing. A type of its own, because a look at thousands of cookies as `JSONValue`
+/// A member of an unexpected type counts as missing. Not a `JSONValue`, because decoding thousands of cookies that way
 /// takes tenths of a second.
 struct DriverCookie: Decodable, Sendable {
     /// The value: a text, or in WebDriver BiDi a text with its encoding.
@@ -65,7 +65,7 @@ struct DriverCookie: Decodable, Sendable {
     /// - Throws: ``WebDriverError``: `refused` if the answer does not name the place.
     func place(name: [UInt8]?) throws(WebDriverError) -> CookiePlace {
         guard let name, let domain, let path else {
-            throw WebDriverError(.refused, "the browser shows a cookie without name, domain or path; \(Self.remedy)")
+            throw WebDriverError(.refused, "the browser sent a cookie without name, domain or path; \(Self.remedy)")
         }
         var cookie = Cookie(nameOctets: name, valueOctets: [], domain: domain, path: path)
         cookie.setScope(ofDriver: domain)
@@ -82,7 +82,7 @@ extension KeyedDecodingContainer {
         (try? decodeIfPresent(Value.self, forKey: key)) ?? nil
     }
 
-    /// Returns the members of an object; nil if it is missing or no object.
+    /// Returns the members of an object; nil if it is missing or not an object.
     fileprivate func members(_ key: Key) -> KeyedDecodingContainer<Key>? {
         guard contains(key) else { return nil }
         return try? nestedContainer(keyedBy: Key.self, forKey: key)

@@ -33,7 +33,7 @@ struct CookieDelivery {
         let error: WebViewError
     }
 
-    /// How often a store may show an altered cookie. Then it alters it each time.
+    /// How often a store may show an altered cookie before the order fails.
     private static let alterationLimit = 5
 
     /// The pending orders, in the order of the requests.

@@ -27,9 +27,9 @@ func withTimeLimit<Value: Sendable>(
     }
 }
 
-/// Runs `work` as long as there is patience, then cancels it.
+/// Runs `work`, and cancels it when the remaining time has passed.
 ///
-/// - Parameter rest: The remaining time. It is asked again when it has passed, and may have grown.
+/// - Parameter rest: The remaining time. Called again when it has passed, because it may have grown.
 /// - Returns: Whether `work` ended in time.
 func withPatience(
     by clock: any Clock<Duration>,

@@ -131,7 +131,7 @@ final class WebFollower: Sendable {
     private func round(_ reconciliation: inout WebReconciliation) async throws -> Progress {
         var shown = try await store.cookies()
         if reconciliation.hadCookies, !shown.contains(where: configuration.shares) {
-            // A browser that is ending may show no cookies. Before the jar loses all of them, look once more.
+            // A browser that is exiting may show no cookies. Read again before the jar loses all of them.
             try await clock.sleep(for: configuration.retryDelay.asWait)
             shown = try await store.cookies()
         }
